@@ -393,8 +393,8 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
     let (may_overwrite, may_destroy) = match allowed {
         Access::ReadOnly => {
             return Some(
-                "rank 0 asks to write, and the command of this rank only reads; nothing was written here; \
-                 start all ranks with the same command"
+                "rank 0 requests writes, but the command of this rank only reads; nothing was \
+                 written here; start all ranks with the same command"
                     .to_owned(),
             );
         }
@@ -406,13 +406,13 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
         None => return None,
     };
     Some(format!(
-        "rank 0 was started with {flag}, the command of this rank has no such flag; nothing was written \
-         here; start all ranks with the same command"
+        "rank 0 was started with {flag}, but the command of this rank lacks this flag; nothing was \
+         written here; start all ranks with the same command"
     ))
 }
 
 fn out_of_turn(set: u32) -> SessionError {
-    SessionError::NoResult(format!("the agent was asked out of turn for its targets {set}"))
+    SessionError::NoResult(format!("the agent got an unexpected request for its targets {set}"))
 }
 
 fn hello() -> Reply {
@@ -435,7 +435,7 @@ fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), Trial
         false => TrialError::Clients(format!("the barrier of the ranks: {why}")),
     };
     let barrier =
-        barrier.ok_or_else(|| failed("this one has none; run one program on all".into()))?;
+        barrier.ok_or_else(|| failed("this build has none; run the same build on all".into()))?;
     barrier.meet(stop).map_err(failed)
 }
 

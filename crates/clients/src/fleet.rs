@@ -106,7 +106,7 @@ impl Agents {
                 return Err(SessionError::Client {
                     host: link.host.clone(),
                     message: format!(
-                        "it has halfpower {version} (messages of version {protocol}), here is \
+                        "it has halfpower {version} (protocol {protocol}), and this machine has \
                          {VERSION} ({PROTOCOL}); install the same version on both"
                     ),
                     exit_code: session::NO_RESULT,
@@ -485,7 +485,7 @@ fn intervals_of(request: Option<&Request>) -> usize {
 }
 
 fn silent_text(silence: Duration) -> String {
-    format!("it said nothing for {} s", silence.as_secs_f64())
+    format!("it sent nothing for {} s", silence.as_secs_f64())
 }
 
 /// The clock of an agent less ours: half of the sum of both differences, in which the times of the way there

@@ -78,7 +78,7 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Option<Frame>> {
     }
     match byte(from)? {
         Some(b'\n') => Ok(Some(Frame::Text(text))),
-        _ => Err(broken("a frame is longer than it says")),
+        _ => Err(broken("a frame is longer than its stated length")),
     }
 }
 

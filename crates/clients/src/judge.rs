@@ -46,7 +46,7 @@ impl Judge {
         received: Nanos,
     ) -> Result<(), String> {
         if !self.precision.asked() || ios.len() > SLICES {
-            return Err("it reported intervals that it was not asked for".to_owned());
+            return Err("it reported intervals that were not requested".to_owned());
         }
         self.told[rank] = Some(ClientSlices { ios, at, received });
         Ok(())

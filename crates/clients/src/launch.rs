@@ -62,21 +62,21 @@ impl Launch {
         }
         if let Some(bad) = hosts.iter().find(|name| !is_name(name)) {
             return Err(SessionError::Usage(format!(
-                "--hosts: {bad:?} is no host's name: letters, digits and . _ : @ [ ] - are, the last not \
-                 first"
+                "--hosts: {bad:?} is not a valid host name: use letters, digits and . _ : @ [ ] -, \
+                 without a leading -"
             )));
         }
         let template = shlex::split(template).filter(|words| !words.is_empty());
         let template = template.ok_or_else(|| {
             SessionError::usage(
-                "--launch cannot be cut into words: it is empty, or a quote is open",
+                "--launch cannot be split into words: it is empty, or a quote is not closed",
             )
         })?;
         let told_apart =
             template.iter().any(|word| word.contains("{host}") || word.contains("{rank}"));
         if !told_apart && hosts.len() > 1 && !template.iter().any(|word| word == "agent") {
             return Err(SessionError::usage(
-                "--launch has neither {host} nor {rank}: all agents would be started in one place",
+                "--launch has neither {host} nor {rank}: all agents would start on one machine",
             ));
         }
         Ok(Self { hosts, template, joined: None, processes: None, has_barrier: false })

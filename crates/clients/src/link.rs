@@ -219,7 +219,7 @@ impl Link {
         }
         if !self.known && !self.words.is_empty() {
             reason.push_str(&format!(
-                "; no agent came up: try by hand what starts it: {}",
+                "; no agent started: try its start command by hand: {}",
                 self.words
             ));
         }
@@ -320,7 +320,7 @@ fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::SyncSender
                     true => continue,
                     false => return,
                 },
-                Err(error) => Some(format!("it sent what is no message of this program: {error}")),
+                Err(error) => Some(format!("it sent an invalid message: {error}")),
             },
             Ok(None) => None,
             Err(error) => Some(error.to_string()),

@@ -23,7 +23,7 @@ pub(crate) fn open_own(path: &Path) -> std::io::Result<File> {
     // Of the file that is open: the name may mean another one by now.
     let facts = file.metadata()?;
     if !facts.is_file() {
-        return Err(refused("it is no file"));
+        return Err(refused("it is not a file"));
     }
     if facts.uid() != rustix::process::geteuid().as_raw() {
         return Err(refused("it belongs to another user"));
@@ -41,7 +41,8 @@ pub(crate) fn open_own(path: &Path) -> std::io::Result<File> {
 
 #[cfg(unix)]
 fn refused(why: &str) -> std::io::Error {
-    let text = format!("{why}, and is not believed; remove it, or name another by --rendezvous");
+    let text =
+        format!("{why}, so it is not trusted; remove it, or name another file with --rendezvous");
     std::io::Error::new(ErrorKind::PermissionDenied, text)
 }
 
@@ -53,8 +54,8 @@ impl<'a> Meeting<'a> {
         // What an earlier job left leads nowhere. Anything else is a file of the user's own, or another user's trap.
         if std::fs::symlink_metadata(path).is_ok() {
             if !is_meeting(path) {
-                let why = "it exists and is not what an earlier job left there";
-                let text = format!("{why}; name another by --rendezvous");
+                let why = "it exists and was not left by an earlier job";
+                let text = format!("{why}; name another file with --rendezvous");
                 return Err(std::io::Error::new(ErrorKind::AlreadyExists, text));
             }
             std::fs::remove_file(path)?;
@@ -102,7 +103,7 @@ mod tests {
         symlink(&file, &link).expect("a link can be made");
         let why = |path: &Path| open_own(path).expect_err("it is refused").to_string();
         assert!(why(&link).starts_with("it is a link"), "{}", why(&link));
-        assert!(why(folder.path()).starts_with("it is no file"), "{}", why(folder.path()));
+        assert!(why(folder.path()).starts_with("it is not a file"), "{}", why(folder.path()));
         let open = std::fs::Permissions::from_mode(0o604);
         std::fs::set_permissions(&file, open).expect("it is ours");
         assert!(why(&file).starts_with("other users may read or write it"), "{}", why(&file));

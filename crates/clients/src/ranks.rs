@@ -90,8 +90,8 @@ impl Rank {
             .find_map(|(launcher, rank, size)| Some((*launcher, number(rank)?, number(size)?)));
         let (launcher, rank, of) = found.filter(|(_, rank, of)| rank < of).ok_or_else(|| {
             SessionError::usage(
-                "--mpi: no launcher gives the number of this process (OMPI_COMM_WORLD_RANK, PMI_RANK or \
-                 SLURM_PROCID, each with its size); start it by mpirun or srun",
+                "--mpi: no launcher set the rank of this process (OMPI_COMM_WORLD_RANK, PMI_RANK \
+                 or SLURM_PROCID, each with its size); start it with mpirun or srun",
             )
         })?;
         let here = ON_THIS_MACHINE.iter().find_map(|name| number(name)).map(|here| here == of);
@@ -110,8 +110,8 @@ impl Rank {
             }
             None => {
                 return Err(SessionError::usage(
-                    "--mpi: the processes are on several machines, or their machines are unknown; add --rendezvous \
-                     FILE in a folder that all of them see",
+                    "--mpi: the processes are on several machines, or their machines are unknown; \
+                     add --rendezvous FILE in a shared folder",
                 ));
             }
         };
@@ -200,7 +200,7 @@ impl Rank {
         display: &mut dyn Display,
     ) -> Result<Vec<JoinedAgent>, SessionError> {
         let failed = |error: std::io::Error| {
-            let text = format!("rank 0 cannot be met at {}: {error}", self.file.display());
+            let text = format!("cannot connect to rank 0 at {}: {error}", self.file.display());
             let is_another = error.kind() == ErrorKind::AlreadyExists;
             if is_another { SessionError::Refused(text) } else { SessionError::NoResult(text) }
         };
@@ -230,7 +230,7 @@ impl Rank {
             }
             if begin.elapsed() > self.patience {
                 return Err(SessionError::NoResult(format!(
-                    "--mpi: within {} s there was nothing of {}; look at the standard error there",
+                    "--mpi: nothing arrived within {} s from {}; check the standard error there",
                     self.patience.as_secs_f64(),
                     missing.join(", ")
                 )));
@@ -311,7 +311,8 @@ fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, Joined
         let (rank, host) = rank.split_once(' ')?;
         Some((rank.parse::<usize>().ok().filter(|rank| *rank > 0)?, host))
     });
-    let (rank, host) = named.ok_or_else(|| std::io::Error::other("it is none of this job"))?;
+    let (rank, host) =
+        named.ok_or_else(|| std::io::Error::other("it does not belong to this job"))?;
     (&stream).write_all(b"!")?;
     stream.set_read_timeout(None)?;
     let from = Box::new(stream.try_clone()?);

@@ -114,21 +114,23 @@ impl Opener for Clients {
         let refused = [
             (
                 !spec.beside.is_empty(),
-                "--beside: its window would be one of several on each client; start a second command with --hosts \
-                 at the same time, or leave it out",
+                "--beside: each client would have several windows; start a second command with \
+                 --hosts at the same time, or omit it",
             ),
             (
                 spec.asked.replay.is_some(),
-                "--replay: a recording is of one machine's requests; replay it on that machine, without --hosts",
+                "--replay: a recording contains the requests of one machine; replay it on one \
+                 machine, without --hosts",
             ),
             (
                 spec.asked.array.is_some() || spec.asked.stripe_bytes.is_some(),
-                "--raid: the array would be one of each client, whose writes do not wait for those of others; name \
-                 a device that is an array (md, LVM), or leave it out",
+                "--raid: each client would have a separate array, whose writes do not wait for \
+                 those of other clients; name a device that is an array (md, LVM), or omit it",
             ),
             (
                 spec.asked.data == record::Data::Tagged,
-                "--verify: a client knows its own writes alone; verify on one machine, without --hosts",
+                "--verify: a client knows only its own writes; verify on one machine, without \
+                 --hosts",
             ),
         ];
         if let Some((_, why)) = refused.iter().find(|(given, _)| *given) {
@@ -314,7 +316,7 @@ fn sharing(
     }
     let all = || opened.iter().flat_map(|opened| &opened.facts);
     if all().any(|facts| facts.kind == TargetKind::Directory) {
-        return own("each client makes a test file of its own in the directory");
+        return own("each client makes a separate test file in the directory");
     }
     if opened.len() < 2 {
         return own("there is one client");
@@ -334,9 +336,9 @@ fn sharing(
         .unwrap_or_default();
     if let Some((source, _)) = same.iter().find(|(source, _)| is_own_host(source)) {
         return Err(SessionError::Usage(format!(
-            "the file system is mounted from {source:?} on each client, which may be a server on each \
-            client or a path to a shared one; add --targets-are own (a server each) or --targets-are shared \
-            (as behind a tunnel)"
+            "the file system is mounted from {source:?} on each client, which may be a separate \
+             server on each client or a shared one; add --targets-are own (a server each) or \
+             --targets-are shared (as behind a tunnel)"
         )));
     }
     if !same.is_empty() {
@@ -352,7 +354,8 @@ fn sharing(
         return own("the devices have different serial numbers");
     }
     Err(SessionError::usage(
-        "it is unknown whether all clients see one target or each has its own; add --targets-are shared (jobs get different parts, shares are compared) or --targets-are own",
+        "it is unknown whether the clients share one target or each has its own; add --targets-are \
+         shared (jobs get different parts, shares are compared) or --targets-are own",
     ))
 }
 

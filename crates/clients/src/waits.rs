@@ -89,8 +89,8 @@ impl Deadlines {
 /// Why an agent that gives signs of life is given up.
 pub(crate) fn late_text(step: Step, within: Duration) -> String {
     format!(
-        "it is alive, but for {} s has made no progress with {:?}; look there for the cause, such as a lost \
-        file server or a disk that does not respond (dmesg)",
+        "it is alive, but for {} s has made no progress with {:?}; check that machine for the \
+         cause, such as a lost file server or a disk that does not respond (dmesg)",
         within.as_secs_f64(),
         step.name()
     )

@@ -43,6 +43,7 @@ struct Ceiling<'a> {
 #[must_use]
 pub fn caps(profile: &Profile, trials: &[Trial]) -> Vec<Cap> {
     let mut found: Vec<Cap> = Vec::new();
+    let most = most_bytes_per_s(profile);
     for op in OpKind::BOTH {
         let cells = direct(profile, op);
         let requests = ceiling(&cells, trials, false);
@@ -54,24 +55,30 @@ pub fn caps(profile: &Profile, trials: &[Trial]) -> Vec<Cap> {
             bytes,
             per_s: ceiling.per_s,
             cells: ceiling.cells.len() as u32,
-            published: published_limit(ceiling.per_s.value, bytes).map(str::to_owned),
+            published: published_limit(ceiling.per_s.value, bytes, most).map(str::to_owned),
         };
         found.extend(requests.map(|one| cap(one, false)));
         found.extend(bytes.map(|one| cap(one, true)));
     }
-    found.extend(profile.sustained.iter().filter_map(after_credit));
+    found.extend(profile.sustained.iter().filter_map(|load| after_credit(load, most)));
     of_both(found)
 }
 
 /// What a load ended at once its credit was used up.
-fn after_credit(load: &Sustained) -> Option<Cap> {
+fn after_credit(load: &Sustained, most_bytes_per_s: f64) -> Option<Cap> {
     let step = load.step.as_ref().filter(|step| step.cause == StepCause::Credit)?;
     // Small requests end at a cap of requests, large ones at one of bytes.
     let size = load.workload.max_bs().0;
     let bytes = size > SMALL_BYTES;
     let per_s = if bytes { step.iops.scaled(size as f64) } else { step.iops };
-    let published = published_limit(per_s.value, bytes).map(str::to_owned);
+    let published = published_limit(per_s.value, bytes, most_bytes_per_s).map(str::to_owned);
     Some(Cap { op: load.workload.only_op(), bytes, per_s, cells: 1, published })
+}
+
+/// The largest throughput that was measured of the device itself.
+pub(crate) fn most_bytes_per_s(profile: &Profile) -> f64 {
+    let direct = profile.cells.iter().filter(|cell| cell.workload.cache == CacheMode::Device);
+    direct.map(|cell| cell.bytes_per_s.value).fold(0.0, f64::max)
 }
 
 /// Closed loops of an operation that reach the device.

@@ -81,17 +81,17 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
             if spread.alone { ", one at a time," } else { "" }
         );
         let claim = format!(
-            "Files of this disk differ: {load} are {} as fast on a file {} as on one {}. The ± of \
-             this page is for another file of this disk.",
+            "Files on this disk differ: {load} are {} as fast on a file {} as on one {}. The ± on \
+             this page covers other files on this disk.",
             times(ratio),
             of(fast.0).unwrap_or_default(),
             of(slow.0).unwrap_or_default(),
         );
-        let remedy = "Measure the file that matters with --file PATH, or check a directory whose files \
-                      are written as yours are; a file may gain by being written anew in the quicker \
-                      way.";
+        let remedy = "Measure the file that matters with --file PATH, or check a directory whose \
+                      files are written the way yours are. Rewriting a file in the faster way may \
+                      speed it up.";
         Finding::warning(FindingCode::AreasDiffer, claim, remedy)
-            .with("rate of the quickest area over the slowest", ratio, "")
+            .with("rate of the fastest area over the slowest", ratio, "")
             .with("standard error of a further file", spread.rate_se, "share")
             .confidence(Confidence::Likely)
     })
@@ -101,15 +101,16 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
 fn wandered(profile: &Profile) -> Option<Finding> {
     let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
     let claim = format!(
-        "The speed of the device drifts for all loads together: another run may be {} higher or lower as a \
-        whole. The ± of this page holds that.",
+        "The speed of the device drifts for all loads together: another run may be {} higher or \
+         lower as a whole. The ± on this page includes that.",
         percent(NORMAL_95 * se)
     );
     if profile.simulated {
         // No neighbour moves it: its own state does, as that of a bucket of credit.
         return Some(Finding::note(FindingCode::Drift, claim, "").confidence(Confidence::Likely));
     }
-    let remedy = "Check again on a quiet machine; after three checks the ± comes from these.";
+    let remedy = "Run the check again on a quiet machine. After three checks the ± comes from \
+                  their spread.";
     Some(Finding::warning(FindingCode::Drift, claim, remedy).confidence(Confidence::Likely))
 }
 
@@ -123,7 +124,10 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
     let direction = if drift.change_rel < 0.0 { "slower" } else { "faster" };
     // What one run drifted, another may differ by.
     let margin = match (lone, profile.level_se_rel) {
-        (None, Some(_)) => "the numbers are those of its middle, and their ± is for another run",
+        (None, Some(_)) => {
+            "the numbers are those of the middle of the check, and their ± covers \
+                            another run"
+        }
         _ => "the intervals include that",
     };
     let change = percent(drift.change_rel.abs());
@@ -143,7 +147,8 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
         return Some(evidence(Finding::note(FindingCode::Drift, claim, "")));
     }
     let claim = format!("{what} became {change} {direction} during the check; {margin}.");
-    let remedy = "Check again on a quiet machine before you compare with these numbers.";
+    let remedy = "Run the check again on a quiet machine before you compare anything with these \
+                  numbers.";
     Some(evidence(Finding::warning(FindingCode::Drift, claim, remedy)))
 }
 
@@ -168,10 +173,13 @@ fn precision(profile: &Profile) -> Option<Finding> {
     let shared = !profile.simulated && profile.target.device.is_some();
     let remedy =
         if shared { "Allow more --budget; a shared disk varies." } else { "Allow more --budget." };
-    let claim = format!("{few} of {cells} cells did not reach the asked precision; {widest_text}.");
+    let claim = format!(
+        "{few} of {cells} cells did not reach the requested precision; \
+                         {widest_text}."
+    );
     Some(
         Finding::warning(FindingCode::PrecisionNotReached, claim, remedy)
-            .with("cells that are not precise", few as f64, "")
+            .with("cells below the requested precision", few as f64, "")
             .with("cells", cells as f64, "")
             .with("widest half-width", width(widest), "share")
             .with("median half-width", median, "share"),
@@ -213,7 +221,7 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
                  the file system serves them.",
                 times(ratio)
             ),
-            "Expect the random numbers for data that was not read lately.",
+            "For data that was not read recently, expect the random-read numbers.",
         )
     } else if ratio + half_width < CACHE_GAIN {
         (
@@ -241,8 +249,8 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
 fn fit_poor(fit: &ServiceTimeFit) -> Option<Finding> {
     model::fit_is_poor(fit).then(|| {
         let claim = format!(
-            "A straight line does not describe the time of {} {}s against their size: points are up to {} \
-            away from it.",
+            "The time of {} {}s is not a linear function of their size: points are up to {} off \
+             the line.",
             fit.pattern.name(),
             fit.op.name(),
             percent(fit.max_residual_rel),
@@ -260,8 +268,9 @@ fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
     let deepest = curve.points.last()?.depth;
     curve.knee.is_none().then(|| {
         let claim = format!(
-            "The largest rate of random {}s was at the largest depth tried, {deepest}, and it still \
-             grew, or no smaller depth gave 80 % of it: it may not be the device's limit.",
+            "Random {}s were fastest at the largest queue depth tried, {deepest}. The rate was \
+             still rising, or no smaller depth reached 80 % of it, so this may not be the device's \
+             limit.",
             curve.op.name(),
         );
         let remedy = format!(
@@ -285,11 +294,12 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
     let published = met.iter().find_map(|cap| cap.published.as_deref());
     let like = published.map_or(String::new(), |what| format!(" Published for {what}."));
     let claim = format!(
-        "Something above the medium caps this device at {}: requests of all sizes and depths end there.{like}",
+        "Something above the medium caps this device at {}: no request size and no queue depth \
+         gets beyond that.{like}",
         levels.join(" and ")
     );
-    let remedy = "Raise the limit where it is set (volume type, machine size, control group); no queue depth \
-                  and no request size gets past it.";
+    let remedy = "Raise the limit where it is set (volume type, machine size, control group). No \
+                  queue depth and no request size gets past it.";
     let mut finding =
         Finding::warning(FindingCode::CapMet, claim, remedy).confidence(Confidence::Likely);
     for cap in &met {
@@ -308,26 +318,27 @@ fn stepped(load: &Sustained) -> Option<Finding> {
     let back = match step.back_after_ns.known() {
         Ok(after) => {
             let after = record::with_interval(after, |ns| record::format_duration(ns as u64));
-            format!("All of it is back after a rest of {after}.")
+            format!("The full rate is back after {after} of idle time.")
         }
-        Err(why) => format!("How long it takes to come back is not known: {why}."),
+        Err(why) => format!("The recovery time is unknown: {why}."),
     };
     let size = load.workload.max_bs().0 as f64;
     let [before, after] = [&load.iops, &step.iops];
     let (cause, remedy, code) = match step.cause {
         StepCause::Credit => (
-            "credit above a cap was used up",
-            "Count on the rate after it; what lasts longer than the credit gets no more.",
+            "the burst credit above a cap was used up",
+            "Plan with the rate after the drop: a load that outlasts the credit gets no more.",
             FindingCode::BurstEnded,
         ),
         StepCause::WriteCache => (
-            "the part of the drive that takes writes fast was full",
-            "Count on the rate after it for writes that last longer, or leave the drive time between them.",
+            "the fast write cache of the drive was full",
+            "For longer writes, plan with the rate after the drop, or leave idle time between \
+             bursts so that the drive can recover.",
             FindingCode::WriteCacheFull,
         ),
     };
     let claim = format!(
-        "Under {} the rate was {} for {} ({}), then {}: {cause}. {back}",
+        "Under {} the rate was {} for {} ({}), then fell to {}: {cause}. {back}",
         described(&load.workload),
         record::with_interval(before, format_iops),
         record::format_duration(load.ran_ns.0),
@@ -349,8 +360,8 @@ fn small_area(profile: &Profile) -> Option<Finding> {
     let share = area_bytes as f64 / device_bytes as f64;
     (device_bytes > 0 && share < SMALL_AREA_SHARE).then(|| {
         let claim = format!(
-            "The measured area of {} is {} of the device: seeks are short, and a cache may hold \
-             much of it.",
+            "The measured area of {} is only {} of the device: seeks are short, and a cache may \
+             hold much of it.",
             format_bytes(area_bytes),
             percent(share),
         );
@@ -363,8 +374,8 @@ fn small_area(profile: &Profile) -> Option<Finding> {
 
 fn interrupted(omitted: Omitted) -> Option<Finding> {
     omitted.interrupted.then(|| {
-        let claim = "The run was interrupted: this is what had finished.";
-        let remedy = "Run check again for the whole profile.";
+        let claim = "The run was interrupted: the page shows only the finished part.";
+        let remedy = "Run check again for the complete profile.";
         Finding::warning(FindingCode::Interrupted, claim, remedy)
     })
 }
@@ -376,14 +387,15 @@ fn writes_omitted(profile: &Profile, omitted: Omitted) -> Option<Finding> {
         && !profile.cells.iter().any(|cell| cell.workload.writes());
     let (claim, remedy) = if omitted.writes {
         let claim = if kind == TargetKind::Directory {
-            "Writes were not measured, as asked; the test file itself was written."
+            "Writes were not measured, as requested; only the test file itself was written."
         } else {
-            "Writes were not measured, as asked."
+            "Writes were not measured, as requested."
         };
-        (claim, "Leave out --no-write to measure them.")
+        (claim, "Omit --no-write to measure them.")
     } else if only_read {
-        let claim = "Writes were not measured: check only reads an existing file or device.";
-        (claim, "Name a directory on it: writes then go to a test file.")
+        let claim = "Writes were not measured, because check never writes to an existing file or \
+                     device.";
+        (claim, "Name a directory on this device: check then writes to a test file in it.")
     } else {
         return None;
     };

@@ -16,7 +16,8 @@ fn busiest(device: &DeviceDiagnosis) -> Option<&Episode> {
 fn load(device: &DeviceDiagnosis) -> Result<(&Episode, &EpisodeLoad), String> {
     let named = |why: &str| format!("{}: {why}", device.device);
     let episode = busiest(device).ok_or_else(|| named("it did nothing"))?;
-    let why = "the source does not split reads and writes or give their sizes, or there were none";
+    let why = "the source does not report reads and writes separately or their sizes, or there \
+               were no requests";
     Ok((episode, episode.load.as_ref().ok_or_else(|| named(why))?))
 }
 

@@ -121,7 +121,7 @@ fn summary(kind: &[(&Trial, &Finding)], all: usize) -> Finding {
         finding.claim = if finding.code == FindingCode::IoErrors {
             format!("{requests} failed {place}{}.", error_kinds(&trials))
         } else {
-            format!("{requests} transferred less than asked {place}; they are not counted.")
+            format!("{requests} transferred less than requested {place}; they are not counted.")
         };
     } else if finding.code != FindingCode::CacheSizedArea {
         // All trials share the area: how many of them mention it says nothing.
@@ -157,10 +157,16 @@ fn error_kinds(trials: &[&Trial]) -> String {
 fn remedy_in_profile(code: FindingCode) -> Option<&'static str> {
     match code {
         FindingCode::IoErrors => Some(
-            "Look at the system's log (dmesg, or the event log); trials with failures are in no number here.",
+            "Check the system log (dmesg, or the event log). Trials with failures are excluded \
+             from all numbers here.",
         ),
-        FindingCode::PageCacheServed => Some("There --cache all looks faster than it is."),
-        FindingCode::HarnessLimit => Some("Rates near that limit may be the program's own."),
+        FindingCode::PageCacheServed => {
+            Some("In these trials, --cache all looks faster than it is.")
+        }
+        FindingCode::HarnessLimit => Some(
+            "Rates near that limit may be limited by halfpower \
+                                           itself.",
+        ),
         _ => None,
     }
 }
@@ -171,11 +177,11 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
     let share = moved as f64 / judged.max(1) as f64;
     (share > UNSTEADY_SHARE).then(|| {
         let claim = format!(
-            "In {moved} of {judged} visits ({}) the rate moved by more than 5 %; chance explains 1 \
-             to 2 %.",
+            "In {moved} of {judged} visits ({}) the rate changed by more than 5 %; chance explains \
+             1 to 2 %.",
             percent(share)
         );
-        let remedy = "The intervals include it. A larger --budget makes visits longer.";
+        let remedy = "The intervals include this. A larger --budget makes visits longer.";
         Finding::note(FindingCode::NotSteady, claim, remedy)
             .with("visits that moved", share, "share")
             .confidence(Confidence::Likely)
@@ -210,18 +216,18 @@ fn empty_cells(cells: &[(u64, &Workload)]) -> Option<Finding> {
         false => Severity::Warning,
     };
     let claim = match empty.len() {
-        1 => format!("Not measured: the cell {} saw no request.", described(first)),
+        1 => format!("Not measured: no request completed in the cell {}.", described(first)),
         count => {
             let names: Vec<String> = empty.iter().map(|workload| described(workload)).collect();
             format!(
-                "Not measured: {count} of {} cells saw no request: {}.",
+                "Not measured: no request completed in {count} of {} cells: {}.",
                 cells.len(),
                 names.join(", ")
             )
         }
     };
     let remedy =
-        "Allow more time with --budget; look at the system's log where requests took that long.";
+        "Allow more time with --budget. If requests really take that long, check the system log.";
     let finding = Finding::new(FindingCode::TooFewRequests, severity, claim, remedy);
     Some(finding.with("cells without a request", share, "share"))
 }
@@ -236,7 +242,7 @@ fn thin_cells(cells: &[(u64, &Workload)]) -> Option<Finding> {
         names.push(format!("{} more", thin.len() - CELLS_NAMED));
     }
     let claim = format!(
-        "{} of {} cells saw fewer than {FEW_REQUESTS} requests in all visits: {}.",
+        "{} of {} cells completed fewer than {FEW_REQUESTS} requests over all visits: {}.",
         thin.len(),
         cells.len(),
         names.join(", ")
@@ -258,7 +264,8 @@ fn steal(trials: &[Trial]) -> Option<Finding> {
     let share = stolen_ms / all_ms.max(1e-9);
     (share > STEAL_SHARE).then(|| {
         let claim = format!(
-            "The host took {} of the CPU time over all visits; times include the wait.",
+            "The host took {} of the CPU time over all visits (steal); times include the wait for \
+             it.",
             percent(share)
         );
         Finding::warning(FindingCode::StealTime, claim, "Run again when the host is quiet.")

@@ -20,9 +20,9 @@ pub(crate) fn change(from: f64, to: f64) -> String {
 /// measures the largest rate of a mix with an error, or computes it from other mixes.
 pub(crate) fn of_largest(share: f64) -> String {
     if share <= 1.0 {
-        format!("{} of the largest", percent(share))
+        format!("{} of the maximum", percent(share))
     } else {
-        format!("above the largest that the profile predicts ({} of that)", percent(share))
+        format!("above the profile's predicted maximum ({} of that)", percent(share))
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct AdviseArgs {
     /// Id of a saved profile, its beginning or its end; "last" is the newest of a real disk of this machine.
     #[arg(default_value = store::LAST)]
     profile: String,
-    /// For which program: postgresql, mysql, etcd, linux, io.cost, scylla or fio.
+    /// Program to print settings for: postgresql, mysql, etcd, linux, io.cost, scylla or fio.
     #[arg(long = "for", value_name = "PROGRAM",
         value_parser = one_of(&Program::ALL, Program::name))]
     program: Program,
@@ -77,8 +77,8 @@ fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
     });
     let newest = newest.unwrap_or_default();
     Err(usage(format!(
-        "no saved profile is of a disk of this machine ({simulated} simulated, {foreign} of other disks): \
-         `halfpower check DIR` makes one{newest}"
+        "no saved profile matches a disk of this machine ({simulated} simulated, {foreign} of \
+         other disks): `halfpower check DIR` makes one{newest}"
     )))
 }
 

@@ -17,10 +17,10 @@ pub(crate) struct AgentArgs {}
 pub(crate) fn agent(_: &AgentArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if std::io::stdin().is_terminal() {
         let text =
-            "agent speaks with `halfpower run --hosts`, not with people: see halfpower run --help";
+            "agent is started by `halfpower run --hosts`, not by hand: see halfpower run --help";
         return Err(usage(text));
     }
     clients::serve(std::io::stdin(), std::io::stdout(), stop)
-        .context("the coordinator cannot be answered")?;
+        .context("cannot reply to the coordinator")?;
     Ok(Verdict::Clean)
 }

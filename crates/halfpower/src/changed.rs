@@ -122,9 +122,10 @@ fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
     let Some(cap) = profile.caps.iter().find(holds) else { return Ok(()) };
     let place = shell_word(&profile.target.path);
     Err(SessionError::NoResult(format!(
-        "--uncapped: this profile was made behind a cap ({}), so it does not know what the disk does above \
-         it; without the cap the load gets at least what it gets now. Raise or remove the cap, or take a volume \
-         without one, run `halfpower check {place}` there, and predict from that profile without --uncapped",
+        "--uncapped: this profile was made behind a cap ({}), so the disk's performance above the \
+         cap is unknown; without the cap the load gets at least its current rate. Raise or remove \
+         the cap, or use a volume without one, run `halfpower check {place}` there, and predict \
+         from that profile without --uncapped",
         cap.text()
     ))
     .into())
@@ -146,7 +147,7 @@ fn simulate(
     };
     let Some(device) = &device else {
         if arguments.change.simulate_as.is_some() {
-            return Err(usage(format!("--as {name:?} is no simulated device (sim:NAME)")));
+            return Err(usage(format!("--as {name:?} is not a simulated device (sim:NAME)")));
         }
         let why = format!(
             "the profile is of {name}, a real device; --as sim:NAME names one that can be simulated"
@@ -169,7 +170,7 @@ fn extents(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<String>
             file.metadata().with_context(|| format!("cannot read {}", quoted(path)))?.len();
         let Some(found) = target::extents(&file, Bytes(0), Bytes(length))? else {
             return Ok(format!(
-                "not known: the file system of {} does not report extents",
+                "unknown: the file system of {} does not report extents",
                 quoted(path)
             ));
         };
@@ -178,9 +179,10 @@ fn extents(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<String>
     }
     Ok(match &profile.target.extents {
         Some(found) => format!(
-            "the test file of the profile lay in {} extents; --extents-of FILE counts those of yours",
+            "the test file of the profile had {} extents; --extents-of FILE counts those of your \
+             file",
             found.count
         ),
-        None => "not known: --extents-of FILE counts the extents of a file".to_owned(),
+        None => "unknown: --extents-of FILE counts the extents of a file".to_owned(),
     })
 }

@@ -61,32 +61,34 @@ const AREAS: [Written; 6] = {
     halfpower check /dev/sdb              reads only, the whole device\n  \
     halfpower check --no-write --json > profile.json"))]
 pub(crate) struct CheckArgs {
-    /// Directory (a temporary test file in it), file, block device (both read only) or sim:NAME.
+    /// Directory (for a temporary test file), file, block device (both read only) or sim:NAME.
     #[arg(default_value = ".")]
     target: String,
-    /// Measuring time, at least 5s; writing the test file comes on top, and so do lone
-    /// reads of a simulated target [default: 60s; 10m with
-    /// --for-diagnosis, on a simulated target as long as it takes].
+    /// Measuring time, at least 5s, excluding the time to write the test file and reads at QD 1 of
+    /// a simulated target [default: 60s; 10m with --for-diagnosis, on a simulated target as long as
+    /// necessary].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
-    /// Measure what predictions need as well: depth curves by size, mixes, open loads.
+    /// Also measure what predictions need: depth curves by size, mixes, open loads.
     #[arg(long)]
     for_diagnosis: bool,
-    /// Go on with the loads that ask most until their rate falls, for 10 minutes at most: credit of a
-    /// volume, the fast part of a flash drive. On a simulated target that takes no real time.
+    /// Continue the heaviest loads until their rate falls, for at most 10 minutes, to find the
+    /// burst credit of a volume or the fast write cache of a flash drive. On a simulated target
+    /// this takes no real time.
     #[arg(long)]
     sustained: bool,
     /// Measure the full matrix: 36 cells, 4 to 128 KiB.
     #[arg(long)]
     full: bool,
-    /// Measure no writes. A directory still gets its test file.
+    /// Do not measure writes. In a directory, the test file is still written.
     #[arg(long)]
     no_write: bool,
-    /// Size of the test files together, or of the measured area
-    /// [default: a tenth of the free space, 256 MiB to 2 GiB; all of a file or device].
+    /// Total size of the test files, or of the measured area [default: a tenth of the free space,
+    /// 256 MiB to 2 GiB; all of a file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
-    /// A file of the disk that is measured too, read only; once for each. Files of one disk differ.
+    /// Another file on the disk to measure, read only; can be repeated. Files on one disk differ in
+    /// speed.
     #[arg(long, value_name = "PATH", conflicts_with = "hosts")]
     file: Vec<String>,
     #[command(flatten)]
@@ -104,7 +106,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         return Err(usage("--sustained runs on one machine; leave out --hosts or --sustained"));
     }
     if simulated.is_some() && !arguments.file.is_empty() {
-        return Err(usage("--file is a file of a disk; a simulated target has none"));
+        return Err(usage("--file names a file on a disk; a simulated target has no files"));
     }
     if simulated.is_some() && arguments.hosts.given() {
         return Err(usage("--hosts means nothing for a simulated target"));
@@ -116,7 +118,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     });
     if budget < MIN_BUDGET {
         let least = format_nanos(MIN_BUDGET.0 as f64);
-        let text = format!("--budget must be at least {least}, else the matrix does not fit");
+        let text = format!("--budget must be at least {least}, because the matrix takes that long");
         return Err(usage(text));
     }
     let seed = session::seed(arguments.results.seed, simulated.is_some());
@@ -174,7 +176,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     }
     let ended_early = finished.end == End::Interrupted;
     if ended_early && finished.trials.is_empty() {
-        return Err(interrupted("no trial had finished, nothing is kept"));
+        return Err(interrupted("no trial had finished, so nothing is saved"));
     }
     session::something_completed(&finished.trials)?;
     let sustained = match arguments.sustained && !ended_early {
@@ -209,7 +211,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
             None => "not saved".to_owned(),
         };
         return Err(interrupted(format!(
-            "the profile is that of the {count} trials that had finished, {kept}"
+            "the profile covers the {count} trials that had finished, {kept}"
         )));
     }
     Ok(verdict)
@@ -334,7 +336,7 @@ fn open(
         let name = |device: &Option<DeviceFacts>| device.as_ref().map(|it| it.name.clone());
         if name(&facts.device) != name(&disk) {
             return Err(usage(format!(
-                "--file {file} is on another disk than {}; a profile is of one",
+                "--file {file} is on another disk than {}; a profile covers one disk",
                 arguments.target
             )));
         }

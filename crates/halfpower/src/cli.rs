@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// What a disk can do, why it is slow now, and what to change.
+/// Find out what a disk can do, why it is slow, and what to change.
 #[derive(Debug, Parser)]
 #[command(
     name = "halfpower",
@@ -21,7 +21,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measure a disk in a minute: what to expect, how to use it.
+    /// Measure a disk in a minute: what to expect and how to use it.
     Check(crate::check::CheckArgs),
     /// Run one load: fio's flags, job files and command lines.
     Run(Box<crate::run_args::RunArgs>),
@@ -29,23 +29,23 @@ pub(crate) enum Verb {
     Compare(crate::compare::CompareArgs),
     /// Find out why a disk is slow: live, or from iostat, sar and others.
     Diagnose(Box<crate::diagnose::DiagnoseArgs>),
-    /// Show what the disks do now, and whether that is normal.
+    /// Show what the disks are doing now, and whether that is normal.
     Watch(Box<crate::watch::WatchArgs>),
-    /// Keep counters or requests, or what another tool wrote.
+    /// Record counters or requests, or import the output of another tool.
     Record(Box<crate::record::RecordArgs>),
     /// Predict the latency of a load, as it is or after a change.
     Predict(Box<crate::predict_args::PredictArgs>),
     /// Print settings for PostgreSQL, MySQL, etcd, Linux and others.
     Advise(crate::advise::AdviseArgs),
-    /// Choose disks and arrays for a need, by cost.
+    /// Choose disks and arrays for given requirements, by cost.
     Design(Box<crate::design::DesignArgs>),
-    /// Show or list kept results; validate a profile.
+    /// Show or list saved results; validate a profile.
     Show(Box<crate::show::ShowArgs>),
-    /// Make an HTML page, plots, Markdown or CSV of results.
+    /// Make an HTML page, plots, Markdown or CSV from results.
     Report(crate::reports::ReportArgs),
     /// Write trials as Parquet tables for DuckDB and pandas.
     Export(crate::export::ExportArgs),
-    /// Check what this machine can measure, and why not the rest.
+    /// Check what this machine can measure, and why it cannot measure the rest.
     Doctor(crate::doctor::DoctorArgs),
     /// List the commands for experiments.
     Lab,
@@ -57,13 +57,13 @@ pub(crate) enum Verb {
     Man(ManArgs),
     /// Run an experiment in randomised blocks; resumable.
     Sweep(Box<crate::sweep::SweepArgs>),
-    /// Measure each part of the path to a disk, and find which one binds.
+    /// Measure each part of the path to a disk, and find the bottleneck.
     Limits(crate::limits::LimitsArgs),
-    /// Measure throughput by position on a disk, or find where a file lies.
+    /// Measure throughput by position on a disk, or find the position of a file.
     Zones(crate::zones::ZonesArgs),
     /// Compare the figures of three papers with simulated drives.
     Papers(crate::papers::PapersArgs),
-    /// Compare a simulated drive with the service times of the real one.
+    /// Compare a simulated drive with the service times of a real one.
     Drive(crate::drive::DriveArgs),
     /// Take part in a load of several machines (started by `run --hosts`).
     Agent(crate::agent::AgentArgs),
@@ -85,7 +85,7 @@ pub(crate) struct CompletionsArgs {
     halfpower man | man -l -              read the page of the program\n  \
     halfpower man ~/.local/share/man/man1   write the pages of all commands")]
 pub(crate) struct ManArgs {
-    /// Write the pages of all commands to this folder [default: print the page of the program].
+    /// Write the pages of all commands to this folder [default: print the main page].
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 }

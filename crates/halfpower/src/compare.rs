@@ -39,7 +39,7 @@ pub(crate) struct CompareArgs {
     /// The second: compared with the baseline.
     #[arg(value_name = "B")]
     second: String,
-    /// Exit with 1 where any row of B is established to be worse than A by more than this.
+    /// Exit with 1 if any row of B is worse than A by more than this, beyond its error bar.
     #[arg(long, value_name = "worse:SHARE", value_parser = fail_on)]
     fail_on: Option<f64>,
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
     };
     let comparison = model::compare(&first, &second, &options);
     arguments.view.show(&comparison, &report::comparison(&comparison).unsaved(""))?;
-    Ok(Verdict::of(!comparison.fails()))
+    Ok(Verdict::of(!comparison.fails() && !comparison.is_nothing()))
 }
 
 /// `worse:10%`.
@@ -87,7 +87,7 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
             if words.len() == 1 {
                 return Ok(trace);
             }
-            let text = "put the lines of several traces into one file instead";
+            let text = "combine the lines of several traces into one file instead";
             return Err(usage(format!("{argument:?} names several: {text}")));
         }
         let kinds: &[DocumentKind] = match name.starts_with(LAST) {
@@ -125,7 +125,7 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     }
     let text = input::text(path, input::TRIAL_LINES)?;
     let lines = report::read_trace(&text)
-        .map_err(|error| usage(format!("{} is no document, and {error}", quoted(name))))?;
+        .map_err(|error| usage(format!("{} is not a document, and {error}", quoted(name))))?;
     if lines.is_empty() {
         return Err(usage(format!(
             "{} is empty; name a document or a CSV of trials",
@@ -152,7 +152,8 @@ fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
             Ok((side(&name_a, id_a, &a)?, side(&name_b, id_b, &b)?))
         }
         _ => Err(usage(
-            "a trace can only be compared with a trace, because it has neither pattern nor latency; give the documents, or a trace of both",
+            "a trace can only be compared with a trace, because it has neither pattern nor \
+             latency; name two documents or two traces",
         )),
     }
 }

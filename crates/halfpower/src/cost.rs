@@ -26,11 +26,10 @@ pub(crate) struct CostArgs {
     /// Currency of --price.
     #[arg(long, value_name = "NAME", default_value = CURRENCY, requires = "price")]
     currency: String,
-    /// Capacity that the price is for [default: that of the device, else of the target].
+    /// Capacity for that price [default: that of the device, or else of the target].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, requires = "price")]
     capacity: Option<Bytes>,
-    /// Something that such disks are to fill, and the rate that it carries: prints how many do. Once for
-    /// each.
+    /// A component and its maximum rate: prints how many such disks saturate it. Can be repeated.
     #[arg(long, value_name = "NAME=RATE", value_parser = named, conflicts_with = "prices")]
     fill: Vec<Named>,
 }

@@ -54,10 +54,10 @@ const SECTOR: u64 = 512;
     bandwidth = \"98.5MB/s\""
 )]
 pub(crate) struct DesignArgs {
-    /// The price list: prints what to buy for the need.
+    /// The price list: prints what to buy for the requirements.
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
-    /// Random requests per second.
+    /// Random IOPS.
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Need")]
     kaps: Option<f64>,
     /// Size of each random request.
@@ -68,27 +68,27 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = percent,
         requires = "kaps", help_heading = "Need")]
     rwmixread: u8,
-    /// Megabytes (1,000,000 bytes) per second that are read in sequence.
+    /// Sequential read throughput in MB/s (1,000,000 bytes per second).
     #[arg(long, value_name = "N", value_parser = megabytes, help_heading = "Need")]
     mbps: Option<f64>,
-    /// Megabytes per second that are written in sequence.
+    /// Sequential write throughput in MB/s.
     #[arg(long, value_name = "N", value_parser = megabytes, help_heading = "Need")]
     write_mbps: Option<f64>,
-    /// Size of each request of a stream.
+    /// Request size of the sequential streams.
     #[arg(long, value_name = "SIZE", default_value = "1m", value_parser = some_bytes,
         help_heading = "Need")]
     stream_bs: Bytes,
     /// Random requests and streams come at different times [default: at the same time].
     #[arg(long, requires = "kaps", help_heading = "Need")]
     apart: bool,
-    /// Room for data, without copies and parity.
+    /// Usable capacity, without copies and parity.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, help_heading = "Need")]
     size: Option<Bytes>,
-    /// Longest mean latency of the random requests: mean=5ms.
+    /// Maximum mean latency of the random requests: mean=5ms.
     #[arg(long, value_name = "TARGET", value_parser = mean, requires = "kaps",
         help_heading = "Need")]
     slo: Option<f64>,
-    /// Share of each part's rate that stays free at the need.
+    /// Share of each part's rate that stays free at the required load.
     #[arg(long, value_name = "PERCENT", default_value = "30%", value_parser = headroom,
         help_heading = "Safety")]
     headroom: u8,
@@ -96,18 +96,18 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Safety",
         value_parser = clap::value_parser!(u32).range(0..=2))]
     survive: u32,
-    /// The disks must also meet the need with one of them failed, at up to 100 % load.
+    /// The disks must also meet the requirements with one of them failed, at up to 100 % load.
     #[arg(long, help_heading = "Safety")]
     degraded: bool,
-    /// Disks that are bought and wait in their places.
+    /// Number of spare disks, installed and idle.
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Safety",
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     spare: u32,
-    /// Chunk size of an array: bytes in a row on one disk.
+    /// Chunk size of an array: contiguous bytes on one disk.
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = some_bytes,
         help_heading = "Arrays")]
     chunk: Bytes,
-    /// Most disks of an array with parity; more are several arrays.
+    /// Maximum number of disks in an array with parity; more disks form several arrays.
     #[arg(long, value_name = "N", default_value = "12", help_heading = "Arrays",
         value_parser = clap::value_parser!(u32).range(4..=64))]
     parity_disks: u32,
@@ -130,7 +130,7 @@ fn mean(text: &str) -> Result<f64, String> {
     match objective(text)? {
         Objective::MeanNs(mean) => Ok(mean),
         Objective::P99Ns(_) => {
-            Err("of arrays only the mean is computed; use mean=TIME, for example mean=5ms"
+            Err("for arrays only the mean is computed; use mean=TIME, for example mean=5ms"
                 .to_owned())
         }
     }
@@ -143,7 +143,7 @@ impl DesignArgs {
         let random_iops = self.kaps.unwrap_or(0.0);
         if random_iops == 0.0 && read + written == 0.0 && self.size.is_none() {
             return Err(usage(
-                "say what the disks have to do: --kaps N, --mbps N, --write-mbps N, --size SIZE, or \
+                "state the requirements: --kaps N, --mbps N, --write-mbps N, --size SIZE, or \
                  several of them",
             ));
         }
@@ -186,9 +186,10 @@ pub(crate) fn design(arguments: &DesignArgs) -> anyhow::Result<Verdict> {
             return cost::cost(&arguments.cost, &arguments.view);
         }
         return Err(usage(
-            "--prices FILE is missing: the disks on offer, as a TOML file that `halfpower design --help` shows; \
-             for example --prices prices.toml --kaps 5000 --size 4TB. For the cost of accesses to the disk of the \
-             newest profile give --price AMOUNT, for how many such disks fill a bus --fill NAME=RATE",
+            "--prices FILE is missing: a TOML file of the disks on offer, as `halfpower design \
+             --help` describes it; for example --prices prices.toml --kaps 5000 --size 4TB. For \
+             the cost of accesses to the disk of the newest profile use --price AMOUNT, and for \
+             the number of such disks that saturate a bus --fill NAME=RATE",
         ));
     };
     let need = arguments.need()?;

@@ -77,29 +77,29 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
-    /// Make no lone reads. By default a device without a profile is read for 5 s: blocks of 4 KiB, at most 20 per
-    /// second and at most 1 % of its time.
+    /// Do not issue test reads. By default, a device without a profile is read for 5 s: blocks of 4
+    /// KiB at QD 1, at most 20 per second and at most 1 % of its time.
     #[arg(long)]
     pub(crate) no_probe: bool,
-    /// A load on a simulated device, KEY=VALUE ...; once for each.
+    /// A load on a simulated device, KEY=VALUE ...; can be repeated.
     #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
     pub(crate) load: Vec<String>,
-    /// Share of the processors that the host takes from the simulated machine.
+    /// Share of CPU time that the host takes from the simulated machine (steal).
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0",
         help_heading = "Simulation")]
     pub(crate) steal: u8,
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
-    /// Requests of the disk, one by one (`record --trace-io`, fio, blkparse, DiskSim)to count the reads
-    /// that more memory would serve.
+    /// A trace of the disk's requests (`record --trace-io`, fio, blkparse, DiskSim), to count the
+    /// reads that more memory would serve.
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording)]
     pub(crate) recorded: Option<Replay>,
-    /// Print a ticket for another team, in Markdown: when and where, what is excluded, what it costs,
-    /// what is asked, and the commands that show it.
+    /// Print a ticket for another team in Markdown: when and where, what is excluded, the cost, the
+    /// request, and the commands that reproduce it.
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     pub(crate) for_ticket: bool,
-    /// Writes both splits of the latency, interval by interval, to a CSV file.
+    /// Write both splits of the latency, interval by interval, to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
@@ -182,7 +182,8 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
         ([disk], 1) => disk.reuse = replay::reuse(recorded),
         (several, of) => {
             let text = format!(
-                "--recorded holds the requests of {}, and {} were observed; name one disk and record that",
+                "--recorded contains the requests of {}, but {} were observed; record and name the \
+                 same single disk",
                 counted(f64::from(of), "device"),
                 counted(several.len() as f64, "disk")
             );

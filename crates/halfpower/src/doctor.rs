@@ -15,7 +15,7 @@ const DOCTOR_SCHEMA: &str = "halfpower/doctor/1";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Directory whose disk is meant.
+    /// Directory on the disk to check.
     #[arg(default_value = ".")]
     directory: PathBuf,
     /// Print JSON.
@@ -56,7 +56,7 @@ fn causes_read(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
         Capability::of(&named(&fact.check, &fact.device), true, fact.values_text(), "")
     });
     let not_read = read.not_read.iter().map(|one| {
-        let remedy = "what it looks for stays possible in a diagnosis";
+        let remedy = "a diagnosis cannot exclude the causes that it looks for";
         Capability::of(&named(&one.check, &one.device), false, one.reason.clone(), remedy)
     });
     facts.chain(not_read).collect()

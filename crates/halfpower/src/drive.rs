@@ -21,7 +21,7 @@ const DEMERIT_MAX: f64 = 0.1;
     us, pause in us.\n\
     Exit code 1: the demerit is above 10 %.")]
 pub(crate) struct DriveArgs {
-    /// Parameters in the language of DiskSim; the files that it names are in the same folder.
+    /// Parameters in DiskSim's format; files that it includes must be in the same folder.
     #[arg(value_name = "FILE.parv")]
     drive: String,
     /// Requests with their measured service times; - is standard input.
@@ -35,7 +35,7 @@ pub(crate) struct DriveArgs {
 pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
     let spec = SimSpec::parse(&arguments.drive).map_err(|error| usage(error.to_string()))?;
     let SimKind::Extracted(drive) = spec.kind else {
-        return Err(usage(format!("{} is no file of parameters (.parv)", arguments.drive)));
+        return Err(usage(format!("{} is not a parameter file (.parv)", arguments.drive)));
     };
     for note in &drive.notes {
         eprintln!("note: {}", report::escape(note));
@@ -45,7 +45,7 @@ pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
     let wrong = |why: String| usage(format!("{}: {why}", arguments.trace));
     let requests = read_services(&text).map_err(wrong)?;
     if requests.is_empty() {
-        return Err(wrong("it holds no requests".to_owned()));
+        return Err(wrong("it contains no requests".to_owned()));
     }
     let times = serve_again(&drive, &requests).map_err(wrong)?;
     let pairs: Vec<(OpKind, f64, f64)> =

@@ -38,7 +38,7 @@ pub(crate) struct ExportArgs {
     /// Every trial of the database.
     #[arg(long)]
     all: bool,
-    /// The folder of the tables; made where it is missing.
+    /// The folder of the tables; created if missing.
     #[arg(long, value_name = "DIR", required = true)]
     parquet: PathBuf,
     /// Print what was written as JSON.
@@ -66,7 +66,7 @@ pub(crate) fn export(arguments: &ExportArgs) -> anyhow::Result<Verdict> {
     write(&files, places)?;
     output::print(&said(arguments, trials, &files, &export.missing)?)?;
     for id in &export.missing {
-        output::remark(&format!("trial {id} is not at hand and was left out"));
+        output::remark(&format!("trial {id} is missing and was skipped"));
     }
     Ok(Verdict::of(export.missing.is_empty()))
 }
@@ -95,7 +95,7 @@ impl Export {
         for mut document in library.named(word, &KINDS)? {
             if !document.kind().is_some_and(|kind| KINDS.contains(&kind)) {
                 bail!(
-                    "{} holds a document without trials; name trials, profiles or experiments",
+                    "{} contains a document without trials; name trials, profiles or experiments",
                     quoted(word)
                 );
             }
@@ -120,7 +120,7 @@ fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
     let folder = &arguments.parquet;
     ensure!(
         !folder.exists() || folder.is_dir(),
-        "--parquet {} is no folder; name one",
+        "--parquet {} is not a folder; name a folder",
         quoted(folder)
     );
     std::fs::create_dir_all(folder)

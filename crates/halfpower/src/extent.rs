@@ -19,10 +19,10 @@ const NO_PAGE_BY: [&str; 8] =
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ExtentArgs {
-    /// Print all of a result: what supports it, notes, conditions, how to repeat it.
+    /// Print the complete result: evidence, notes, conditions, and how to repeat it.
     #[arg(long, short, global = true, conflicts_with = "quiet", help_heading = "Results")]
     verbose: bool,
-    /// Print the answer in one line, and nothing of the progress.
+    /// Print the answer in one line, without progress.
     #[arg(long, short, global = true, help_heading = "Results")]
     quiet: bool,
 }
@@ -78,9 +78,9 @@ fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
     if is_refused(command, flag.trim_start_matches('-')) {
         let text = match NO_PAGE.contains(&command) {
             true => {
-                format!("{flag}: `{command}` prints one thing, no more and no less; leave it out")
+                format!("{flag}: `{command}` has only one form of output; omit this flag")
             }
-            false => format!("{flag}: `{command}` has no shorter form; leave it out"),
+            false => format!("{flag}: `{command}` has no shorter form; omit this flag"),
         };
         return Err(usage(text));
     }
@@ -89,11 +89,13 @@ fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
         known && words.value_source(id) == Some(clap::parser::ValueSource::CommandLine)
     };
     if flag == "--verbose" && given("json") {
-        return Err(usage("--verbose: --json prints the whole document already; leave one out"));
+        return Err(usage(
+            "--verbose: --json already prints the complete document; omit one of them",
+        ));
     }
     if let Some(other) = NO_PAGE_BY.iter().find(|id| given(id)) {
         let other = other.replace('_', "-");
-        return Err(usage(format!("{flag}: --{other} prints no page; leave one out")));
+        return Err(usage(format!("{flag}: --{other} does not print a page; omit one of them")));
     }
     Ok(())
 }
@@ -112,7 +114,9 @@ pub(crate) fn take(words: &mut Vec<String>, as_json: bool) -> anyhow::Result<()>
     match (verbose, quiet) {
         (true, true) => return Err(usage("--verbose and --quiet contradict each other")),
         (true, false) if as_json => {
-            return Err(usage("--verbose: JSON is the whole document already; leave one out"));
+            return Err(usage(
+                "--verbose: JSON is already the complete document; omit one of them",
+            ));
         }
         (true, false) => output::set_extent(Extent::Whole),
         (false, true) => output::set_extent(Extent::Line),

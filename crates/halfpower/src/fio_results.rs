@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use workload::fio::{self, FileKind, Section, Setting, result_at};
 
 /// Why a trial of fio has no such part.
-const NOT_TOLD: &str = "fio does not tell";
+const NOT_TOLD: &str = "not reported by fio";
 /// Requests beyond a percentile that it takes.
 const BEYOND_MIN: f64 = 10.0;
 /// Samples of the rate from which on their spread says anything.
@@ -39,7 +39,12 @@ pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
         let mut documents = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
         let document = match documents.next() {
             Some(Ok(document)) => document,
-            Some(Err(error)) => return Some(Err(format!("it is no whole JSON of fio: {error}"))),
+            Some(Err(error)) => {
+                return Some(Err(format!(
+                    "it is not complete fio JSON output: \
+                                                         {error}"
+                )));
+            }
             None => break,
         };
         match of_document(&document, &hex_digest(&rest[at..at + documents.byte_offset()])) {
@@ -79,7 +84,8 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     let sum = job["mixed"].is_object() && !job["read"].is_object();
     let only = workload.only_op().filter(|_| workload.instead.is_none()).map(OpKind::name);
     if sum && only.is_none() {
-        return Err("reads and writes are summed up (unified_rw_reporting); run fio without that"
+        return Err("reads and writes are combined (unified_rw_reporting); run fio without that \
+                    option"
             .to_owned());
     }
     if !alone {
@@ -105,6 +111,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     Ok(Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: VERSION.to_owned(),
+        measured_by: Some(document["fio version"].as_str().unwrap_or("fio").to_owned()),
         id,
         time: document["time"].as_str().map(str::to_owned),
         seed: 0,
@@ -167,7 +174,7 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
         output::remark(&format!(
-            "the job {:?} of fio: without a counterpart here, and so unknown: {left_out}",
+            "the fio job {:?}: options without an equivalent, whose effect is unknown: {left_out}",
             section.name
         ));
     }
@@ -212,7 +219,7 @@ fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
                 .settings
                 .retain(|setting| setting.name != "directory" && setting.name != "nrfiles");
             if section.settings.iter().any(|setting| setting.name == "filename") {
-                return Err("its options do not hold together".to_owned());
+                return Err("its options contradict each other".to_owned());
             }
             section.settings.push(any);
         }

@@ -90,7 +90,7 @@ fn as_json(format: Option<&str>) -> anyhow::Result<bool> {
             "json" | "json+" => json = true,
             "normal" => {}
             "terse" => output::remark(
-                "--output-format: fio's terse lines are not written; json has the same numbers",
+                "--output-format: terse output is not supported; json has the same numbers",
             ),
             _ => return Err(usage("--output-format: use normal, json or json+")),
         }
@@ -214,10 +214,13 @@ fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
     let jobs = || groups.iter().flatten();
     let writes = jobs().any(|(_, job, _)| job.writes);
     if let Some(flag) = asked.allow.first().filter(|_| !writes) {
-        return Err(usage(format!("{flag} allows writing, and no job writes; leave it out")));
+        return Err(usage(format!("{flag} allows writing, but no job writes; omit it")));
     }
     if let Some((section, ..)) = jobs().find(|(_, job, _)| job.writes && asked.readonly) {
-        return Err(usage(format!("--readonly: the job {:?} writes; leave one out", section.name)));
+        return Err(usage(format!(
+            "--readonly: the job {:?} writes; omit one of them",
+            section.name
+        )));
     }
     groups.into_iter().map(|group| together(asked, group)).collect()
 }
@@ -236,7 +239,7 @@ fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
     }
     let what = match asked.files.as_slice() {
         [] => "a command line of fio".to_owned(),
-        [file] => format!("{file}, a job file of fio"),
+        [file] => format!("{file}, a fio job file"),
         files => format!("{}, job files of fio", files.join(", ")),
     };
     match told.as_slice() {
@@ -272,7 +275,7 @@ fn waits(job: &mut Run, groups: &[Vec<Job>]) -> bool {
     let group = groups.last().map_or(&[][..], Vec::as_slice);
     let among = group.iter().any(|(section, ..)| section.name == name);
     if among && group.len() > 1 {
-        job.notes.push("wait_for: it waits for all jobs before it".to_owned());
+        job.notes.push("wait_for: the job waits for all jobs before it".to_owned());
     }
     among
 }
@@ -288,15 +291,14 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     group.sort_by_key(|(_, job, _)| job.delay_ns);
     let begin = group[0].1.delay_ns;
     if begin > 0 {
-        let note = "startdelay: nothing is waited for before the first job of a run begins";
+        let note = "startdelay: the first job of a run starts without a delay";
         group[0].1.notes.push(note.to_owned());
     }
     let seed = group.iter().find_map(|(_, job, _)| job.seed);
     for (_, job, _) in &mut group {
         if job.seed.is_some() && job.seed != seed {
-            job.notes.push(
-                "randseed: jobs at the same time have one seed, that of the first".to_owned(),
-            );
+            job.notes
+                .push("randseed: concurrent jobs share one seed, that of the first".to_owned());
         }
     }
     let several = group.len() > 1;
@@ -327,7 +329,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         }
         beside.extend(of_each_job(&asked.ours));
         let text = shlex::try_join(beside.iter().map(String::as_str))
-            .map_err(|_| usage("a word of a job has a NUL in it; leave that out"))?;
+            .map_err(|_| usage("an argument of a job contains a NUL character; remove it"))?;
         words.extend(["--beside".to_owned(), text]);
     }
     let mut arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
@@ -348,7 +350,7 @@ fn end_together(group: &mut [Job]) {
         match first.and_then(|first| first.checked_sub(job.delay_ns)).filter(|left| *left > 0) {
             Some(left) => job.end_after(left),
             None if job.exit_all => job.notes.push(
-                "exitall: each job runs to its own end, because one of them does not end by time"
+                "exitall: each job runs to its own end, because at least one has no time limit"
                     .to_owned(),
             ),
             None => {}
@@ -431,7 +433,7 @@ fn jobs_of_file(
     let read = |path: &Path| {
         let text = input::text(path, input::JOB_FILE).map_err(|error| error.reason.to_string())?;
         let left = room.get().checked_sub(text.len() as u64);
-        room.set(left.ok_or("the job file and all that it includes are larger than 1 MiB")?);
+        room.set(left.ok_or("the job file and its include files exceed 1 MiB")?);
         Ok::<_, String>(text)
     };
     let text = read(file.as_ref()).map_err(|why| {
@@ -471,7 +473,7 @@ impl FileNames for Names {
     }
 
     fn processors_of_nodes(&self, nodes: &str) -> Result<String, String> {
-        let wrong = || format!("{nodes:?} is no list of nodes; use numbers, such as 0-1");
+        let wrong = || format!("{nodes:?} is not a list of nodes; use numbers, such as 0-1");
         let mut found = Vec::new();
         for part in nodes.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -132,7 +132,7 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
         if has(&["filename", "directory"]) {
             let target = named.join(" ");
             return Err(usage(format!(
-                "{target}: --filename or --directory names the target too; leave one out"
+                "{target}: --filename or --directory also names a target; omit one of them"
             )));
         }
         let mut found = fio_words(words, &flags);
@@ -167,9 +167,9 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
             value = left.next_if(|next| !next.starts_with('-')).copied();
         }
         let note = fio::without_load(name, value)
-            .map_err(|why| usage(format!("{text}: an option of fio: {why}")))?;
-        let note = note.unwrap_or("it changes nothing here");
-        output::remark(&format!("{text}: an option of fio, which does nothing: {note}"));
+            .map_err(|why| usage(format!("{text}: a fio option: {why}")))?;
+        let note = note.unwrap_or("it has no effect here");
+        output::remark(&format!("{text}: a fio option without effect: {note}"));
     }
     Ok(Language::Ours(kept))
 }
@@ -180,7 +180,7 @@ fn as_options(targets: &[String]) -> anyhow::Result<[String; 1]> {
     let option = match folders {
         0 => "--filename",
         all if all == targets.len() => "--directory",
-        _ => return Err(usage("fio's jobs take files or folders, not both; leave one out")),
+        _ => return Err(usage("a fio job takes files or folders, not both; omit one of them")),
     };
     let names: Vec<String> = targets.iter().map(|target| target.replace(':', "\\:")).collect();
     Ok([format!("{option}={}", names.join(":"))])

@@ -45,22 +45,23 @@ const DEVICES_PER_VALUE: usize = 3;
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetArgs {
-    /// Judge every device that this Prometheus server knows by its peers; needs --all.
+    /// Compare every device known to this Prometheus server with its peers; needs --all.
     #[arg(long, value_name = "URL", requires = "all", help_heading = "Fleet",
         conflicts_with_all = ["sources", "profile", "load", "recorded", "csv", "for_ticket"])]
     pub(crate) prometheus: Option<String>,
     /// All devices.
     #[arg(long, requires = "prometheus", help_heading = "Fleet")]
     all: bool,
-    /// Span of time: START..END, such as now-7d..now.
+    /// Time range: START..END, such as now-7d..now.
     #[arg(long, value_name = "RANGE", default_value = "now-1d..now", value_parser = parse_range,
         requires = "prometheus", help_heading = "Fleet")]
     query_range: RangeQuery,
-    /// Length of a window, in which a device gets one number.
+    /// Length of a window; each device gets one value per window.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = window,
         requires = "prometheus", help_heading = "Fleet")]
     window: Nanos,
-    /// Labels that peers share, separated by commas; family is the letters of a device's name.
+    /// Labels that peers have in common, separated by commas; family stands for the letters of a
+    /// device's name.
     #[arg(
         long,
         value_name = "LABELS",
@@ -70,7 +71,8 @@ pub(crate) struct FleetArgs {
         help_heading = "Fleet"
     )]
     peers: Vec<String>,
-    /// Labels that slow devices may have in common [default: all that group three devices or more].
+    /// Labels to search for something that slow devices have in common [default: all that group
+    /// three devices or more].
     #[arg(
         long,
         value_name = "LABELS",
@@ -104,7 +106,7 @@ pub(crate) fn diagnose(
     let mut devices = Devices::ask(&client, span)?;
     if devices.disks.is_empty() {
         return Err(anyhow!(
-            "{address} knows no counters of disks in that time: is node_exporter scraped by it?"
+            "{address} has no disk counters in that time range: check that it scrapes node_exporter"
         ));
     }
     for disk in &mut devices.disks {
@@ -147,12 +149,12 @@ pub(crate) fn diagnose(
     let reasons = [
         (
             devices.made_of_others,
-            "made of other devices, whose counters are judged instead, or of memory",
+            "stacked on other devices, whose counters are used instead, or in memory",
         ),
         (
             devices.ambiguous,
-            "several series have this instance and device, which differ in other labels: ask a server \
-             that has one cluster",
+            "several series have this instance and device but differ in other labels: query a \
+             server with one cluster",
         ),
     ];
     found.left_out.extend(reasons.into_iter().filter_map(|(keys, reason)| {
@@ -171,13 +173,13 @@ impl FleetArgs {
         let windows = (range.end_s - range.begin_s) / window_s;
         if windows < 3 {
             return Err(usage(
-                "three windows or more are needed: ask for a longer --query-range or a shorter \
+                "at least three windows are needed: use a longer --query-range or a shorter \
                  --window",
             ));
         }
         if windows > WINDOWS_MOST {
             return Err(usage(format!(
-                "{windows} windows are more than {WINDOWS_MOST}: ask for a shorter --query-range or a \
+                "{windows} windows are more than {WINDOWS_MOST}: use a shorter --query-range or a \
                  longer --window"
             )));
         }

@@ -174,14 +174,17 @@ fn series(
 ) -> anyhow::Result<Vec<FleetLabels>> {
     let target = format!("/api/v1/series?match%5B%5D={name}&start={begin_s}&end={end_s}");
     let data = answer(client, &target)?;
-    serde_json::from_value(data).context("the server's answer holds no series")
+    serde_json::from_value(data).context("the server's response contains no series")
 }
 
 /// What the server answers in JSON.
 fn answer(client: &Client, target: &str) -> anyhow::Result<serde_json::Value> {
     let mut answer: serde_json::Value =
         serde_json::from_slice(&client.get(target)?).with_context(|| {
-            format!("the answer to {target} is no JSON; is it the address of a Prometheus server?")
+            format!(
+                "the response to {target} is not JSON; check that the address is that of a \
+                     Prometheus server"
+            )
         })?;
     if let Some(error) = answer.get("error") {
         return Err(anyhow!("the server refused: {error}"));

@@ -101,5 +101,5 @@ fn diagnosis(
         let Some(episode) = device.shown_episode().cloned() else { break };
         return Ok((profile, episode));
     }
-    Err(anyhow!("it did nothing that could be"))
+    Err(anyhow!("it had no comparable load"))
 }

@@ -74,7 +74,7 @@ fn follow(
             // Tried again at the next look: somebody may be writing.
             Err(error) if error.to_string() != said => {
                 said = error.to_string();
-                output::remark(&format!("{said}; the previous profiles stay in use"));
+                output::remark(&format!("{said}; the previous profiles remain in use"));
             }
             Err(_) => {}
         }

@@ -19,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("What can a disk do?", &["check", "run", "compare"]),
     ("Why is it slow?", &["diagnose", "watch", "record"]),
     ("What should I change or buy?", &["predict", "advise", "design"]),
-    ("What is kept", &["show", "report", "export", "doctor"]),
+    ("Manage results", &["show", "report", "export", "doctor"]),
 ];
 /// Commands that `lab` lists.
 const LAB: [&str; 6] = ["sweep", "limits", "zones", "papers", "drive", "agent"];
@@ -175,7 +175,7 @@ pub(crate) fn meant(error: &clap::Error) -> Option<anyhow::Error> {
     };
     if word == "fio" {
         return Some(usage(
-            "paste a line of fio behind `halfpower run`, as in `halfpower run fio --name=a ...`",
+            "put a fio command line after `halfpower run`, as in `halfpower run fio --name=a ...`",
         ));
     }
     let path = Path::new(word);

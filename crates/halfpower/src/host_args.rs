@@ -25,26 +25,29 @@ const SHARINGS: &[TargetSharing] = &[TargetSharing::Shared, TargetSharing::Own];
 
 #[derive(Debug, Args)]
 pub(crate) struct HostArgs {
-    /// Machines that make the load together, with commas, or @FILE with one a line. Each does what the
-    /// flags say; {host} and {rank} in a target's path are its name and number.
+    /// Comma-separated list of machines that generate the load together, or @FILE with one machine
+    /// per line. All run with the same flags; {host} and {rank} in a target's path stand for the
+    /// machine's name and number.
     #[arg(long, value_name = "HOST,...", help_heading = "Several machines")]
     pub(crate) hosts: Option<String>,
-    /// How the agent of a host is started: words, not a line for a shell
-    /// [default: ssh -o BatchMode=yes ... {host} halfpower agent].
+    /// Command that starts the agent of a host, without a shell [default: ssh -o BatchMode=yes ...
+    /// {host} halfpower agent].
     #[arg(long, value_name = "WORDS", requires = "hosts", help_heading = "Several machines")]
     launch: Option<String>,
-    /// Whether the machines load one target, whose parts they share, or each its own [default: decided by
-    /// the path and the machines].
+    /// Whether the machines share one target, each using a part of it, or each has its own
+    /// [default: depends on the path and the machines].
     #[arg(long, value_name = "shared|own", value_parser = sharing, help_heading = "Several machines")]
     targets_are: Option<TargetSharing>,
-    /// How long an agent may be silent before it counts as lost [default: 60s to start, then 15s].
+    /// Time without a message after which an agent counts as lost [default: 60s at the start, then
+    /// 15s].
     #[arg(long, value_name = "TIME", help_heading = "Several machines")]
     agent_timeout: Option<Nanos>,
-    /// The processes that mpirun or srun started with this command make the load together; number 0
-    /// coordinates.
+    /// The processes that mpirun or srun started with this command generate the load together; rank
+    /// 0 coordinates.
     #[arg(long, conflicts_with = "hosts", help_heading = "Several machines")]
     mpi: bool,
-    /// Where they find each other, in a folder that all see; on one machine it need not be named.
+    /// File through which the processes find each other, in a shared folder; not needed on one
+    /// machine.
     #[arg(long, value_name = "FILE", requires = "mpi", help_heading = "Several machines")]
     rendezvous: Option<PathBuf>,
 }
@@ -131,8 +134,9 @@ impl HostArgs {
         let Some(world) = joined else { return Ok(rank) };
         if (world.number, world.of) != (rank.number, rank.of) {
             return Err(usage(format!(
-                "--mpi: to the launcher this is rank {} of {}, to the MPI that this program was built with ({}) rank \
-                 {} of {}: start it with the launcher of that MPI, or use a program that was built without it",
+                "--mpi: the launcher reports rank {} of {}, but the MPI library of this build ({}) \
+                 reports rank {} of {}: start halfpower with the launcher of that MPI, or use a \
+                 build without MPI",
                 rank.number, rank.of, world.library, world.number, world.of
             )));
         }

@@ -117,7 +117,7 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
     if code != ExitCode::from(session::INTERRUPTED)
         && let Err(why) = mpi::leave(LEAVING_TIME)
     {
-        output::remark(&format!("MPI was left without its end (MPI_Finalize): {why}"));
+        output::remark(&format!("MPI was not shut down (MPI_Finalize): {why}"));
     }
     if let Some(text) = session::stuck_threads::warning() {
         output::remark(&text);
@@ -132,7 +132,7 @@ fn commanded(words: Vec<OsString>, signals: Signals) -> anyhow::Result<output::V
     let (arguments, words) = match read {
         Ok(read) => read,
         Err(_) if input::was_interrupted() => {
-            return Err(failure::interrupted("a file of the command line was not read to its end"));
+            return Err(failure::interrupted("a file of the command line was not read completely"));
         }
         Err(error) => match help::meant(&error) {
             Some(meant) => return Err(meant),
@@ -192,7 +192,7 @@ fn undo_left_settings() {
     for (path, value) in kernel::changed_setting::undo_left(&kernel::Roots::default(), &folder) {
         let path = path.display();
         output::remark(&format!(
-            "{path} was left changed by a run that was killed; it is {value} again"
+            "{path} was still changed by a run that was killed; it is restored to {value}"
         ));
     }
 }

@@ -43,8 +43,8 @@ pub(crate) struct LimitsArgs {
     /// Directories, files or block devices on different disks, or one sim:NAME.
     #[arg(default_value = ".")]
     targets: Vec<String>,
-    /// States an advertised peak, as from a data sheet: processor, memory, file-cache, throttle,
-    /// network, bus, link or device. Once for each.
+    /// Set an advertised peak, for example from a data sheet: processor, memory, file-cache,
+    /// throttle, network, bus, link or device. Can be repeated.
     #[arg(long, value_name = "NAME=RATE", value_parser = Stated::parse)]
     pap: Vec<Stated>,
     /// Time for the trials; with less, memory is visited less often [default: 30s; 180s of virtual time].
@@ -53,13 +53,13 @@ pub(crate) struct LimitsArgs {
     /// Size of the test file [default: 512 MiB].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
-    /// Measure the device's own limits now, although a profile of it is saved.
+    /// Measure the device's own limits now, even if a profile of it is saved.
     #[arg(long)]
     fresh: bool,
-    /// Measure no writes. A directory still gets its test file.
+    /// Do not measure writes. In a directory, the test file is still written.
     #[arg(long)]
     no_write: bool,
-    /// Leave out the memory tests.
+    /// Skip the memory tests.
     #[arg(long)]
     no_memory: bool,
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
     let identity = driver.targets.main()?.identity(&format!("limits {settings:?}"));
     let (purposes, mut plan) = ::plan::limits::plan::trials(&settings);
     let finished = driver.run(&mut plan)?;
-    finished.whole("a path with holes would mislead")?;
+    finished.whole("an incomplete path would be misleading")?;
     session::something_completed(&finished.trials)?;
     let main = driver.targets.main()?;
     let mut targets = main.targets.clone();
@@ -150,7 +150,7 @@ fn real(
         targets.open_mode(cache, write)?;
     }
     let so =
-        "their joint rate shows no limit of a bus, which was tested with the first target alone";
+        "their combined rate shows no bus limit; the bus was tested with the first target only";
     let shared = document::shared_disk_finding(targets.all_facts(), so);
     let session = targets.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
     Ok((Targets::one(session), Vec::new(), shared.into_iter().collect()))
@@ -174,7 +174,7 @@ fn memory(
     });
     driver.display.clear();
     match outcome {
-        Err(memory::MemoryError::Interrupted) => Err(interrupted("nothing of it is kept")),
+        Err(memory::MemoryError::Interrupted) => Err(interrupted("nothing is saved")),
         other => Ok(Measured::Value(other?)),
     }
 }

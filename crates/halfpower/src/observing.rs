@@ -25,11 +25,11 @@ pub(crate) type Recorder = observe::Recorder<anyhow::Error>;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ObservingArgs {
-    /// Devices: kernel names (sda), device nodes, or paths on a file system; each with all
+    /// Devices: kernel names (sda), device nodes, or paths on a file system; each includes all
     /// devices below it [default: all whole devices that were ever used].
     #[arg(value_name = "DEVICE")]
     pub(crate) devices: Vec<String>,
-    /// Without names: partitions and devices that were never used, too.
+    /// Without names: also partitions and devices that were never used.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -47,17 +47,17 @@ pub(crate) struct SamplingArgs {
     /// Length of an interval, at least 10ms [default: 1s].
     #[arg(long, value_name = "TIME")]
     interval: Option<Nanos>,
-    /// Time each request at the block layer: yes or no [default: where that is possible, as root].
+    /// Time each request at the block layer: yes or no [default: yes if possible, as root].
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true,
         default_missing_value = "yes", hide_possible_values = true, value_parser = BoolishValueParser::new())]
     pub(crate) trace: Option<bool>,
-    /// Do not count requests and fsyncs by process, which is done as root.
+    /// Do not count requests and fsyncs per process (which needs root).
     #[arg(long)]
     pub(crate) no_processes: bool,
-    /// Where procfs is mounted; another place than /proc is for containers that see the host's.
+    /// Mount point of procfs, if not /proc: for containers that can see the host's.
     #[arg(long, value_name = "DIR", help_heading = "Source")]
     pub(crate) procfs: Option<PathBuf>,
-    /// Where sysfs is mounted, if not at /sys.
+    /// Mount point of sysfs, if not /sys.
     #[arg(long, value_name = "DIR", help_heading = "Source")]
     pub(crate) sysfs: Option<PathBuf>,
 }

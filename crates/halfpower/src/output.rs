@@ -156,8 +156,8 @@ pub(crate) const OBSERVATION: OutputKind = OutputKind {
 pub(crate) const FIO_JSON: OutputKind =
     OutputKind { flag: "--output", name: "JSON of fio", is_in: is_fio_json };
 pub(crate) const FIO_LOG: OutputKind = OutputKind {
-    flag: "a log of fio's",
-    name: "log as fio writes it",
+    flag: "a fio log",
+    name: "log in fio's format",
     is_in: |path| {
         input::first_line(path, input::DOCUMENT).is_ok_and(|first| report::is_fio_log_line(&first))
     },

@@ -28,25 +28,26 @@ use std::sync::atomic::Ordering;
     halfpower papers --only fig06.write.3 --verbose\n  \
     halfpower papers --without rotation     what fails when the disk does not turn")]
 pub(crate) struct PapersArgs {
-    /// Only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung, friedman).
-    /// Once for each.
+    /// Only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung,
+    /// friedman). Can be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Leaves a part of the physics out of every simulated drive: seek, rotation, readahead,
-    /// coalesce, contention or zones. Once for each.
+    /// Disable a part of the physics in every simulated drive: seek, rotation, readahead, coalesce,
+    /// contention or zones. Can be repeated.
     #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
     without: Vec<Switch>,
-    /// Replace a machine of the papers' runs with this description, to see its figures. --show-sim NAME prints the description to begin with.
+    /// Replace a machine of the papers' runs with this description, to see its figures. --show-sim
+    /// NAME prints a description to start from.
     #[arg(long, value_name = "NAME=FILE", value_parser = machine)]
     machine: Vec<(String, String)>,
-    /// Multiplies the published values by this before they are compared: nothing reproduced may
-    /// change by it.
+    /// Multiply the published values by this before the comparison: the reproduced values must not
+    /// change.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     scale_published: f64,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Write a page with every figure as published and as reproduced to a file as well.
+    /// Also write a page with every figure as published and as reproduced to a file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -90,8 +91,8 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
     if !papers.has(&choice) {
         let names = arguments.only.join(", ");
         return Err(usage(format!(
-            "--only {names} names no row; use an id such as R096 or fig03.read.ultra, a figure such \
-             as \"Figure 3\", a chart or a paper (riedel, chung, friedman)"
+            "--only {names} matches no row; use an id such as R096 or fig03.read.ultra, a figure \
+             such as \"Figure 3\", a chart or a paper (riedel, chung, friedman)"
         )));
     }
     let html = OutputFile::claim(&output::PAGE, arguments.html.as_deref(), &mut Vec::new())?;
@@ -135,7 +136,7 @@ fn carry_out(
     });
     progress.clear();
     if stop.load(Ordering::Relaxed) {
-        return Err(interrupted("nothing of it is kept"));
+        return Err(interrupted("nothing is saved"));
     }
     Ok(lines.iter().cloned().zip(outcomes).collect())
 }

@@ -36,7 +36,7 @@ pub(crate) fn of(
     }
     let before = observations.iter().filter_map(|one| one.time.as_deref()).min();
     let mut past = saved(&without, before, keeping).unwrap_or_else(|error| {
-        output::remark(&format!("earlier recordings are not compared with: {error}"));
+        output::remark(&format!("earlier recordings are not used: {error}"));
         Vec::new()
     });
     if on_this_machine {

@@ -35,7 +35,7 @@ pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow
     let file = File::open(path).with_context(|| format!("cannot open {}", quoted(path)))?;
     let facts = file.metadata().with_context(|| format!("cannot examine {}", quoted(path)))?;
     if !facts.is_file() {
-        return Err(usage(format!("--file takes a file, which {} is not", quoted(path))));
+        return Err(usage(format!("--file needs a file, and {} is not one", quoted(path))));
     }
     let size = Bytes(facts.len());
     let (filesystem, device) = kernel::filesystem::locate_filesystem(&roots, path, &file)?;
@@ -48,7 +48,7 @@ pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow
         )
     });
     let found = match (&device, named) {
-        (None, _) => Err("it is on no block device".to_owned()),
+        (None, _) => Err("the file is not on a block device".to_owned()),
         (Some(device), Some(name)) => Ok(chosen(name, save, &roots, device)?),
         (Some(device), None) => latest(save, &roots, device)?,
     };
@@ -106,7 +106,7 @@ fn chosen(
             SavedDocument::Zones(map) => Some(*map),
             _ => None,
         });
-    let map = map.ok_or_else(|| anyhow!("{} is no map of `halfpower zones`", quoted(name)))?;
+    let map = map.ok_or_else(|| anyhow!("{} is not a map of `halfpower zones`", quoted(name)))?;
     let mut cautions = of_map(&map);
     let shift = match shift(roots, device, &map) {
         Ok(shift) => shift,
@@ -128,13 +128,16 @@ fn latest(
     let none = || {
         // What lies where on these is decided below, and may be another place tomorrow.
         let below = if device.virtual_disk {
-            "; it is virtual, so that even a map may not last"
+            "; the disk is virtual, so even a map may become outdated"
         } else {
             ""
         };
         let flash = device.rotational == Some(false) && device.rotational_trusted;
-        let flash =
-            if flash { "; it does not turn: no place of it is known to be faster" } else { "" };
+        let flash = if flash {
+            "; the disk does not rotate: no position is known to be faster"
+        } else {
+            ""
+        };
         format!("no map of {disk} is saved: `halfpower zones /dev/{disk}` makes one{below}{flash}")
     };
     let store = match save.keeping.existing() {
@@ -158,23 +161,26 @@ fn latest(
 /// Where the device of a file begins on what was mapped, or why that is not known.
 fn shift(roots: &Roots, device: &DeviceFacts, map: &ZoneMap) -> Result<u64, String> {
     let Some(mapped) = &map.target.device else {
-        return Err(format!("it is of {}, which is no device of this machine", map.target.path));
+        return Err(format!(
+            "the map is of {}, which is not a device of this machine",
+            map.target.path
+        ));
     };
     let of =
         |it: &DeviceFacts| (it.disk.clone(), it.model.clone(), it.serial.clone(), it.size_bytes);
     if of(mapped) != of(device) {
-        return Err(format!("it is of {}, and the file is on {}", mapped.disk, device.disk));
+        return Err(format!("the map is of {}, and the file is on {}", mapped.disk, device.disk));
     }
     if mapped.name == device.name {
         return Ok(0);
     }
     if mapped.name != mapped.disk {
-        return Err(format!("it is of {}, and the file is on {}", mapped.name, device.name));
+        return Err(format!("the map is of {}, and the file is on {}", mapped.name, device.name));
     }
     let start = kernel::device::start_on_disk(roots, &device.name);
     let unknown = || {
         format!(
-            "the file is on {}, which is built of {}, not on one part of it",
+            "the file is on {}, which is stacked on {}, so it has no single position",
             device.name, device.disk
         )
     };
@@ -186,15 +192,15 @@ fn of_map(map: &ZoneMap) -> Vec<String> {
     let mut cautions = Vec::new();
     if map.findings.iter().any(|finding| finding.code == FindingCode::RateByPosition) {
         cautions.push(
-            "The disk may not be a rotating one, so the differences between positions may move. Map it \
-            again before you move files."
+            "The disk may not rotate, so the differences between positions may change. Map it \
+             again before you move files."
                 .to_owned(),
         );
     }
     let nameless = map.target.device.as_ref().is_some_and(|device| device.serial.is_none());
     if nameless {
         cautions.push(
-            "The device has no serial number: a map of one of the same name and size was taken for it."
+            "The device has no serial number: this map was chosen because the name and size match."
                 .to_owned(),
         );
     }

@@ -32,7 +32,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         return arguments.view.show(&document, &report::whatif(&document));
     }
     if arguments.change.balance {
-        let text = "--balance moves the load of a recording: name one, not a profile";
+        let text = "--balance moves the load of a recording: name a recording, not a profile";
         return Err(usage(text));
     }
     // A profile that is not there is reported first: without it no other flag means anything.
@@ -71,7 +71,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
 fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<Verdict> {
     if !arguments.iodepth.is_empty() {
         return Err(usage(
-            "--iodepth: a data sheet does not say how the disk queues; use --rate-iops",
+            "--iodepth: a data sheet does not describe how the disk queues; use --rate-iops",
         ));
     }
     if !arguments.changes(false)?.is_empty() || arguments.change.balance {
@@ -89,7 +89,7 @@ impl PredictArgs {
         let offered = self.offered();
         if offered.is_none() && self.slo.is_empty() && self.sessions.sessions.is_none() {
             return Err(usage(
-                "name a load: --rate-iops or --iodepth; or --slo for the highest rate, --sessions for \
+                "name a load: --rate-iops or --iodepth; --slo for the highest rate; --sessions for \
                  commits",
             ));
         }
@@ -109,7 +109,7 @@ impl PredictArgs {
             ("--now", self.now),
         ]);
         given.map_or(Ok(()), |flag| {
-            Err(usage(format!("{flag} does not go with a change; leave one out")))
+            Err(usage(format!("{flag} cannot be combined with a change; omit one of them")))
         })
     }
 

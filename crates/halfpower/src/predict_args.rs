@@ -58,29 +58,30 @@ const LOGS: &[(&str, LogKind)] =
     overhead = \"0.1ms\"       # controller and bus, where known"
 )]
 pub(crate) struct PredictArgs {
-    /// A saved profile (id, its beginning or end, or last), or a recording whose load is meant: id, file
-    /// of any tool, or "observed" for the newest.
+    /// A saved profile (id, its beginning or end, or last), or a recording whose load is used: an
+    /// id, a file of any tool, or "observed" for the newest.
     #[arg(value_name = "PROFILE|RECORDING", conflicts_with = "spec")]
     pub(crate) source: Option<String>,
     #[command(flatten, next_help_heading = "Load")]
     pub(crate) load: LoadArgs,
-    /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; given again: a change.
+    /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; a second value is a change.
     #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
     pub(crate) bs: Vec<Sizes>,
-    /// Queue depth, a constant number, instead of a rate; beside a rate or given again: a change.
+    /// Constant queue depth, instead of a rate; with a rate, or as a second value, it is a change.
     #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
     pub(crate) iodepth: Vec<f64>,
-    /// Share of requests that continue the one before; with a plus an increase: a change.
+    /// Share of sequential requests; with a plus sign it is an increase, and a change.
     #[arg(long, value_name = "PERCENT", value_parser = sequential, help_heading = "Load")]
     pub(crate) sequential: Vec<Sequential>,
-    /// A target for which the highest rate is asked: mean=2ms or p99=5ms. Once for each.
+    /// An SLO for which to find the highest rate: mean=2ms or p99=5ms. Can be repeated.
     #[arg(long, value_name = "TARGET", value_parser = objective, help_heading = "Load")]
     pub(crate) slo: Vec<Objective>,
     #[command(flatten)]
     pub(crate) sessions: SessionArgs,
     #[command(flatten, next_help_heading = "Changes")]
     pub(crate) change: ChangeArgs,
-    /// Measure for about 40 s how much slower or faster the device is now, and predict for that.
+    /// Measure for about 40 s how much slower or faster the device is now, and adjust the
+    /// prediction.
     #[arg(long, conflicts_with = "spec")]
     pub(crate) now: bool,
     /// Predict from a data sheet instead of a profile: seek, rotation and transfer, and M/M/1.
@@ -89,17 +90,17 @@ pub(crate) struct PredictArgs {
     /// Profile of the recorded device [default: the saved one that fits].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
-    /// Device of the recording [default: the one that does the most].
+    /// Device of the recording [default: the busiest].
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }
 
-/// Sessions that commit and share flushes, in place of requests.
+/// Number of sessions that commit and share flushes, instead of requests.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// Sessions that commit and share flushes, in place of requests.
+    /// Number of sessions that commit and share flushes, instead of requests.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
         conflicts_with_all = ["spec", "now", "rate_iops", "iodepth", "slo", "bs", "rwmixread"],
         help_heading = "Commits")]
@@ -113,16 +114,16 @@ pub(crate) struct SessionArgs {
         help_heading = "Commits"
     )]
     pub(crate) work: Nanos,
-    /// Processors for that [default: those of the profiled machine].
+    /// Number of CPUs for that work [default: those of the profiled machine].
     #[arg(long, value_name = "N", requires = "sessions", help_heading = "Commits",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) processors: Option<u32>,
-    /// Bytes of a commit, if the log has new blocks: only the first record in a block pays for a new block
-    /// [default: whole blocks].
+    /// Bytes per commit, for a log with new blocks: only the first record in a block has the cost
+    /// of a new block [default: whole blocks].
     #[arg(long, value_name = "SIZE", requires = "sessions", help_heading = "Commits")]
     pub(crate) record: Option<Bytes>,
-    /// Their log: overwritten (files used again, as PostgreSQL and InnoDB do) or new-blocks (files
-    /// that grow, as etcd and MySQL's binary log do).
+    /// Type of log: overwritten (files are reused, as in PostgreSQL and InnoDB) or new-blocks
+    /// (files grow, as in etcd and MySQL's binary log).
     #[arg(long, value_name = "KIND", default_value = "overwritten", requires = "sessions",
         value_parser = choice(LOGS), help_heading = "Commits")]
     pub(crate) log: LogKind,
@@ -175,6 +176,10 @@ impl LoadArgs {
 pub(crate) fn objective(text: &str) -> Result<Objective, String> {
     let usage = "use mean=TIME or p99=TIME, for example p99=5ms";
     let (name, time) = text.split_once('=').ok_or(usage)?;
+    if time.parse::<f64>().is_ok() {
+        // Elsewhere it is seconds; a target of latency is hardly ever meant so.
+        return Err(format!("write {time}ms or {time}s"));
+    }
     let Nanos(time) = unit(time)?;
     match name {
         "mean" => Ok(Objective::MeanNs(time as f64)),
@@ -189,30 +194,30 @@ pub(crate) struct ChangeArgs {
     /// Make requests faster by this share.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     faster: Option<f64>,
-    /// Use this many such disks instead of one, bound by --raid.
+    /// Number of such disks instead of one, combined by --raid.
     #[arg(long, value_name = "N", requires = "raid", help_heading = "Changes")]
     disks: Option<u32>,
-    /// How --disks are bound: 0, 1, 5, 6 or 10.
+    /// RAID level of --disks: 0, 1, 5, 6 or 10.
     #[arg(long, value_name = "LEVEL", value_parser = raid, requires = "disks",
         help_heading = "Changes")]
     raid: Option<RaidLevel>,
-    /// Chunk size of an array: bytes in a row on one disk.
+    /// Chunk size of an array: contiguous bytes on one disk.
     #[arg(long, value_name = "SIZE", default_value = "64k", help_heading = "Changes")]
     chunk: Bytes,
     /// Share of the random reads that a cache of the device serves.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     cache_hit: Option<f64>,
-    /// Time of such a read [default: that of re-reads in the profile].
+    /// Latency of such a read [default: that of re-reads in the profile].
     #[arg(long, value_name = "TIME", requires = "cache_hit", help_heading = "Changes")]
     hit_time: Option<Nanos>,
     /// Share of the reads that the host's memory serves.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     host_cache: Option<f64>,
-    /// Add this much memory to the host's cache. The reads that it would serve are counted in
-    /// --recorded.
+    /// Memory to add to the host's cache. --recorded supplies the requests from which its hits are
+    /// counted.
     #[arg(long, value_name = "SIZE", requires = "recorded", help_heading = "Changes")]
     memory: Option<Bytes>,
-    /// A limit ahead of the device, requests per second.
+    /// Limit ahead of the device, in IOPS.
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Changes")]
     cap: Option<f64>,
     /// Remove the limit ahead of the device.
@@ -221,10 +226,10 @@ pub(crate) struct ChangeArgs {
     /// Make the device as fast as when it was profiled.
     #[arg(long, help_heading = "Changes")]
     as_profiled: bool,
-    /// Share of the requests that move to another device.
+    /// Share of the requests to move to another device.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     without: Option<f64>,
-    /// Spread bursts: requests arrive independently of each other.
+    /// Spread bursts: requests then arrive independently of each other.
     #[arg(long, help_heading = "Changes")]
     independent: bool,
     /// Balance the load of an observation over its devices.
@@ -233,11 +238,11 @@ pub(crate) struct ChangeArgs {
     /// Count the extents of a file, as evidence for --sequential.
     #[arg(long, value_name = "FILE", help_heading = "Evidence")]
     pub(crate) extents_of: Option<PathBuf>,
-    /// Requests of the device, one by one: of `record --trace-io`, fio, blkparse or DiskSim.
+    /// A trace of the device's requests: from `record --trace-io`, fio, blkparse or DiskSim.
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording, requires = "memory",
         help_heading = "Evidence")]
     pub(crate) recorded: Option<Replay>,
-    /// Simulate both, where the profile is of a simulated device.
+    /// Simulate both, if the profile is of a simulated device.
     #[arg(long, help_heading = "Simulation")]
     pub(crate) simulate: bool,
     /// Simulate this device (sim:NAME,...) instead of the profile's.
@@ -312,7 +317,7 @@ impl PredictArgs {
                 // It states the load.
                 Sequential::Now(_) if at == 0 && !observed => {}
                 Sequential::Now(_) => {
-                    return Err(usage("as a change --sequential takes an increase: +30%"));
+                    return Err(usage("as a change, --sequential takes an increase: +30%"));
                 }
             }
         }
@@ -320,12 +325,12 @@ impl PredictArgs {
         let depths = self.iodepth.get(of_load..).unwrap_or_default();
         let sizes = self.bs.get(usize::from(!observed)..).unwrap_or_default();
         if depths.len() > 1 || sizes.len() > 1 {
-            return Err(usage("one change each: --iodepth and --bs are given too often"));
+            return Err(usage("--iodepth and --bs can each be changed only once"));
         }
         changes.extend(depths.iter().copied().map(Change::Depth));
         for size in sizes {
             let [one] = size.0.as_slice() else {
-                return Err(usage("as a change --bs takes one size"));
+                return Err(usage("as a change, --bs takes one size"));
             };
             changes.push(Change::RequestBytes(one.bytes.0));
         }
@@ -337,7 +342,8 @@ impl PredictArgs {
         let load = &self.load;
         if observed && (load.rate_iops.is_some() || load.rwmixread.is_some() || load.hit > 0) {
             return Err(usage(
-                "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
+                "the load comes from the observation: --rate-iops, --rwmixread and --hit need a \
+                 profile instead",
             ));
         }
         Ok(changes)

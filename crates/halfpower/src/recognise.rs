@@ -80,7 +80,7 @@ impl FileForm {
     /// What such a file is, and the words behind `halfpower` of the commands that take one.
     fn facts(self) -> Option<(String, &'static [&'static str])> {
         let (what, takes): (&str, &'static [&'static str]) = match self {
-            Self::JobFile => ("a job file of fio", &["run FILE"]),
+            Self::JobFile => ("a fio job file", &["run FILE"]),
             Self::FioResult => {
                 ("a result of fio", &["report FILE", "compare FILE OTHER", "record FILE"])
             }

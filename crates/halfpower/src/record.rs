@@ -23,9 +23,9 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true,
     mut_arg("devices", |devices| devices.value_name("DEVICE|FILE").help(
-        "Devices: kernel names (sda), device nodes, or paths on a file system; each with all devices below it \
-         [default: all whole devices that were ever used]. Or files of another tool, which are kept; - is \
-         standard input")),
+        "Devices: kernel names (sda), device nodes, or paths on a file system; each includes all \
+         devices below it [default: all whole devices that were ever used]. Or files of another \
+         tool, which are kept; - is standard input")),
     after_help = "Examples:\n  \
     halfpower record --for 10m           all disks, once a second\n  \
     halfpower record /srv/db -o slow.json   disks below a directory, to a file too\n  \
@@ -52,18 +52,18 @@ pub(crate) struct RecordArgs {
     action: Option<RecordAction>,
     #[command(flatten)]
     observing: ObservingArgs,
-    /// How long [default: 1m].
+    /// Duration [default: 1m].
     #[arg(long = "for", value_name = "TIME")]
     length: Option<Nanos>,
-    /// Write the observation as JSON to a file, too.
+    /// Also write the observation as JSON to a file.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
-    /// Keep each request of the named disks in this file, instead of their counters: to be replayed
-    /// (run --replay), or for an equivalent load (record twin). As root.
+    /// Record each request of the named disks in this file, instead of their counters: to replay it
+    /// (run --replay), or to make an equivalent load (record twin). Needs root.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
     trace_io: Option<PathBuf>,
-    /// Keep the requests of processes of this name alone, as ps -o comm prints it. What is
-    /// written through the page cache is issued by the kernel's writers.
+    /// Record only requests of processes of this name, as ps -o comm prints it. Writes through the
+    /// page cache are issued by the kernel's write-back threads.
     #[arg(long, value_name = "NAME", requires = "trace_io", value_parser = process_name)]
     process: Option<String>,
     #[command(flatten)]
@@ -106,7 +106,8 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
             ("--output", arguments.output.is_some()),
         ]);
         if let Some(flag) = live {
-            let text = format!("{flag} is for live counters, and files are named; leave one out");
+            let text =
+                format!("{flag} is for live counters, but files are named; omit one of them");
             return Err(usage(text));
         }
         let interval = sampling.named_interval();

@@ -23,10 +23,10 @@ use record::{Finding, Nanos, Observation, Trial};
 pub(crate) struct FilesArgs {
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// Keep what this Prometheus server has of a machine, such as `http://HOST:9090/PREFIX`.
+    /// Import a machine's data from this Prometheus server, such as `http://HOST:9090/PREFIX`.
     #[arg(long, value_name = "URL", requires = "query_range", conflicts_with = "devices")]
     pub(crate) prometheus: Option<String>,
-    /// Span of time to ask the server for: `START..END` and perhaps `@STEP`, such as `now-2h..now@30s`.
+    /// Time range to query: `START..END`, optionally `@STEP`, such as `now-2h..now@30s`.
     #[arg(long, value_name = "RANGE", requires = "prometheus", value_parser = parse_range)]
     query_range: Option<RangeQuery>,
     #[command(flatten)]

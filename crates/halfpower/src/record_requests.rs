@@ -34,7 +34,7 @@ pub(crate) fn record_requests(
     stop: &StopFlag,
 ) -> anyhow::Result<Verdict> {
     if devices.is_empty() {
-        return Err(usage("--trace-io records the disks that are named; name at least one"));
+        return Err(usage("--trace-io needs a disk; name at least one"));
     }
     let disks: Vec<String> =
         devices.iter().map(|name| disk(roots, name)).collect::<anyhow::Result<_>>()?;
@@ -60,7 +60,7 @@ pub(crate) fn record_requests(
     let Drained { requests, flushes, discards, lost } = all;
     if requests.len() >= MOST {
         let many = requests.len();
-        output::remark(&format!("ended after {many} requests, which is all that are kept"));
+        output::remark(&format!("stopped at the maximum of {many} requests"));
     }
     let names = used(&requests, &disks);
     let mut replay = Found { requests, flushes, discards }.replay();
@@ -70,7 +70,7 @@ pub(crate) fn record_requests(
         output.finish(text).context("cannot write the recorded requests")?;
     }
     if replay.requests == 0 {
-        return Err(interrupted("no request came in that time; the file holds none"));
+        return Err(interrupted("no request arrived in that time; the file is empty"));
     }
     show(&replay::summary(&replay, VERSION, Some(lost)), json)?;
     if stop.load(Ordering::Relaxed) {
@@ -101,18 +101,20 @@ fn disk(roots: &Roots, name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     if path.is_dir() {
         let found = kernel::disk_of(roots, path).map(|facts| facts.disk);
-        return found.ok_or_else(|| usage(format!("{name} is on no known disk")));
+        return found.ok_or_else(|| usage(format!("{name} is not on a known disk")));
     }
     let node = std::fs::canonicalize(path).ok();
     let node = node.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
     let kernel_name = node.unwrap_or(name).to_owned();
     let known = roots.sys.join("class/block").join(kernel_name.replace('/', "!"));
     if !known.exists() {
-        return Err(usage(format!("{name} is no block device; name one, as sda")));
+        return Err(usage(format!("{name} is not a block device; name one, such as sda")));
     }
     if known.join("partition").exists() {
-        let text =
-            format!("{name} is a partition; name its disk: places are counted from its start");
+        let text = format!(
+            "{name} is a partition; name its disk, because positions are relative to the \
+                     disk"
+        );
         return Err(usage(text));
     }
     Ok(kernel_name)

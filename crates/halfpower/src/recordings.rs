@@ -30,13 +30,13 @@ pub(crate) struct FormArgs {
     /// diskstats, node-exporter, prometheus, telegraf, collectd, windows or observation [default: by their content].
     #[arg(long, value_name = "FORM", value_parser = one_of(&Format::ALL, Format::name))]
     pub(crate) format: Option<Format>,
-    /// Zone of times that name none, such as +02:00 [default: UTC].
+    /// Time zone for times without one, such as +02:00 [default: UTC].
     #[arg(long, value_name = "OFFSET", value_parser = utc_offset, allow_hyphen_values = true)]
     utc_offset: Option<i64>,
-    /// Time of a scrape that does not hold its own; once for each, in their order.
+    /// Time of a scrape that does not contain one; repeat it for each scrape, in order.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     timestamp: Vec<u64>,
-    /// The machine to take, where there are several: Prometheus' label instance.
+    /// The machine to import, if there are several: Prometheus' label instance.
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
 }
@@ -53,7 +53,7 @@ impl FormArgs {
         given.map_or(Ok(()), |flag| {
             let words =
                 if words.is_empty() { "the command".to_owned() } else { quoted(words.join(" ")) };
-            let text = format!("{flag} is for files of other tools, and {words} names no file");
+            let text = format!("{flag} is for files of other tools, but {words} names no file");
             Err(usage(text))
         })
     }
@@ -110,8 +110,7 @@ pub(crate) fn named(
         }
         [id] => Ok(Some(vec![keeping.existing()?.document(id)?])),
         _ => Err(usage(format!(
-            "{} name different things: name files of one machine, one saved observation, or \
-                 devices",
+            "{} cannot be combined: name files of one machine, one saved observation, or devices",
             words.join(", ")
         ))),
     }

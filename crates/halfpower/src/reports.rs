@@ -36,7 +36,8 @@ pub(crate) struct ReportArgs {
     /// Ids of documents, their beginnings or ends, "last", JSON files of documents, or - for standard input.
     #[arg(required = true, value_name = "WHAT")]
     pub(crate) what: Vec<String>,
-    /// The page: one file, needs no network [default: report.html, if nothing else is asked for].
+    /// The page: one file that needs no network [default: report.html, unless another output is
+    /// requested].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only documents of this kind: trial, profile, experiment, limits, zones, observation,
@@ -46,7 +47,8 @@ pub(crate) struct ReportArgs {
     /// Write each plot as SVG to this folder.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// Write each plot as PNG to this folder, beside its SVG; only in a build with `--features png`.
+    /// Write each plot as PNG to this folder, next to its SVG; only in a build with `--features
+    /// png`.
     #[arg(long, value_name = "DIR", conflicts_with = "svg")]
     png: Option<PathBuf>,
     /// Print a summary in Markdown, to paste into a ticket.
@@ -61,7 +63,7 @@ pub(crate) struct ReportArgs {
     /// The comment of these lines.
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
-    /// Print what was found and written as JSON.
+    /// Print the results and the files written as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -106,7 +108,7 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
         found.iter().find(|document| !document.kind().is_some_and(|it| kinds.contains(&it)));
     if let (Some(kind), Some(other)) = (arguments.kind, other) {
         let (kind, other) = (kind.name(), other.id());
-        let text = format!("--kind {kind} does not fit a file with another document: {other}");
+        let text = format!("--kind {kind} does not match a document in the files: {other}");
         return Err(usage(text));
     }
     Ok(found)
@@ -179,7 +181,7 @@ impl PlotFolder {
         let flag = if rasteriser.is_some() { "--png" } else { "--svg" };
         ensure!(
             !folder.exists() || folder.is_dir(),
-            "{flag} {} is no folder; name one",
+            "{flag} {} is not a folder; name a folder",
             quoted(folder)
         );
         std::fs::create_dir_all(folder)
@@ -223,7 +225,7 @@ fn append_lines(
     }
     let rest = match trials.len() - lines.len() {
         0 => String::new(),
-        mixed => format!("; {mixed} that mix directions or sizes are left out"),
+        mixed => format!("; {mixed} with mixed directions or sizes are omitted"),
     };
     Ok(format!("{}: {} added{rest}", path.display(), counted(lines.len() as f64, "trial")))
 }

@@ -99,7 +99,7 @@ pub(crate) fn run_into(
     let mut end = finished.end;
     let mut trials = finished.trials;
     let Some(mut trial) = trials.pop().filter(|_| trials.len() + 1 == count) else {
-        return Err(interrupted("the run has no result, nothing of it is kept"));
+        return Err(interrupted("the run has no result, so nothing is saved"));
     };
     if let Some(rebuild) = trial.result.array.as_mut().and_then(|array| array.rebuild.as_mut()) {
         rebuild.without = match (trials.first(), without) {
@@ -147,7 +147,7 @@ fn without_rebuild(workload: &Workload) -> Workload {
 
 /// The trial of a run on a simulated target, as [`run`] makes it, neither kept nor printed.
 pub(crate) fn simulated_trial(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Trial> {
-    let device = simulated(arguments)?.ok_or_else(|| usage("the target is none of sim:"))?;
+    let device = simulated(arguments)?.ok_or_else(|| usage("the target is not a sim: device"))?;
     let seed = session::seed(arguments.load.seed, true);
     let (mut session, workload) =
         session::simulated_for_run(arguments.spec(), &device, seed, stop)?;

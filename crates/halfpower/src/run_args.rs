@@ -86,15 +86,15 @@ pub(crate) struct RunArgs {
     /// Files that the command line comes from, such as fio's job files.
     #[arg(skip)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Directory (a temporary test file in it), file, block device, or sim:NAME. Several: jobs are
-    /// spread over them.
+    /// Directory (for a temporary test file), file, block device, or sim:NAME. With several
+    /// targets, jobs are spread over them.
     #[arg(required_unless_present_any = ["list_sim", "show_sim"], value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// List the simulated devices with their keys, units and defaults, and run nothing.
     #[arg(long, exclusive = true)]
     pub(crate) list_sim: bool,
-    /// Print a simulated device as a file that describes it, with the source of each value, and run
-    /// nothing: save it, change it, and name it as sim:FILE.toml.
+    /// Print the description of a simulated device with the source of each value, and run nothing.
+    /// Save it to a file, edit it, and use it as sim:FILE.toml.
     #[arg(long, value_name = "NAME", exclusive = true)]
     pub(crate) show_sim: Option<String>,
     #[command(flatten, next_help_heading = "Load")]
@@ -111,10 +111,10 @@ pub(crate) struct RunArgs {
     pub(crate) jobs: JobsArgs,
     #[command(flatten, next_help_heading = "Recorded requests")]
     pub(crate) replay: ReplayArgs,
-    /// A second pass with a counting load on every processor: an upper bound of the cost.
+    /// Run a second pass with a counting load on every CPU, for an upper bound of the CPU cost.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cpu_upper: bool,
-    /// Runs a row of sizes and fits fixed and marginal cost, buffered and direct.
+    /// Run a series of request sizes and fit the fixed and marginal CPU cost, buffered and direct.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cost_fit: bool,
     #[command(flatten)]
@@ -165,16 +165,17 @@ pub(crate) fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Direction and order: read, write, rw, trim (sequential), randread, randwrite, randrw, randtrim
-    /// (trims are holes in a file, or discards of a device) [default: randread].
+    /// Direction and order: read, write, rw, trim (sequential), randread, randwrite, randrw,
+    /// randtrim (a trim punches a hole in a file, or discards blocks of a device) [default:
+    /// randread].
     #[arg(long, value_parser = choice(RWS), value_name = "KIND",
         alias = "readwrite")]
     pub(crate) rw: Option<Rw>,
     /// Request size, or a mix of sizes with percentages: 4k/60:64k/40 [default: 4k].
     #[arg(long, value_name = "SIZE|MIX", value_parser = mix, alias = "bssplit")]
     pub(crate) bs: Option<Mix>,
-    /// Requests outstanding per job; with --rate-iops the most in flight
-    /// [default: 1; with --rate-iops 128].
+    /// Queue depth per job; with --rate-iops, the maximum in flight [default: 1; with --rate-iops
+    /// 128].
     #[arg(long, value_name = "N")]
     pub(crate) iodepth: Option<u32>,
     /// Jobs, a thread each [default: 1; one per target].
@@ -183,8 +184,8 @@ pub(crate) struct LoadArgs {
     /// Share of reads in a mix [default: 50].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) rwmixread: Option<u8>,
-    /// Order, in place of that of --rw: sequential, random, hit (a small area again and again),
-    /// zipf (popular blocks), hot (a popular area), strided.
+    /// Order, instead of that of --rw: sequential, random, hit (a small area repeatedly), zipf
+    /// (popular blocks), hot (a popular area), strided.
     #[arg(long, value_name = "NAME", value_parser = one_of(&Pattern::ALL, Pattern::name))]
     pub(crate) pattern: Option<Pattern>,
     /// Area of --pattern hit [default: 1m].
@@ -196,36 +197,37 @@ pub(crate) struct LoadArgs {
     /// Popular area of --pattern hot, at the start [default: a fifth].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) hot_size: Option<Bytes>,
-    /// Share of the requests that go there [default: 80%].
+    /// Share of the requests in the popular area [default: 80%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) hot_share: Option<u8>,
     /// Distance between the starts of --pattern strided.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) stride: Option<Bytes>,
-    /// Share of random requests that continue the one before them of their direction.
+    /// Share of random requests that continue the previous one of the same direction.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) seq_share: Option<u8>,
-    /// Parts of the area, one behind the other, by shares of the random requests and of the area in percent:
-    /// 50/5:30/15:20/80.
+    /// Consecutive parts of the area, each with its share of the random requests and of the area in
+    /// percent: 50/5:30/15:20/80.
     #[arg(long, value_name = "ZONES", value_parser = zones)]
     pub(crate) zones: Option<Zones>,
-    /// Alignment: random requests begin at multiples of this [default: the smallest size].
+    /// Alignment: random requests start at multiples of this [default: the smallest size].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "blockalign")]
     pub(crate) align: Option<Bytes>,
-    /// Strided requests from the start go down from the end of the area.
+    /// Strided requests go backwards from the end of the area.
     #[arg(long)]
     pub(crate) backwards: bool,
-    /// Sequential and strided requests begin at the start of the area, not at a random position.
+    /// Sequential and strided requests start at the beginning of the area, not at a random
+    /// position.
     #[arg(long)]
     pub(crate) from_start: bool,
-    /// Random requests of one size take each block once before any comes again.
+    /// Random requests of one size visit each block once before any block repeats.
     #[arg(long)]
     pub(crate) without_replacement: bool,
     /// Shifts every request by this much.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) misalign: Bytes,
-    /// Jobs on one area: own (a part each) or, where sequential or strided, shared (one after the
-    /// other's requests) [default: own; other jobs share the area whole].
+    /// Jobs on one area: own (each has a part) or, if sequential or strided, shared (jobs take
+    /// turns in one stream) [default: own; other jobs all use the whole area].
     #[arg(long, value_parser = choice(REGIONS), value_name = "HOW")]
     pub(crate) regions: Option<Regions>,
     /// Seed of all random choices [default: from the time; 1 for a simulated target].
@@ -235,32 +237,34 @@ pub(crate) struct LoadArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ArrivalArgs {
-    /// Open loop: requests per second over all jobs, or READS,WRITES. Without it each completion
-    /// lets the next request go.
+    /// Open loop: IOPS over all jobs, or READS,WRITES. Without it, each completion starts the next
+    /// request (closed loop).
     #[arg(long, value_name = "N|R,W", value_parser = rates, alias = "rate_iops")]
     pub(crate) rate_iops: Option<Rates>,
-    /// Arrivals of --rate-iops: constant (equal distances) or poisson [default: constant].
+    /// Arrivals of --rate-iops: constant (equal intervals) or poisson [default: constant].
     #[arg(long, value_parser = choice(ARRIVALS), value_name = "HOW",
         alias = "rate_process")]
     pub(crate) arrival: Option<Arrival>,
-    /// Requests that arrive at once, on average, with --arrival poisson: a geometric number [default: 1].
+    /// Mean burst size with --arrival poisson, geometrically distributed [default: 1].
     #[arg(long, value_name = "N", value_parser = thousandths)]
     pub(crate) burst: Option<u32>,
     /// Pause between a completion and the next request.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "thinktime")]
     pub(crate) think_time: Nanos,
-    /// Commits as a program does: after every N writes of a job, waits for those in flight and flushes
-    /// (fsync). --numjobs is the number of committers, --iodepth N commits N at once.
+    /// Commit like a database: after every N writes, a job waits for those in flight and flushes
+    /// (fsync). --numjobs is the number of committers; --iodepth N commits N writes at once.
     #[arg(long, value_name = "N", conflicts_with_all = ["fdatasync", "sync_file_range"])]
     pub(crate) fsync: Option<u32>,
-    /// The same with fdatasync, which leaves out what is not needed to read the data again.
+    /// Like --fsync but with fdatasync, which skips metadata that is not needed to read the data
+    /// back.
     #[arg(long, value_name = "N")]
     pub(crate) fdatasync: Option<u32>,
-    /// The same with sync_file_range: written out to the device and waited for, which is not durable.
+    /// Like --fsync but with sync_file_range, which waits until the data is written to the device,
+    /// but does not make it durable.
     #[arg(long, value_name = "N", conflicts_with = "fdatasync")]
     pub(crate) sync_file_range: Option<u32>,
-    /// Which completion starts the next request: any, oldest-first, callback (it issues the next itself),
-    /// callback-posted (through the job's loop).
+    /// Which completion starts the next request: any, oldest-first, callback (the completion issues
+    /// the next request itself), callback-posted (through the job's loop).
     #[arg(long, value_name = "HOW", default_value = "any",
         value_parser = one_of(&Discipline::ALL, Discipline::name))]
     pub(crate) completion: Discipline,
@@ -275,79 +279,80 @@ pub(crate) struct PlaceArgs {
     /// Start of the area.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) offset: Bytes,
-    /// How much later in the target each job's area begins than that of the job before, all of one --size;
-    /// with 0 every job works on the same whole area.
+    /// Offset between the areas of consecutive jobs, each of one --size; with 0, all jobs use the
+    /// same area.
     #[arg(long, value_name = "SIZE", value_parser = bytes, alias = "offset_increment")]
     pub(crate) offset_increment: Option<Bytes>,
-    /// Binds the targets into one area: 0 (chunks in turn), 1 (copies) or 5 (with parity)
-    /// [default: 0 with --chunk; else each target has requests of its own].
+    /// Combine the targets into one area: 0 (striped), 1 (mirrored) or 5 (with parity) [default: 0
+    /// with --chunk; otherwise each target has separate requests].
     #[arg(long, value_name = "LEVEL", value_parser = raid)]
     pub(crate) raid: Option<RaidLevel>,
-    /// Chunk size of --raid: bytes in a row on one target [default: 64k].
+    /// Chunk size of --raid: contiguous bytes on one target [default: 64k].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) chunk: Option<Bytes>,
-    /// The target of --raid 1 or 5 that has failed, from 0: nothing is read from it or written to it.
+    /// Index (from 0) of the failed target of --raid 1 or 5: it gets no reads and no writes.
     #[arg(long, value_name = "N")]
     pub(crate) failed: Option<u32>,
-    /// Rebuild the failed target from the others while the load runs, at this many bytes per second or
-    /// max. The run ends with the rebuild. Before it, the load runs once without one.
+    /// Rebuild the failed target from the others while the load runs, at this rate in bytes per
+    /// second, or max. The load first runs once without a rebuild; the run ends with the rebuild.
     #[arg(long, value_name = "RATE|max", value_parser = rebuild_pace, requires = "failed")]
     pub(crate) rebuild: Option<RebuildPace>,
-    /// How requests are carried out: io_uring, libaio, sync (one per job), threads (a pool), mmap,
-    /// null (no I/O) [default: io_uring].
+    /// I/O engine: io_uring, libaio, sync (one request per job), threads (a pool), mmap, null (no
+    /// I/O) [default: io_uring].
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     pub(crate) ioengine: Option<EngineName>,
     /// io_uring: poll for completions.
     #[arg(long)]
     pub(crate) hipri: bool,
-    /// io_uring: a kernel thread takes the submissions.
+    /// io_uring: a kernel thread polls for submissions.
     #[arg(long, alias = "sqthread_poll")]
     pub(crate) sqthread_poll: bool,
-    /// Asks for huge pages below the buffers: a large request then has few pieces of memory, and is not
-    /// split for devices that take a limited number. Without it the system's setting decides, as
-    /// for any program.
+    /// Use huge pages for the buffers: large requests then consist of few memory segments and are
+    /// not split for devices that take a limited number. Without this flag, the system's setting
+    /// applies.
     #[arg(long)]
     pub(crate) huge_pages: bool,
     /// Caches in use: all (Y, 0: buffered), fs (S: buffered, O_DSYNC), device (H: O_DIRECT), none
-    /// (N: O_DIRECT, O_DSYNC) [default: device; with mmap all].
+    /// (N: O_DIRECT, O_DSYNC) [default: device; with mmap: all].
     #[arg(long, value_name = "MODE", value_parser = cache)]
     pub(crate) cache: Option<CacheMode>,
-    /// As in fio: 1 is --cache device, 0 is --cache all. Without a value 1.
+    /// As in fio: 1 is --cache device, 0 is --cache all. Without a value, 1.
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1",
         value_parser = direct, conflicts_with = "cache")]
     pub(crate) direct: Option<CacheMode>,
-    /// Empties the page cache before the run: none, dontneed (of the area), scratch-read (pushes
-    /// all out), drop-caches (root).
+    /// Empty the page cache before the run: none, dontneed (only the area), scratch-read (evicts
+    /// everything), drop-caches (root).
     #[arg(long, value_name = "HOW", default_value = "none",
         value_parser = one_of(&DropCache::ALL, DropCache::name))]
     pub(crate) drop_cache: DropCache,
-    /// Writes twice the area, then rounds until the device is steady (SNIA).
+    /// Write twice the area, then rounds of writes until the device is steady (SNIA).
     #[arg(long)]
     pub(crate) precondition: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// Measured time; with another rule the longest [default: 10s; of a job in --beside, that of the
-    /// first].
+    /// Measured time; with another stopping rule, the maximum [default: 10s; for a job of --beside,
+    /// that of the first job].
     #[arg(long, value_name = "TIME")]
     pub(crate) runtime: Option<Nanos>,
-    /// Time that is run before it and not counted.
+    /// Warm-up time before the measured time; not counted.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "ramp_time")]
     pub(crate) ramp_time: Nanos,
-    /// Ends when this many bytes are transferred, over all jobs.
+    /// End after this many bytes, over all jobs.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "io_size")]
     pub(crate) io_size: Option<Bytes>,
-    /// Ends after this many passes over the area.
+    /// End after this many passes over the area.
     #[arg(long, value_name = "N", alias = "loops")]
     pub(crate) passes: Option<u32>,
-    /// Ends when the 95 % interval of the rate is this narrow; with --hosts that of all machines together.
+    /// End when the 95 % interval of the rate is this narrow; with --hosts, that of all machines
+    /// together.
     #[arg(long, value_name = "PERCENT", value_parser = ppm)]
     pub(crate) until_precision: Option<u32>,
-    /// Reports a start that differs from the rest as part of the result.
+    /// Include a start that differs from the rest in the result.
     #[arg(long)]
     pub(crate) keep_warm_up: bool,
-    /// How long no request may complete before the run ends [default: 30s].
+    /// Maximum time without a completion before the run ends [default: 30s].
     #[arg(long, value_name = "TIME")]
     pub(crate) io_timeout: Option<Nanos>,
 }
@@ -361,32 +366,33 @@ pub(crate) struct DataArgs {
     /// Writes zeros.
     #[arg(long, conflicts_with_all = ["compressible", "verify"], alias = "zero_buffers")]
     pub(crate) zeros: bool,
-    /// Tags every written block and reads all back: finds lost, misplaced, torn and stale ones.
-    /// With reads alone: the blocks of an earlier such run, by its --seed.
+    /// Tag every written block and read all blocks back to find lost, misplaced, torn and stale
+    /// ones. With reads only: check the blocks of an earlier such run, by its --seed.
     #[arg(long, conflicts_with = "compressible")]
     pub(crate) verify: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct JobsArgs {
-    /// A job that runs at the same time, by these flags of its own, in quotes; once for each. Without a
-    /// target it uses those of the first.
+    /// A job that runs at the same time, with its own flags in quotes; can be repeated. Without a
+    /// target, it uses those of the first job.
     #[arg(long, value_name = "FLAGS", value_parser = beside, allow_hyphen_values = true)]
     pub(crate) beside: Vec<BesideRun>,
     /// Name of the job in the results.
     #[arg(long, value_name = "NAME")]
     pub(crate) job_name: Option<String>,
-    /// In --beside: how much later the job begins.
+    /// In --beside: delay before the job starts.
     #[arg(long, value_name = "TIME")]
     pub(crate) start_delay: Option<Nanos>,
-    /// How the I/O scheduler is to rank its requests: rt, be or idle, and a level from 0 to 7, as be/0.
+    /// I/O priority class of the job: rt, be or idle, and a level from 0 to 7, as in be/0.
     #[arg(long, value_name = "CLASS/LEVEL", value_parser = io_priority)]
     pub(crate) io_priority: Option<IoPriority>,
-    /// Processors that the job's threads are bound to, as 0-3,6.
+    /// CPUs that the job's threads are bound to, as in 0-3,6.
     #[arg(long, value_name = "LIST", value_parser = processors, alias = "cpus_allowed")]
     pub(crate) processors: Option<Processors>,
-    /// Puts the job's threads into a control group: its directory, as /sys/fs/cgroup/blkio/slow. Of version 2
-    /// it takes a threaded group. With --hosts it is one of each machine.
+    /// Put the job's threads into the control group of this directory, as in
+    /// /sys/fs/cgroup/blkio/slow. With cgroup v2 it must be a threaded group. With --hosts, each
+    /// machine uses its own group.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<String>,
 }
@@ -402,23 +408,24 @@ fn beside(text: &str) -> Result<BesideRun, String> {
     let command = command.mut_arg("targets", |_| Arg::new("targets").num_args(0..));
     let run = RunArgs::read_by(command, words.iter().map(String::as_str))?;
     let for_all = run.for_all_jobs().map(|flag| {
-        format!("{flag} is for all jobs together; give it outside of --beside, or leave it out")
+        format!("{flag} applies to all jobs together; use it outside --beside, or omit it")
     });
     for_all.or_else(|| run.contradiction_of_job()).map_or(Ok(BesideRun(Arc::new(run))), Err)
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// Makes the requests of a recording in place of drawn ones: fio's iolog (version 2 or 3), text of
-    /// blkparse, an ASCII trace of DiskSim, CSV of MSR Cambridge and others. FILE,times=us names the unit of its
-    /// times. By default at their times; --iodepth is the most in flight, --passes repeats it.
+    /// Replay the requests of a trace instead of random ones: fio's iolog (version 2 or 3), text of
+    /// blkparse, an ASCII trace of DiskSim, CSV of MSR Cambridge and others. FILE,times=us sets the
+    /// unit of its times. By default, requests are issued at their recorded times; --iodepth is the
+    /// maximum in flight, and --passes repeats the trace.
     #[arg(long, value_name = "FILE", value_parser = recording, alias = "read_iolog")]
     pub(crate) replay: Option<Replay>,
-    /// How fast: 1 as recorded, 2 twice as fast, max each request as soon as another has completed
-    /// [default: 1].
+    /// Replay speed: 1 as recorded, 2 twice as fast, max each request as soon as another has
+    /// completed [default: 1].
     #[arg(long, value_name = "FACTOR|max", value_parser = replay_pace, requires = "replay")]
     pub(crate) replay_speed: Option<ReplayPace>,
-    /// Places beyond the area begin again at its start; else they are an error.
+    /// Wrap positions beyond the area around to its start; without this flag, they are an error.
     #[arg(long, requires = "replay")]
     pub(crate) replay_wrap: bool,
 }
@@ -462,19 +469,19 @@ fn replay_pace(text: &str) -> Result<ReplayPace, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
-    /// Reports rate, latencies and concurrency of each such interval.
+    /// Report rate, latencies and concurrency per interval of this length.
     #[arg(long, value_name = "TIME")]
     pub(crate) interval: Option<Nanos>,
-    /// Writes the intervals to a CSV file.
+    /// Write the intervals to a CSV file.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Appends a line to a file of trials (CSV of 14 fields).
+    /// Append a line to a file of trials (CSV with 14 fields).
     #[arg(long, value_name = "FILE")]
     pub(crate) sqlio_csv: Option<PathBuf>,
-    /// The comment of that line.
+    /// Comment of that line.
     #[arg(long, value_name = "TEXT")]
     pub(crate) comment: Option<String>,
-    /// Write the trial as JSON to a file as well.
+    /// Also write the trial as JSON to a file.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -483,11 +490,11 @@ pub(crate) struct ResultArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SafetyArgs {
-    /// Allows writing to existing files; their content is lost.
+    /// Allow writing to existing files; their content is lost.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Allows writing to the block device of this stable name; everything on it is lost. Once for
-    /// each device.
+    /// Allow writing to the block device with this stable name; all data on it is lost. Can be
+    /// repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) destroy_data_on: Vec<String>,
 }

@@ -74,12 +74,12 @@ impl RunArgs {
         let alone = first_given(&[("--cost-fit", self.cost_fit), ("--cpu-upper", self.cpu_upper)]);
         if let Some(flag) = alone.filter(|_| self.hosts.given()) {
             return Some(format!(
-                "{flag} is for the processors of one machine: run it on one of them, without --hosts, and \
-                 leave it out here"
+                "{flag} measures the CPUs of one machine: run it there without --hosts, and omit \
+                 it here"
             ));
         }
         if self.jobs.start_delay.is_some() {
-            let text = "--start-delay is for a further job; write it into its --beside";
+            let text = "--start-delay applies to an additional job; use it inside --beside";
             return Some(text.to_owned());
         }
         self.contradiction_of_job()
@@ -104,7 +104,7 @@ impl RunArgs {
         ];
         let writes = self.writes() || self.jobs.beside.iter().any(|job| job.0.writes());
         if let Some(flag) = first_given(&allows).filter(|_| !writes) {
-            let unused = "allows writing, and nothing is written here; leave it out";
+            let unused = "allows writing, but nothing is written here; omit it";
             return Some(format!("{flag} {unused}"));
         }
         let place = &self.place;
@@ -114,7 +114,8 @@ impl RunArgs {
                 place.failed.is_some() && self.array().is_none(),
             ),
             (
-                "--rebuild compares the load with and without it; leave --cost-fit and --cpu-upper out",
+                "--rebuild compares the load with and without a rebuild; omit --cost-fit and \
+                 --cpu-upper",
                 place.rebuild.is_some() && (self.cost_fit || self.cpu_upper),
             ),
             (
@@ -122,8 +123,8 @@ impl RunArgs {
                 load.rwmixread.is_some() && !mix,
             ),
             (
-                "--rwmixread contradicts --rate-iops with two rates, which make the mix; leave \
-                 one of them out",
+                "--rwmixread contradicts --rate-iops with two rates, which define the mix; omit \
+                 one of them",
                 load.rwmixread.is_some() && rates,
             ),
             (
@@ -139,12 +140,13 @@ impl RunArgs {
                 results.csv.is_some() && results.interval.is_none(),
             ),
             (
-                "--comment belongs to the line of --sqlio-csv; add --sqlio-csv FILE, or leave it out",
+                "--comment belongs to the line of --sqlio-csv; add --sqlio-csv FILE, or omit \
+                 --comment",
                 results.comment.is_some() && results.sqlio_csv.is_none(),
             ),
             (
-                "--verify with reads alone checks what an earlier run with --verify wrote to all \
-                 of the area: give the --seed of that run, or write with --rw write",
+                "--verify with reads only checks what an earlier run with --verify wrote to the \
+                 whole area: use the --seed of that run, or write with --rw write",
                 self.data.verify && self.read_percent() == 100 && load.seed.is_none(),
             ),
         ];
@@ -183,8 +185,12 @@ impl RunArgs {
             ("--cpu-upper", self.cpu_upper),
             ("--sqlio-csv", self.results.sqlio_csv.is_some()),
         ]);
-        drawn
-            .map(|flag| format!("{flag} is for requests that are drawn; leave it out, or --replay"))
+        drawn.map(|flag| {
+            format!(
+                "{flag} applies to random requests, not to a replay; omit it, or \
+                                 --replay"
+            )
+        })
     }
 
     /// What does not go with several jobs at the same time, or without them.
@@ -194,7 +200,8 @@ impl RunArgs {
         }
         let trims = self.jobs.beside.iter().any(|job| job.0.rw().trims);
         if self.data.verify && trims {
-            let text = "--verify would report blocks that another job trimmed; leave out the job that trims";
+            let text = "--verify would report blocks that another job trimmed; omit the job that \
+                        trims";
             return Some(text.to_owned());
         }
         let alone = first_given(&[
@@ -203,7 +210,7 @@ impl RunArgs {
             ("--csv", self.results.csv.is_some()),
             ("--sqlio-csv", self.results.sqlio_csv.is_some()),
         ]);
-        alone.map(|flag| format!("{flag} is for one job; leave it out, or --beside"))
+        alone.map(|flag| format!("{flag} applies to a single job; omit it, or --beside"))
     }
 
     /// What does not go with a fit, which runs sizes and caches of its own and keeps one document
@@ -230,12 +237,14 @@ impl RunArgs {
             ("--cpu-upper", self.cpu_upper),
         ]);
         if let Some(flag) = beside {
-            let why = "runs trials of its own sizes, through the page cache and past it";
-            return Some(format!("--cost-fit {why}; leave {flag} out"));
+            let why = "runs trials with its own sizes, with and without the page cache";
+            return Some(format!("--cost-fit {why}; omit {flag}"));
         }
         if !matches!(self.pattern(), Pattern::Sequential | Pattern::Random) {
             let pattern = self.pattern().name();
-            return Some(format!("--cost-fit is for plain orders; leave --pattern {pattern} out"));
+            return Some(format!(
+                "--cost-fit supports only simple patterns; omit --pattern {pattern}"
+            ));
         }
         let (iodepth, numjobs) = (self.load.iodepth.unwrap_or(1), self.load.numjobs.unwrap_or(1));
         (iodepth > COST_FIT_IODEPTH || numjobs > COST_FIT_NUMJOBS).then(|| {

@@ -14,7 +14,7 @@ pub(crate) struct ServerArgs {
     /// Send the token in this file to the server, as Authorization: Bearer.
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     token_file: Option<PathBuf>,
-    /// Send this header to the server, `NAME: VALUE`; once for each.
+    /// Send this header to the server, `NAME: VALUE`; can be repeated.
     #[arg(long, value_name = "HEADER", requires = "prometheus")]
     header: Vec<String>,
 }

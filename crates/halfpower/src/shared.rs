@@ -10,11 +10,13 @@ use record::{Observation, SHARED_SCHEMA, SharedDiagnosis};
 
 #[derive(Debug, Args)]
 pub(crate) struct SharedArgs {
-    /// The recordings are of hosts that share one disk: who fills it? One file for each host.
+    /// The recordings are from hosts that share one disk, one file per host: find the host that
+    /// loads it.
     #[arg(long, help_heading = "Fleet", requires = "sources",
         conflicts_with_all = ["prometheus", "load", "recorded", "csv", "for_ticket"])]
     pub(crate) shared: bool,
-    /// The shared disk's name, NAME on all hosts or HOST:NAME on one, where recordings hold several.
+    /// The shared disk's name, NAME on all hosts or HOST:NAME on one, if the recordings contain
+    /// several.
     #[arg(long, value_name = "DISK", requires = "shared", help_heading = "Fleet")]
     disk: Vec<String>,
 }

@@ -28,8 +28,8 @@ use store::{Document, LAST, Library, Store, StoreError};
 pub(crate) struct ShowArgs {
     #[command(subcommand)]
     action: Option<ShowAction>,
-    /// Id of a kept document, its beginning or end; last; a JSON file of documents; or - for standard
-    /// input.
+    /// Id of a saved document, its beginning or end; last; a JSON file of documents; or - for
+    /// standard input.
     #[arg(value_name = "WHAT", default_value = LAST)]
     what: String,
     /// Only documents of this kind: trial, profile, experiment, limits, zones, observation, diagnosis,
@@ -39,7 +39,7 @@ pub(crate) struct ShowArgs {
     /// Print the document as JSON.
     #[arg(long, help_heading = "Results")]
     json: bool,
-    /// Print the latency histograms of a profile's cells, too: megabytes of JSON.
+    /// Also print the latency histograms of a profile's cells: megabytes of JSON.
     #[arg(long, requires = "json", help_heading = "Results")]
     with_trials: bool,
     #[command(flatten)]
@@ -57,7 +57,7 @@ enum ShowAction {
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Only documents of this kind, as in `show`; trial: also those that checks and experiments made.
+    /// Only documents of this kind, as in `show`; trial includes those of checks and experiments.
     #[arg(long, value_name = "KIND", value_parser = one_of(&DocumentKind::ALL, DocumentKind::name))]
     kind: Option<DocumentKind>,
     /// Print a JSON array.
@@ -98,8 +98,8 @@ pub(crate) fn show(arguments: &ShowArgs, stop: &StopFlag) -> anyhow::Result<Verd
     }
     for id in left_out {
         output::remark(&format!(
-            "latency histograms are left out: --with-trials prints them, `halfpower report {id}` draws \
-             the trials"
+            "latency histograms are omitted: --with-trials prints them, `halfpower report {id}` \
+             plots the trials"
         ));
     }
     let texts: Vec<String> = found.iter().map(output::json).collect::<Result<_, _>>()?;

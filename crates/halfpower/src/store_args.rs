@@ -68,7 +68,7 @@ impl StoreArgs {
             Err(StoreError::NoDefaultPath) => Ok(ProfileSet::default()),
             file => match latest_profiles(&file?) {
                 Err(error) if !error.is_wrong_file() => {
-                    output::remark(&format!("no saved profile is compared with: {error}"));
+                    output::remark(&format!("saved profiles are not used: {error}"));
                     Ok(ProfileSet::default())
                 }
                 profiles => Ok(ProfileSet::saved(profiles?)),
@@ -146,7 +146,9 @@ impl SaveArgs {
                 warn_not_saved(&error);
                 Ok(None)
             }
-            opened => Ok(Some(opened.context("cannot save results (--no-save goes without)")?)),
+            opened => {
+                Ok(Some(opened.context("cannot save results (--no-save runs without saving)")?))
+            }
         }
     }
 

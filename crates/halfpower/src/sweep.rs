@@ -51,22 +51,22 @@ pub(crate) struct SweepArgs {
     /// Print the trials as a script of `halfpower run` lines and run nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Run what an experiment still lacks: its id, its beginning or end, or "last".
+    /// Run the missing trials of an experiment: its id, its beginning or end, or "last".
     #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run", "no_save"])]
     resume: Option<String>,
-    /// How often each combination is run [default: the design's, mostly 3].
+    /// Number of runs of each combination [default: the design's, usually 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
     blocks: Option<u32>,
-    /// Constants of the design under this name: paper has the times of the publication.
+    /// Named set of constants of the design: paper uses the times of the publication.
     #[arg(long, value_name = "NAME", help_heading = "Design")]
     protocol: Option<String>,
-    /// Other levels of an axis (bs=4k,64k) or another constant (numjobs=2). Once for each.
+    /// Other levels of an axis (bs=4k,64k) or another constant (numjobs=2). Can be repeated.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<String>,
     /// Size of the test file, or of the area: --set size=SIZE.
     #[arg(long, value_name = "SIZE", help_heading = "Design")]
     size: Option<String>,
-    /// Measured time of a trial, or the longest: --set runtime=TIME.
+    /// Measured time of a trial, or its maximum: --set runtime=TIME.
     #[arg(long, value_name = "TIME", help_heading = "Design")]
     runtime: Option<String>,
     /// A note that is saved with the experiment and printed by --dry-run.
@@ -157,7 +157,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
         output::remark(sentence);
     }
     if opened.ready.is_empty() {
-        return Err(usage(format!("nothing of the design {} can be run here", design.name)));
+        return Err(usage(format!("no trial of the design {} can run here", design.name)));
     }
     let note = arguments.note.as_deref().unwrap_or_default();
     let mut experiment = opened.experiment(&design, names, seed, note);
@@ -165,8 +165,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.hosts.given()
         && (arguments.dry_run || opened.ready.iter().any(|it| it.line.shares))
     {
-        let text =
-            "--hosts: --dry-run and rates that are shares of the largest one are for one machine";
+        let text = "--hosts: --dry-run and rates relative to the maximum work on one machine only";
         return Err(usage(text));
     }
     if arguments.dry_run {
@@ -202,7 +201,7 @@ fn open(
     }
     if design.precondition && simulated {
         output::remark(
-            "nothing is written first: a simulated drive has its state by its key preconditioned=",
+            "no preconditioning: the key preconditioned= sets the state of a simulated drive",
         );
     }
     Ok(OpenedDesign::open(design, targets, &arguments.access(), &read_line, opener)?)
@@ -236,7 +235,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
         ("--seed", arguments.results.seed.is_some()),
     ]);
     if let Some(flag) = given {
-        return Err(usage(format!("--resume runs what was planned; leave {flag} out")));
+        return Err(usage(format!("--resume runs the original plan; omit {flag}")));
     }
     let store = arguments.results.save.keeping.existing()?;
     let mut experiment: Experiment = store.document(id)?;
@@ -256,17 +255,17 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
         if opener.clients() != experiment.clients {
             let text = match experiment.clients.join(",") {
                 hosts if hosts.is_empty() => {
-                    "it was begun on this machine alone; leave --hosts out".to_owned()
+                    "it was started on this machine only; omit --hosts".to_owned()
                 }
-                hosts => format!("it was begun on several machines; give --hosts {hosts}"),
+                hosts => format!("it was started on several machines; add --hosts {hosts}"),
             };
             return Err(usage(text));
         }
         let opened = open(arguments, &design, &names, opener.as_ref())?;
         if !missing.iter().all(|at| opened.runs(&experiment.plan[*at as usize].levels)) {
             return Err(usage(format!(
-                "the rest cannot be run as it was planned; {}; give the targets and the safety \
-                 flags that it began with",
+                "the rest cannot run as planned; {}; use the targets and the safety flags of the \
+                 original command",
                 opened.left_out.sentences().join("; ")
             )));
         }

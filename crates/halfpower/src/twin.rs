@@ -35,20 +35,21 @@ use workload::replay;
     halfpower record twin requests.io --fio > twin.fio\n\n\
     Recordings: of record --trace-io, fio's --write_iolog, blkparse, DiskSim.")]
 pub(crate) struct TwinArgs {
-    /// Recorded requests: fio's iolog (version 2 or 3), text of blkparse, an ASCII trace of DiskSim. Or
-    /// an observation: its id, `last`, or a file of counters of any tool.
+    /// Recorded requests: fio's iolog (version 2 or 3), text of blkparse, an ASCII trace of
+    /// DiskSim. Or an observation: its id, `last`, or a counter file of any tool.
     #[arg(value_name = "SOURCE")]
     source: String,
-    /// Where original and twin are run in turn: a directory, a file, a block device, or sim:NAME.
+    /// Target on which original and twin run in turn: a directory, a file, a block device, or
+    /// sim:NAME.
     #[arg(value_name = "TARGET")]
     target: Option<String>,
-    /// The device of an observation [default: the one that did the most].
+    /// The device of an observation [default: the busiest].
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// Profile of that device: an id, its beginning, or last [default: the saved one that fits].
     #[arg(long, value_name = "ID")]
     profile: Option<String>,
-    /// Prints the load as a job file of fio, and nothing else.
+    /// Print only the load, as a fio job file.
     #[arg(long, conflicts_with_all = ["target", "json"])]
     fio: bool,
     /// Runs of each.
@@ -58,7 +59,7 @@ pub(crate) struct TwinArgs {
     /// Caches in use, as in `run`.
     #[arg(long, value_name = "MODE", value_parser = cache, requires = "target")]
     cache: Option<CacheMode>,
-    /// How requests are carried out, as in `run`.
+    /// I/O engine, as in `run`.
     #[arg(long, value_name = "ENGINE", value_parser = engine, requires = "target")]
     ioengine: Option<EngineName>,
     /// Seed of the twin's choices [default: from the time; 1 for a simulated target].
@@ -88,7 +89,7 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
         ("--destroy-data-on", !arguments.safety.destroy_data_on.is_empty()),
     ]);
     if let Some(flag) = real.filter(|_| simulated || arguments.target.is_none()) {
-        return Err(usage(format!("{flag} is for a real target, and none is named")));
+        return Err(usage(format!("{flag} is for a real target, but no target is named")));
     }
     match recorded(arguments)? {
         Some(_) if arguments.device.is_some() || arguments.profile.is_some() => Err(usage(
@@ -119,7 +120,7 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
 
 /// The words of the twin's load.
 fn words(summary: &RequestsSummary) -> anyhow::Result<&[String]> {
-    let text = "no twin is made of several devices or of less than a millisecond";
+    let text = "a twin needs a single device and at least a millisecond";
     summary.twin.as_deref().ok_or_else(|| usage(text))
 }
 
@@ -148,7 +149,7 @@ fn counted(arguments: &TwinArgs) -> anyhow::Result<(RequestsSummary, CountedLoad
     let found = recordings::named(std::slice::from_ref(&arguments.source), keeping, as_found)?;
     let found = found.and_then(|found| found.into_iter().next());
     let observation = found.ok_or_else(|| {
-        usage(format!("{} is no recording and no observation", quoted(&arguments.source)))
+        usage(format!("{} is neither a recording nor an observation", quoted(&arguments.source)))
     })?;
     let profiles = keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let diagnosis = profiles.diagnose(&observation, VERSION, Some(0));
@@ -259,7 +260,7 @@ fn run(
     });
     let finished = driver.run(&mut TrialList::new("measure", trials.collect()))?;
     if finished.end == End::Interrupted {
-        return Err(interrupted("original and twin were not run to the end"));
+        return Err(interrupted("original and twin did not run to the end"));
     }
     Ok(finished.trials)
 }

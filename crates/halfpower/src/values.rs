@@ -21,7 +21,7 @@ pub(crate) fn unit<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String>
 
 pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {
     match unit(text)? {
-        Bytes(0) => Err("it must be more than 0, for example 1g".to_owned()),
+        Bytes(0) => Err("the value must be above 0, for example 1g".to_owned()),
         size => Ok(size),
     }
 }
@@ -54,7 +54,7 @@ pub(crate) struct Processors(pub(crate) Vec<u32>);
 
 /// A list as `0-3,6`.
 pub(crate) fn processors(text: &str) -> Result<Processors, String> {
-    let wrong = || "use numbers and ranges of processors, for example 0-3,6".to_owned();
+    let wrong = || "use CPU numbers and ranges, for example 0-3,6".to_owned();
     let mut found = std::collections::BTreeSet::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -112,13 +112,13 @@ pub(crate) fn engine(text: &str) -> Result<EngineName, String> {
         let elsewhere = engine::engines_elsewhere().find(|name| name.name() == text);
         if let Some((system, instead)) = elsewhere.and_then(engine::engine_elsewhere) {
             return format!(
-                "'{text}' is an engine of {system}; here use --ioengine {}",
+                "the engine '{text}' needs {system}; on this system use --ioengine {}",
                 instead.name()
             );
         }
         if let Some((_, same)) = FIO_ENGINES.iter().find(|(fio, _)| *fio == text) {
             let here = engine::engine_elsewhere(*same).map_or(*same, |(_, instead)| instead);
-            return format!("here fio's '{text}' is --ioengine {}", here.name());
+            return format!("fio's '{text}' corresponds to --ioengine {}", here.name());
         }
         format!("there is no engine '{text}'; {}", use_one(known().map(EngineName::name)))
     })

@@ -34,21 +34,21 @@ use std::sync::atomic::Ordering;
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
-    /// By what the devices are sorted: queue-depth, iops, reads, writes, throughput, latency,
-    /// latency-ratio (over the profile's), busy, saturation, verdict or name.
+    /// Sort key of the devices: queue-depth, iops, reads, writes, throughput, latency,
+    /// latency-ratio (relative to the profile), busy, saturation, verdict or name.
     #[arg(long, default_value = SortBy::default().name(), value_parser = one_of(&SortBy::ALL, SortBy::name))]
     pub(crate) sort: SortBy,
-    /// Compare the devices with this profile [default: the one that fits each best].
+    /// Compare the devices with this profile [default: the best match for each].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
-    /// One interval, a line per device, no screen; --verbose prints all columns.
+    /// Print one interval, a line per device, without a screen; --verbose prints all columns.
     #[arg(long, conflicts_with = "count", help_heading = "Without a screen")]
     pub(crate) once: bool,
-    /// This many intervals, a line per device and interval, no screen.
+    /// Print this many intervals, a line per device and interval, without a screen.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
         help_heading = "Without a screen")]
     pub(crate) count: Option<u64>,
-    /// Each line as a JSON document, no screen.
+    /// Print each line as a JSON document, without a screen.
     #[arg(long, help_heading = "Without a screen")]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -60,15 +60,16 @@ pub(crate) struct WatchArgs {
 /// Serving metrics instead of showing figures.
 #[derive(Debug, Args)]
 pub(crate) struct ExportingArgs {
-    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics until a signal comes, no screen.
+    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics until a signal arrives, without
+    /// a screen.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address,
         conflicts_with_all = ["once", "count", "json", "sort"], help_heading = "As an exporter")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Listen at an address that other machines can reach, too.
+    /// Allow an address that other machines can reach.
     #[arg(long, requires = "listen", help_heading = "As an exporter")]
     pub(crate) listen_beyond_loopback: bool,
-    /// Answer requests for this name too; once for each. Addresses, localhost and the machine's own names are
-    /// always answered.
+    /// Also answer requests for this host name; can be repeated. Addresses, localhost and the
+    /// machine's own names are always answered.
     #[arg(long, value_name = "NAME", requires = "listen", help_heading = "As an exporter")]
     pub(crate) allow_host: Vec<String>,
     /// Certificate and passwords: a web configuration file of Prometheus.
@@ -182,8 +183,9 @@ impl ExportingArgs {
         let Some(address) = self.listen else { return Ok(None) };
         if !address.ip().to_canonical().is_loopback() && !self.listen_beyond_loopback {
             let text = format!(
-                "{address} can be reached from other machines: --listen-beyond-loopback allows it, \
-                 and --web-config adds TLS and passwords; 127.0.0.1:{} is for this machine alone",
+                "{address} can be reached from other machines: --listen-beyond-loopback allows \
+                 that, and --web-config adds TLS and passwords; 127.0.0.1:{} is for this machine \
+                 only",
                 address.port()
             );
             return Err(SessionError::Refused(text).into());

@@ -34,10 +34,10 @@ const LEAST: Bytes = Bytes(1 << 20);
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
 pub(crate) struct ZonesArgs {
-    /// Block device, file, directory (a temporary test file in it) or sim:NAME; several with --chunk.
+    /// Block device, file, directory (for a temporary test file) or sim:NAME; several with --chunk.
     #[arg(required_unless_present = "file", value_name = "TARGET")]
     targets: Vec<String>,
-    /// Find the position of a file on a saved map of its disk, and what another position would give,
+    /// Find the position of a file on a saved map of its disk, and the rate at other positions,
     /// without measuring.
     #[arg(long, value_name = "PATH", help_heading = "Place of a file",
           conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "chunk", "size", "seed",
@@ -56,20 +56,20 @@ pub(crate) struct ZonesArgs {
     #[arg(long, value_name = "N", default_value = "60",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_POSITIONS)..=10_000))]
     positions: u32,
-    /// Passes over all of them, each in an order of its own; at least 3.
+    /// Passes over all positions, each in a different order; at least 3.
     #[arg(long, value_name = "N", default_value = "5",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_PASSES)..=1_000))]
     passes: u32,
-    /// Requests at a position: in sequence, or random around it.
+    /// Requests at a position: sequential, or random around it.
     #[arg(long, value_enum, default_value = "read", value_name = "PATTERN")]
     rw: Order,
-    /// Request size [default: 64k, less where the target is small; 4k for random reads].
+    /// Request size [default: 64k, less if the target is small; 4k for random reads].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     bs: Option<Bytes>,
-    /// Requests outstanding [default: 1; 4 for each member of an array].
+    /// Queue depth [default: 1; 4 for each member of an array].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
     iodepth: Option<u32>,
-    /// Reads the targets as one area with chunks of this size (RAID 0), and each alone.
+    /// Read the targets as one area with chunks of this size (RAID 0), and each target alone.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     chunk: Option<Bytes>,
     /// Size of the test file [default: a tenth of the free space, 256 MiB to 2 GiB].
@@ -128,7 +128,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let identity = session.identity(&format!("zones {settings:?}"));
     let mut driver = Driver::new(targets, store, &mut progress);
     let finished = driver.run(&mut plan.trials)?;
-    finished.whole("a map with holes would mislead")?;
+    finished.whole("an incomplete map would be misleading")?;
     session::something_completed(&finished.trials)?;
     let session = driver.targets.main()?;
     let whole = whole(&session.targets, &plan, &settings);
@@ -139,7 +139,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
         turns: session.turns,
         findings: session.findings.clone(),
     };
-    let so = "a stripe over them only moves the arm of one disk to and fro";
+    let so = "a stripe over them only makes one disk seek back and forth";
     mapped.findings.extend(shared_disk_finding(session.targets.iter(), so));
     let given = (&plan, &settings);
     let map = document(mapped, given, &finished.trials, identity, session::VERSION)
@@ -160,7 +160,7 @@ fn real(
     let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();
     match (chunk, paths.as_slice()) {
         (Some(_), _) if arguments.size.is_some() => {
-            Err(usage("--size is that of a test file, which a stripe has none of; leave it out"))
+            Err(usage("--size applies to a test file, and a stripe has none; omit it"))
         }
         (Some(chunk), paths) => {
             let (targets, members) = session::striped(paths, chunk, seed, stop, progress)?;

@@ -108,7 +108,7 @@ pub(crate) fn read(named: &[(&str, &str)]) -> Result<Vec<Observation>, ImportErr
         with_counters.map(|(name, host)| of_host(name, host, faults)).collect::<Result<_, _>>()?;
     if read.is_empty() {
         return Err(ImportError::nothing(
-            "no file has the name of a figure of a disk (disk_ops-2026-11-28)",
+            "no file is named like a disk metric (disk_ops-2026-11-28)",
             REMEDY,
         ));
     }
@@ -130,7 +130,7 @@ fn of_host(name: Option<&str>, mut host: Host, faults: u64) -> Result<Observatio
     }
     counters::add_intervals(&mut builder, &by_time);
     let why = match by_time.len() {
-        1 => "all rows are of one time, and the counters run since boot",
+        1 => "all rows have the same time, and the counters run since boot",
         _ => "no disk has two rows",
     };
     builder.finish(why, REMEDY)

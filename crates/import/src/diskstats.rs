@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 const COUNTERS_MIN: usize = 11;
 /// Columns before the counters: major, minor, name.
 const BEFORE: usize = 3;
-const REMEDY: &str = "give two dumps or more, each with its time: while :; do echo TS $(date +%s.%N); \
-                      cat /proc/diskstats; sleep 1; done";
+const REMEDY: &str = "record at least two dumps, each with its time: while :; do echo TS $(date \
+                      +%s.%N); cat /proc/diskstats; sleep 1; done";
 
 /// Counter of node_exporter, the place in a line, and the factor to its unit.
 const PLACES: [(&str, usize, f64); 13] = [

@@ -9,9 +9,9 @@
 pub enum ImportError {
     /// Nothing in the content tells what it is.
     #[error(
-        "it is of no known form ({0}); known are iostat as text and JSON, sar -d, sadf -j, -d, -p \
-         and -x, /proc/diskstats, node_exporter's text, answers of Prometheus, telegraf's CSV, Windows CSV of \
-         PhysicalDisk and LogicalDisk, and this program's observations"
+        "unknown file format ({0}); supported are iostat as text and JSON, sar -d, sadf -j, -d, -p \
+         and -x, /proc/diskstats, node_exporter's text, responses of Prometheus, telegraf's CSV, \
+         Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations"
     )]
     UnknownForm(&'static str),
     /// A known relative of a form that is read.
@@ -23,7 +23,7 @@ pub enum ImportError {
         instead: &'static str,
     },
     /// The form fits, but no interval came out of it.
-    #[error("no interval of a disk can be read from it: {why}; {remedy}")]
+    #[error("it contains no usable interval of a disk: {why}; {remedy}")]
     Nothing {
         /// What is there, or not.
         why: String,
@@ -31,7 +31,7 @@ pub enum ImportError {
         remedy: String,
     },
     /// Several machines, of which one must be chosen.
-    #[error("it holds {count} machines: {names}; name one with --instance")]
+    #[error("it contains {count} machines: {names}; name one with --instance")]
     SeveralMachines {
         /// How many.
         count: usize,
@@ -48,7 +48,8 @@ pub enum ImportError {
     },
     /// Files of several machines or tools where those of one were wanted.
     #[error(
-        "{names} hold {count} recordings ({found}); name only files that one tool made on one machine"
+        "{names} contain {count} recordings ({found}); name only files that one tool wrote on one \
+         machine"
     )]
     SeveralRecordings {
         /// Their names.
@@ -62,7 +63,7 @@ pub enum ImportError {
     #[error("the server answered with an error: {0}")]
     Server(String),
     /// A document of ours that this version cannot read.
-    #[error("it is a document of this program, but cannot be read: {0}")]
+    #[error("it is a halfpower document, but cannot be read: {0}")]
     OwnDocument(String),
 }
 

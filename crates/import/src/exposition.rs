@@ -14,8 +14,8 @@ use crate::{ImportError, Options, Text};
 use record::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
-const REMEDY: &str = "give two or more scrapes of node_exporter, some seconds apart: files, or one \
-                      after the other in a file";
+const REMEDY: &str = "use two or more scrapes of node_exporter, some seconds apart, in separate \
+                      files or concatenated in one";
 
 /// A scrape and what tells its time.
 #[derive(Default)]

@@ -103,9 +103,9 @@ const RELATIVES: [(&[&str], &str, &str); 7] = [
         "sadf without disks",
         "use: sadf -d FILE -- -d, or sadf -j FILE -- -d",
     ),
-    (&["PID", "kB_rd/s"], "the table of pidstat, which counts processes and no disks", RECORD),
-    (&["procs", "swpd"], "the table of vmstat, which has no latencies", RECORD),
-    (&["Total DISK READ"], "the table of iotop, which counts processes and no disks", RECORD),
+    (&["PID", "kB_rd/s"], "output of pidstat, which reports processes, not disks", RECORD),
+    (&["procs", "swpd"], "output of vmstat, which has no latencies", RECORD),
+    (&["Total DISK READ"], "output of iotop, which reports processes, not disks", RECORD),
     (
         &["# HELP"],
         "a scrape without counters of disks",
@@ -179,7 +179,7 @@ pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
         return Ok(format);
     }
     if json && has("halfpower/") {
-        return Err(ImportError::OwnDocument("it is no observation".to_owned()));
+        return Err(ImportError::OwnDocument("it is not an observation".to_owned()));
     }
     let known = |(words, _, _): &&(&[&str], &str, &str)| words.iter().all(|word| has(word));
     if let Some(&(_, what, instead)) = RELATIVES.iter().find(known) {
@@ -188,7 +188,7 @@ pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
     let why = match (json, begin.is_empty()) {
         (true, _) => "it is JSON without disks",
         (_, true) => "it is empty",
-        _ => "it has none of their words",
+        _ => "no known keyword in it",
     };
     Err(ImportError::UnknownForm(why))
 }

@@ -26,7 +26,7 @@ const NEEDS: [Need; 8] = [
     Need {
         figure: |it| it.all.per_s,
         name: "the rate of requests",
-        lost: "saturation and every verdict that rests on it",
+        lost: "saturation and every verdict that depends on it",
     },
     Need {
         figure: |it| needed(&it.all, it.all.latency_ns),
@@ -35,20 +35,20 @@ const NEEDS: [Need; 8] = [
     },
     Need {
         figure: |it| it.read.per_s.or(it.write.per_s),
-        name: "reads and writes apart",
-        lost: "the mix: expected times are those of the mix that the bytes suggest",
+        name: "reads and writes separately",
+        lost: "the mix: expected latencies assume the mix that the bytes suggest",
     },
     Need {
         figure: |it| {
             needed(&it.read, it.read.latency_ns).and(needed(&it.write, it.write.latency_ns))
         },
-        name: "latencies of reads and writes apart",
-        lost: "which of the two is slow",
+        name: "separate latencies of reads and writes",
+        lost: "whether reads or writes are slow",
     },
     Need {
         figure: |it| it.all.bytes_per_s,
         name: "bytes",
-        lost: "request sizes: a latency that grew with them looks like a slower disk",
+        lost: "request sizes: larger requests look like a slower disk",
     },
     Need {
         figure: |it| it.busy_share,
@@ -58,12 +58,12 @@ const NEEDS: [Need; 8] = [
     Need {
         figure: |it| it.concurrency,
         name: "requests in flight",
-        lost: "the place on the depth curve",
+        lost: "the position on the depth curve",
     },
     Need {
         figure: |it| it.in_flight,
         name: "requests in flight at the end of an interval",
-        lost: "a request that hangs: it is in no figure until it ends",
+        lost: "hung requests: no figure includes them until they end",
     },
 ];
 
@@ -78,7 +78,8 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
         if without == count {
             wholly.push(need);
         } else if without > 0.0 {
-            let claim = format!("some intervals lack {}; lost for them: {}", need.name, need.lost);
+            let claim =
+                format!("some intervals lack {}; unavailable for them: {}", need.name, need.lost);
             let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
             let finding = finding.with("intervals without it", without, "");
             findings.push(finding.with("intervals", count, ""));
@@ -91,13 +92,13 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     }
     for need in wholly {
         let severity = if need.name == NEEDS[7].name { Severity::Info } else { Severity::Warning };
-        let claim = format!("the source does not report {}; lost: {}", need.name, need.lost);
+        let claim = format!("the source does not report {}; unavailable: {}", need.name, need.lost);
         let finding = Finding::new(FindingCode::FiguresMissing, severity, claim, "");
         findings.push(finding.with("intervals", count, ""));
     }
     if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {
         let claim = "the source reports nothing from above the disk (control groups, pressure); \
-                     lost: capped, which becomes \"capped or paced by the application\"";
+                     unavailable: capped, which becomes \"capped or paced by the application\"";
         let remedy = "record on the machine itself: halfpower record";
         let finding = Finding::note(FindingCode::FiguresMissing, claim, remedy);
         findings.push(finding.with("intervals", count, ""));
@@ -132,12 +133,12 @@ pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding
             continue;
         }
         let claim = format!(
-            "the count of requests in flight of {} is stuck: it never falls below {least}, while the \
-             weighted time says {most:.2} at most and requests completed; the count is left out",
+            "the count of requests in flight of {} is stuck: it never falls below {least}, \
+             although the weighted time gives {most:.2} at most and requests completed; the count \
+             is ignored",
             device.name
         );
-        let remedy =
-            "requests that really hang show in dmesg, and in halfpower watch on the machine";
+        let remedy = "truly hung requests appear in dmesg, and in halfpower watch on the machine";
         stuck.push(device.name.clone());
         findings.push(
             Finding::warning(FindingCode::ImpossibleFigures, claim, remedy)
@@ -164,20 +165,20 @@ fn stacked(observation: &Observation) -> Option<Finding> {
     (others > 0).then(|| {
         let more = if built.len() == 1 { "" } else { " and others" };
         let claim = format!(
-            "the source does not report what {first}{more} is built of: its requests are counted \
-             again in the disks below; lost: totals over devices"
+            "the source does not report what {first}{more} is stacked on: its requests are counted \
+             again in the disks below; unavailable: totals over devices"
         );
         let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
-        finding.with("devices built of others", built.len() as f64, "")
+        finding.with("stacked devices", built.len() as f64, "")
     })
 }
 
 /// Means over reads, writes and discards together.
 fn mixed(intervals: u64, count: f64) -> Option<Finding> {
     (intervals > 0).then(|| {
-        let claim = "rates and mean times of this source include discards where there are any, which \
-                     take other times than reads and writes";
-        let remedy = "use iostat -x, which has them apart; or leave out times with discards";
+        let claim = "rates and mean latencies of this source include discards, whose latency \
+                     differs from that of reads and writes";
+        let remedy = "use iostat -x, which reports them separately, or exclude times with discards";
         Finding::warning(FindingCode::FiguresMixed, claim, remedy)
             .with("intervals that may include discards", intervals as f64, "")
             .with("intervals", count, "")
@@ -191,9 +192,10 @@ fn coarse(intervals: &[Interval]) -> Option<Finding> {
     let (all, bad) = (responses().count(), responses().filter(is_coarse).count());
     let worst = responses().map(|it| it.resolution).fold(0.0, f64::max);
     (2 * bad > all).then(|| {
-        let claim = "most latencies are so short that the last digit printed is more than a tenth of \
-                     them; lost: slow, unless it is far slower than expected";
-        let remedy = "record on the machine itself, in nanoseconds over longer intervals";
+        let claim = "the last printed digit is more than a tenth of most latencies; unavailable: \
+                     slow, unless the disk is far slower than expected";
+        let remedy = "record on the machine itself with halfpower record (nanoseconds), or over \
+                      longer intervals";
         Finding::warning(FindingCode::FiguresCoarse, claim, remedy)
             .with("intervals with coarse times", bad as f64, "")
             .with("coarsest step", worst / 1e3, "µs")

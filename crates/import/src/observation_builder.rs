@@ -234,37 +234,38 @@ impl ObservationBuilder {
             seconds(self.length_implied)
         );
         let assumed = format!(
-            "the length of the intervals is unknown and taken as {}; rates and latencies do not depend on it",
+            "the length of the intervals is unknown and assumed to be {}; rates and latencies do \
+             not depend on it",
             seconds(self.length_assumed)
         );
         let rows = [
-            (self.assumed.zone, "times without a zone are taken as UTC", "say --utc-offset +HH:MM"),
+            (
+                self.assumed.zone,
+                "times without a time zone are assumed to be UTC",
+                "use --utc-offset +HH:MM",
+            ),
             (
                 self.assumed.month_first,
-                "day and month could be either way round: the month is taken first",
+                "day and month are ambiguous: the month is assumed to come first",
                 "record with S_TIME_FORMAT=ISO",
             ),
             (
                 self.lengths_given,
-                "the source has no times: intervals have the length of --interval",
+                "the source has no times: intervals have the length given by --interval",
                 "record times as well: iostat -t",
             ),
-            (self.length_in_text.is_some(), &in_text, "give --interval if they are not"),
-            (self.length_implied.is_some(), &implied, "give --interval if they are not"),
-            (
-                self.length_assumed.is_some(),
-                &assumed,
-                "give --interval, or record times: iostat -t",
-            ),
+            (self.length_in_text.is_some(), &in_text, "use --interval if they are not"),
+            (self.length_implied.is_some(), &implied, "use --interval if they are not"),
+            (self.length_assumed.is_some(), &assumed, "use --interval, or record times: iostat -t"),
             (
                 self.begin_assumed,
-                "the time of day is unknown: intervals are counted on from the date, or 1970",
+                "the time of day is unknown: intervals are counted from the date, or from 1970",
                 "",
             ),
             (
                 self.steps_as_times,
                 "the times of the scrapes are unknown; the steps of the query are used instead",
-                "ask for timestamp(node_disk_reads_completed_total) as well",
+                "also query timestamp(node_disk_reads_completed_total)",
             ),
         ];
         let rows = rows.into_iter().filter(|(assumed, ..)| *assumed);
@@ -370,11 +371,13 @@ fn left_out(counts: &Counts) -> Option<Finding> {
         some.map(|(count, what, of)| format!("{count} {what}{}{of}", plural(count))).collect();
     let mut claim = format!("left out: {}", parts.join(", "));
     if since_boot_unsure > 0 {
-        claim.push_str("; the figures do not show whether the first report is since boot");
+        claim.push_str(
+            "; the figures do not show whether the first report is an average since boot",
+        );
     }
     let severity = if no_length > 0 { Severity::Warning } else { Severity::Info };
     let remedy = match (no_length > 0, since_boot_unsure > 0) {
-        (true, _) => "record with times: iostat -t, a scrape per time; or give --interval",
+        (true, _) => "record with times (iostat -t, one scrape per time), or use --interval",
         (false, true) => "record with iostat -y, which prints no averages since boot",
         (false, false) => "",
     };
@@ -385,33 +388,32 @@ fn left_out(counts: &Counts) -> Option<Finding> {
 
 /// Averages since boot, where nothing else is there.
 fn averages_only() -> Finding {
-    let claim = "the only report averages all time since boot: its figures are means of that time, and \
-                 a slow hour does not show in them";
+    let claim = "the only report is an average since boot: a slow hour does not show in it";
     let remedy = "record with an interval while the disk is slow: iostat -x -t 1";
     Finding::warning(FindingCode::IntervalsLeftOut, claim, remedy)
 }
 
 /// Sums over all disks, where nothing else is there.
 fn totals_only() -> Finding {
-    let claim = "only _Total is there, which is the sum or mean of all disks: one slow disk among several \
-                 does not show, and shares and latencies are those of no single disk";
+    let claim = "only _Total is present, the sum or mean of all disks: one slow disk among several \
+                 does not show, and shares and latencies belong to no single disk";
     let remedy = "record each disk: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
     Finding::warning(FindingCode::FiguresMixed, claim, remedy)
 }
 
 /// Counters that went back between two moments.
 fn resets(resets: u64) -> Option<Finding> {
-    let claim = "counters went back between two moments: the machine restarted, or the device is \
-                 another one; these intervals are left out";
-    let remedy = "compare serial numbers; the system's log (dmesg, or the event log)";
+    let claim = "counters decreased between two samples: the machine restarted, or the device was \
+                 replaced; these intervals are omitted";
+    let remedy = "compare serial numbers, and check the system log (dmesg, or the event log)";
     let found = || Finding::warning(FindingCode::CountersReset, claim, remedy);
     (resets > 0).then(|| found().with("resets", resets as f64, ""))
 }
 
 /// A kernel whose busy time does not mean what its name says.
 fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
-    let claim = format!("the busy share cannot be trusted: {doubt}");
-    let remedy = "conclude from latency and requests in flight";
+    let claim = format!("the busy share is unreliable: {doubt}");
+    let remedy = "use latency and requests in flight instead";
     let found = Finding::note(FindingCode::BusyDoubtful, claim, remedy);
     found.with("devices", devices as f64, "")
 }
@@ -424,11 +426,11 @@ fn damage(counts: &Counts) -> Option<Finding> {
     }
     let claim = "parts of the source could not be read; the rest is used";
     let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
-                  cut end";
+                  truncated file";
     let counts = [
-        ("places that could not be read", faults),
-        ("devices twice at one time", twice),
-        ("times before the one ahead of them", backwards),
+        ("unreadable places", faults),
+        ("devices that occur twice at one time", twice),
+        ("times earlier than the previous one", backwards),
     ];
     Some(with_counts(Finding::warning(FindingCode::SourceDamaged, claim, remedy), &counts))
 }

@@ -15,7 +15,7 @@ pub(crate) fn read(text: &str) -> Result<Observation, ImportError> {
         return Err(failed(format!("its schema is {schema}, not {OBSERVATION_SCHEMA}")));
     }
     if document.intervals.iter().any(|interval| interval.duration_ns == 0) {
-        return Err(failed("it has an interval without length".to_owned()));
+        return Err(failed("it has an interval of zero length".to_owned()));
     }
     let mut impossible = ImpossibleFigures::default();
     document.intervals.retain_mut(|interval| impossible.admits(interval));

@@ -118,13 +118,10 @@ fn no_columns(others: &Others) -> ImportError {
         names.iter().take(OBJECTS_SHOWN).cloned().collect::<Vec<_>>().join(", ")
     };
     let (why, remedy) = if let Some(language) = others.foreign {
-        (format!("its counters have names in {language}, which are not known here"), english)
+        (format!("its counters have {language} names, which are not supported"), english)
     } else if !others.unknown.is_empty() {
         (
-            format!(
-                "no counter of PhysicalDisk or LogicalDisk is known ({})",
-                list(&others.unknown)
-            ),
+            format!("no known counter of PhysicalDisk or LogicalDisk ({})", list(&others.unknown)),
             english,
         )
     } else if others.objects.is_empty() {
@@ -132,7 +129,7 @@ fn no_columns(others: &Others) -> ImportError {
     } else {
         (
             format!(
-                "it holds other objects than PhysicalDisk and LogicalDisk: {}",
+                "it contains other objects than PhysicalDisk and LogicalDisk: {}",
                 list(&others.objects)
             ),
             REMEDY,

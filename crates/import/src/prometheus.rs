@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// stays small.
 const STEPS_AT_ONCE: u64 = 1_000;
 const NAMES_SHOWN: usize = 5;
-const REMEDY: &str = "ask for a range in which node_exporter was scraped, of two scrapes or more";
+const REMEDY: &str = "query a range with at least two scrapes of node_exporter";
 
 /// Counters and gauges of a machine, as a regular expression over names.
 const WANTED: &str = "node_disk_(reads_completed|read_bytes|reads_merged|read_time_seconds|\
@@ -117,8 +117,8 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Observation,
     let scrapes = scrapes(&all, &mut builder);
     counters::add_intervals(&mut builder, &scrapes);
     let why = match scrapes.len() {
-        0 => "the answers hold no counters of disks",
-        1 => "the answers hold one scrape only",
+        0 => "the responses contain no disk counters",
+        1 => "the responses contain only one scrape",
         _ => "no device is in two scrapes without a restart between",
     };
     builder.finish(why, REMEDY)

@@ -141,7 +141,7 @@ pub(crate) struct Host {
     pub(crate) runs: Vec<Run>,
 }
 
-/// The machines of several files, and the places that could not be read.
+/// The machines of several files, and the unreadable places.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub(crate) hosts: VecDeque<Host>,

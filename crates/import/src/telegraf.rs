@@ -11,7 +11,7 @@ use crate::{ImportError, Options, Text};
 use record::Observation;
 use std::collections::BTreeMap;
 
-const REMEDY: &str = "keep two rows or more of each disk, with csv_header = true";
+const REMEDY: &str = "record two or more rows per disk, with csv_header = true";
 
 /// Counter of node_exporter, the field, and the factor to its unit.
 const FIELDS: [(&str, &str, f64); 11] = [
@@ -123,7 +123,7 @@ fn of_host(
     counters::add_intervals(&mut builder, &by_time);
     let why = match by_time.len() {
         0 => "no row has a time",
-        1 => "all rows are of one time, and the counters run since boot",
+        1 => "all rows have the same time, and the counters run since boot",
         _ if builder.counts.resets > 0 => "all counters restarted between the rows",
         _ => "no disk has two rows",
     };

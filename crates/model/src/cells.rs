@@ -165,7 +165,7 @@ fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), S
     let told = most_visits(visits, busy_share)?;
     let utilization = told.iter().map(|(_, share)| share).sum::<f64>() / told.len() as f64;
     if utilization <= 0.0 {
-        return Err("the busy counter, in milliseconds, never moved".to_owned());
+        return Err("the busy counter, in milliseconds, never changed".to_owned());
     }
     let services: Vec<f64> = told.iter().map(|(trial, share)| share * 1e9 / trial.iops()).collect();
     let requests: Vec<f64> = told.iter().map(|(trial, _)| trial.completed() as f64).collect();
@@ -191,7 +191,7 @@ fn device_share(visits: &[&Trial]) -> Result<f64, String> {
     let all: f64 = told.iter().map(|(trial, _)| requests(trial)).sum();
     let theirs = told.iter().map(|(trial, time)| time * requests(trial)).sum::<f64>() / all;
     if theirs <= 0.0 {
-        return Err("the counter of time in progress, in milliseconds, never moved".to_owned());
+        return Err("the counter of time in progress, in milliseconds, never changed".to_owned());
     }
     Ok((theirs / ours).min(1.0))
 }
@@ -202,7 +202,9 @@ fn device_time_ns(trial: &Trial) -> Result<f64, String> {
     let alike = |ratio: Option<f64>| ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= FOREIGN);
     let others = counters.other_bytes.unwrap_or(0) as f64 / (counters.bytes as f64).max(1.0);
     if !alike(counters.ratio_ios) || !alike(counters.ratio_bytes) || others > FOREIGN {
-        return Err("the device's requests were not one for each of ours".to_owned());
+        return Err(
+            "requests at the device did not match the submitted requests one to one".to_owned()
+        );
     }
     let window_ns = trial.result.duration_ns.0 as f64;
     Ok(counters.concurrency * window_ns / counters.ios as f64)
@@ -211,7 +213,7 @@ fn device_time_ns(trial: &Trial) -> Result<f64, String> {
 /// CPU time of a request, in microseconds, or why it is not known.
 pub(crate) fn cpu_us_per_io(trial: &Trial) -> Result<f64, String> {
     let cost = trial.cpu.known()?.lower_us_per_io;
-    cost.ok_or_else(|| "the kernel gave no CPU time per request".to_owned())
+    cost.ok_or_else(|| "the kernel reported no CPU time per request".to_owned())
 }
 
 /// A number of the visits that have it, where these are [`MOST`] of them, or the first reason why

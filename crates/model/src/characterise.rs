@@ -128,7 +128,7 @@ fn commits(trials: &[Trial], simulated: bool) -> Measured<Commits> {
     if points.is_empty() {
         return Measured::not(match simulated {
             true => "a simulated device has no flush",
-            false => "no trial that commits counts; they take a --budget of 10s or more",
+            false => "no valid trial with commits; they need a --budget of at least 10s",
         });
     }
     Measured::Value(Commits { points, verdicts: Vec::new() })

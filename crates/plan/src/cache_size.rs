@@ -59,7 +59,8 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     if miss.value < TOLD_APART * hit.value {
         return Some(told(
             format!(
-                "No cache below shows{}: re-reads of {} take {}, random reads of all {}.",
+                "No cache below the file system is visible{}: re-reads of {} take {}, random reads \
+                 of the whole area {}.",
                 // Of what was read as often before, a cache may have all.
                 match read >= size as f64 / READ_BEFORE {
                     true => format!(", or one that holds all {}", format_bytes(size)),
@@ -86,7 +87,8 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
                 .to_owned(),
         };
         let claim = format!(
-            "A cache of {} or more: re-reads of that take {}, random reads of all {}{why}.",
+            "A cache of {} or more: re-reads of that much take {}, random reads of the whole area \
+             {}{why}.",
             format_bytes(held),
             format_nanos(hit.value),
             format_nanos(miss.value)
@@ -98,7 +100,7 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     let size = if part >= TELLS { part * *beyond as f64 } else { held as f64 };
     let size = size.max(held as f64);
     let claim = format!(
-        "A cache of about {}: re-reads of {} take {}, random reads of all {}.",
+        "A cache of about {}: re-reads of {} take {}, random reads of the whole area {}.",
         format_bytes(size as u64),
         format_bytes(held),
         format_nanos(hit.value),
@@ -111,7 +113,7 @@ fn told(claim: String, size: f64, (hit, miss): (Estimate, Estimate)) -> Finding 
     Finding::note(
         FindingCode::CacheSize,
         claim,
-        "Measure on an area of several times that size, or the numbers are those of the cache.",
+        "Use an area of several times that size. Otherwise the numbers measure the cache.",
     )
     .with("size of the cache", size, "bytes")
     .with("a hit", hit.value, "ns")

@@ -147,7 +147,7 @@ pub fn cost_lines(trials: &[Trial]) -> (Vec<CostLine>, Measured<Estimate>) {
         [(Some(buffered), sizes), (Some(direct), _)] => {
             break_even(buffered, direct, kib(sizes[0].0), kib(sizes[sizes.len() - 1].0))
         }
-        _ => Measured::not("it takes a line in both cache modes"),
+        _ => Measured::not("a line is needed in both cache modes"),
     };
     (lines, break_even)
 }
@@ -181,7 +181,7 @@ pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) 
         .map(|&(bytes, cost)| Point { x: kib(bytes), y: cost.value, se: cost.se })
         .collect();
     let Some(line) = weighted_line(&points) else {
-        return (Measured::not("a line takes at least three sizes with two visits each"), None);
+        return (Measured::not("a line needs at least three sizes with two visits each"), None);
     };
     let model = CostModel {
         fixed_us: line.intercept,
@@ -207,7 +207,7 @@ fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<E
         if !told(low) && !told(high) {
             return Measured::not(UNTOLD);
         }
-        let dearer = if difference(low) > 0.0 { "past the page cache" } else { "buffered" };
+        let dearer = if difference(low) > 0.0 { "with direct I/O" } else { "buffered" };
         return Measured::not(format!(
             "no break-even in this range: requests {dearer} cost more at every size"
         ));
@@ -240,14 +240,14 @@ fn left_out(trials: &[Trial]) -> Option<Finding> {
     }
     let (claim, remedy) = match first.workload.writes() {
         true => (
-            "The buffered costs are those of copying into the page cache. They exclude the kernel threads \
-            that write the data to the disk later (write-back).",
-            "For that compare --cpu-upper of buffered and of direct writes, on a long run.",
+            "The buffered costs cover copying into the page cache. They exclude the kernel threads \
+             that later write the data to the disk (write-back).",
+            "To include them, compare --cpu-upper of buffered and direct writes in a long run.",
         ),
         false => (
-            "The buffered costs are those of reads that the page cache serves. They exclude the reads from \
-            the disk into the cache.",
-            "For that run buffered reads with --drop-cache dontneed.",
+            "The buffered costs cover reads served by the page cache. They exclude reads from the \
+             disk into the cache.",
+            "To include them, run buffered reads with --drop-cache dontneed.",
         ),
     };
     Some(Finding::note(FindingCode::CpuChargedElsewhere, claim, remedy))
@@ -294,11 +294,11 @@ pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
             Finding::note(
                 FindingCode::FitPoor,
                 format!(
-                    "With cache {} the cost does not follow a straight line within its \
+                    "With cache {} the cost deviates from a straight line by more than its \
                      errors{at}.",
                     line.cache.name()
                 ),
-                "Read the points for single sizes; the line is for orders of magnitude.",
+                "For single sizes use the points; the line is good for orders of magnitude only.",
             )
             .with("reduced chi-square", model.reduced_chi_square, ""),
         );

@@ -10,7 +10,7 @@
 use record::{CacheMode, Experiment, Finding, FindingCode, format_bytes};
 use std::collections::BTreeMap;
 
-/// The extra that counts what was in the page cache alone when a trial ended.
+/// The extra that counts what was only in the page cache when a trial ended.
 const UNWRITTEN: &str = "unwritten_bytes";
 /// sysfs' word for a drive that has no volatile cache, or says so.
 const WRITE_THROUGH: &str = "write through";
@@ -42,9 +42,10 @@ pub(crate) fn crash_loss(experiment: &Experiment) -> Option<Finding> {
         Finding::note(
             FindingCode::CrashLoss,
             format!("Completed writes that a crash could lose. {}.", parts.join("; ")),
-            "For durable writes use --cache none or fs, or flushes; the effects show the cost.",
+            "For durable writes use --cache none or fs, or flushes; the effects on this page show \
+             the cost.",
         )
-        .with("in the page cache alone", most, "bytes")
+        .with("only in the page cache", most, "bytes")
         .with("modes", modes.len() as f64, ""),
     )
 }
@@ -55,9 +56,11 @@ fn loss(mode: CacheMode, most: Option<f64>, drive: &str) -> String {
         (CacheMode::Device, _) => format!("until a flush, {drive}"),
         (CacheMode::All, Some(bytes)) => {
             let held = format_bytes(bytes as u64);
-            format!("what the page cache holds, {held} at most when a trial ended, and {drive}")
+            format!(
+                "the contents of the page cache, {held} at most when a trial ended, and {drive}"
+            )
         }
-        (CacheMode::All, None) => format!("what the page cache holds, and {drive}"),
+        (CacheMode::All, None) => format!("the contents of the page cache, and {drive}"),
     }
 }
 
@@ -68,7 +71,7 @@ fn drive_cache(experiment: &Experiment) -> &'static str {
         drive.and_then(|drive| drive.write_cache.as_deref()) == Some(WRITE_THROUGH)
     };
     match !experiment.targets.is_empty() && drives().all(through) {
-        true => "nothing more, because the drive reports that it caches no writes",
-        false => "what the drive's cache holds",
+        true => "nothing more, because the drive reports that it does not cache writes",
+        false => "the contents of the drive's cache",
     }
 }

@@ -432,16 +432,16 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
         Finding::warning(
             FindingCode::BlockSpread,
             format!(
-                "In {} of {} combinations the blocks differ by more than {:.0} %; the most in {}: \
-                 {:.1} %.",
+                "In {} of {} combinations the blocks differ by more than {:.0} %; the largest \
+                 difference is in {}: {:.1} %.",
                 apart.len(),
                 cells.len(),
                 SPREAD_MAX_REL * 100.0,
                 words(&widest.levels),
                 most * 100.0
             ),
-            "The intervals hold it. More blocks (--blocks) or longer trials (--runtime) narrow them; \
-            `halfpower check` shows what else uses the disk.",
+            "The intervals include this. More blocks (--blocks) or longer trials (--runtime) \
+             narrow them; `halfpower check` shows other load on the disk.",
         )
         .with("combinations apart", apart.len() as f64, "")
         .with("largest spread", most, "share"),
@@ -474,14 +474,15 @@ fn round_finding(
         Finding::warning(
             FindingCode::NotSteady,
             format!(
-                "The rates of {} of {} combinations moved over the last {} rounds, for example \
-                 {}: by SNIA's rule they are not those of the steady state.",
+                "The rates of {} of {} combinations changed over the last {} rounds, for example \
+                 {}: by SNIA's rule the drive was not in its steady state.",
                 moving.len(),
                 cells.len(),
                 crate::WINDOW_ROUNDS,
                 words(&first.levels)
             ),
-            "Run it again with more blocks; the drive was not steady yet, or something else uses it.",
+            "Run it again with more blocks: the drive was not yet steady, or another program uses \
+             it.",
         )
         .with("combinations that moved", moving.len() as f64, ""),
     )

@@ -213,6 +213,12 @@ impl Comparison {
         self.overall.iter().chain(groups).chain(self.cells.iter().flat_map(|cell| &cell.rows))
     }
 
+    /// Whether no cell has a partner, so that nothing could be compared.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        !self.cells.iter().any(|cell| cell.cell_a.is_some() && cell.cell_b.is_some())
+    }
+
     /// Whether any row fails.
     #[must_use]
     pub fn fails(&self) -> bool {

@@ -508,6 +508,8 @@ pub enum NoteCode {
     PatternChanged,
     /// Requests are split: a sign of fragmentation.
     SplitRequests,
+    /// Files lie in pieces, and whether requests are sequential is not known.
+    ScatteredFiles,
     /// Whether this is the device of the profile is open.
     ProfileDoubtful,
     /// What the profile measured does not count.

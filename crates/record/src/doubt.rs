@@ -34,7 +34,7 @@ pub enum Doubt {
     ConstantRateUnseen,
     /// The same, behind a queue that never empties.
     ConstantRateQueued,
-    /// The same, while tasks wait for what the device does not do: for another device, perhaps.
+    /// The same, while tasks wait for I/O that the device is not doing: perhaps on another one.
     ConstantRatePressed,
     /// The largest rate itself is the same in every interval.
     ConstantRateAtMaximum,

@@ -327,7 +327,7 @@ pub struct Environment {
     pub cpus: u32,
     /// Memory.
     pub memory_bytes: Bytes,
-    /// Frequency governor; null where the kernel controls no frequency.
+    /// Frequency governor; null where the kernel does not control the CPU frequency.
     pub governor: Option<String>,
     /// Hypervisor, as far as it shows; null on bare metal.
     pub virtualization: Option<String>,

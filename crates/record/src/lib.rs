@@ -55,6 +55,7 @@ mod system_fact;
 mod trial;
 mod units;
 mod whatif;
+mod windows_names;
 mod workload;
 mod zones;
 
@@ -108,7 +109,7 @@ pub use limits::{
     HitRow, HitTest, LIMITS_SCHEMA, LimitsRun, MemoryRow, MemoryTest, MemoryTests, NamedRate,
     PathComponent, ProcessorCache, Sizing,
 };
-pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
+pub use load::{Locality, MEASURED_AROUND, Mix, MixClass, ModelName, Offered, Prediction};
 pub use op::{Instead, OpKind};
 pub use own_engine::OwnEngineName;
 pub use path::{
@@ -165,6 +166,7 @@ pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, SimulatedState,
     UnsustainedLoad, WHATIF_SCHEMA, WhatIf, WhatIfCase,
 };
+pub use windows_names::{drive_letter, is_of_windows};
 pub use workload::{
     AreaZone, Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush,
     FlushKind, HotArea, IoClass, IoPriority, Pattern, Regions, SizeShare, StopRules, Workload,

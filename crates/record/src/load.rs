@@ -225,3 +225,6 @@ pub struct Prediction {
     /// What the profile did not measure and the model therefore extrapolated, a clause each.
     pub extrapolated: Vec<String>,
 }
+
+/// The end of a clause of [`Prediction::extrapolated`] whose load lies between measured ones.
+pub const MEASURED_AROUND: &str = ", which were measured";

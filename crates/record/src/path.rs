@@ -58,7 +58,7 @@ pub struct FileLayout {
     pub extents: u64,
     /// Bytes that are stored compressed.
     pub compressed_bytes: Bytes,
-    /// Bytes without an extent or never written: they read as zeros, without the device.
+    /// Bytes without an extent or never written: they read as zeros, without access to the device.
     pub absent_bytes: Bytes,
 }
 

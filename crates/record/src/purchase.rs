@@ -36,13 +36,13 @@ pub struct PurchaseNeed {
     pub survive: u32,
     /// Whether the disks must carry the need after one of them has failed as well, at up to 100 %.
     pub carry_after_loss: bool,
-    /// Disks that are bought and wait in their places.
+    /// Number of spare disks, installed and idle.
     pub spares: u32,
     /// Mean latency of the random requests at most; null where none is asked for.
     pub latency_mean_ns: Option<f64>,
     /// Largest array with parity; more disks are several of them.
     pub parity_disks_max: u32,
-    /// Chunk size of an array: bytes in a row on one disk.
+    /// Chunk size of an array: contiguous bytes on one disk.
     pub chunk_bytes: Bytes,
 }
 

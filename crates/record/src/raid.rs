@@ -83,7 +83,7 @@ pub struct LegCheck {
     pub note: String,
     /// Rows that did not agree before the run, whose copies or parity were made then.
     pub made: u64,
-    /// The first rows that do not agree, at most 16, in words.
+    /// The first inconsistent rows, at most 16, in words.
     pub first_bad: Vec<String>,
 }
 

@@ -17,6 +17,9 @@ pub struct Trial {
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
+    /// Another program that measured it, by its own word (`fio-3.33`); absent where this one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_by: Option<String>,
     /// UUIDv7; for a simulated trial the hash of target, workload and seed.
     pub id: String,
     /// When it began, RFC 3339 in UTC; null for a simulated trial.

@@ -121,7 +121,9 @@ fn result(comparison: &Comparison) -> Badge {
     let count = |verdict| comparison.count(verdict);
     let (better, worse) = (count(ComparedVerdict::Better), count(ComparedVerdict::Worse));
     let (same, open) = (count(ComparedVerdict::Same), count(ComparedVerdict::CannotTell));
-    let (words, tone) = if better + worse + same == 0 {
+    let (words, tone) = if comparison.is_nothing() {
+        ("Nothing compared: no load is in both".to_owned(), Tone::Bad)
+    } else if better + worse + same == 0 {
         ("Inconclusive: no detectable difference".to_owned(), Tone::Warn)
     } else if better + worse == 0 {
         let rest = if open > 0 { format!("; {open} inconclusive") } else { String::new() };
@@ -137,8 +139,8 @@ fn result(comparison: &Comparison) -> Badge {
     let because = match comparison.tests {
         0 => String::new(),
         tests => format!(
-            "{} tested; a difference is called one where chance alone would show one anywhere in \
-             the table in at most {} of comparisons.",
+            "{} tested; the table counts a difference only if chance alone would produce one \
+             anywhere in it in at most {} of comparisons.",
             rows(tests as usize),
             number::percent(comparison.false_alarm_rate),
         ),
@@ -173,20 +175,29 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
     if decided.iter().any(|verdict| comparison.count(*verdict) > 0) {
         return None;
     }
+    if comparison.is_nothing() {
+        return Some(
+            "Measure the same cells on both sides: these have no cell in common.".to_owned(),
+        );
+    }
     if comparison.count(ComparedVerdict::CannotTell) == 0 {
-        return Some("Measure the same cells on both sides: these have none in common.".to_owned());
+        return None;
     }
     let sides = [&comparison.a, &comparison.b];
     let repeated = sides.iter().any(|side| side.unit == ComparedUnit::Run);
     let text = match comparison.a.kind {
-        _ if repeated => "More runs of each: the ones at hand differ too much among themselves.",
+        _ if repeated => "Make more runs of each: the present ones vary too much.",
         ComparedKind::Profile => {
-            "Check each disk twice more, one after the other in turn, and compare three with three: \
+            "Check each disk twice more, alternating between them, and compare three with three: \
              halfpower compare A1,A2,A3 B1,B2,B3"
         }
-        ComparedKind::Experiment => "More blocks of both experiments: halfpower sweep --blocks N.",
+        ComparedKind::Experiment => {
+            "Run more blocks of both experiments: halfpower sweep --blocks \
+                                     N."
+        }
         ComparedKind::Trial | ComparedKind::Trace => {
-            "Three or more runs of each, in turn, or longer ones: halfpower run --until-precision 2%."
+            "Make three or more runs of each, alternating, or longer ones: halfpower run \
+             --until-precision 2%."
         }
     };
     Some(text.to_owned())
@@ -194,13 +205,15 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
 
 /// Whether B passes the limit that was asked for.
 fn limit(story: &mut Story, comparison: &Comparison) {
-    let Some(limit) = comparison.fail_on_worse_rel else { return };
+    let Some(limit) = comparison.fail_on_worse_rel.filter(|_| !comparison.is_nothing()) else {
+        return;
+    };
     let limit = number::percent(limit);
     let failed = comparison.rows().filter(|row| row.fails).count();
     let (words, tone) = if failed > 0 {
-        (format!("FAILS: {} worse by more than {limit} for certain", rows(failed)), Tone::Bad)
+        (format!("FAILS: {} worse by more than {limit}, beyond the error", rows(failed)), Tone::Bad)
     } else {
-        (format!("Passes: no row is worse by more than {limit} for certain"), Tone::Good)
+        (format!("Passes: no row is worse by more than {limit}, beyond the error"), Tone::Good)
     };
     story.badges.push(Badge::new(words, tone, ""));
 }
@@ -256,8 +269,8 @@ fn summary(row: &ComparedRow) -> String {
 fn differences(story: &mut Story, comparison: &Comparison) {
     let conditions = &comparison.conditions;
     let remark = match conditions.is_empty() {
-        true => "no difference is known",
-        false => "any of them may be the reason",
+        true => "no known difference",
+        false => "any of these may be the reason",
     };
     let section = story.section("Conditions that differ", remark);
     for condition in conditions.iter().take(CONDITIONS) {
@@ -281,7 +294,7 @@ fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): 
         return;
     }
     let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
-    let remark = "B compared with A; intervals hold for all rows together (95 %)";
+    let remark = "B compared with A; 95 % intervals, for all rows together";
     let section = story.section(title, remark);
     if comparison.cells.len() > FEW_CELLS {
         section.supporting();
@@ -387,8 +400,8 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
         title: format!("B over A: {word}"),
         finding,
         errors: format!(
-            "Error bars hold for all rows of the comparison together in 95 % of comparisons; rows \
-             without one are inconclusive. Sorted by verdict, then by change.{rest}"
+            "Error bars: 95 % intervals for all rows of the comparison together; rows without one \
+             are inconclusive. Sorted by verdict, then by change.{rest}"
         ),
         x,
         y: Axis::named(names.collect()),

@@ -49,7 +49,7 @@ fn points(story: &mut Story, fit: &CostFit) {
     let points = fit.modes.iter().flat_map(|line| &line.points);
     let sizes: BTreeSet<Bytes> = points.map(|point| point.bytes).collect();
     let remark =
-        "charged to this program, a lower bound; fixed part and part per KiB with 95 % intervals";
+        "charged to halfpower, a lower bound; fixed part and part per KiB with 95 % intervals";
     story.section("CPU time per request", remark).table(sizes, |t| {
         t.right("size", |size| format_bytes(size.0));
         for line in &fit.modes {
@@ -90,22 +90,17 @@ fn lines(fit: &CostFit) -> Option<Chart> {
         format!("{} with {}", number::time(slope), mode(one.cache))
     });
     Chart {
-        title: "Processor time of a request".to_owned(),
+        title: "CPU time of a request".to_owned(),
         finding: if slopes.is_empty() {
             String::new()
         } else {
-            format!("Each KiB more takes {slopes}.")
+            format!("Each additional KiB takes {slopes}.")
         },
-        errors:
-            "Error bars: 95 % intervals over visits; lines are weighted least squares. Charged to \
-                 this program: a lower bound."
-                .to_owned(),
+        errors: "Error bars: 95 % intervals over visits; lines: weighted least squares. CPU time \
+             charged to halfpower: a lower bound."
+            .to_owned(),
         x: Axis::at_values("request size", Some(Unit::Bytes), true, crate::chart::xs(&series)),
-        y: Axis::decades(
-            "processor time per request",
-            Some(Unit::Nanos),
-            crate::chart::ends(&series),
-        ),
+        y: Axis::decades("CPU time per request", Some(Unit::Nanos), crate::chart::ends(&series)),
         rules: fit
             .break_even_bytes
             .value()

@@ -23,7 +23,7 @@ use advice::{advice, answers};
 use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MatchedBy, Moment,
+    Activity, DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MEASURED_AROUND, MatchedBy, Moment,
     OperationVerdict, Rung, Tail, Unit, Verdict,
 };
 use stats::Ordered;
@@ -104,7 +104,11 @@ fn not_read(story: &mut Story, not_read: &[FactNotRead]) {
     if items.is_empty() {
         return;
     }
-    let section = story.section("Not looked at", "what these checks look for stays possible");
+    let section = story.section(
+        "Not looked at",
+        "the causes that these checks look for remain \
+                                                  possible",
+    );
     let section = section.supporting();
     items.iter().for_each(|item| section.item(item));
 }
@@ -117,7 +121,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         let badge = Badge::new(NO_INTERVAL, Tone::Faint, "");
         return story.badges.push(Badge { subject: subject.to_owned(), ..badge });
     };
-    story.badges.push(badge(device, main, subject));
+    story.badges.push(badge(&diagnosis.source, device, main, subject));
     advice(story, device, main, subject);
     let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
@@ -145,7 +149,8 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         section.row("cause", format!("{} [{}]", cause.claim, cause.name()));
     }
     for clause in &main.extrapolated {
-        section.row("extrapolated", clause);
+        let between = clause.ends_with(MEASURED_AROUND);
+        section.row(if between { "interpolated" } else { "extrapolated" }, clause);
     }
     if !main.groups.is_empty() {
         let who = issuers::rows("", main.groups.clone());
@@ -178,7 +183,7 @@ fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     tell_device(&mut own, diagnosis, device, "");
     story.charts.append(&mut own.charts);
     for badge in own.badges {
-        let section = story.fold(format!("{}: {}", device.device, badge.words));
+        let section = story.fold(prefix(&device.device) + &badge.words);
         section.text(&badge.because);
         badge.answers.iter().for_each(|(name, text)| section.row(name, text));
         for other in &badge.alternatives {
@@ -205,7 +210,7 @@ fn verdict_text(episode: &Episode) -> String {
     words
 }
 
-fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
+fn badge(source: &str, device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
     // To be certain that one does not know is no information.
     let sure = (main.verdict != Verdict::NotEnoughEvidence)
         .then(|| confidence(main.confidence).to_owned());
@@ -225,7 +230,7 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
         words: format!("{}{support}", verdict_text(main).to_uppercase()),
         tone: told(main.verdict).1,
         because: main.claim.trim().to_owned(),
-        answers: answers(device, main),
+        answers: answers(source, device, main),
         alternatives: alternatives.collect(),
         fold: false,
     }
@@ -442,7 +447,7 @@ fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title:
     section.note(&device.splits_compared);
     section.note(match device.hit_share.known() {
         Ok(share) => format!(
-            "Share of reads as quick as hits of the device's cache: {}.",
+            "Share of reads as fast as hits in the device's cache: {}.",
             number::with_range(share, number::percent)
         ),
         Err(reason) => {
@@ -457,10 +462,15 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
         .map(|share| share.map(|percent| format!("{percent:.0}")));
     let (queue, svctm) = (shown.queue_length.map(number::digits), shown.svctm_ns.map(number::time));
     let rows = [
-        ("% Disk Time", disk_time, "latency times rate, cut at 100: no share of time"),
-        ("queue length", queue, "requests in flight, also those that are being served"),
-        ("svctm", svctm, "U/X: spacing of completions, not a latency"),
-        ("%util", busy, "time with any request, however many would fit"),
+        ("% Disk Time", disk_time, "latency times rate, limited to 100: not a share of time"),
+        ("queue length", queue, "requests in flight, including those in service"),
+        ("svctm", svctm, "U/X: mean time between completions, not a latency"),
+        (
+            "%util",
+            busy,
+            "time with at least one request in flight, whatever the device's \
+                         parallelism",
+        ),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;
@@ -490,7 +500,7 @@ fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart> {
     let finding = match ratios.is_empty() {
         true => format!("{}the expected latency is unknown.", prefix(subject)),
         false => format!(
-            "{}in the median interval the latency was {} times the expected one.",
+            "{}in the median interval the latency was {} times the expected latency.",
             prefix(subject),
             number::digits(stats::median(ratios))
         ),
@@ -500,10 +510,11 @@ fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart> {
         Series::new("expected at this load", Form::Trace, expected),
     ];
     Some(Chart {
-        title: capital(&format!("{}latency as seen and as expected", prefix(subject))),
+        title: capital(&format!("{}latency, measured and expected", prefix(subject))),
         finding: capital(&finding),
-        errors: "Band: 95 % interval of what the profile expects. Measured values are counts."
-            .to_owned(),
+        errors:
+            "Band: 95 % interval of the profile's prediction. Measured values are exact counts."
+                .to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
         y: Axis::decades("mean latency", Some(Unit::Nanos), ends(&series)),
         rules: Vec::new(),

@@ -13,16 +13,15 @@ pub fn drive(truth: &DriveTruth) -> Story {
     let mut story = Story::new("Drive", format!("{} of {size}", truth.drive), true);
     let demerit = number::percent(truth.demerit);
     story.headline = format!(
-        "The service times of the simulated drive are {demerit} off those of the real one, over {requests}."
+        "The service times of the simulated drive differ from those of the real one by {demerit}, \
+         over {requests}."
     );
     story.fact("demerit", demerit);
     story.fact("distance", format!("{} (root of the mean square)", number::time(truth.rms_ns)));
     story.takeaway("mean", directions(truth));
     story.charts.extend([distributions(truth), distances(truth)].into_iter().flatten());
-    let section = story.section(
-        "Service times",
-        "the requests of the trace, one at a time, as they were issued to the real drive",
-    );
+    let section = story
+        .section("Service times", "the requests of the trace at QD 1, as issued to the real drive");
     section.table(&truth.rows, |t| {
         t.left("", |row| row.of.clone());
         t.left("", |row| quantity(&row.quantity).title);
@@ -67,10 +66,9 @@ fn distributions(truth: &DriveTruth) -> Option<Chart> {
             "At the median the simulated drive is {}.",
             beside(median.simulated, median.measured)
         ),
-        errors:
-            "Each request once, so there are no intervals; the demerit is the distance between the \
-                 curves, from left to right."
-                .to_owned(),
+        errors: "Each request was measured once, so there are no intervals; the demerit is the \
+             horizontal distance between the curves."
+            .to_owned(),
         x: Axis::from_zero("service time", Some(Unit::Nanos), crate::chart::xs(&series)),
         y: Axis::from_zero("of the requests took less", Some(Unit::Share), [1.0]),
         series,
@@ -88,8 +86,8 @@ fn distances(truth: &DriveTruth) -> Option<Chart> {
     let points = truth.ranks.iter().map(|rank| Point::bare(rank.share, distance(rank)));
     let series = vec![Series::new("simulated minus real", Form::Trace, points.collect())];
     let finding = format!(
-        "Slowest and fastest hundredth aside, the two differ most where {} took less: {} on the real drive, \
-         {} on the simulated one.",
+        "Apart from the slowest and fastest 1 %, the two differ most where {} took less: {} on the \
+         real drive, {} on the simulated one.",
         number::percent(farthest.share),
         number::time(farthest.measured_ns),
         number::time(farthest.simulated_ns),
@@ -98,8 +96,8 @@ fn distances(truth: &DriveTruth) -> Option<Chart> {
         title: "Distance at equal rank".to_owned(),
         finding,
         errors:
-            "Above zero the simulated drive is slower. The root of the mean square of this is the \
-                 distance that the demerit is made of."
+            "Above zero the simulated drive is slower. The demerit is the root mean square of this \
+             distance."
                 .to_owned(),
         x: Axis::from_zero("of the requests took less", Some(Unit::Share), [1.0]),
         y: Axis::over(

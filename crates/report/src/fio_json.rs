@@ -25,9 +25,10 @@ const KIB: f64 = 1024.0;
 /// Jobs with their names as the document that fio would print of them.
 #[must_use]
 pub fn fio_json(jobs: &[(String, Trial)]) -> Value {
-    let version = jobs.first().map(|(_, trial)| trial.halfpower_version.as_str());
+    let first = jobs.first().map(|(_, trial)| trial);
+    let ours = || format!("halfpower-{}", first.map_or("", |it| it.halfpower_version.as_str()));
     json!({
-        "fio version": format!("halfpower-{}", version.unwrap_or_default()),
+        "fio version": first.and_then(|it| it.measured_by.clone()).unwrap_or_else(ours),
         "time": jobs.first().and_then(|(_, trial)| trial.time.clone()),
         "jobs": jobs.iter().flat_map(|(name, trial)| of_trial(name, trial)).collect::<Vec<_>>(),
     })

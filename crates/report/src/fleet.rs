@@ -32,21 +32,24 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     let section = story.section("Assumptions", "");
     section.item("Devices of one kind are alike: the spread of the healthy ones is measured.");
     section.item(
-        "A cause that slows all devices of a kind equally and all the time is invisible, because \
-    they are compared with each other.",
+        "The devices of a kind are compared with each other, so a cause that slows all of them \
+         equally is invisible.",
     );
     section.item(
-        "Work of one size, mix and queue depth counts as alike: counters do not show which requests are \
-        random, sequential or served by a cache. A rotational disk with random requests looks slow among \
-        peers with sequential ones.",
+        "Loads with the same size, mix and queue depth count as equal: counters do not show which \
+         requests are random, sequential or served by a cache. A rotational disk with random \
+         requests looks slow among peers with sequential ones.",
     );
     if document.kinds.iter().any(|kind| !kind.labels.contains_key("model")) {
         section.item(
-            "Some disks have no label for their model, so that disks of different makes are compared with \
-            each other: node_exporter reports models since 1.4.",
+            "Some disks have no model label, so different models are compared with each other: \
+             node_exporter reports models since 1.4.",
         );
     }
-    section.item("A ratio is one of latencies at the same size, mix and concurrency while busy, so that a busy device is no slow one.");
+    section.item(
+        "Ratios compare latencies at the same size, mix and concurrency while busy, so a \
+                  busy device is not called slow.",
+    );
     story.condition("window", number::time(document.window_s as f64 * 1e9));
     story.condition(
         "healthy devices among those called slow",
@@ -83,14 +86,14 @@ fn headline(document: &FleetDiagnosis) -> String {
         .collect();
     let alone = match document.slow.len() {
         0 => None,
-        1 => Some("1 device by itself".to_owned()),
+        1 => Some("1 single device".to_owned()),
         n => Some(format!("{} by themselves", of_devices(n as u32))),
     };
     let unseen =
         document.by_profile.iter().filter(|one| one.verdict.is_slow() && !one.slow_by_peers);
     let own = match unseen.count() {
         0 => None,
-        n => Some(format!("{} by the own profile, not by peers", of_devices(n as u32))),
+        n => Some(format!("{} by its own profile, not by peers", of_devices(n as u32))),
     };
     let what: Vec<String> = together.into_iter().chain(alone).chain(own).collect();
     if what.is_empty() {
@@ -100,7 +103,7 @@ fn headline(document: &FleetDiagnosis) -> String {
             0 => String::new(),
             others => format!("; {others} could not be compared"),
         };
-        return format!("Of {} compared none was found slow{unknown}.", of_devices(compared));
+        return format!("None of {} compared devices is slow{unknown}.", of_devices(compared));
     }
     format!("Slow: {}; {} compared.", what.join("; "), of_devices(compared))
 }
@@ -156,8 +159,8 @@ fn common(story: &mut Story, document: &FleetDiagnosis) {
     if document.common.is_empty() {
         return;
     }
-    let remark =
-        "latency over that of peers outside the group; what it explains is taken from its devices";
+    let remark = "latency relative to peers outside the group; the devices' own ratios exclude the \
+                  part that the group explains";
     story.section("Slow together", remark).table(&document.common, |t| {
         t.left("label", |one| one.label.clone());
         t.left("value", |one| one.value.clone()).flexible();
@@ -183,9 +186,9 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         joined(more, ", ", |(name, value)| format!("{name} {value}"))
     };
     let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
-    let remark = "latency over that of peers at the same work, or over what it was itself before; where a disk is slow \
-                  now and then, of the slowest fifth of the time; the surest first";
-    story.section("Slow by themselves", remark).table(&document.slow, |t| {
+    let remark = "latency relative to peers under the same load, or to the device's own past; for \
+                  intermittent slowness, of the slowest fifth of the time; most certain first";
+    story.section("Slow on their own", remark).table(&document.slow, |t| {
         t.left("host", |one| label(&one.labels, "instance")).flexible();
         t.left("device", |one| label(&one.labels, "device"));
         t.right("times", |one| ratio(&one.slow.ratio));
@@ -204,8 +207,9 @@ fn by_profile(story: &mut Story, document: &FleetDiagnosis) {
         return;
     }
     let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
-    let remark = "disks whose serial number a saved profile has, diagnosed as one disk is: their worst \
-                  episode. Slow by the profile alone is what peers do not show: all of the kind may be";
+    let remark = "disks with a saved profile of their serial number, diagnosed individually: their \
+                  worst episode. A disk that is slow only by its profile may have peers that are \
+                  all slow";
     story.section("By their own profiles", remark).table(&document.by_profile, |t| {
         t.left("host", |one| label(&one.labels, "instance")).flexible();
         t.left("device", |one| label(&one.labels, "device"));
@@ -223,7 +227,7 @@ fn by_profile(story: &mut Story, document: &FleetDiagnosis) {
 }
 
 fn kinds(story: &mut Story, document: &FleetDiagnosis) {
-    let remark = "devices that are each other's yardstick";
+    let remark = "devices that are compared with each other";
     story.section("Peers", remark).table(&document.kinds, |t| {
         t.left("kind", |kind| {
             // The model last would be the first that a narrow terminal cuts off.

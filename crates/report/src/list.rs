@@ -48,7 +48,7 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
 pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> String {
     let mut page = Page::new(style);
     if kept.is_empty() {
-        page.paragraph(0, "Nothing is kept here. `halfpower check` measures a disk.", Tone::Plain);
+        page.paragraph(0, "Nothing is saved here. `halfpower check` measures a disk.", Tone::Plain);
     }
     let kinds = kept.iter().map(|one| one.kind.len()).max().unwrap_or_default();
     for one in kept {
@@ -112,10 +112,10 @@ pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
         rows.iter().filter(|row| !row.available).map(|row| row.name.as_str()).collect();
     let verdict = match (rows.len(), missing.as_slice()) {
         (0, _) => return page.finish(),
-        (all, []) => format!("All {all} things that halfpower can use work here."),
+        (all, []) => format!("All {all} features that halfpower can use work here."),
         (all, some) => format!(
-            "{} of {all} things that halfpower can use work here. Without the others halfpower still \
-            measures, but reports less. Missing: {}.",
+            "{} of {all} features that halfpower can use work here. Without the others, halfpower \
+             still measures but reports less. Missing: {}.",
             all - some.len(),
             some.join(", ")
         ),

@@ -43,7 +43,7 @@ pub fn observation(observation: &Observation) -> Story {
             format!("The busiest device is {name} with {}.", counted(requests.round(), "request"))
         }
         _ if observation.intervals.iter().all(|it| it.all.per_s.is_none()) => {
-            "The number of requests is unknown: the source has no rate of them.".to_owned()
+            "The number of requests is unknown: the source does not report it.".to_owned()
         }
         _ => "No requests were seen.".to_owned(),
     };
@@ -62,7 +62,7 @@ pub fn observation(observation: &Observation) -> Story {
     for quantity in &QUANTITIES {
         match over_time(observation, &names, quantity, begin) {
             Some(chart) => story.charts.push(chart),
-            None => story.left_out.push(format!("Unknown to the source: {}.", quantity.0)),
+            None => story.left_out.push(format!("Not reported by the source: {}.", quantity.0)),
         }
     }
     story.charts.extend(latency_against_rate(observation, &names));
@@ -225,18 +225,19 @@ fn over_time(
     let (name, after) = (&first.name, number::time(most.x));
     let (largest, usual) = (write(most.y), write(usual));
     let finding = format!(
-        "{name}, {title}: {largest} at most, {after} after the beginning; {usual} in the median interval."
+        "{name}, {title}: {largest} at most, {after} after the start; {usual} in the median \
+         interval."
     );
     let y = match log {
         true => Axis::decades(title, unit, ys(&series)),
         false => Axis::from_zero(title, unit, points(&series).filter_map(|point| point.high)),
     };
-    let half = Rule::level(most.y / 2.0, "half of the most seen");
+    let half = Rule::level(most.y / 2.0, "half of the observed maximum");
     Some(Chart {
         title: format!("{} over time", capital(title)),
         finding,
-        errors: "Bands: the resolution of the source, or the range of the intervals in a point; a \
-            counter has no other error."
+        errors: "Bands: the resolution of the source, or the range of the intervals in a point; \
+                 counters have no other error."
             .to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
         y,
@@ -264,7 +265,7 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
         "{name}: the latency was {quiet} in the quieter half of the intervals and {busy} in the busier half."
     );
     Some(Chart {
-        title: "Latency against IOPS, an interval each".to_owned(),
+        title: "Latency against IOPS, per interval".to_owned(),
         finding,
         errors: "Error bars: the resolution of the source.".to_owned(),
         x: Axis::from_zero("IOPS", Some(Unit::PerSecond), xs(&series)),

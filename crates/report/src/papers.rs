@@ -17,9 +17,11 @@ use stats::grouped;
 use std::collections::BTreeMap;
 
 /// What a row may be off by, for those who read the page alone; the details say it row by row.
-const ALLOWED: &str = "a value 15 %, or its printed decimals; a size one step of the paper's axis; a series 15 % in the median, \
-                       40 % at a point, no crossing of curves that the paper shows apart by 10 %, half \
-                       and double of the published rise or fall; a formula the printed digits";
+const ALLOWED: &str = "values within 15 % or the printed decimals; sizes within one step of the \
+                       paper's axis; series within 15 % in the median and 40 % at each point, \
+                       without crossings of curves that are 10 % apart in the paper, and between \
+                       half and double of the published rise or fall; formulae to the printed \
+                       digits";
 
 /// Rows that fit a screen with the summary above them.
 const FEW_ROWS: usize = 16;
@@ -27,7 +29,7 @@ const FEW_ROWS: usize = 16;
 /// The story of a report. Of few rows the short page shows every one.
 #[must_use]
 pub fn papers(report: &Report) -> Story {
-    let mut story = Story::new("Papers", "published figures, and the same reproduced", false);
+    let mut story = Story::new("Papers", "published figures next to the reproduced ones", false);
     summary(&mut story, report);
     story.charts.extend(verdicts(report));
     // The verdicts alone: below them stand pairs, published and reproduced.
@@ -124,7 +126,7 @@ fn summary(story: &mut Story, report: &Report) {
     let judged: Vec<Class> = Class::ALL.into_iter().filter(|class| class.is_judged()).collect();
     let (good, all) = (sum(&judged, |it| it.series_reproduced), sum(&judged, |it| it.series));
     let goal = format!(
-        "Goal, set before the runs: {} of the distinct series: {good} of {all}, {}.",
+        "Goal, set before the runs: {} of the distinct series. Result: {good} of {all}, {}.",
         number::percent(report.threshold_series),
         match report.met {
             _ if all == 0 => "none is judged",
@@ -136,7 +138,7 @@ fn summary(story: &mut Story, report: &Report) {
     badge.answers = conclusions(report);
     story.badges.push(badge);
     if !report.without.is_empty() {
-        let text = format!("{} switched off: not an honest run", report.without.join(", "));
+        let text = format!("{} switched off: not a valid run", report.without.join(", "));
         story.fact("physics", text);
     }
     for machine in &report.machines {
@@ -161,14 +163,14 @@ fn summary(story: &mut Story, report: &Report) {
             && row.deviation_max.is_some_and(|max| max <= CURVE_MAX)
     };
     let near = report.rows.iter().filter(near).count();
-    story.fact("by height alone", format!("{near} of {all} series, order and slope left out"));
+    story.fact("by height alone", format!("{near} of {all} series, ignoring order and slope"));
     let fitted = sum(&[Class::Fitted], |it| it.rows);
     story.fact("fitted", format!("{fitted} shown, not counted as reproduced"));
     let fails = report.rows.iter().filter(|row| row.verdict.fails()).count();
-    story.fact("fail", format!("{fails}, below, each with its cause or that none is known"));
+    story.fact("fail", format!("{fails}, listed below with the cause, if known"));
     let derived = [Class::Derived];
     let formulae = (sum(&derived, |it| it.reproduced), sum(&derived, |it| it.rows));
-    let text = format!("{} of {} give the printed digits", formulae.0, formulae.1);
+    let text = format!("{} of {} reproduce the printed digits", formulae.0, formulae.1);
     story.fact("formulae of the papers", text);
     for class in [Class::Repeated, Class::OwnComputation, Class::NotTestable] {
         let rows = sum(&[class], |it| it.rows);

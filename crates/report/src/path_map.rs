@@ -12,7 +12,7 @@ pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
     let has_cause = |map: &&PathMap| map.layers.iter().any(|layer| !layer.causes.is_empty());
     for map in maps.iter().filter(|map| maps.len() == 1 || has_cause(map)) {
         let title = format!("Path of {}, from program to medium", map.path);
-        let remark = if has_cause(&map) { "> marks where a cause lies" } else { "" };
+        let remark = if has_cause(&map) { "> marks the layer of a cause" } else { "" };
         let section = story.section(title, remark).supporting();
         map.layers.iter().for_each(|layer| section.row(&name(layer), text(layer)));
         let section = story.fold(format!("What each layer of {} can explain", map.path));
@@ -20,7 +20,7 @@ pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
         let facts = || map.layers.iter().filter(|layer| !layer.facts.is_empty());
         if facts().next().is_some() {
             let section =
-                story.fold(format!("Facts read of {} in addition to the counters", map.path));
+                story.fold(format!("Facts about {} in addition to the counters", map.path));
             for layer in facts() {
                 layer.facts.iter().for_each(|fact| section.row(&name(layer), fact));
             }
@@ -52,7 +52,7 @@ fn text(layer: &PathLayer) -> String {
     };
     let now = match &layer.now {
         Some(now) => now.clone(),
-        None => format!("out of sight: {}", layer.can_explain),
+        None => format!("not visible: {}", layer.can_explain),
     };
     let then = layer.at_profiling.as_ref().map(|then| format!("; at profiling {then}"));
     let causes = layer.causes.iter().map(|name| format!(" [{name}]"));

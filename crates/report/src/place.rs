@@ -16,9 +16,9 @@ pub fn place(document: &FilePlace) -> Story {
         (Measured::Value(place), Measured::Value(rates)) => verdict(place, rates),
         (_, Measured::NotMeasured { not_measured }) => match &document.map {
             Some(map) if map.bands == 1 => format!("Not zoned: {not_measured}."),
-            _ => format!("Not known: {not_measured}."),
+            _ => format!("Unknown: {not_measured}."),
         },
-        (Measured::NotMeasured { not_measured }, _) => format!("Not known: {not_measured}."),
+        (Measured::NotMeasured { not_measured }, _) => format!("Unknown: {not_measured}."),
     };
     if let Measured::Value(place) = &document.place {
         // Beyond the map there are no shares of it.
@@ -46,8 +46,8 @@ pub fn place(document: &FilePlace) -> Story {
         story.fact("fastest", fastest);
         if rates.gain.value > 0.0 {
             let random = format!(
-                "a read of 4 KiB would be transferred {} sooner, little compared with the milliseconds of \
-                arm and rotation",
+                "a 4 KiB read would be {} faster, which is little compared with the milliseconds \
+                 of seek and rotation",
                 number::time(rates.random_read_saves_ns)
             );
             story.fact("random", random);
@@ -76,13 +76,14 @@ fn verdict(place: &SurfacePlace, rates: &PlaceRates) -> String {
     let gain = &rates.gain;
     if gain.value <= NOTHING || gain.low <= 0.0 {
         return format!(
-            "It is at {at} of the surface, where sequential reads reach {here}: no other place is measurably \
-            faster."
+            "The file is at {at} of the surface, where sequential reads reach {here}: no other \
+             position is measurably faster."
         );
     }
     format!(
-        "It is at {at} of the surface, where sequential reads reach {here}; the fastest zone gives {}: moving \
-         it would give {} for sequential reads, and almost nothing for random ones.",
+        "The file is at {at} of the surface, where sequential reads reach {here}; the fastest zone \
+         reaches {}: moving the file there would gain {} for sequential reads, and almost nothing \
+         for random ones.",
         number::rate(rates.fastest_bytes_per_s.value),
         told(&Measured::Value(*gain), |gain| number::with_range(gain, |share| format!(
             "{:+.0} %",

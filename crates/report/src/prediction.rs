@@ -56,7 +56,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     if !extrapolated.is_empty() {
         extrapolated.extend(check);
     }
-    story.list("Not measured", "what the model had to assume", &extrapolated);
+    story.list("Not measured", "assumptions of the model", &extrapolated);
     if let Some(since) = &document.since_profile {
         let text = format!("{}; the prediction follows that", level_text(since));
         story.condition("since the profile", text);
@@ -78,7 +78,7 @@ pub(crate) fn offered_text(offered: Option<Offered>) -> String {
         Some(Offered::PoissonPerS(rate)) => {
             format!("{} IOPS, arriving independently,", plain(rate))
         }
-        Some(Offered::ConstantPerS(rate)) => format!("{} IOPS at equal distances,", plain(rate)),
+        Some(Offered::ConstantPerS(rate)) => format!("{} IOPS at equal intervals,", plain(rate)),
         Some(Offered::Depth(depth)) => format!("QD {},", plain(depth)),
         None => "this mix:".to_owned(),
     }
@@ -124,7 +124,7 @@ fn sessions_text(commits: &CommitPrediction) -> String {
     let sessions = record::counted(f64::from(*sessions), "session");
     let processors = record::counted(f64::from(*processors), "processor");
     let work = number::time(*work_ns);
-    format!("{sessions} committing ({}), {work} of work each time, {processors}", log.name())
+    format!("{sessions} committing ({}), {work} of work between commits, {processors}", log.name())
 }
 
 fn of_commits(story: &mut Story, commits: &CommitPrediction) {
@@ -137,10 +137,9 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
     let each = number::digits(commits.commits_per_flush);
     story.fact("flush", format!("serves {each} commits on average"));
     if commits.sessions > 1 {
-        let between =
-            "the best, where all that wait share a flush, to the worst, where each has its own";
-        let server =
-            "the position in between depends on how soon the server's sessions wake up and run";
+        let between = "from the best case, where all waiting sessions share a flush, to the worst, \
+                       where each has its own";
+        let server = "the actual value depends on how soon the server's sessions wake up and run";
         story.fact("range", format!("from {between}; {server}"));
     }
 }
@@ -163,8 +162,8 @@ fn answer(story: &mut Story, prediction: &Prediction) {
         }
     }
     let unknown = match prediction.offered {
-        Offered::Depth(_) => "unknown: the profile holds too few requests of this kind",
-        _ => "unknown: the profile holds no open loads of this kind",
+        Offered::Depth(_) => "unknown: the profile has too few requests of this kind",
+        _ => "unknown: the profile has no open loads of this kind",
     };
     let p99 = prediction.p99_ns.as_ref().map(|p99| number::with_range(p99, number::time));
     story.fact("p99", p99.unwrap_or_else(|| unknown.to_owned()));
@@ -173,7 +172,7 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     story.fact("queue", format!("{queued} of it in the queue; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
     let busy = number::percent(prediction.utilization);
-    story.fact("utilization", format!("{busy} of the time at least one request"));
+    story.fact("utilization", format!("{busy} of the time with at least one request"));
     let share = number::percent(prediction.saturation);
     let max = number::with_interval(&prediction.max_iops, number::per_second);
     story.fact("saturation", format!("{share} of the max IOPS of this mix, {max}"));
@@ -194,8 +193,8 @@ fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) 
     let run = run_of(target, area_bytes, prediction);
     match prediction.mix.share(|class| class.locality == Locality::Hit) {
         hits if (0.001..0.999).contains(&hits) => format!(
-            "`{run}` measures it in ten seconds, but for the {} that a cache serves, which `run` takes for \
-             random ones{left}",
+            "`{run}` measures it in ten seconds, except that the {} served by a cache are random \
+             in `run`{left}",
             number::percent(hits)
         ),
         _ => format!("`{run}` measures it in ten seconds{left}"),
@@ -251,8 +250,8 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
             let share = number::percent(at.saturation);
             match at.offered {
                 Offered::Depth(depth) => format!(
-                    "at most {} from a program that keeps QD {}, {share} of the maximum; unknown for requests that \
-                     arrive independently (check --for-diagnosis measures these)",
+                    "at most {} from a program with QD {}, {share} of the maximum; unknown for \
+                     requests that arrive independently (check --for-diagnosis measures these)",
                     number::with_interval(&at.iops, number::per_second),
                     plain(depth)
                 ),
@@ -276,7 +275,7 @@ fn models(story: &mut Story, document: &PredictionDocument) {
         let accuracy = document.accuracy.iter().find(|it| it.model == one.model);
         Cell::or_none(accuracy.and_then(of), error)
     };
-    let remark = "err: median error on the profile's open loads, none of them fitted to";
+    let remark = "err: median error on the profile's open loads, to which no model was fitted";
     story.section("Models", remark).table(&document.predictions, |t| {
         t.left("", |one| toned(one, one.model.name().to_owned()));
         t.titled("latency_mean_ns", |one| toned(one, number::time(one.latency_ns.value)));
@@ -302,9 +301,9 @@ fn of_sheet(story: &mut Story, sheet: &SheetPrediction) {
     if let Some(highest) = sheet.highest_per_s {
         story.fact("SLO", format!("met up to {}", number::per_second(highest)));
     }
-    let text = "Nothing of this was measured. One server, exponential times, no cache, no queue in \
-                the drive: on a device that works in parallel it is wrong by construction. \
-                `halfpower check --for-diagnosis` measures.";
+    let text = "None of this was measured. The model assumes one server, exponential times, no \
+                cache and no queue in the drive, so it is wrong for a parallel device. `halfpower \
+                check --for-diagnosis` measures.";
     let (name, value) = ("caution".to_owned(), text.to_owned());
     story.facts.push(Fact { name, of: String::new(), value, tone: Tone::Warn });
 }
@@ -356,12 +355,12 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     let max = max.filter(|_| is_rate);
     let places = xs(&series).chain(max);
     let measured = if document.sheet.is_some() {
-        "Computed by M/M/1 from the data sheet; nothing was measured, so there are no intervals."
+        "Computed with M/M/1 from the data sheet, without measurements and so without intervals."
     } else {
         "Bands: 95 % intervals of the model."
     };
     Chart {
-        title: "Latency over the load".to_owned(),
+        title: "Latency against load".to_owned(),
         finding,
         errors: measured.to_owned(),
         x: match is_rate {
@@ -399,13 +398,14 @@ fn by_models(document: &PredictionDocument, advised: &Prediction) -> Option<Char
     Chart {
         title: "What the models say".to_owned(),
         finding: format!(
-            "The models are between {} and {}; the answer is that of \"{}\"{why}.",
+            "The models range from {} to {}; the prediction is that of \"{}\"{why}.",
             number::time(least),
             number::time(most),
             advised.model.name()
         ),
         errors:
-            "Error bars: 95 % intervals; they hold what was measured, not what a model leaves out."
+            "Error bars: 95 % intervals of the measurement; they exclude the error of the model \
+             itself."
                 .to_owned(),
         x: Axis::from_zero("mean latency", Some(Unit::Nanos), ends_across(&series)),
         y: Axis::named(all.iter().map(|one| one.model.name().to_owned()).collect()),

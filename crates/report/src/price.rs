@@ -37,8 +37,8 @@ pub fn price(document: &PriceDocument) -> Story {
 
 fn accesses(story: &mut Story, document: &PriceDocument) {
     let remark = format!(
-        "KAPS are random reads of {} per second, MAPS reads of a megabyte: positioning and \
-         transfer one after the other, or where requests overlap the transfer alone",
+        "KAPS: random reads of {} per second. MAPS: reads of a megabyte per second, with \
+         positioning and transfer in series, or the transfer only if requests overlap",
         format_bytes(document.access_bytes.0)
     );
     let money = &document.currency;
@@ -62,14 +62,14 @@ fn fills(story: &mut Story, document: &PriceDocument) {
     let remark = "by sequential reads, and by random reads at QD 1";
     let section = story.section("How many such disks", remark);
     let words = |sizing: &Sizing| match sizing.carried {
-        0 => format!("one asks for {}", number::percent(1.0 / sizing.quotient)),
-        carried if carried == sizing.saturating => format!("{carried} fill it"),
-        carried => format!("{carried} at full speed, {} fill it", sizing.saturating),
+        0 => format!("one requests {}", number::percent(1.0 / sizing.quotient)),
+        carried if carried == sizing.saturating => format!("{carried} saturate it"),
+        carried => format!("{carried} at full speed, {} saturate it", sizing.saturating),
     };
     for fill in &document.fills {
         let (sequential, random) = (words(&fill.sequential), words(&fill.random));
         let rate = number::rate(fill.bytes_per_s);
-        section.row(&fill.name, format!("{rate}: {sequential} in sequence; {random} at random"));
+        section.row(&fill.name, format!("{rate}: {sequential} sequential; {random} random"));
     }
 }
 
@@ -113,7 +113,7 @@ fn filled(document: &PriceDocument) -> Option<Chart> {
         fills.iter().map(|fill| Rule::level(fill.bytes_per_s, &fill.name)).collect();
     let finding = joined(fills, " ", |fill| {
         format!(
-            "{} is full with {} that read in sequence, or {} that read at random.",
+            "{} is saturated by {} with sequential reads, or {} with random reads.",
             fill.name,
             number::counted(fill.sequential.saturating as f64, "disk"),
             fill.random.saturating
@@ -121,10 +121,10 @@ fn filled(document: &PriceDocument) -> Option<Chart> {
     });
     let values = ys(&series).chain(rules.iter().map(|rule| rule.at));
     Some(Chart {
-        title: "How many disks fill what carries them".to_owned(),
+        title: "Number of disks that saturate each component".to_owned(),
         finding,
-        errors: "The rate of one disk times the number of disks; adapters and hosts are assumed to cost \
-        nothing. The error bars cover the figures of this one disk."
+        errors: "The rate of one disk times the number of disks, assuming no overhead of adapters \
+                 and hosts. The error bars cover the figures of this one disk."
             .to_owned(),
         x: Axis::at_values("disks", None, true, counts.iter().copied()),
         y: Axis::decades("throughput of all", Some(Unit::BytesPerSecond), values),
@@ -148,18 +148,18 @@ fn per_price(document: &PriceDocument) -> Option<Chart> {
         |of: fn(&PriceRow) -> f64| Some(of(document.rows.last()?) / of(document.rows.first()?));
     let finding = match (document.rows.as_slice(), ratio(|row| row.kaps.value)) {
         ([_, .., last], Some(times)) => format!(
-            "QD {} makes small reads {} times as cheap as one at a time.",
+            "QD {} makes small reads {} times as cheap as QD 1.",
             last.depth,
             number::digits(times)
         ),
-        _ => "More depth gives this device no more accesses.".to_owned(),
+        _ => "A higher queue depth gives no more accesses on this device.".to_owned(),
     };
     let money = &document.currency;
     Chart {
         title: format!("Accesses per second and {money}"),
         finding,
-        errors: "Error bars: 95 % intervals of the rate; the price is taken as exact. MAPS are computed from \
-                 two rates and have none."
+        errors: "Error bars: 95 % intervals of the rate; the price is exact. MAPS are computed \
+                 from two rates and have no intervals."
             .to_owned(),
         x: Axis::decades(&format!("per second and {money}"), None, ends_across(&series)),
         y: Axis::named(document.rows.iter().map(|row| format!("QD {}", row.depth)).collect()),

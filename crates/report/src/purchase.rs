@@ -102,7 +102,7 @@ fn need_text(need: &PurchaseNeed) -> String {
 
 fn headline(document: &Purchase) -> String {
     let Some(best) = document.configurations.first() else {
-        return "No configuration of this price list meets the need; the reasons are below."
+        return "No configuration of this price list meets the requirements; the reasons are below."
             .to_owned();
     };
     let hangs = [&best.adapters, &best.hosts].into_iter().flatten();
@@ -161,8 +161,8 @@ fn bound(bound: &PurchaseBound) -> &'static str {
         PurchaseBound::Part(part) => part_name(*part),
         PurchaseBound::Latency => "latency",
         PurchaseBound::AfterLoss => "a failed disk",
-        PurchaseBound::Slots => "places for adapters",
-        PurchaseBound::Bays => "places for disks",
+        PurchaseBound::Slots => "slots for adapters",
+        PurchaseBound::Bays => "slots for disks",
     }
 }
 
@@ -173,7 +173,10 @@ fn numbered(document: &Purchase) -> Vec<Numbered<'_>> {
 }
 
 fn configurations(story: &mut Story, document: &Purchase, free: &str) {
-    let remark = format!("of each disk and layout the cheapest with no part busier than {free}");
+    let remark = format!(
+        "for each disk and layout, the cheapest configuration with no part busier \
+                          than {free}"
+    );
     story.section("Configurations", &remark).table(numbered(document), |t| {
         t.right("", |(at, _)| at.to_string());
         t.right(&document.currency, |(_, one)| Cell::toned(money(one.cost), Tone::Strong));
@@ -193,8 +196,8 @@ fn used(share: f64) -> Cell {
 }
 
 fn loads(story: &mut Story, document: &Purchase) {
-    let remark = "share of each part's rate that the need uses; the rest is headroom";
-    let section = story.section("Load at the need", remark);
+    let remark = "share of each part's rate that the required load uses; the rest is headroom";
+    let section = story.section("Utilization at the required load", remark);
     section.table(numbered(document), |t| {
         t.right("", |(at, _)| at.to_string());
         t.right("disks", |(_, one)| {
@@ -226,15 +229,15 @@ fn loads(story: &mut Story, document: &Purchase) {
         });
     });
     section.note(
-        "1 lost: load of the busiest disk after another of its array has failed; above 100 % it \
-             cannot carry the need (--degraded asks for disks that can); data: lost with it.",
+        "1 lost: load of the busiest disk after another disk of its array has failed; above 100 % \
+         the array cannot meet the requirements (--degraded selects disks that can); data: data \
+         lost with it.",
     );
 }
 
 fn costs(story: &mut Story, document: &Purchase) {
     let currency = &document.currency;
-    let remark =
-        "the largest rates, each alone, with a part at 100 %, and the cost of a unit of them";
+    let remark = "maximum rates, each alone, with one part at 100 %, and the cost per unit";
     story.section("Cost of performance", remark).supporting().table(numbered(document), |t| {
         t.right("", |(at, _)| at.to_string());
         t.right("room", |(_, one)| room(one.usable_bytes.0));
@@ -310,7 +313,7 @@ fn excluded(story: &mut Story, document: &Purchase) {
     if document.excluded.is_empty() {
         return;
     }
-    let section = story.section("Left out", "what does not meet the need, and why").supporting();
+    let section = story.section("Left out", "rejected configurations, and why").supporting();
     for one in &document.excluded {
         section.item(format!("{}: {}", one.what, one.why));
     }
@@ -345,14 +348,19 @@ fn at_other_needs(document: &Purchase) -> Option<Chart> {
         }
         _ => {
             let each = joined(&told, "; ", |one| format!("{}: {}", one.2, at(one)));
-            format!("The cheapest disk changes with the need: {each}.")
+            format!("The cheapest disk depends on the load: {each}.")
         }
     };
     Chart {
-        title: "Cost of the same room at other rates".to_owned(),
+        title: "Cost of the same capacity at other rates".to_owned(),
         finding,
         errors: "Costs are sums of prices and have no intervals.".to_owned(),
-        x: Axis::at_values("rates over the needed ones", Some(Unit::Ratio), true, xs(&series)),
+        x: Axis::at_values(
+            "rates relative to the required ones",
+            Some(Unit::Ratio),
+            true,
+            xs(&series),
+        ),
         y: Axis::from_zero(&document.currency, None, ys(&series)),
         series,
         rules: Vec::new(),

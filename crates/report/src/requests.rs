@@ -39,7 +39,7 @@ pub fn requests(summary: &RequestsSummary) -> Story {
         let without = (!lacks.is_empty()).then(|| format!("it leaves out: {lacks}"));
         story.takeaway("twin", without.unwrap_or_default());
         let section = story.section("Equivalent load", "");
-        section.row("as", "the command at the end of this page, on a target of yours");
+        section.row("as", "run the command at the end of this page on a target of yours");
         section.row("without", lacks);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         story.commands_answer = true;
@@ -63,7 +63,7 @@ fn beside(story: &mut Story, summary: &RequestsSummary) {
     section.row("lost", summary.lost.map_or_else(|| "the file does not have it".to_owned(), many));
     section.row("reach", format_bytes(summary.reach.0));
     if summary.devices > 1 {
-        section.row("devices", format!("{}: no twin is made of several", summary.devices));
+        section.row("devices", format!("{}: a twin needs a single one", summary.devices));
     }
 }
 
@@ -75,7 +75,7 @@ pub fn reuse(curve: &[CachePoint], source: &str) -> String {
         format!("{} {}", format_bytes(point.bytes.0), number::percent(point.read_hit_share))
     });
     if sizes.is_empty() {
-        return format!("{source}: hardly a read comes again, so no cache serves any");
+        return format!("{source}: reads hardly ever repeat, so a cache would not help");
     }
     format!("{source}: of the reads would have been served by a cache of {sizes}")
 }
@@ -87,7 +87,7 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     let told = summary.cache.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
     let section = story.section(
         "Reads that a cache would serve",
-        "one that keeps the pages used last, empty at first, in front of these requests",
+        "an LRU cache in front of these requests, initially empty",
     );
     section.table(told, |t| {
         t.right("size", |point| format_bytes(point.bytes.0));
@@ -96,8 +96,8 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     let share = number::percent(last.read_hit_share);
     let enough = enough_cache(&summary.cache).unwrap_or(*last);
     section.note(format!(
-        "More than {} serves no more than {share}. What memory gives: halfpower predict RECORDING \
-         --memory {} --recorded {}",
+        "More than {} does not serve more than {share}. To predict the effect of memory: halfpower \
+         predict RECORDING --memory {} --recorded {}",
         format_bytes(last.bytes.0),
         format_bytes(enough.bytes.0).replace(' ', ""),
         shell_word(&summary.source),
@@ -109,7 +109,7 @@ fn arrivals(summary: &RequestsSummary) -> String {
     joined(summary.sides(), ", ", |(name, side)| {
         let how = match side.spacing() {
             Spacing::Even => "at equal distances",
-            Spacing::Chance => "as those of independent users",
+            Spacing::Chance => "like those of independent users",
             Spacing::Bursts => "in bursts",
         };
         format!("{name} come {how}")
@@ -138,7 +138,7 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     let touched = format!("{} of {}", format_bytes(side.touched.0), format_bytes(span));
     story.fact_of(name, "touched", touched);
     let popular = side.zipf_theta.map_or_else(
-        || "all places equally often".to_owned(),
+        || "all positions equally often".to_owned(),
         |theta| format!("Zipf, theta {}", number::digits(theta)),
     );
     story.fact_of(name, "popularity", popular);
@@ -206,12 +206,12 @@ fn cached(summary: &RequestsSummary) -> Option<Chart> {
     Chart {
         title: "Reads that a cache would serve".to_owned(),
         finding: format!(
-            "A cache of {} serves {} of the reads, and a larger one little more.",
+            "A cache of {} serves {} of the reads, and a larger one hardly more.",
             format_bytes(enough.bytes.0),
             number::percent(enough.read_hit_share)
         ),
-        errors: "Counted over all requests of the recording, so there are no intervals. The cache keeps \
-                 the pages used last and is empty at first."
+        errors: "Counted over all requests of the recording, so there are no intervals. The cache \
+                 is LRU and initially empty."
             .to_owned(),
         x: Axis::at_values("size of the cache", Some(Unit::Bytes), true, xs(&series)),
         y: Axis::from_zero("of the reads", Some(Unit::Share), ys(&series)),

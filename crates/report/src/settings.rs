@@ -24,7 +24,7 @@ pub fn settings(settings: &Settings) -> Story {
     headline.push_str(" from the profile");
     if missing > 0 {
         let verb =
-            if missing == 1 { "does not: its reason is" } else { "do not: their reasons are" };
+            if missing == 1 { "has no value: its reason is" } else { "do not: their reasons are" };
         headline.push_str(&format!("; {} {verb} below", number::count(missing as f64)));
     }
     story.headline = format!("{headline}.");
@@ -79,8 +79,8 @@ fn without_settings(settings: &Settings) -> String {
     let reasons: BTreeSet<&str> = reasons.collect();
     let reasons: Vec<&str> = reasons.into_iter().collect();
     format!(
-        "No setting of {} follows from this profile: {}. `halfpower check DIR` on the disk measures what is \
-         needed.",
+        "This profile determines no setting of {}: {}. `halfpower check DIR` on the disk measures \
+         what is needed.",
         settings.program,
         reasons.join("; ")
     )

@@ -14,8 +14,7 @@ const MUCH_ELSEWHERE: f64 = 0.15;
 pub fn shared(document: &SharedDiagnosis) -> Story {
     let mut story = crate::diagnosis(&document.whole);
     story.headline = headline(document);
-    let section =
-        story.section("Hosts", "order: hosts whose load affects the latency of the others most");
+    let section = story.section("Hosts", "ordered by effect on the latency of the other hosts");
     section.table(&document.hosts, |t| {
         t.left("host", |host| host.host.clone()).flexible();
         t.left("device", |host| host.device.clone()).expendable(1);
@@ -38,23 +37,24 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         let each: Vec<String> =
             lacking.map(|host| format!("{} lacks {}", host.host, host.not_recorded)).collect();
         section.note(format!(
-            "{} of {} are left out for all hosts, because not all recorded them: {}.",
+            "{} of {} are omitted for all hosts, because not all hosts recorded them: {}.",
             document.left_out,
             record::counted(document.intervals as f64, "interval"),
             each.join(", ")
         ));
     }
     section.note(
-        "Others' latency: the latency of the other hosts while this one transfers much, divided by that \
-        while it transfers little; \"no rise\" if it is not higher by a fifth beyond its error.",
+        "Others' latency: the latency of the other hosts while this host transfers much, divided \
+         by that while it transfers little; \"no rise\" unless it is at least a fifth higher, \
+         beyond its error.",
     );
     for host in document.hosts.iter().filter(|host| host.slows_others()) {
         if let Some(elsewhere) =
             host.explains.map(|share| 1.0 - share).filter(|it| *it > MUCH_ELSEWHERE)
         {
             section.note(format!(
-                "{} of the other hosts' extra waiting is at times when {} transfers little. Another host \
-                causes that, perhaps one without a recording, or the disk itself.",
+                "{} of the other hosts' extra waiting occurs while {} transfers little. The cause \
+                 is another host, perhaps one without a recording, or the disk itself.",
                 number::percent(elsewhere),
                 host.host
             ));
@@ -89,8 +89,8 @@ fn all_together(hosts: &[SharedHost]) -> String {
         false => String::new(),
     };
     format!(
-        "All together: {}, {} MB/s{latency}. This and the table are means of the whole time; load and \
-        latency above are those of the episode of the verdict.",
+        "All together: {}, {} MB/s{latency}. This line and the table are means over the whole \
+         time; load and latency above are those of the verdict's episode.",
         number::per_second(sum(|host| host.per_s)),
         number::digits(sum(|host| host.bytes_per_s) / 1e6)
     )
@@ -101,8 +101,8 @@ fn headline(document: &SharedDiagnosis) -> String {
     match document.filled_by.value().and_then(|name| found(name)) {
         Some(host) => {
             format!(
-                "{} fills the disk: while it transfers much, the other hosts' latency is {} that at other \
-                times. It makes {} of the requests and {} of the bytes.{}",
+                "{} loads the disk: while it transfers much, the other hosts' latency is {} that \
+                 at other times. It issues {} of the requests and {} of the bytes.{}",
                 host.host,
                 told(&host.effect, |effect| {
                     let [value, low, high] =
@@ -115,7 +115,7 @@ fn headline(document: &SharedDiagnosis) -> String {
             )
         }
         None => format!(
-            "No one host fills the disk: {}.",
+            "No single host loads the disk: {}.",
             document.filled_by.reason().unwrap_or("none stands out")
         ),
     }
@@ -127,7 +127,7 @@ fn unsure_clocks(document: &SharedDiagnosis) -> String {
     let names: Vec<&str> = unsure.map(|it| it.host.as_str()).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!(" That rests on the clock of {}, as recorded.", names.join(", ")),
+        false => format!(" This depends on the clock of {}, as recorded.", names.join(", ")),
     }
 }
 

@@ -573,9 +573,13 @@ pub(crate) fn told<T>(part: &Measured<T>, text: impl FnOnce(&T) -> String) -> St
     }
 }
 
-/// A name before its text; nothing for an empty one.
+/// A name before its text; nothing for an empty one, and no second colon behind a letter of Windows.
 pub(crate) fn prefix(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("{name}: ") }
+    match name {
+        "" => String::new(),
+        _ if name.ends_with(':') => format!("{name} "),
+        _ => format!("{name}: "),
+    }
 }
 
 /// Words behind a text in brackets; nothing where there are none.
@@ -613,4 +617,14 @@ pub(crate) fn sentence(clauses: impl IntoIterator<Item = String>, otherwise: &st
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix;
+
+    #[test]
+    fn a_name_has_one_colon_behind_it() {
+        assert_eq!([prefix(""), prefix("sda"), prefix("1 D:")], ["", "sda: ", "1 D: "]);
+    }
 }

@@ -8,9 +8,10 @@ use crate::page::{Page, Span, Tone};
 use crate::story::{Story, joined};
 use crate::{Style, number};
 use record::{
-    CgroupLimit, DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, counted,
+    CgroupLimit, DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, Trial, counted,
     format_bytes,
 };
+use std::collections::BTreeSet;
 
 /// Column at which the facts begin.
 const FACTS: usize = 16;
@@ -44,7 +45,7 @@ fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static st
             ]);
         }
         None if target.kind != TargetKind::Simulated => {
-            facts.push(("device", "none: nothing here reaches a block device".to_owned()));
+            facts.push(("device", "none: no I/O here reaches a block device".to_owned()));
         }
         None => {}
     }
@@ -98,7 +99,7 @@ fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
         format!("{} at {}{source}", filesystem.kind, filesystem.mount_point),
         format!("{free} free of {size}"),
     ];
-    parts.extend(filesystem.in_memory.then(|| "lives in memory".to_owned()));
+    parts.extend(filesystem.in_memory.then(|| "is in memory".to_owned()));
     parts.extend(filesystem.compresses.then(|| "compresses".to_owned()));
     parts.extend(Some(filesystem.options.clone()).filter(|options| !options.is_empty()));
     parts.join("; ")
@@ -186,7 +187,7 @@ fn queue_line(device: &DeviceFacts) -> String {
 
 fn layers_line(device: &DeviceFacts) -> String {
     let built = (device.leaves.len() > 1).then(|| device.leaves.join(", "));
-    let built = built.map(|leaves| format!("built of {leaves}"));
+    let built = built.map(|leaves| format!("stacked on {leaves}"));
     joined(device.layers.iter().cloned().chain(built), "; ", |layer| layer)
 }
 
@@ -236,6 +237,20 @@ pub(crate) fn conditions(
     }
     let when = time.map(|time| format!("{}, ", number::when(time))).unwrap_or_default();
     story.condition("measured", format!("{when}halfpower {version}, seed {seed}"));
+    story.condition("id", story.id.clone());
+}
+
+/// The same of a trial, which may be of another program's file: that tells neither device nor machine.
+pub(crate) fn conditions_of_trial(story: &mut Story, targets: &[Target], trial: &Trial) {
+    let Some(program) = &trial.measured_by else {
+        let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
+        return conditions(story, targets, trial.environment.as_ref(), about);
+    };
+    let paths: BTreeSet<&str> = targets.iter().map(|target| target.path.as_str()).collect();
+    story.condition("target", joined(paths, ", ", str::to_owned));
+    story.condition("device", "not in fio's file");
+    let when = trial.time.as_deref().map(|time| format!("{}, ", number::when(time)));
+    story.condition("measured", format!("{}{program}", when.unwrap_or_default()));
     story.condition("id", story.id.clone());
 }
 

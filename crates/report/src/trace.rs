@@ -40,8 +40,8 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
     });
     what.map_or(Ok(()), |what| {
         Err(TraceError(format!(
-            "--comment {comment:?} holds a {what}, which a line of the trace cannot carry; leave it \
-             out"
+            "--comment {comment:?} contains a {what}, which a line of the trace cannot contain; \
+             remove it"
         )))
     })
 }
@@ -52,11 +52,11 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
 /// Names what it mixes.
 pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
     if workload.instead.is_some() {
-        let text = "--sqlio-csv has lines of reads and writes, and this run trims; leave it out";
+        let text = "--sqlio-csv supports only reads and writes, and this run trims; omit it";
         return Err(TraceError(text.to_owned()));
     }
     let (what, remedy) = if workload.only_op().is_none() {
-        ("operation", "run reads and writes apart, or leave --sqlio-csv out")
+        ("operation", "run reads and writes separately, or omit --sqlio-csv")
     } else if workload.bs.len() != 1 {
         ("block size", "use a single --bs")
     } else {
@@ -76,7 +76,7 @@ pub fn check_trace_line(line: &str) -> Result<(), TraceError> {
     if line == TRACE_HEADER {
         return Ok(());
     }
-    let not = |why| TraceError(format!("it is no such trace: of its first line, {why}"));
+    let not = |why| TraceError(format!("it is not such a trace: in its first line, {why}"));
     read_line(line).map(drop).map_err(not)
 }
 
@@ -150,7 +150,8 @@ pub fn read_trace(text: &str) -> Result<Vec<TraceLine>, TraceError> {
     for (index, line) in text.lines().enumerate() {
         let head = index == 0 && is_head(line);
         if !line.trim().is_empty() && !head {
-            let none = |why| TraceError(format!("line {} is none of a trace: {why}", index + 1));
+            let none =
+                |why| TraceError(format!("line {} is not a line of a trace: {why}", index + 1));
             lines.push(read_line(line).map_err(none)?);
         }
     }
@@ -169,8 +170,9 @@ fn read_line(line: &str) -> Result<TraceLine, String> {
         return Err(format!("there are {} fields, not {FIELDS}", fields.len()));
     }
     let names: Vec<&str> = TRACE_HEADER.split(',').collect();
-    let wrong =
-        |place: usize| format!("field {}, {:?}, is no {}", place + 1, fields[place], names[place]);
+    let wrong = |place: usize| {
+        format!("field {}, {:?}, is not a {}", place + 1, fields[place], names[place])
+    };
     let number = |place: usize| {
         let value = fields[place].parse::<f64>().ok();
         value.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(|| wrong(place))

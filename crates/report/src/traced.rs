@@ -70,17 +70,17 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
     let [half, slowest] =
         [0.5, 0.99].map(|share| number::or_none(waits.percentile(share), number::time));
     section.note(match waits.count() {
-        0 => "before a request was started, none waited for a free tag or for a throttle of the \
-              queue; limits of control groups hold requests where no tracer sees them"
+        0 => "no request waited for a free tag or a queue throttle before it started; limits of \
+              control groups delay requests where no tracer sees it"
             .to_owned(),
         count => format!(
-            "before a request was started, {} waited: half of them up to {half}, one in a hundred \
+            "{} waited before the start of a request: half of them up to {half}, one in a hundred \
              longer than {slowest}",
             number::count(count as f64)
         ),
     });
     if lost > 0 {
-        section.text(format!("{} lost: the counts are low", counted(lost as f64, "request")));
+        section.text(format!("{} lost: the counts are too low", counted(lost as f64, "request")));
     }
 }
 

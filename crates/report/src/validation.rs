@@ -18,11 +18,11 @@ const LOAD_COLUMNS: usize = 34;
 /// The predictions of a validation, before any of it is measured.
 #[must_use]
 pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> Story {
-    let subject = "before any of it is measured; mean latency";
+    let subject = "predicted before any measurement; mean latency";
     let mut story = Story::new("Predicted", subject, false);
     if let Some(since) = since {
         story.condition(
-            "device now, over when it was profiled",
+            "device now, relative to the profile",
             format!("{}; the predictions follow that before each visit", level_text(since)),
         );
     }
@@ -80,8 +80,9 @@ pub fn validation(validation: &Validation) -> Story {
         None if validation.simulated => {}
         None => story.fact(
             "since the profile",
-            "unknown: the profile holds too few deep loops of random requests (`check \
-             --for-diagnosis` makes them); a device that changed counts as an error of the models",
+            "unknown: the profile has too few random loads at high queue depth (`check \
+             --for-diagnosis` measures them); a device that changed counts as an error of the \
+             models",
         ),
     }
     let nearest = summary.accuracy.iter().filter_map(|one| Some((one, one.median_rel?)));
@@ -91,7 +92,7 @@ pub fn validation(validation: &Validation) -> Story {
     }
     if let Some(repeat) = summary.repeat_rel {
         let text = format!("the same loads differ by {} from visit to visit", error(repeat));
-        story.takeaway("no model can be nearer", text);
+        story.takeaway("no model can be more accurate", text);
     }
     story.charts.extend(errors(validation));
     accuracy(&mut story, summary);
@@ -134,7 +135,7 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     }
     if let Some(still) = &summary.as_profiled {
         let (latency, rate) = (known(still.latency_rel), known(still.max_iops_rel));
-        let off = format!("; without the correction the profile is off by {latency} and {rate}");
+        let off = format!("; without the correction the errors are {latency} and {rate}");
         text.push_str(&off);
     }
     text
@@ -208,7 +209,7 @@ fn measured(story: &mut Story, validation: &Validation) {
     }
 }
 
-/// Predicted over measured latency of each load, over how full the device was.
+/// Predicted relative to measured latency of each load, over how full the device was.
 fn errors(validation: &Validation) -> Option<Chart> {
     let advised = validation.summary.advised;
     let points = validation.trials.iter().filter_map(|trial| {
@@ -220,7 +221,7 @@ fn errors(validation: &Validation) -> Option<Chart> {
     let goal = validation.summary.goal_rel;
     let within = points.iter().filter(|point| (point.y - 1.0).abs() <= goal).count();
     let finding = format!(
-        "{within} of {} latencies were predicted within {} of what was measured.",
+        "{within} of {} latencies were predicted within {} of the measurement.",
         points.len(),
         number::percent(goal)
     );
@@ -232,10 +233,10 @@ fn errors(validation: &Validation) -> Option<Chart> {
     ];
     series.retain(|series| !series.points.is_empty());
     Chart {
-        title: "Predicted over measured latency".to_owned(),
+        title: "Predicted relative to measured latency".to_owned(),
         finding,
         errors: "A point is a load, the mean of its visits; 1 is no error.".to_owned(),
-        x: Axis::from_zero("of the largest rate", Some(Unit::Share), xs(&series)),
+        x: Axis::from_zero("of the maximum rate", Some(Unit::Share), xs(&series)),
         y: Axis::ratios("predicted over measured", ends(&series)),
         series,
         rules: vec![Rule::level(1.0, "no error")],

@@ -42,7 +42,7 @@ pub fn whatif(document: &WhatIf) -> Story {
     if let Some(one) = &document.balance {
         balance(&mut story, one);
     }
-    let remark = "what the model had to assume of the load as it is";
+    let remark = "assumptions of the model about the current load";
     story.list("Not measured", remark, &document.extrapolated);
     story.condition("profile", document.profile_id.clone().unwrap_or_default());
     story
@@ -56,14 +56,14 @@ fn observed_load(story: &mut Story, observed: &ObservedLoad, before: Option<&Loa
     if let (Some(counted), Some(before)) = (observed.latency_ns, before) {
         let ratio = counted / before.latency_ns.value;
         let doubt = if (0.8..1.25).contains(&ratio) {
-            "the model is near it".to_owned()
+            "the model is close to it".to_owned()
         } else {
-            format!("{ratio:.2} times the model's: read the ratios below, not the times")
+            format!("{ratio:.2} times the model's: use the ratios below, not the times")
         };
         story.fact("latency", format!("{} counted; {doubt}", number::time(counted)));
     }
     if !observed.sequential_traced {
-        story.fact("sequential", "share not traced: it is the one that explains the latency best");
+        story.fact("sequential", "share not traced: estimated from the latency");
     }
 }
 
@@ -130,7 +130,7 @@ fn answer(story: &mut Story, document: &WhatIf) {
                 (true, _) => {
                     format!("{name}: a request takes {after} instead of {now}, {}.", times(ratio))
                 }
-                (_, true) => format!("Requests become no faster: {name} is {}.", times(ratio)),
+                (_, true) => format!("Requests do not become faster: {name} is {}.", times(ratio)),
                 _ => format!("No measurable difference: {name} is {}.", times(ratio)),
             }
         }
@@ -155,7 +155,10 @@ fn simulation(document: &WhatIf) -> String {
         (true, true) => String::new(),
         (true, false) => format!("it agrees within 10 % on {}", names(&agrees)),
         (false, _) => {
-            format!("do not rely on {}: there an assumption of the model breaks", names(&broken))
+            format!(
+                "do not rely on {}: an assumption of the model is violated there",
+                names(&broken)
+            )
         }
     }
 }
@@ -167,7 +170,7 @@ fn sustained(document: &WhatIf) -> String {
     let best = known.min_by(|(_, a), (_, b)| a.latency_ns.value.total_cmp(&b.latency_ns.value));
     match best {
         None => {
-            "The disk does not sustain the load, and no change alone is known to help.".to_owned()
+            "The disk does not sustain the load, and no single change is known to help.".to_owned()
         }
         Some((case, after)) => format!(
             "The disk does not sustain the load now. {}: a request takes {}.",
@@ -225,25 +228,26 @@ fn latencies(document: &WhatIf) -> Option<Chart> {
     let together = together.and_then(|case| case.latency_ratio.as_ref());
     let finding = match (together, all) {
         (Some(ratio), _) => format!(
-            "By the model {quicker} of {} changes make requests faster; together they give {}.",
+            "According to the model, {quicker} of {} changes make requests faster; together they \
+             give {}.",
             number::counted(f64::from(all), "change"),
             times(ratio)
         ),
         (None, 1) if quicker == 0 => {
-            "By the model the change makes no difference that its interval excludes.".to_owned()
+            "According to the model, the change makes no significant difference.".to_owned()
         }
-        (None, 1) => "By the model the change makes requests quicker.".to_owned(),
+        (None, 1) => "According to the model, the change makes requests faster.".to_owned(),
         (None, _) if quicker == 1 => {
-            format!("By the model 1 of {all} changes makes requests quicker.")
+            format!("According to the model, 1 of {all} changes makes requests faster.")
         }
-        _ => format!("By the model {quicker} of {all} changes make requests quicker."),
+        _ => format!("According to the model, {quicker} of {all} changes make requests faster."),
     };
     Chart {
         title: "Mean latency, before and after".to_owned(),
         finding,
         errors:
-            "Error bars: 95 % intervals of the model; what has none is simulated. The error of the \
-                 model is in all rows alike, so the ratios are known better than the bars show."
+            "Error bars: 95 % intervals of the model; simulated rows have none. The model's error \
+             is common to all rows, so the ratios are more precise than the bars show."
                 .to_owned(),
         x,
         y: Axis::named(names(document)),
@@ -259,24 +263,25 @@ fn fullness(document: &WhatIf) -> Option<Chart> {
     let bars = states(document)
         .enumerate()
         .filter_map(|(row, (_, state, _))| Some(Point::bare(state?.saturation, row as f64)));
-    let series = Series::new("of the largest rate", Form::Bars, bars.collect());
+    let series = Series::new("of the maximum rate", Form::Bars, bars.collect());
     let room = states(document).filter_map(|(name, state, _)| Some((name, state?.saturation)));
     let (name, least) = room.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let (now, least) = (number::percent(before.saturation), number::percent(least));
     let finding = match name.as_str() {
         "as it is" => {
-            format!("The load takes {now} of the largest rate, and no change leaves more room.")
+            format!("The load uses {now} of the maximum IOPS, and no change adds headroom.")
         }
         _ => format!(
-            "The load takes {now} of the largest rate now; most room is left by {name}: {least}."
+            "The load uses {now} of the maximum IOPS. {name} leaves the most headroom: {least} \
+             used."
         ),
     };
     Chart {
-        title: "How full the device is".to_owned(),
+        title: "Utilization of the device".to_owned(),
         finding,
-        errors: "IOPS as a share of the highest IOPS of the same mix; its error is not computed."
+        errors: "IOPS as a share of the maximum IOPS of the same mix; the error is not computed."
             .to_owned(),
-        x: Axis::from_zero("of the largest rate", Some(Unit::Share), [1.0]),
+        x: Axis::from_zero("of the maximum rate", Some(Unit::Share), [1.0]),
         y: Axis::named(names(document)),
         series: vec![series],
         rules: Vec::new(),
@@ -286,7 +291,7 @@ fn fullness(document: &WhatIf) -> Option<Chart> {
 
 fn table(story: &mut Story, document: &WhatIf) {
     let rows = states(document);
-    let remark = "mean latency with its interval; IOPS; how full";
+    let remark = "mean latency with its interval; IOPS; utilization";
     story.section("Before and after", remark).table(rows, |t| {
         t.left("", |(name, ..)| name.clone());
         t.titled("latency_mean_ns", |(_, state, _)| match state {
@@ -335,7 +340,7 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
         Ok(simulated) => {
             let verdict = match &simulated.breaks {
                 None => "agrees within 10 %".to_owned(),
-                Some(breaks) => format!("an assumption breaks: {breaks}"),
+                Some(breaks) => format!("an assumption is violated: {breaks}"),
             };
             format!("{}, {} requests: {verdict}", simulated.device, simulated.requests)
         }
@@ -347,7 +352,7 @@ fn balance(story: &mut Story, balance: &Balance) {
     let time = |latency: &Option<Estimate>| {
         Cell::or_none(latency.as_ref(), |latency| number::time(latency.value))
     };
-    let remark = "the fullest device gives to the emptiest, step by step";
+    let remark = "load moves from the busiest to the least busy device, step by step";
     let section = story.section("Balanced", remark);
     section.table(&balance.devices, |t| {
         t.left("", |device| device.device.clone());
@@ -359,11 +364,11 @@ fn balance(story: &mut Story, balance: &Balance) {
         t.right("after", |device| time(&device.latency_after_ns));
     });
     if balance.moves.is_empty() {
-        section.row("move", "nothing: no device would be less full by it");
+        section.row("move", "nothing: no move would relieve the busiest device");
     }
     let moves = balance.moves.iter().map(|one| {
         let (share, rate) = (number::percent(one.share), number::per_second(one.iops));
-        format!("{share} of what {} does ({rate}) to {}", one.from, one.to)
+        format!("{share} of the load of {} ({rate}) to {}", one.from, one.to)
     });
     section.rows("move", moves);
     section.row("assumes", &balance.assumes);

@@ -25,21 +25,18 @@ pub fn zones(map: &ZoneMap) -> Story {
         .saved(&map.id, &map.findings);
     story.headline = match map.bands.len() {
         0 | 1 if map.random => format!(
-            "Random requests are served alike everywhere: no step is larger than what {} passes can \
-             distinguish (test at {chance}).",
+            "Random requests are equally fast everywhere: {} passes detect no step (test at \
+             {chance}).",
             map.passes
         ),
         many if map.random => format!(
-            "Random requests are served at {many} levels by position; where there are none the test \
-             finds a step in {chance} of maps."
+            "Random requests have {many} levels of speed by position; without any, the test would \
+             find a step in {chance} of maps."
         ),
-        0 | 1 => format!(
-            "No zones: no step is larger than what {} passes can distinguish (test at {chance}).",
-            map.passes
-        ),
+        0 | 1 => format!("No zones: {} passes detect no step (test at {chance}).", map.passes),
         many => match map.bands.first().zip(map.bands.last()) {
             Some((first, last)) => format!(
-                "{many} zones, from {} at the beginning to {} at the end.",
+                "{many} zones, from {} at the start to {} at the end.",
                 number::rate(first.bytes_per_s.value),
                 number::rate(last.bytes_per_s.value)
             ),
@@ -122,7 +119,7 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     let give = |share: &Measured<Estimate>| {
         told(share, |share| {
             let held = share.high < HELD_BACK;
-            let why = if held { ": something ahead of them binds" } else { "" };
+            let why = if held { ": the bottleneck is ahead of them" } else { "" };
             format!(
                 "{} of {count} times its slowest member{why}",
                 number::with_range(share, number::percent)
@@ -137,7 +134,7 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     let most = slow.max_by(|a, b| a.value.total_cmp(&b.value));
     if let (Some(member), Some(whole)) = (most, map.inner_loss.value()) {
         let text = format!(
-            "the last places of a member are {} slower than its first, those of the array {}",
+            "the last positions of a member are {} slower than its first, those of the array {}",
             number::percent(member.value),
             number::percent(whole.value)
         );
@@ -147,7 +144,7 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     if array.members.len() > 1 {
         let cost = told(&array.slowest_cost, |cost| {
             let share = number::with_range(cost, number::percent);
-            format!("the slowest member takes {share} from what all members give together")
+            format!("the slowest member costs {share} of the members' total")
         });
         story.fact("slowest", cost);
     }
@@ -172,14 +169,14 @@ fn loss(map: &ZoneMap) -> String {
     told(&map.inner_loss, |loss| {
         let none = if loss.includes(0.0) { "; it may be zero" } else { "" };
         let range = number::with_range(loss, number::percent);
-        format!("{range} from the first to the last places{none}")
+        format!("{range} from the first to the last positions{none}")
     })
 }
 
 fn bands(story: &mut Story, map: &ZoneMap) {
     let [first, _, ..] = map.bands.as_slice() else { return };
     let first = first.bytes_per_s.value;
-    let remark = "ranges of equal rate; narrow zones of a disk share one";
+    let remark = "ranges of equal rate; one range may combine several narrow zones of a disk";
     story.section("Bands", remark).table(&map.bands, |t| {
         t.right("from", |band| format_bytes(band.offset_bytes.0));
         t.right("positions", |band| (band.last - band.first + 1).to_string());
@@ -193,7 +190,7 @@ fn positions(story: &mut Story, map: &ZoneMap) {
     let per_line = map.positions.len().div_ceil(LINES).max(1);
     let remark = match per_line {
         1 => "rate at each position".to_owned(),
-        many => format!("mean rate of {many} positions a line"),
+        many => format!("mean rate of {many} positions per line"),
     };
     let lines = map.positions.chunks(per_line).filter_map(|group: &[ZonePosition]| {
         let rates: Vec<f64> = group.iter().map(|place| place.bytes_per_s.value).collect();
@@ -223,12 +220,12 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
     });
     let finding = match map.bands.as_slice() {
         [] | [_] => format!(
-            "No step is found: by chance one would be seen in {} of maps without any.",
+            "No step is found; chance alone would show one in {} of maps.",
             number::percent(map.false_alarm_share)
         ),
         [first, .., last] => format!(
-            "{} zones, from {} at the beginning to {} at the end; chance alone makes such steps with a \
-             probability of {}.",
+            "{} zones, from {} at the start to {} at the end; chance alone produces such steps \
+             with a probability of {}.",
             map.bands.len(),
             number::rate(first.bytes_per_s.value),
             number::rate(last.bytes_per_s.value),
@@ -245,7 +242,7 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
         errors: "Error bars and bands: 95 % confidence interval over the passes.".to_owned(),
         x: Axis::over("position", Some(Unit::Bytes), xs(&series)),
         y: Axis::from_zero("throughput", Some(Unit::BytesPerSecond), ends(&series)),
-        rules: vec![Rule::level(most / 2.0, "half of the most measured")],
+        rules: vec![Rule::level(most / 2.0, "half of the measured maximum")],
         series,
     })
 }

@@ -13,6 +13,9 @@ use std::sync::Arc;
 
 /// What says of which family a device is.
 pub(crate) const FAMILY: &str = "family";
+/// What people call a kind of drive, with the name of one of that kind.
+const KINDS_OF_DRIVES: [(&str, &str); 3] =
+    [("hdd", "atlas10k"), ("ssd", "sata-ssd"), ("nvme", "nvme-ssd")];
 /// The name of the family that has parts.
 const MACHINE: &str = "machine";
 
@@ -64,6 +67,8 @@ impl Form {
     /// There is none of this name: a near one as a clause, and all.
     pub(crate) fn named(name: &str) -> Result<Self, (String, String)> {
         let (family, kind) = find(name).ok_or_else(|| {
+            let drive = KINDS_OF_DRIVES.iter().find(|(kind, _)| *kind == name);
+            let name = drive.map_or(name, |(_, drive)| drive);
             near(name, FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name))
         })?;
         if kind.file.is_empty() {

@@ -79,6 +79,7 @@ pub fn run_measured(
     let mut trial = Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: identity.halfpower_version,
+        measured_by: None,
         id: identity.id,
         time: identity.time,
         seed,

@@ -90,16 +90,16 @@ fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
     let same_pass = upper.lower_us_per_io.map(|estimate| estimate.value);
     let why = match same_pass {
         Some(charged) if charged <= upper.us_per_io.high => {
-            "in the pass itself the charge was below it: the load costs less where the processors \
-             do not sleep between requests, so the bound holds for such a machine only"
+            "within the pass, the charged CPU time was below the bound: the load costs less while \
+             the CPUs do not sleep between requests, so the bound is valid only for such a machine"
         }
-        _ if !upper.doubts.is_empty() => "the doubts named with it explain that",
-        _ => "the soaker was given time that it was not due, or its calibration was too low",
+        _ if !upper.doubts.is_empty() => "the doubts listed with the bound explain that",
+        _ => "the soaker threads got more CPU time than expected, or their calibration was too low",
     };
     let mut finding = Finding::warning(
         FindingCode::CpuBoundUnsure,
-        format!("The upper bound of the processor cost is below the lower one: {why}."),
-        "Trust the lower bound; repeat --cpu-upper on a quiet machine with a longer --runtime.",
+        format!("The upper bound of the CPU cost is below the lower bound: {why}."),
+        "Use the lower bound, or repeat --cpu-upper on a quiet machine with a longer --runtime.",
     )
     .with("lower bound", lower_us, "µs/request")
     .with("upper bound", upper.us_per_io.value, "µs/request")
@@ -118,8 +118,8 @@ fn doubts(upper: &CpuUpper) -> Option<Finding> {
     Some(
         Finding::warning(
             FindingCode::CpuBoundUnsure,
-            format!("The upper bound of the processor cost is unsure: {list}."),
-            "Take it as a rough figure, or remove the cause and repeat --cpu-upper.",
+            format!("The upper bound of the CPU cost is unreliable: {list}."),
+            "Use the bound only as a rough figure, or remove the cause and repeat --cpu-upper.",
         )
         .with("upper bound", upper.us_per_io.value, "µs/request")
         .with("change of the calibration", upper.calibration_change_rel * 100.0, "%")
@@ -141,9 +141,9 @@ fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
     Some(
         Finding::warning(
             FindingCode::CpuChargedElsewhere,
-            "CPU time was used for this load that is not charged to this program: by kernel workers, \
-            interrupts, or another program that was busy at the same time.",
-            "Count with the upper bound when sizing a machine for this load.",
+            "This load used CPU time that is not charged to this program: by kernel workers, by \
+             interrupts, or by another program that was busy at the same time.",
+            "To size a machine for this load, use the upper bound.",
         )
         .with("charged to this program", charged, "µs/request")
         .with("charged elsewhere", value, "µs/request")

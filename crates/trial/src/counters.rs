@@ -38,7 +38,7 @@ fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
     let allowed = Nanos((end.since(begin).0 / LATENESS_PARTS).max(1_000_000));
     if late > allowed {
         return Err(format!(
-            "the counters were read {} late, the processors being busy with the jobs",
+            "the counters were read {} late because the CPUs were busy with the jobs",
             format_nanos(late.0 as f64)
         ));
     }
@@ -60,7 +60,8 @@ pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, St
     let step_ns = measurement.probe.cpu_step_ns as f64;
     if readings.span_ns < step_ns * STEPS_MIN {
         return Err(format!(
-            "this system counts CPU time in steps of {}, of which {} hold too few; measure longer",
+            "this system counts CPU time in steps of {}, and {} contain too few of them; measure \
+             longer",
             format_nanos(step_ns),
             format_nanos(readings.span_ns)
         ));
@@ -172,8 +173,8 @@ pub(crate) fn device_counters(
     let others = ours.ios[0] + ours.ios[1] > 0;
     if trims && trimmed == 0 && !others {
         return Err(
-            "the device counted no discard: a file system discards later what a file gives \
-                    back (fstrim), or not at all, unless it is mounted with discard"
+            "the device counted no discard: unless it is mounted with discard, a file system \
+             discards freed blocks later (fstrim) or never"
                 .to_owned(),
         );
     }

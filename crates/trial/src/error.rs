@@ -22,16 +22,16 @@ pub enum TrialError {
         source: std::io::Error,
     },
     /// A job's thread ended in a panic, which is a defect of this program.
-    #[error("job {0} ended in an internal error; please report it with the command line")]
+    #[error("job {0} ended in an internal error; please report this with the command line")]
     Panic(u32),
     /// Only a part of a workload was asked of a backend that runs whole ones.
-    #[error("a simulated device runs whole workloads; it cannot take a part of one")]
+    #[error("a simulated device runs complete workloads and cannot run a part of one")]
     NoPart,
     /// Machines that were to carry it out could not: what happened, and where.
     #[error("{0}")]
     Clients(String),
     /// The simulation has nothing left to happen although jobs wait, which is a defect.
-    #[error("the simulated device lost a request; please report it with the command line")]
+    #[error("the simulated device lost a request; please report this with the command line")]
     Lost,
     /// The target was not opened for the cache mode of the workload.
     #[error("the target is not open for --cache {0}")]
@@ -40,7 +40,7 @@ pub enum TrialError {
     #[error("the engine '{0}' cannot be used on this target")]
     WrongEngine(&'static str),
     /// The engine of the workload is one that another operating system has.
-    #[error("'{name}' is an engine of {system}; here use --ioengine {instead}")]
+    #[error("the engine '{name}' needs {system}; on this system use --ioengine {instead}")]
     Elsewhere {
         /// Its name.
         name: &'static str,

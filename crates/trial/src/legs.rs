@@ -104,12 +104,16 @@ impl<'a> Legs<'a> {
         match self.spec.failed {
             None => (self.leg_bytes, ""),
             Some(_) if rebuild.rebuilt >= self.leg_bytes => (self.leg_bytes, ""),
-            Some(_) if mirror_left => (self.leg_bytes, "the failed leg was left out"),
+            Some(_) if mirror_left => (self.leg_bytes, "the failed leg was skipped"),
             Some(_) if rebuild.rebuilt > 0 => (
                 rebuild.rebuilt,
-                "the data of the other targets are unknown beyond the rebuilt part",
+                "the data on the other targets beyond the rebuilt part is unknown",
             ),
-            Some(_) => (0, "with a leg failed nothing is left to compare the others with"),
+            Some(_) => (
+                0,
+                "with a failed leg, there is no redundancy to compare the other legs \
+                            with",
+            ),
         }
     }
 
@@ -215,7 +219,7 @@ impl<'a> Legs<'a> {
         match self.volume.parity_disk(at) {
             None => format!("copies differ from byte {byte} of the legs on"),
             Some(leg) => format!(
-                "the parity on leg {leg} is not that of the data from byte {byte} of the legs on"
+                "the parity on leg {leg} does not match the data from byte {byte} of the legs on"
             ),
         }
     }

@@ -58,7 +58,7 @@ fn start_on<E: OpenEngine>(start: CrewStart) -> Result<Crew, TrialError> {
 /// The name that is there already, or that this was done before.
 pub fn add_own_engines(own: &'static [OwnEngine]) -> Result<(), String> {
     engine::add_engines(own.iter().map(|engine| engine.info).collect())?;
-    OWN.set(own).map_err(|_| "engines are added once, before the program begins".to_owned())
+    OWN.set(own).map_err(|_| "register engines once, before the program starts its work".to_owned())
 }
 
 /// Starts jobs on the own engine that the workload names.

@@ -90,7 +90,7 @@ impl PartTotals {
 pub fn together(parts: &[PartTotals]) -> Option<Measurement> {
     let first = parts.first()?;
     let length = first.window.end.since(first.window.begin);
-    let no = || "each client has its own; its trial holds them".to_owned();
+    let no = || "each client has its own; see its trial".to_owned();
     let mut sum = Measurement {
         window: Window { begin: Nanos(0), end: length },
         end: Nanos(0),

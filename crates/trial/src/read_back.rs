@@ -53,7 +53,7 @@ pub fn not_read_back(logs: &[VerifyLog], why: &str) -> Checked {
 /// Makes sure that reads come from the device, and says how.
 pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
     if workload.cache.direct() {
-        return "past the page cache".to_owned();
+        return "with direct I/O".to_owned();
     }
     let area = match workload.stripe_bytes {
         // A stripe's area goes over all of all targets.
@@ -72,7 +72,7 @@ pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
         Some(0) => "through the page cache, emptied first".to_owned(),
         Some(bytes) => {
             let bytes = format_bytes(bytes);
-            format!("through the page cache, emptied first but for {bytes}")
+            format!("through the page cache, emptied first except for {bytes}")
         }
         None => "through the page cache, which was emptied first as far as possible".to_owned(),
     }

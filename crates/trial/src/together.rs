@@ -34,7 +34,7 @@ impl<'a> Together<'a> {
             other.window != window || other.end.since(end).max(sooner) > allowed
         };
         if measurement.beside.iter().any(apart) {
-            return Err("the jobs did not begin and end together");
+            return Err("the jobs did not start and end together");
         }
         let mut sum = measurement.clone();
         for (job, other) in workload.beside.iter().zip(&measurement.beside) {

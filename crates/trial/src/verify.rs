@@ -332,20 +332,20 @@ impl VerifyLog {
             Reading::Absent if content.iter().all(|&byte| byte == 0) => {
                 (BlockFault::Lost, "it is all zeros".to_owned())
             }
-            Reading::Absent => (BlockFault::Lost, "it holds no tag".to_owned()),
+            Reading::Absent => (BlockFault::Lost, "the block has no tag".to_owned()),
             Reading::Torn(parts) => (BlockFault::Torn, parts),
             Reading::Whole(tag) if tag.seed != self.tags.seed => {
-                (BlockFault::Lost, "it holds the tag of another run".to_owned())
+                (BlockFault::Lost, "the block has the tag of another run".to_owned())
             }
             Reading::Whole(Tag { offset: other, generation, .. }) if other != offset => {
-                (BlockFault::Misplaced, format!("it holds write {generation} to byte {other}"))
+                (BlockFault::Misplaced, format!("the block has write {generation} to byte {other}"))
             }
             Reading::Whole(Tag { generation, .. }) if acceptable(generation) => {
                 checked.result.good += 1;
                 return;
             }
             Reading::Whole(Tag { generation, .. }) => {
-                (BlockFault::Stale, format!("it holds the older write {generation}"))
+                (BlockFault::Stale, format!("the block has the older write {generation}"))
             }
         };
         let wanted = match writes.and_then(<[u32]>::last) {

@@ -25,7 +25,7 @@ fn outcome(call: &str, code: c_int) -> Result<(), String> {
     match code {
         0 => Ok(()),
         -1 => Err(format!(
-            "{call}: this MPI can be called by one thread alone (MPI_THREAD_SERIALIZED)"
+            "{call}: this MPI library allows calls from one thread only (MPI_THREAD_SERIALIZED)"
         )),
         code => Err(format!("{call} failed with the code {code}")),
     }

@@ -76,7 +76,7 @@ impl World {
         while !calls::all_came()? {
             let waited = begin.elapsed();
             if give_up() {
-                return Err("the user or the system asked for an end".to_owned());
+                return Err("it was interrupted by the user or the system".to_owned());
             }
             if waited > within {
                 return Err(format!(

@@ -158,9 +158,9 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     let recommendation = if risky {
         format!("{modes}; a power failure may lose unflushed writes")
     } else if decided {
-        format!("{modes}: written through, at no measurable cost")
+        format!("{modes}: write-through, at no measurable cost")
     } else {
-        format!("undecided; {modes} is the safe one, a larger --budget can price it")
+        format!("undecided; {modes} is the safe choice, and a larger --budget can measure its cost")
     };
     Some(Advice {
         subject: "write cache mode".to_owned(),
@@ -172,7 +172,7 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
         }),
         gain: gains.max_by(|one, other| one.value.total_cmp(&other.value)),
         price: risky.then(|| {
-            "what completed and was not flushed is lost when the power fails: not for logs and \
+            "a power failure loses completed writes that were not flushed: not for logs and \
              metadata, unless the cache is protected"
                 .to_owned()
         }),

@@ -39,11 +39,12 @@ fn because(curve: &DepthCurve, chosen: &DepthPoint) -> String {
     let at = format!("QD {}: {} at {latency}", chosen.depth, rate(&chosen.iops));
     if curve.knee.is_none() {
         return format!(
-            "{at}, the largest rate measured: no smaller QD gives 80 % of it, or it still grew"
+            "{at}, the highest rate measured: no smaller QD reaches 80 % of it, or the rate was \
+             still rising"
         );
     }
     let share = percent(chosen.iops.value / curve.max_iops.value);
-    format!("{at}, {share} of the largest rate")
+    format!("{at}, {share} of the maximum rate")
 }
 
 /// The depths before and behind the advised one, each compared with it. `None` for a lone point.

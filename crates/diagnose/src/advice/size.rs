@@ -67,7 +67,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
             workload.depth
         ),
         because: format!(
-            "{} at that depth ({} {}s); no size was tried deeper than {} in sequence",
+            "{} at that depth ({} {}s); no sequential size was tried beyond QD {}",
             throughput(found),
             workload.pattern.name(),
             op.name(),
@@ -100,7 +100,7 @@ fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
         .filter(|bytes| *bytes < chosen.bytes)
         .map_or(String::new(), |bytes| format!("; {} give half", format_bytes(bytes)));
     format!(
-        "{}, {} of the largest throughput{half_power}",
+        "{}, {} of the maximum throughput{half_power}",
         throughput(&chosen.bytes_per_s),
         percent(chosen.bytes_per_s.value / best),
     )

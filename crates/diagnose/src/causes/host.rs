@@ -101,10 +101,10 @@ impl<'a> Host<'a> {
 /// Where smartctl is, if it may be run.
 fn smartctl(roots: &Roots) -> Result<PathBuf, String> {
     if *roots != Roots::default() {
-        return Err("a program can ask the drives of this machine alone".to_owned());
+        return Err("a program can query only the drives of this machine".to_owned());
     }
     if !is_root() {
-        return Err("smartctl takes root".to_owned());
+        return Err("smartctl needs root".to_owned());
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     // Where administrators' programs are, which the path of a service may leave out.

@@ -248,8 +248,8 @@ fn of_device<'a>(intervals: &'a mut [Interval], name: Option<&String>) -> Option
 fn not_counted(why: &dyn std::fmt::Display) -> Finding {
     Finding::note(
         FindingCode::FiguresMissing,
-        format!("Requests were not counted by process: {why}."),
-        "who uses the disks is not known; the counters are unaffected",
+        format!("Requests were not counted per process: {why}."),
+        "the processes that use the disks are unknown; the counters are unaffected",
     )
 }
 
@@ -257,7 +257,7 @@ fn not_traced(why: &dyn std::fmt::Display) -> Finding {
     Finding::warning(
         FindingCode::FiguresMissing,
         format!("Requests were not traced: {why}."),
-        "queue and device time of single requests, their order are not known; the \
-         counters are unaffected: `halfpower doctor` says what the tracer needs",
+        "the queue time, device time and order of single requests are unknown; the counters are \
+         unaffected; `halfpower doctor` shows what the tracer needs",
     )
 }

@@ -53,7 +53,7 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<
         next_best: format!("{first} deep: {} of the best", percent(first_rate.value / best.value)),
         against_rule: (more_needed || fewer_do).then(|| {
             let what = if more_needed { "takes more" } else { "takes fewer" };
-            format!("rule of thumb: N+1 outstanding for N disks (Riedel 6); here it {what}")
+            format!("rule of thumb: queue depth N+1 for N disks (Riedel 6); here it {what}")
         }),
         gain: points
             .iter()
@@ -71,14 +71,15 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
         let flat = loss.high < 1.0 - ENOUGH && loss.low > ENOUGH - 1.0;
         return flat.then(|| Advice {
             subject: "place of sequential files".to_owned(),
-            recommendation: "anywhere: the rate does not depend on the place".to_owned(),
+            recommendation: "anywhere: the rate does not depend on the position".to_owned(),
             because: format!(
                 "last against first tenth {} (±{})",
                 crate::words::change(1.0, 1.0 - loss.value),
                 percent(loss.half_width())
             ),
             against_rule: Some(
-                "rule of thumb: hot sequential files outside (Riedel 5.6); here no place is faster"
+                "rule of thumb: hot sequential files on the outer tracks (Riedel 5.6); here no \
+                 area is faster"
                     .to_owned(),
             ),
             ..Advice::default()
@@ -106,7 +107,8 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
             gain_text(&fastest.bytes_per_s.over(&zones.mean_bytes_per_s))
         ),
         against_rule: (!first).then(|| {
-            "rule of thumb: the outside is the start (Riedel 5.6); here it is not".to_owned()
+            "rule of thumb: the outer tracks are at the start (Riedel 5.6); here they are not"
+                .to_owned()
         }),
         gain: Some(gain),
         price: None,

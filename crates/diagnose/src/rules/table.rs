@@ -5,12 +5,12 @@
 use super::effects::{Action, BUFFERED, Contrast, Rule, Sign};
 
 /// What a crash may cost where a write is done before it is on the medium.
-const LOST: &str = "what was not flushed is lost in a crash, and the flush is not in the \
-                    rate: not for logs and metadata";
+const LOST: &str = "a crash loses writes that were not flushed, and the rate excludes the flush: \
+                    not for logs and metadata";
 /// What reading through the page cache costs.
-const COPIED: &str = "a copy of each byte, and memory that other files lose";
+const COPIED: &str = "one copy of each byte, and page-cache memory taken from other files";
 /// What a file costs that gets its blocks at once.
-const TAKEN: &str = "the space is taken from the start";
+const TAKEN: &str = "the space is allocated at the start";
 
 const fn action(recommendation: &'static str) -> Action {
     Action { recommendation, price: "" }
@@ -37,9 +37,10 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["read"]), ("bs", &["128k", "256k"])],
         less: action("bypass the page cache (--cache device) for sequential reads above 64 KiB"),
         same: action(
-            "large sequential reads: past the page cache, which then keeps the data of other programs",
+            "large sequential reads: bypass the page cache, which then keeps the data of other \
+             programs",
         ),
-        more: at_a_price("read large sequential requests through the page cache as well", COPIED),
+        more: at_a_price("read large sequential requests through the page cache, too", COPIED),
         thumb: "no file-system cache above 64 KiB (Riedel 2)",
         predicts: Sign::Less,
     },
@@ -48,7 +49,7 @@ pub(super) const RULES: &[Rule] = &[
         effect: BUFFERED,
         within: &[("rw", &["write"]), ("bs", &["2k", "4k", "8k", "16k", "32k"])],
         less: action("bypass the page cache (--cache device) for small sequential writes, too"),
-        same: action("small sequential writes: past the page cache, where less can be lost"),
+        same: action("small sequential writes: bypass the page cache, so that a crash loses less"),
         more: at_a_price("write sequential requests below 64 KiB through the page cache", LOST),
         thumb: "the file-system cache for writes below 64 KiB (Riedel 1)",
         predicts: Sign::More,
@@ -58,8 +59,8 @@ pub(super) const RULES: &[Rule] = &[
         effect: BUFFERED,
         within: &[("rw", &["write"]), ("bs", &["128k", "256k"])],
         less: action("bypass the page cache (--cache device) for sequential writes above 64 KiB"),
-        same: action("large sequential writes: past the page cache, where less can be lost"),
-        more: at_a_price("write large sequential requests through the page cache as well", LOST),
+        same: action("large sequential writes: bypass the page cache, so that a crash loses less"),
+        more: at_a_price("write large sequential requests through the page cache, too", LOST),
         thumb: "no file-system cache above 64 KiB (Riedel 2)",
         predicts: Sign::Less,
     },
@@ -68,12 +69,12 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("iodepth", "3", "1"),
         within: &[("rw", &["write"]), ("cache", &["direct"])],
         less: action("one sequential write at a time"),
-        same: action("one sequential write at a time: more at once gain nothing"),
+        same: action("one sequential write at a time: a higher queue depth gains nothing"),
         more: at_a_price(
             "sequential writes at QD 3 instead of a write cache",
-            "after a crash a later write may be there and an earlier one not",
+            "after a crash, a later write may be on disk while an earlier one is missing",
         ),
-        thumb: "3 writes outstanding do what a write cache does (Riedel 3)",
+        thumb: "queue depth 3 replaces a write cache (Riedel 3)",
         predicts: Sign::More,
     },
     Rule {
@@ -83,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
         less: action("one sequential read at a time"),
         same: action("one sequential read at a time: a second one gains nothing"),
         more: action("sequential reads at QD 2, at least"),
-        thumb: "reads 2 deep (Chung 7)",
+        thumb: "reads at QD 2 (Chung 7)",
         predicts: Sign::More,
     },
     Rule {
@@ -91,9 +92,9 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("cache", "none", "device"),
         within: &[],
         less: at_a_price(
-            "--cache device, and a flush where something has to be durable",
-            "until the flush, a power failure loses what the drive's cache holds: not for logs and \
-             metadata, unless that cache is protected",
+            "--cache device, and a flush wherever data has to be durable",
+            "until the flush, a power failure loses the contents of the drive's cache: not for \
+             logs and metadata, unless that cache is protected",
         ),
         same: action("--cache none: durable at no measurable cost"),
         more: action("--cache none: durable, and faster"),
@@ -104,9 +105,12 @@ pub(super) const RULES: &[Rule] = &[
         subject: "growing files",
         effect: Contrast("file", "append", "written"),
         within: &[],
-        less: at_a_price("write into a file that has its blocks, not into a growing one", TAKEN),
+        less: at_a_price(
+            "write into a file whose blocks are allocated, not into a growing one",
+            TAKEN,
+        ),
         same: action("let files grow: it costs nothing here"),
-        more: action("let files grow: faster here than to overwrite"),
+        more: action("let files grow: faster here than overwriting"),
         thumb: "preallocate; a growing file takes one request at a time (Riedel 5.4)",
         predicts: Sign::Less,
     },
@@ -128,9 +132,9 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("file", "last-first", "written"),
         within: &[],
         less: action("grow files in the order of their blocks"),
-        same: action("files may be written from their end: it costs nothing here"),
-        more: action("files may be written from their end"),
-        thumb: "written last block first, each block is written twice (Chung 4.4)",
+        same: action("files may be written back to front: it costs nothing here"),
+        more: action("files may be written back to front"),
+        thumb: "a file written last block first has each block written twice (Chung 4.4)",
         predicts: Sign::Less,
     },
     Rule {
@@ -138,8 +142,8 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("file", "overwrite", "truncated"),
         within: &[("bs", &["512", "1k", "2k"])],
         less: at_a_price(
-            "truncate a file before it is rewritten in parts of a page, or write whole pages",
-            "until the write has ended, the old content is lost and the new one incomplete",
+            "truncate a file before rewriting it in parts of a page, or write whole pages",
+            "until the write ends, the old content is lost and the new content is incomplete",
         ),
         same: action("rewrite in place: parts of a page cost nothing extra"),
         more: action("rewrite in place: faster than after truncating"),
@@ -170,10 +174,10 @@ pub(super) const RULES: &[Rule] = &[
         subject: "reads from a mirror",
         effect: Contrast("array", "raid1", "single"),
         within: &[("rw", &["randread"])],
-        less: action("no mirror for speed: it reads slower than one disk"),
-        same: action("no mirror for speed: it reads like one disk"),
+        less: action("do not mirror for speed: the mirror reads slower than one disk"),
+        same: action("do not mirror for speed: the mirror reads no faster than one disk"),
         more: at_a_price(
-            "a mirror where reads are many: both copies serve them",
+            "mirror when reads dominate: both copies serve them",
             "twice the disks; writes go to both",
         ),
         thumb: "a mirror reads nearly twice as fast (Chung 8.4)",
@@ -183,10 +187,10 @@ pub(super) const RULES: &[Rule] = &[
         subject: "processors",
         effect: Contrast("processors", "one", "all"),
         within: &[],
-        less: action("leave the load on all processors"),
-        same: action("one processor is enough: bind the load to it"),
-        more: action("bind the load to one processor"),
-        thumb: "a second processor does not help (Chung 3.4)",
+        less: action("leave the load on all CPUs"),
+        same: action("one CPU is enough: bind the load to it"),
+        more: action("bind the load to one CPU"),
+        thumb: "a second CPU does not help (Chung 3.4)",
         predicts: Sign::Same,
     },
     Rule {

@@ -42,7 +42,7 @@ fn fast_enough(facts: &ProfileFacts<'_>) -> Derived {
     let tail = said(
         CommitNeed::FlushP99Ns,
         |ns| format!("the 99th percentile of the flush is {}", format_nanos(ns)),
-        &|ns| format!("etcd asks for less than {}", format_nanos(ns)),
+        &|ns| format!("etcd requires less than {}", format_nanos(ns)),
     )?;
     let rate = said(
         CommitNeed::CommitsPerS,
@@ -61,8 +61,8 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
     let (slow, words) = slow_flush(facts)?;
     let than = if beat_ms(slow.value) > HEARTBEAT_MS { "longer" } else { "less" };
     let derivation = format!(
-        "{words}; one flush in a thousand takes {}, {than} than the default of {HEARTBEAT_MS:.0} ms, \
-         and a leader that waits for it sends no heartbeat",
+        "{words}; one flush in a thousand takes {}, {than} than the default of {HEARTBEAT_MS:.0} \
+         ms, and a leader that waits for a flush sends no heartbeat",
         format_nanos(slow.value)
     );
     facts.settled(&slow, &derivation, |slow_ns| beat_ms(slow_ns).to_string())
@@ -73,9 +73,10 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
 fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
     let (point, words) = facts.commit(LogKind::NewBlocks)?;
     let flushes = point.histogram.count();
-    let slow = point.histogram.percentile(OUTLASTED).ok_or_else(|| {
-        format!("{flushes} flushes of a new log are too few for the slowest of a thousand (p99.9)")
-    })?;
+    let slow = point
+        .histogram
+        .percentile(OUTLASTED)
+        .ok_or_else(|| format!("{flushes} flushes of a new log are too few for a p99.9"))?;
     let (count, longer) = (flushes as f64, 1.0 - OUTLASTED);
     let error = NORMAL_95 * libm::sqrt(count * OUTLASTED * longer);
     let at = |rank: f64| point.histogram.value_at(rank.clamp(1.0, count) as u64).unwrap_or(slow);

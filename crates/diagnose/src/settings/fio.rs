@@ -12,11 +12,11 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     let plain = |name, derived| setting(name, derived, |value| format!("{name}={value}"));
     vec![
         plain("ioengine", given("io_uring", "")),
-        plain("direct", given("1", "past the page cache, as the profile was measured")),
+        plain("direct", given("1", "direct I/O, as in the profile")),
         plain("time_based", given("1", "")),
         plain("runtime", given("30", "")),
         place(facts),
-        plain("rw", given("randread", "reads only: nothing is written over")),
+        plain("rw", given("randread", "reads only: nothing is overwritten")),
         plain("bs", size(facts)),
         plain("iodepth", depth(facts)),
         assigned("# expected", expected(facts)),
@@ -37,9 +37,9 @@ fn place(facts: &ProfileFacts<'_>) -> Setting {
             });
         }
         TargetKind::Directory => {
-            ("directory", "where the profile was made; fio writes a file of its own there")
+            ("directory", "the directory of the profile; fio writes its own file there")
         }
-        TargetKind::File | TargetKind::BlockDevice => ("filename", "what the profile was made of"),
+        TargetKind::File | TargetKind::BlockDevice => ("filename", "the target of the profile"),
     };
     setting(name, Ok((path, why.to_owned())), |value| {
         format!("{name}={value}\nsize={size}\n\n[recommended]")
@@ -61,7 +61,7 @@ fn expected(facts: &ProfileFacts<'_>) -> Derived {
     let (knee, _) = facts.knee(OpKind::Read)?;
     let curve = facts.curve(OpKind::Read)?;
     let point = curve.points.iter().find(|point| f64::from(point.depth) == knee.value);
-    let point = point.ok_or_else(|| "the depth of the knee was not measured".to_owned())?;
+    let point = point.ok_or_else(|| "the queue depth at the knee was not measured".to_owned())?;
     let iops = facts.profile.rerun(&point.iops, (OpKind::Read, Locality::Random, point.depth == 1));
     let value = format!(
         "{:.0} IOPS ±{}, clat of about {}",
@@ -69,5 +69,5 @@ fn expected(facts: &ProfileFacts<'_>) -> Derived {
         record::format_share(iops.relative_half_width()),
         format_nanos(point.latency_ns.value)
     );
-    Ok((value, "what the profile measured at that depth".to_owned()))
+    Ok((value, "the profile's result at that depth".to_owned()))
 }

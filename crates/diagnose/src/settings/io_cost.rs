@@ -32,7 +32,7 @@ fn model(facts: &ProfileFacts<'_>, parts: &[Setting]) -> Derived {
     let missing = parts.iter().filter(|part| part.value.value().is_none());
     let missing: Vec<&str> = missing.map(|part| part.name.as_str()).collect();
     if !missing.is_empty() {
-        return Err(format!("all six are needed, and {} is missing", missing.join(", ")));
+        return Err(format!("all six values are needed, and {} is missing", missing.join(", ")));
     }
     let number =
         facts.device().map(|facts| facts.major_minor.as_str()).filter(|text| !text.is_empty());

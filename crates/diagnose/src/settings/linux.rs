@@ -37,7 +37,12 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
 }
 
 fn now(what: Option<impl std::fmt::Display>) -> String {
-    what.map_or_else(String::new, |value| format!("; it was {value} when the disk was measured"))
+    what.map_or_else(String::new, |value| {
+        format!(
+            "; the value was {value} when the disk was \
+                                                   measured"
+        )
+    })
 }
 
 fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
@@ -46,7 +51,7 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     let value = |bytes: f64| (bytes as u64 * WINDOWS).max(READ_AHEAD_MIN);
     let raised = value(bytes.value) > bytes.value as u64 * WINDOWS;
     let least = if raised { ", and not below the default 128" } else { "" };
-    let derivation = format!("{words}; twice that, so that one is on its way{least}{was}");
+    let derivation = format!("{words}; twice that, so that the next request is ready{least}{was}");
     facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
 
@@ -58,12 +63,13 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
     let value = |depth: f64| before.unwrap_or_default().max(u64::from(wanted(depth)));
     let wanted = wanted(depth.value);
     let least = if value(depth.value) > u64::from(wanted) {
-        ", which are fewer than it has: it keeps those"
+        ", fewer than the default, which stays"
     } else {
         ""
     };
     let derivation = format!(
-        "{words}; twice that for what is waiting, as a power of two, {wanted}{least}{}",
+        "{words}; twice that to leave room for waiting requests, as a power of two, \
+         {wanted}{least}{}",
         now(before)
     );
     facts.settled(&depth, &derivation, |depth| value(depth).to_string())
@@ -81,11 +87,11 @@ fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
         if by_order { "mq-deadline" } else { "none" }.to_owned()
     };
     let why = if value(ratio.value, parallel) != "none" {
-        "order saves much, and few are served side by side"
+        "ordering saves much time, and the device serves few requests in parallel"
     } else if parallel >= SIDE_BY_SIDE {
-        "many are served side by side, and order saves less than it costs"
+        "the device serves many requests in parallel, and ordering saves less than it costs"
     } else {
-        "order saves little"
+        "ordering saves little"
     };
     let derivation = format!(
         "{words}: {:.0} times; largest rate times latency at QD 1 {parallel:.1}: {why}{was}",

@@ -64,7 +64,9 @@ impl Program {
             Self::Etcd => {
                 ("etcd", "flags of etcd, or its file of --config-file", &[], etcd::settings)
             }
-            Self::Linux => ("linux", "a root shell; for good as a udev rule", &[], linux::settings),
+            Self::Linux => {
+                ("linux", "a root shell; permanently in a udev rule", &[], linux::settings)
+            }
             Self::IoCost => {
                 ("io.cost", "a root shell: /sys/fs/cgroup/io.cost.model", &[], io_cost::settings)
             }

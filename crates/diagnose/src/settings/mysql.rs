@@ -38,16 +38,16 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
     let capacity = |rate: f64| (rate * share).floor().clamp(CAPACITY.0, CAPACITY.1);
     let (value, bounded) = ((rate.value * share).floor(), capacity(rate.value));
     let bound = if bounded > value {
-        ", raised to the least that it takes"
+        ", raised to the minimum that MySQL accepts"
     } else if bounded < value {
-        ", cut at the manual's 20000"
+        ", limited to the manual's 20000"
     } else {
         ""
     };
     let why = if share > BACKGROUND {
-        "when flushing falls behind, below the rate at which the queue grows without end"
+        "for when flushing falls behind; below the rate at which the queue grows without bound"
     } else {
-        "for background work, the rest for everybody else"
+        "for background work; the rest is for queries"
     };
     let derivation = format!(
         "{:.0} % of {} random writes of 16 KiB per second{how}{bound}: {why}",
@@ -64,8 +64,8 @@ fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
     let ratio = sequential.over(&random);
     let value = |ratio: f64| if ratio >= NEIGHBOURS { "yes" } else { "no" };
     let derivation = format!(
-        "pages of 16 KiB are written {} times per second at random and {} in sequence, {:.1} \
-         times as many; neighbours are worth it from {NEIGHBOURS:.0} times on",
+        "the disk writes {} random and {} sequential pages of 16 KiB per second, {:.1} times as \
+         many; flushing neighbours pays off from {NEIGHBOURS:.0} times on",
         format_count(random.value),
         format_count(sequential.value),
         ratio.value
@@ -78,8 +78,10 @@ fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
 fn threads(facts: &ProfileFacts<'_>, op: OpKind) -> Derived {
     let (knee, words) = facts.knee(op)?;
     let value = |depth: f64| (depth as u32).div_ceil(THREAD_HOLDS).clamp(THREADS.0, THREADS.1);
-    let derivation =
-        format!("{words}; a thread holds {THREAD_HOLDS}, and {} is the least default", THREADS.0);
+    let derivation = format!(
+        "{words}; a thread handles {THREAD_HOLDS}, and {} is the smallest default",
+        THREADS.0
+    );
     facts.settled(&knee, &derivation, |depth| value(depth).to_string())
 }
 
@@ -89,9 +91,9 @@ fn durable(facts: &ProfileFacts<'_>) -> Derived {
     let (binary, _) = facts.commit(LogKind::NewBlocks)?;
     let both = redo.flush_ns.value + redo.write_ns.value + binary.flush_ns.value;
     let derivation = format!(
-        "{words}. With the binary log, which grows ({} a flush), one connection commits at most {} \
-         times per second; several share flushes. 2 or 0 saves the flush of the redo log, and a \
-         power failure loses up to a second of commits",
+        "{words}. With the binary log, which grows ({} per flush), one connection commits at most \
+         {} times per second; several connections share flushes. 2 or 0 saves the flush of the \
+         redo log, but a power failure then loses up to a second of commits",
         format_nanos(binary.flush_ns.value),
         format_count(1e9 / both)
     );

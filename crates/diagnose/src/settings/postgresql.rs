@@ -26,7 +26,10 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     vec![
         assigned("random_page_cost", random_page_cost(facts)),
         assigned("effective_io_concurrency", concurrency(facts, "the default is 16, 1 before 18")),
-        assigned("maintenance_io_concurrency", concurrency(facts, "the same for maintenance")),
+        assigned(
+            "maintenance_io_concurrency",
+            concurrency(facts, "the same setting for maintenance"),
+        ),
         assigned_since("io_combine_limit", "PostgreSQL 17", combine(facts)),
         assigned("commit_delay", commit_delay(facts)),
     ]
@@ -41,8 +44,8 @@ fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
     let bound =
         if ratio.value * (1.0 - CACHED) < 1.0 { ", not below seq_page_cost = 1" } else { "" };
     let derivation = format!(
-        "{words}: {:.1} times. Of that a tenth, because the planner's default (4.0) takes nine \
-         random pages of ten to be cached{bound}. With fewer cached it is higher.",
+        "{words}: {:.1} times. The setting is a tenth of that, because the planner's default (4.0) \
+         assumes that 90 % of random pages are cached{bound}. If fewer are cached, set it higher.",
         ratio.value
     );
     facts.settled(&Estimate { value: kept, ..ratio }, &derivation, |ratio| {
@@ -59,7 +62,7 @@ fn concurrency(facts: &ProfileFacts<'_>, remark: &str) -> Derived {
 fn combine(facts: &ProfileFacts<'_>) -> Derived {
     let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
     let value = |bytes: f64| (bytes as u64).clamp(COMBINE.0, COMBINE.1) >> 10;
-    let remark = "not below the default, 128 kB, nor above 256 kB, which 17 takes";
+    let remark = "not below the default, 128 kB, nor above 256 kB, the maximum in version 17";
     facts.settled(&bytes, &format!("{words}; {remark}"), |bytes| format!("{}kB", value(bytes)))
 }
 
@@ -71,9 +74,9 @@ fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
     let flush_ns = Estimate { value: kept.unwrap_or(point.flush_ns.value), ..point.flush_ns };
     let half = |flush_ns: f64| format!("{:.0}", (flush_ns / 2e3).round().min(COMMIT_DELAY_MAX));
     let derivation = format!(
-        "{words}: the most that one session commits. Several share a flush; half of it is what the \
-         manual advises to wait for more of them, at most {COMMIT_DELAY_MAX:.0}. It acts only while \
-         commit_siblings others are active."
+        "{words}: the maximum for one session. Several sessions share a flush; the manual advises \
+         to wait half the time of a flush for more of them, at most {COMMIT_DELAY_MAX:.0}. The \
+         setting acts only while commit_siblings other sessions are active."
     );
     facts.settled(&flush_ns, &derivation, half)
 }

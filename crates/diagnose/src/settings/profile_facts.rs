@@ -58,7 +58,7 @@ impl<'a> ProfileFacts<'a> {
             return Ok(());
         }
         let (place, op) = (locality.word(), op.name());
-        Err(format!("the profile has no {place} {op}s past the page cache"))
+        Err(format!("the profile has no {place} {op}s with direct I/O"))
     }
 
     /// The largest rate of requests of a kind and size, and whether that size was measured.
@@ -98,7 +98,7 @@ impl<'a> ProfileFacts<'a> {
         let (cell, bytes) = self.fastest_stream(op)?;
         let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
         let words =
-            format!("the largest throughput of sequential {op}s, with {size} at depth {depth}");
+            format!("the maximum throughput of sequential {op}s, with {size} at QD {depth}");
         self.settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
     }
 
@@ -121,8 +121,8 @@ impl<'a> ProfileFacts<'a> {
             return Ok((value(estimate.value), format!("{words}{open}")));
         }
         Err(format!(
-            "not settled: the errors of this check allow {least} to {most}. {}. To narrow it, stop other programs and \
-             run: {}",
+            "uncertain: the errors of this check allow {least} to {most}. {}. To narrow the range, \
+             stop other programs and run: {}",
             words.trim_end_matches('.'),
             self.profile.longer_check(LONGER)
         ))
@@ -137,7 +137,7 @@ impl<'a> ProfileFacts<'a> {
     pub(super) fn largest_rate(&self, op: OpKind, locality: Locality) -> Derived {
         let (rate, how) = self.rate(op, locality, 4 << 10)?;
         let (place, op) = (locality.word(), op.name());
-        let words = format!("the largest rate of {place} {op}s of 4 KiB{how}");
+        let words = format!("max 4 KiB {place} {op} IOPS{how}");
         self.settled(&rate, &words, |per_s| format!("{per_s:.0}"))
     }
 
@@ -150,7 +150,7 @@ impl<'a> ProfileFacts<'a> {
         sizes.sort_by_cached_key(|&(bytes, _)| bytes);
         if sizes.len() < 3 {
             return Err(format!(
-                "the profile has no three sizes of sequential {}s one at a time; `check --full` \
+                "the profile has fewer than three sizes of sequential {}s at QD 1; `check --full` \
                  measures them",
                 op.name()
             ));
@@ -162,8 +162,8 @@ impl<'a> ProfileFacts<'a> {
             [found.at, found.least, found.most].map(|index| sizes[index].0);
         let beyond = if found.at + 1 == sizes.len() { ", the largest that was tried" } else { "" };
         let words = format!(
-            "sequential {}s one at a time reach {:.0} % of their largest throughput ({}) with \
-             requests of {}{beyond}",
+            "sequential {}s at QD 1 reach {:.0} % of their maximum throughput ({}) with requests \
+             of {}{beyond}",
             op.name(),
             NEARLY * 100.0,
             record::format_rate(largest),
@@ -194,8 +194,8 @@ impl<'a> ProfileFacts<'a> {
         };
         if enough.at + 1 == curve.points.len() {
             let words = format!(
-                "the largest rate of random {name}s of {size} was at queue depth {chosen}, the deepest \
-                 that was tried; a deeper check may find more"
+                "random {name}s of {size} were fastest at queue depth {chosen}, the highest that \
+                 was tried; a higher one may be faster still"
             );
             return Ok((between(chosen), words));
         }
@@ -204,14 +204,14 @@ impl<'a> ProfileFacts<'a> {
         let open = depth(enough.least)..=depth(enough.most);
         if let Some(before) = earlier.filter(|before| *before != chosen && open.contains(before)) {
             let words = format!(
-                "an earlier check of this disk found queue depth {before} to be enough for random {name}s \
-                 of {size}; this one found {chosen}, and its errors allow both"
+                "an earlier check of this disk found queue depth {before} to be enough for random \
+                 {name}s of {size}; this check found {chosen}, and its error bars include both"
             );
             return Ok((between(before), words));
         }
         let share = curve.points[enough.at].iops.value / curve.max_iops.value;
         let words = format!(
-            "queue depth {chosen} gives {} of the largest rate of random {name}s of {size} ({})",
+            "queue depth {chosen} gives {} of the maximum rate of random {name}s of {size} ({})",
             record::format_share(share),
             record::format_iops(curve.max_iops.value)
         );
@@ -253,7 +253,7 @@ impl<'a> ProfileFacts<'a> {
         let per_s = cell.bytes_per_s;
         let sequential = bytes as f64 / per_s.value * 1e9;
         let words = format!(
-            "both at queue depth 1: a random {} of {} takes {}, one in sequence {} (its share of \
+            "at queue depth 1, a random {} of {} takes {} and a sequential one {} (its share of \
              requests of {} at {})",
             op.name(),
             format_bytes(bytes),
@@ -277,7 +277,8 @@ impl<'a> ProfileFacts<'a> {
         let point =
             self.commits()?.point(log, 1).ok_or("the profile has no commits of one committer")?;
         let words = format!(
-            "one that writes {} and flushes commits {} times per second ({}), a flush taking {}",
+            "one committer that writes {} and flushes commits {} times per second ({}), at {} per \
+             flush",
             format_bytes(point.bytes.0),
             format_count(point.commits_per_s.value),
             log.name(),

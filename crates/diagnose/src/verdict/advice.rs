@@ -80,11 +80,11 @@ fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
         cause: cause.code,
         check: cause.check.clone(),
         episode,
-        effect: Measured::not("no model has the cost of this fact"),
+        effect: Measured::not("no model predicts the effect of this setting or state"),
         gain: None,
         assumes: "the fact causes the measured effect".to_owned(),
-        cost: "time to look, or a part".to_owned(),
-        how_to_check: "the effect is gone in the same observation afterwards".to_owned(),
+        cost: "time to investigate, or a replacement part".to_owned(),
+        how_to_check: "observe again under the same load: the effect is gone".to_owned(),
     };
     Some(Ranked { remedy, fixes: Fixes::System, seconds: one.segment.tally.seconds })
 }

@@ -86,8 +86,8 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
     };
     let name = array.name;
     let mut claim = format!(
-        "{name} reads and writes its members in addition to programs ({work} under way when \
-         this began)."
+        "{name} reads and writes its members on its own account ({work} in progress when the \
+         observation began)."
     );
     let mut evidence: Vec<Number> = Vec::new();
     let members: Option<f64> = array.members.iter().map(|member| read_per_s(member)).sum();
@@ -107,8 +107,8 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
 fn degraded(array: &Array<'_>) -> Option<Cause> {
     let missing = array.state.missing;
     let claim = format!(
-        "{} lacks {}: the others serve its requests (with parity each of them takes part in every \
-         read of a missing block), and the next failure may lose data.",
+        "{} lacks {}: the other members serve its requests (with parity, every read of a missing \
+         block goes to all of them), and the next failure may lose data.",
         array.name,
         counted(f64::from(missing), "member")
     );

@@ -40,8 +40,8 @@ impl BusyTimeTest {
 
     pub(crate) fn sentence(&self) -> String {
         format!(
-            "The device is busy {} of the time, {} what its requests would take one after the other at \
-             {} each: it stands still now and then, or takes longer.",
+            "The device is busy {} of the time, {} what its requests would take one by one at {} \
+             each: it stalls at times, or has become slower.",
             percent(self.busy),
             times(self.times),
             format_nanos(self.alone_ns)

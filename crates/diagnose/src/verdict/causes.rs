@@ -157,19 +157,21 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     }
     if let RestsOn::WriteBack(limit) = judgement.rests_on {
         let claim = format!(
-            "The kernel stops programs that write once {} wait to be written (vm.dirty_bytes, vm.dirty_ratio).",
+            "The kernel stops programs that write once {} of dirty data wait (vm.dirty_bytes, \
+             vm.dirty_ratio).",
             format_bytes(limit)
         );
         return cause(CauseCode::WriteBackLimit, claim, &[("limit", limit as f64, "B")]);
     }
     if let RestsOn::Tags(tags) = judgement.rests_on {
-        let claim = format!("The device is given {tags} requests at once (nr_requests={tags}).");
+        let claim =
+            format!("The device gets at most {tags} requests at once (nr_requests={tags}).");
         return cause(CauseCode::TagsInUse, claim, &[("tags", tags as f64, "")]);
     }
     if let RestsOn::IdleWaits(beyond) = judgement.rests_on {
         let share = percent(beyond);
         let claim = format!(
-            "Programs wait {share} of the time for I/O that no counter of the device holds."
+            "Programs wait for I/O for {share} of the time that no counter of the device includes."
         );
         return cause(
             CauseCode::WaitsAbove,
@@ -179,7 +181,8 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     }
     pinned_rate(judgement).unwrap_or_else(|| {
         let waited = segment.around.traced.as_ref().map_or(0.0, |traced| traced.held.1);
-        let claim = format!("Requests wait {} before the counters start.", format_nanos(waited));
+        let claim =
+            format!("Requests wait {} before the device's counters start.", format_nanos(waited));
         cause(CauseCode::WaitsAbove, claim, &[("wait", waited, "ns")])
     })
 }
@@ -219,17 +222,15 @@ fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
     let idle = around.idle.filter(|_| around.processors_full());
     let claim = match (waited, idle) {
         (Some(waited), Some(idle)) => format!(
-            "The processors are full: {} of their time is left, and some program waited for one {} of \
-             the time.",
+            "The CPUs are saturated: {} idle, and some program waited for a CPU {} of the time.",
             percent(idle),
             percent(waited)
         ),
-        (Some(waited), None) => format!(
-            "Some program waited for a processor {} of the time (CPU pressure).",
-            percent(waited)
-        ),
+        (Some(waited), None) => {
+            format!("Some program waited for a CPU {} of the time (CPU pressure).", percent(waited))
+        }
         (None, Some(idle)) => {
-            format!("The processors are full: {} of their time is left.", percent(idle))
+            format!("The CPUs are saturated: {} idle.", percent(idle))
         }
         (None, None) => return None,
     };
@@ -237,7 +238,7 @@ fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
     numbers.extend(
         around.cpu_some.map(|waited| ("some task waited for a processor", waited, "share")),
     );
-    numbers.extend(around.idle.map(|idle| ("processors' time left", idle, "share")));
+    numbers.extend(around.idle.map(|idle| ("idle CPU time", idle, "share")));
     Some(cause(CauseCode::ProcessorsBusy, claim, &numbers))
 }
 
@@ -245,7 +246,7 @@ fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
 fn stopped(segment: &Segment<'_>) -> Option<Cause> {
     let stopped = segment.around.stopped.as_ref().filter(|stopped| stopped.share >= STOPPED)?;
     let claim = format!(
-        "The control group {:?} has a quota of {} processors and was stopped in {} of its periods.",
+        "The control group {:?} has a quota of {} CPUs and was throttled in {} of its periods.",
         stopped.group,
         (stopped.processors * 100.0).round() / 100.0,
         percent(stopped.share)
@@ -303,7 +304,7 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
         (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.")
     } else {
         let what = match look.own {
-            Some(_) => "Requests take longer than they usually do on a device of this kind.",
+            Some(_) => "Requests take longer than usual for a device of this kind.",
             None => "Requests take longer than the profile predicts.",
         };
         (CauseCode::ServiceSlower, what)
@@ -380,8 +381,8 @@ fn bursts(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let busy = segment.busy()?;
     let present = segment.tally.concurrency().unwrap_or(0.0) / busy.max(1e-9);
     let claim = format!(
-        "Requests come in bursts: the device is busy {} of the time, with {present:.0} in progress \
-         then.",
+        "Requests come in bursts: the device is busy {} of the time, with a queue depth of \
+         {present:.0} while busy.",
         percent(busy)
     );
     let numbers = [("busy", busy, "share"), ("in flight while busy", present, "")];
@@ -395,7 +396,7 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let work = writes.time_ns? / segment.tally.all.time_ns?.max(1.0);
     let waits = read_ns / look.unloaded_ns.max(1.0);
     let claim = format!(
-        "Writes are {} of the work in progress, and reads wait behind them ({} each).",
+        "Writes make up {} of the queue, and reads wait behind them ({} each).",
         percent(work),
         format_nanos(read_ns)
     );
@@ -410,8 +411,7 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
 
 fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
     let neighbour = segment.neighbour()?;
-    let of_requests = percent(neighbour.requests_share);
-    let claim = format!("{}; {of_requests} of the requests.", segment.told(neighbour.group));
+    let claim = format!("{}.", segment.neighbour_told(&neighbour));
     let what = match neighbour.by {
         NeighbourBy::Flushes => "its share of the flushes",
         NeighbourBy::Work => "its share of the time in progress",
@@ -422,7 +422,8 @@ fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
 
 fn flushes(segment: &Segment<'_>) -> Option<Cause> {
     let flushes = segment.many_flushes()?;
-    let claim = format!("Flushes are many: {}. {}", flushes.sentence(), segment.who_flushes());
+    let claim =
+        format!("The device gets many flushes: {}. {}", flushes.sentence(), segment.who_flushes());
     Some(cause(CauseCode::ManyFlushes, claim, &flushes.numbers()))
 }
 
@@ -440,8 +441,8 @@ fn compressed(segment: &Segment<'_>) -> Option<Cause> {
 fn scattered(segment: &Segment<'_>) -> Option<Cause> {
     let (layout, piece, bytes) = segment.scattered()?;
     let claim = format!(
-        "Of {}, each extent holds {} on average, and requests are of {}: a request that continues in the \
-        file jumps on the device.",
+        "The average extent of {} holds {}, and requests are {}: sequential requests in the file \
+         are not sequential on the device.",
         files(layout),
         format_bytes(piece as u64),
         format_bytes(bytes as u64)
@@ -454,7 +455,7 @@ fn hot(spare: &[String]) -> Option<Cause> {
     let first = spare.first()?;
     let others =
         if spare.len() > 1 { format!(" and {} more", spare.len() - 1) } else { String::new() };
-    let claim = format!("{first}{others} had much to spare at the same time.");
+    let claim = format!("{first}{others} had spare capacity at the same time.");
     let numbers = [("devices with much to spare", spare.len() as f64, "")];
     Some(cause(CauseCode::HotDevice, claim, &numbers))
 }
@@ -463,7 +464,7 @@ fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let busy = segment.busy()?;
     let present = segment.tally.concurrency()?;
     let claim = format!(
-        "One request is outstanding at a time, {} of the time; the device serves {:.0} side by side.",
+        "Queue depth is 1, {} of the time; the device serves {:.0} requests in parallel.",
         percent(busy),
         look.side_by_side()
     );
@@ -476,7 +477,7 @@ fn small_sequential(segment: &Segment<'_>) -> Option<Cause> {
     let share = segment.known.sequential?;
     let bytes = segment.tally.all.request_bytes()?;
     let claim = format!(
-        "{} of the requests are adjacent to one before, and they are small ({}).",
+        "{} of the requests continue an earlier one, and they are small ({}).",
         percent(share),
         format_bytes(bytes as u64)
     );
@@ -487,8 +488,10 @@ fn small_sequential(segment: &Segment<'_>) -> Option<Cause> {
 
 fn split(segment: &Segment<'_>) -> Option<Cause> {
     let share = segment.tally.split_share()?;
-    let claim =
-        format!("{} of the requests were split, as those to scattered files are.", percent(share));
+    let claim = format!(
+        "{} of the requests were split, which is typical of fragmented files.",
+        percent(share)
+    );
     let numbers = [("splits per request", share, "share")];
     (share >= SPLITS_SHARE).then(|| cause(CauseCode::SplitRequests, claim, &numbers))
 }
@@ -500,7 +503,7 @@ fn partial_blocks(segment: &Segment<'_>) -> Option<Cause> {
     let parts = bytes / block;
     let whole = libm::fabs(parts - libm::round(parts)) < 0.01 && parts >= 0.99;
     let claim = format!(
-        "Writes of {} on average are no whole blocks of {}.",
+        "Writes average {}, which is not a multiple of the block size of {}.",
         format_bytes(bytes as u64),
         format_bytes(block as u64)
     );

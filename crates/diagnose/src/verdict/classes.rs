@@ -51,7 +51,7 @@ const SATA_FLASH: Class = class(
     450.0,
     (8.0, 1.2),
     false,
-    "data sheets of SATA drives: 8,000 to 12,000 random reads per second at depth 1",
+    "data sheets of SATA drives: 8,000 to 12,000 random read IOPS at QD 1",
 );
 const NVME_FLASH: Class = class(
     "an NVMe flash drive",
@@ -59,7 +59,7 @@ const NVME_FLASH: Class = class(
     2_000.0,
     (48.0, 1.5),
     false,
-    "data sheets of NVMe drives: 60 to 110 µs for a lone random read, 10 to 20 µs for a write",
+    "data sheets of NVMe drives: at QD 1, 60 to 110 µs for a random read, 10 to 20 µs for a write",
 );
 const USB: Class = class(
     "a USB or card device",
@@ -67,7 +67,7 @@ const USB: Class = class(
     60.0,
     (1.5, 0.8),
     false,
-    "SD specification A1 and A2: 1,500 to 4,000 random reads per second at least",
+    "SD specification A1 and A2: at least 1,500 to 4,000 random read IOPS",
 );
 const AWS: Class = class(
     "an Amazon EBS volume",
@@ -91,7 +91,7 @@ const EXPORT: Class = class(
     200.0,
     (16.0, 1.5),
     true,
-    "round trips within a data centre beside a disk or a cache",
+    "round trips within a data centre, plus a disk or a cache",
 );
 const IN_MEMORY: Class = class(
     "a device of this kernel",
@@ -111,7 +111,7 @@ const UNKNOWN: Class = class(
     300.0,
     (6.0, 1.8),
     true,
-    "disks from memory to rotating ones",
+    "anything from a RAM disk to a rotating disk",
 );
 
 impl Class {
@@ -209,33 +209,59 @@ impl Class {
     }
 }
 
-/// Rates at which providers cap volumes, with what has them: requests per second, or bytes per second.
-const PUBLISHED: [(f64, bool, &str); 14] = [
-    (3_000.0, false, "an Amazon gp3 volume by default, or a gp2 volume in a burst"),
-    (16_000.0, false, "the most of an Amazon gp2 or gp3 volume"),
-    (100.0, false, "the smallest Amazon gp2 volume"),
-    (131_072_000.0, true, "125 MiB/s, an Amazon gp3 volume by default"),
-    (262_144_000.0, true, "250 MiB/s, the most of an Amazon gp2 volume"),
-    (120.0, false, "an Azure P4 disk"),
-    (240.0, false, "an Azure P6 disk"),
-    (500.0, false, "an Azure P10 disk, or a standard one"),
-    (1_100.0, false, "an Azure P15 disk"),
-    (2_300.0, false, "an Azure P20 disk"),
-    (5_000.0, false, "an Azure P30 disk"),
-    (7_500.0, false, "an Azure P40 disk"),
-    (15_000.0, false, "a Google balanced or SSD disk on a small machine"),
-    (20_000.0, false, "an Azure P80 disk"),
+const MIB_PER_S: f64 = 1_048_576.0;
+
+/// A rate at which a provider caps a volume.
+struct Published {
+    per_s: f64,
+    bytes: bool,
+    /// The most bytes per second of any volume with this cap, bursts included.
+    bandwidth: f64,
+    name: &'static str,
+}
+
+const fn requests(per_s: f64, bandwidth: f64, name: &'static str) -> Published {
+    Published { per_s, bytes: false, bandwidth, name }
+}
+
+/// A burst goes beyond a cap of bytes, so that no throughput speaks against it.
+const fn throughput(per_s: f64, name: &'static str) -> Published {
+    Published { per_s, bytes: true, bandwidth: f64::INFINITY, name }
+}
+
+const PUBLISHED: [Published; 14] = [
+    requests(
+        3_000.0,
+        250.0 * MIB_PER_S,
+        "an Amazon gp3 volume by default, or a gp2 volume in a burst",
+    ),
+    requests(16_000.0, 1_000.0 * MIB_PER_S, "the most of an Amazon gp2 or gp3 volume"),
+    requests(100.0, 128.0 * MIB_PER_S, "the smallest Amazon gp2 volume"),
+    throughput(125.0 * MIB_PER_S, "125 MiB/s, an Amazon gp3 volume by default"),
+    throughput(250.0 * MIB_PER_S, "250 MiB/s, the most of an Amazon gp2 volume"),
+    requests(120.0, 170e6, "an Azure P4 disk"),
+    requests(240.0, 170e6, "an Azure P6 disk"),
+    requests(500.0, 170e6, "an Azure P10 disk, or a standard one"),
+    requests(1_100.0, 170e6, "an Azure P15 disk"),
+    requests(2_300.0, 170e6, "an Azure P20 disk"),
+    requests(5_000.0, 1e9, "an Azure P30 disk"),
+    requests(7_500.0, 1e9, "an Azure P40 disk"),
+    requests(15_000.0, 800e6, "a Google balanced or SSD disk on a small machine"),
+    requests(20_000.0, 1e9, "an Azure P80 disk"),
 ];
 /// How near a rate lies to a published one that is that.
 const NEAR: f64 = 0.012;
+/// A device that moves this many times the bytes of a volume is another one.
+const CLEARLY_ABOVE: f64 = 1.25;
 
-/// What has a published cap at this rate.
-pub(crate) fn published(per_s: f64, bytes: bool) -> Option<&'static str> {
-    let near = |figure: f64| (per_s / figure - 1.0).abs() <= NEAR;
-    PUBLISHED
-        .iter()
-        .find(|(figure, of_bytes, _)| *of_bytes == bytes && near(*figure))
-        .map(|one| one.2)
+/// What has a published cap at this rate, and moves as many bytes per second as were seen.
+pub(crate) fn published(per_s: f64, bytes: bool, most_bytes_per_s: f64) -> Option<&'static str> {
+    let fits = |one: &&Published| {
+        one.bytes == bytes
+            && (per_s / one.per_s - 1.0).abs() <= NEAR
+            && most_bytes_per_s <= CLEARLY_ABOVE * one.bandwidth
+    };
+    PUBLISHED.iter().find(fits).map(|one| one.name)
 }
 
 /// Whether a host and what it has lie below a device, out of sight of this kernel. Of a loop device
@@ -243,4 +269,19 @@ pub(crate) fn published(per_s: f64, bytes: bool) -> Option<&'static str> {
 pub(crate) fn is_hosted(facts: &DeviceFacts) -> bool {
     const OWN: [&str; 4] = ["loop", "zram", "brd", "null_blk"];
     facts.virtual_disk && facts.driver.as_deref().is_none_or(|driver| !OWN.contains(&driver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::published;
+
+    #[test]
+    fn a_volume_is_named_only_for_a_device_that_moves_no_more_bytes_than_it() {
+        let gp3 = |per_s, bytes, most| {
+            published(per_s, bytes, most).is_some_and(|name| name.contains("gp3"))
+        };
+        assert!(gp3(3_000.0, false, 131e6) && gp3(3_001.0, false, 262e6));
+        assert!(!gp3(3_000.0, false, 3.15e9) && !gp3(3_100.0, false, 131e6));
+        assert!(gp3(131_072_000.0, true, 131e6));
+    }
 }

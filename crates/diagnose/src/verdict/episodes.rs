@@ -159,16 +159,17 @@ impl Subject<'_> {
                 Some(doubt) => Baseline {
                     rung: Rung::Model,
                     says: format!("A profile of the same model: {doubt}."),
-                    better: Some("A profile of this device: `halfpower check` on it.".to_owned()),
+                    better: Some(
+                        "Run `halfpower check` on this device to get its profile.".to_owned(),
+                    ),
                 },
             });
         };
         let rung = own.rung;
         let why = segment.unserved.as_deref().unwrap_or("no profile fits");
         let better = format!(
-            "No profile serves: {}. It would show the latency of this device alone, and the effect of a \
-            change: `halfpower check` on it \
-             while it is quiet.",
+            "No usable profile: {}. A profile shows the device's own latency and predicts the \
+             effect of a change: run `halfpower check` on the device while it is quiet.",
             why.trim_end_matches('.')
         );
         Some(Baseline { rung, says: own.says(segment), better: Some(better) })
@@ -253,12 +254,12 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
     let Some((one, (look, _))) = most.and_then(|one| Some((one, one.segment.best_look()?))) else {
         let unknown = match profile.reason() {
             Some(why) => format!("No profile says ({why})"),
-            None => "The profile expects nothing of this load".to_owned(),
+            None => "The profile makes no prediction for this load".to_owned(),
         };
         return format!(
-            "Friedman's split (S = U/X, Q = R - S) holds for a device that does one thing at a time. \
-             {unknown}, so that it is unknown whether this is one: on a parallel device the split calls \
-             queueing what is served side by side."
+            "Friedman's split (S = U/X, Q = R - S) is valid for a device that serves one request \
+             at a time. {unknown}, so it is unknown whether this device does: on a parallel device \
+             the split counts parallel service as queueing."
         );
     };
     let Some(split) = one.segment.tally.utilization_law() else {
@@ -270,14 +271,14 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
     let side = look.side_by_side();
     if side < PARALLEL {
         return format!(
-            "This device serves about one request at a time, so the splits agree in principle: \
-             Friedman's S = U/X is {service}, a lone request takes {alone} by the profile."
+            "This device serves about one request at a time, so the splits should agree: \
+             Friedman's S = U/X is {service}, and the profile's latency at QD 1 is {alone}."
         );
     }
     format!(
-        "This device serves about {side:.0} requests side by side. Friedman's S = U/X ({service}) is \
-         then the mean spacing of completions, not what a request takes ({alone} alone), and his Q = \
-         R - S counts as queueing what is served in parallel: it is R (1 - U/L). Believe the \
-         calibrated split here."
+        "This device serves about {side:.0} requests in parallel. Friedman's S = U/X ({service}) \
+         is then the mean time between completions, not the service latency ({alone} at QD 1), and \
+         his Q = R - S counts parallel service as queueing: it is R (1 - U/L). Use the calibrated \
+         split here."
     )
 }

@@ -50,7 +50,8 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
     let ratio = latency / expected.max(1.0);
     let mean = (ratio < HARDLY_SLOW).then(|| {
         format!(
-            "Requests take {} on average, {} the {} that the profile expects; slow begins at {}.",
+            "Requests take {} on average, {} the {} that the profile predicts; the threshold for \
+             slow is {}.",
             format_nanos(latency),
             times(ratio),
             format_nanos(expected),
@@ -59,7 +60,7 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
     })?;
     let tail = segment.tail.as_ref().filter(|tail| tail.is_fine()).map(|tail| {
         format!(
-            "Of the slowest, one in {:.0} takes {} or more at the device, {} {}.",
+            "One request in {:.0} takes {} or more at the device, {} {}.",
             1.0 / (1.0 - tail.share),
             format_nanos(tail.latency_ns),
             times(tail.latency_ns / tail.expected_ns),
@@ -79,8 +80,8 @@ fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
     let (waits, of_now) = (look.wait_ratio(), segment.tally.iops() / look.max_iops * slower);
     (waits < HARDLY_WAITS && of_now < NEAR_MAXIMUM).then(|| {
         format!(
-            "At this concurrency a request takes {} what a lone one takes, and the rate is {} of \
-             the largest; overloaded begins at {} or {}.",
+            "At this concurrency the latency is {} the latency at QD 1, and the rate is {} of the \
+             maximum; the threshold for overloaded is {} or {}.",
             times(waits),
             percent(of_now),
             times(WAITS_FROM),
@@ -93,7 +94,7 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
     let varies = variation(segment.series).filter(|varies| *varies >= VARIATION_MAX);
     let varies = varies.map(|varies| {
         format!(
-            "The rate varies by {} between intervals; a cap makes it constant.",
+            "The rate varies by {} between intervals; a cap would make it constant.",
             percent(varies)
         )
     });
@@ -103,7 +104,7 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
     }
     let told = over.map(|share| {
         format!(
-            "By the volume's own log the provider's limits were exceeded {} of the time.",
+            "The volume's own log shows demand above the provider's limits {} of the time.",
             percent(share)
         )
     });
@@ -115,8 +116,8 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
     let busy = segment.tally.utilization().filter(|busy| busy + PRESSURE_BEYOND <= 1.0);
     let waited = segment.around.io_some.zip(busy).map(|(waited, busy)| {
         format!(
-            "Tasks waited for I/O {} of the time, and the device was busy {}: nothing above it \
-             holds them.",
+            "Tasks waited for I/O {} of the time, and the device was busy {}: nothing above the \
+             device delays them.",
             percent(waited),
             percent(busy)
         )
@@ -138,7 +139,7 @@ fn not_elsewhere(segment: &Segment<'_>) -> Option<String> {
     let memory = around
         .memory_some
         .map(|waited| format!("Tasks waited for memory {} of the time.", percent(waited)));
-    sentences([Some(format!("The processors had {idle} of their time left.")), steal, memory])
+    sentences([Some(format!("The CPUs were {idle} idle.")), steal, memory])
 }
 
 fn sentences<const N: usize>(known: [Option<String>; N]) -> Option<String> {

@@ -177,9 +177,9 @@ impl FittedProfile {
             return Ok(looks);
         }
         if beyond {
-            return Err("the device did more IOPS than its profile has as the maximum".to_owned());
+            return Err("the device exceeded the maximum IOPS of its profile".to_owned());
         }
-        Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()))
+        Err(why.unwrap_or_else(|| "the request sizes are unknown".to_owned()))
     }
 
     /// What is expected of one interval of many; `None` where nothing is. Rate, depth and sizes are
@@ -268,7 +268,7 @@ impl FittedProfile {
         let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
         let mut mixes = mixes(tally, share);
         if variant >= mixes.len() {
-            return Err("the sizes of the requests are not known".to_owned());
+            return Err("the request sizes are unknown".to_owned());
         }
         let mix = mixes.swap_remove(variant);
         let rate = tally.iops();

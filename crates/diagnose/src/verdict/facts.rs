@@ -125,12 +125,16 @@ pub(crate) struct Segment<'a> {
     pub(crate) stops: Option<Stops>,
     /// What its rate or throughput stays at, whoever holds it.
     pub(crate) constant: Option<ConstantRate>,
+    /// The largest throughput of the device, seen at any time or measured.
+    pub(crate) most_bytes_per_s: f64,
     /// Caps that the check of the device met.
     pub(crate) caps: &'a [Cap],
     /// The profile that stands for the device, as far as it may not.
     pub(crate) profile_doubts: &'a [(Doubt, String)],
     /// Whether the device is simulated, in a time in which nothing sleeps.
     pub(crate) simulated: bool,
+    /// Whether the counters are those of Windows, where there is no tracer.
+    pub(crate) of_windows: bool,
     /// Whether writes are left out because the profile knows none.
     pub(crate) reads_alone: bool,
     /// Why a profile that fits the device does not serve here.

@@ -21,7 +21,7 @@ pub(super) fn hit_share(
     reference: Option<&FittedProfile>,
 ) -> Measured<Estimate> {
     let Some(reference) = reference else {
-        return Measured::not("it takes a profile that fits");
+        return Measured::not("a matching profile is required");
     };
     let (mut reads, mut time_ns, mut bytes, mut error) = (0.0, 0.0, 0.0, 0.0);
     for one in judged {
@@ -37,7 +37,7 @@ pub(super) fn hit_share(
         }
     }
     if reads < READS_MIN {
-        return Measured::not("no segment with enough reads that hardly waited");
+        return Measured::not("no segment has enough reads with little waiting");
     }
     let size = ((bytes / reads).round() as u64).max(1);
     let alone = |locality: Locality| {
@@ -48,7 +48,7 @@ pub(super) fn hit_share(
         return Measured::not("the profile measured no re-reads of this size");
     };
     if disk.value < TOLD_APART * hit.value {
-        return Measured::not("re-reads are no quicker than random reads on this device");
+        return Measured::not("re-reads are no faster than random reads on this device");
     }
     let spread = disk.value - hit.value;
     let share = |time: f64| ((disk.value - time) / spread).clamp(0.0, 1.0);

@@ -1,8 +1,9 @@
-//! The rungs of the ladder between a profile and the class of a device: the device's own past, and its peers.
+//! The rungs of the ladder between a profile and the class of a device: other times of the same recording, the device's
+//! own past, and its peers.
 //!
 //! Both give the same two numbers as a class ([`super::classes`]) with smaller errors: the latency of a lone request,
 //! and how many requests the device serves in parallel. They apply only to requests of the same size and read share.
-//! Neither finds a device that was always slow, or one of many slow ones.
+//! None finds a device that was always slow, or one of many slow ones.
 
 use super::alike::same_kind;
 use super::classes::Class;
@@ -21,6 +22,12 @@ const PAST_MAX: usize = 20_000;
 /// Variation from day to day, and between similar devices: standard deviations of the logarithm.
 const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
+/// How much quicker another time of the recording must be to say something, and how many fewer requests may have been
+/// in progress then.
+const QUICKER: f64 = 1.25;
+const FEWER: f64 = 1.4;
+/// Rates that differ by less are the same.
+const SAME_RATE: f64 = 1.1;
 /// Prefixes of disk names, for sources that have no other facts.
 const STEMS: [&str; 5] = ["sd", "vd", "xvd", "hd", "nvme"];
 
@@ -32,10 +39,50 @@ pub(crate) struct Prior {
     of: IntervalTotals,
 }
 
+impl Prior {
+    /// What it says, with its rung.
+    pub(crate) fn read(&self) -> (Class, Rung) {
+        (self.class, self.rung)
+    }
+}
+
 /// The best prior for requests like these, with its rung; the class where there is none.
 pub(crate) fn best(priors: &[Prior], class: Class, total: &IntervalTotals) -> (Class, Rung) {
     let found = priors.iter().find(|one| same_kind(&one.of, total));
-    found.map_or((class, Rung::Class), |one| (one.class, one.rung))
+    found.map_or((class, Rung::Class), Prior::read)
+}
+
+/// What the device did at another time of the recording: of `others`, each the intervals of one use of it, the quickest
+/// with requests like `now`, if it was clearly quicker and a queue does not explain that. None does where no fewer
+/// were in progress then, or where work that comes by itself came as often: then the device should take as long now. It
+/// explains a part only where more was completed then with fewer in progress. What the counters do not show may differ
+/// all the same, as whether requests are in sequence.
+pub(crate) fn at_another_time<'a>(
+    class: Class,
+    now: &IntervalTotals,
+    others: impl Iterator<Item = &'a [IntervalTotals]>,
+    (busy, closed): (bool, bool),
+) -> Option<Prior> {
+    let (latency, depth) = (now.latency_ns()?, now.concurrency()?);
+    let quicker = others.filter(|other| other.len() >= PAST_MIN).filter_map(|other| {
+        let of = IntervalTotals::sum(other);
+        let quick = of.latency_ns().filter(|ns| *ns > 0.0 && latency / ns > QUICKER)?;
+        let as_many = of.concurrency()? * FEWER >= depth;
+        let as_often = !closed && of.iops() * SAME_RATE >= now.iops();
+        let more = of.iops() > QUICKER * now.iops();
+        let told = as_many || as_often || more;
+        (told && same_kind(&of, now)).then_some((quick, as_many || as_often, other))
+    });
+    let (quick, without_queue, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let served = Served::seen(other, &class, busy)?;
+    let (mut log_lone, spread) = served.log_lone;
+    let mut side = libm::exp(served.log_side);
+    if without_queue {
+        (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
+    }
+    let words = ("this disk at another time", "the same recording");
+    let class = class.seen(words, (libm::exp(log_lone), spread.hypot(OTHER_DAY_SD)), side);
+    Some(Prior { rung: Rung::Past, class, of: served.of })
 }
 
 /// The recordings that priors come from. Each device is estimated once, when a device without a profile needs it.

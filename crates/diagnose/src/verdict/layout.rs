@@ -13,6 +13,9 @@ const PIECES_BELOW: f64 = (1 << 20) as f64;
 const PIECES_MIN: u64 = 16;
 /// Requests of this share of a piece end with it; smaller ones do not care.
 const AS_LARGE: f64 = 0.25;
+/// From this share of sequential requests on, pieces are what a reader meets: to a random request it is all one
+/// where the next piece lies.
+const IN_ORDER: f64 = 0.3;
 
 impl Segment<'_> {
     /// The layout of files that are mostly stored compressed.
@@ -22,12 +25,18 @@ impl Segment<'_> {
 
     /// The layout of files in pieces, with their mean size and that of the requests, which they make as
     /// small.
-    pub(super) fn scattered(&self) -> Option<(&FileLayout, f64, f64)> {
+    pub(super) fn in_pieces(&self) -> Option<(&FileLayout, f64, f64)> {
         let layout = self.layout.filter(|_| self.compressed().is_none())?;
         let (piece, bytes) = (layout.extent_bytes()?, self.tally.all.request_bytes()?);
         let many = layout.extents >= PIECES_MIN * u64::from(layout.files);
         (many && piece < PIECES_BELOW && bytes >= AS_LARGE * piece)
             .then_some((layout, piece, bytes))
+    }
+
+    /// The same, where requests are known to be sequential.
+    pub(super) fn scattered(&self) -> Option<(&FileLayout, f64, f64)> {
+        self.known.sequential.filter(|share| *share >= IN_ORDER)?;
+        self.in_pieces()
     }
 }
 
@@ -43,8 +52,8 @@ pub(super) fn files(layout: &FileLayout) -> String {
 pub(super) fn compression(layout: &FileLayout) -> String {
     let extent = layout.extent_bytes().unwrap_or(0.0);
     format!(
-        "{} of the bytes of {} are stored compressed, in extents of {} on average: each is read or \
-         written as a whole, and takes CPU time.",
+        "{} of the bytes of {} are stored compressed, in extents of {} on average: each extent is \
+         read or written as a whole, which costs CPU time.",
         percent(layout.compressed_share()),
         files(layout),
         format_bytes(extent as u64)

@@ -54,7 +54,7 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
         _ => {
             let kind = if profile.simulated { "the simulated device " } else { "" };
             let why = format!(
-                "it is of {kind}{}, and the observed device is {}",
+                "the profile is of {kind}{}, and the observed device is {}",
                 profile.target.path, device.name
             );
             if chosen { choice(&why) } else { Fit::Not(why) }
@@ -76,7 +76,7 @@ pub(super) fn best_fit<'a>(
 }
 
 fn choice(why: &str) -> Fit {
-    Fit::Of(MatchedBy::Choice, Some(format!("it was chosen by hand; {why}")))
+    Fit::Of(MatchedBy::Choice, Some(format!("the profile was chosen by hand; {why}")))
 }
 
 fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
@@ -89,7 +89,7 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
             let doubt = format!("only the names of its devices agree ({own})");
             Fit::Of(MatchedBy::Name, Some(doubt))
         } else {
-            Fit::Not(format!("it is {own}, the profile is of {theirs}"))
+            Fit::Not(format!("the device is {own}, the profile is of {theirs}"))
         };
     }
     if let Some(doubt) = of_the_same_model(seen, measured) {
@@ -112,31 +112,35 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
     {
         let (seen, measured) = (file(seen), file(measured));
         return Fit::Not(format!(
-            "it keeps its data in {seen}, the disk of the profile in {measured}"
+            "the device keeps its data in {seen}, the disk of the profile in {measured}"
         ));
     }
     let sizes_known = seen.size_bytes.0 > 0 && measured.size_bytes.0 > 0;
     if !same_size(seen, measured) {
         let (size, was) = (format_bytes(seen.size_bytes.0), format_bytes(measured.size_bytes.0));
-        return Fit::Not(format!("it holds {size}, the device of the profile {was}"));
+        return Fit::Not(format!("the device holds {size}, the device of the profile {was}"));
     }
     if seen.serial.is_some() && measured.serial.is_some() {
         return Fit::Of(MatchedBy::Serial, None);
     }
     if seen.model.is_some() && measured.model.is_some() && sizes_known {
-        let doubt =
-            "there may be several of this model and size, and no serial number distinguishes them";
+        let doubt = "several disks may have this model and size, and there is no serial number to \
+             distinguish them";
         return Fit::Of(MatchedBy::ModelAndSize, Some(doubt.to_owned()));
     }
     if seen.disk == measured.disk {
         let doubt = if sizes_known {
-            format!("only name ({}) and size agree; it has no model or serial number", seen.disk)
+            format!(
+                "only the name ({}) and the size agree; the device has no model or serial \
+                     number",
+                seen.disk
+            )
         } else {
             format!("only the name {} agrees, which another disk may have had", seen.disk)
         };
         return Fit::Of(MatchedBy::Name, Some(doubt));
     }
-    let names = format!("it is {}, the profile is of {}", seen.disk, measured.disk);
+    let names = format!("the device is {}, the profile is of {}", seen.disk, measured.disk);
     if chosen {
         return choice(&format!(
             "{names}, and no serial number shows that they are the same device"
@@ -159,7 +163,7 @@ fn of_the_same_model(seen: &DeviceFacts, measured: &DeviceFacts) -> Option<Strin
     let drives = !seen.virtual_disk && !measured.virtual_disk && !seen.is_export();
     let alike = drives && model == other && same_size(seen, measured);
     (alike && serial != of_profile)
-        .then(|| format!("it is of another {model}, with the serial number {of_profile}"))
+        .then(|| format!("the profile is of another {model}, with the serial number {of_profile}"))
 }
 
 fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
@@ -170,7 +174,7 @@ fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
     if chosen {
         return choice("the recording has only a name");
     }
-    Fit::Not(format!("it is {name}, the profile is of {}", measured.name))
+    Fit::Not(format!("the device is {name}, the profile is of {}", measured.name))
 }
 
 fn disks(device: &DeviceFacts) -> String {

@@ -108,7 +108,10 @@ pub fn diagnose<'p>(
             left_out.push(format!("{}: a part of {whole}", device.name));
         } else if !device.built_of.is_empty() {
             let parts = device.built_of.join(", ");
-            left_out.push(format!("{}: built of {parts}, whose requests it repeats", device.name));
+            left_out.push(format!(
+                "{}: stacked on {parts}, so its requests are counted again there",
+                device.name
+            ));
         } else {
             let profile = (profile_of(device), options.chosen);
             subjects.push(Subject::new((observation, &ladder), device, profile));

@@ -7,6 +7,7 @@ use super::causes::SPLITS_SHARE;
 use super::facts::{Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Number, numbers};
+use super::layout::files;
 use super::tails::MEANS_HIDE;
 use crate::words::{changed, percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, format_bytes, format_nanos};
@@ -40,8 +41,13 @@ fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
         let verdict = one.judgement.verdict;
         verdict.is_fine() && !one.segment.tail_is_told()
     };
-    let claim = format!("{MEANS_HIDE} Live and as root, the tracer times each.");
-    judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim, &[]))
+    let first = judged.iter().find(|one| fine(one))?;
+    let how = if first.segment.of_windows {
+        "The counters of Windows time no single request."
+    } else {
+        "Run live as root: the tracer then times each request."
+    };
+    Some(note(NoteCode::MeansOnly, format!("{MEANS_HIDE} {how}"), &[]))
 }
 
 pub(crate) fn notes(
@@ -52,13 +58,13 @@ pub(crate) fn notes(
 ) -> Vec<Note> {
     let pairs = || judged.windows(2).map(|pair| (&pair[0], &pair[1]));
     let doubt = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
-        let claim = format!("Whether the profile is of this device is open: {doubt}.");
+        let claim = format!("The profile may be of another device: {doubt}.");
         note(NoteCode::ProfileDoubtful, claim, &[])
     });
     let invalid = profile.and_then(|profile| profile.invalid.as_ref()).map(|invalid| {
         let claim = format!(
-            "The profile is not valid, so that what it expects may be far off: {invalid} `halfpower check` \
-             makes a new one."
+            "The profile is not valid, so its predictions may be far off: {invalid} `halfpower \
+             check` makes a new one."
         );
         note(NoteCode::ProfileInvalid, claim, &[])
     });
@@ -69,7 +75,7 @@ pub(crate) fn notes(
     });
     let doubtful = judged.iter().any(|one| !one.segment.known.busy);
     let busy_doubt = device.busy_doubt.as_ref().filter(|_| doubtful).map(|doubt| {
-        let claim = format!("The busy counter is not believed: {doubt}.");
+        let claim = format!("The busy counter is unreliable: {doubt}.");
         note(NoteCode::BusyDoubtful, claim, &[])
     });
     let notes = [
@@ -83,6 +89,7 @@ pub(crate) fn notes(
         discards(whole),
         steal(judged),
         splits(whole),
+        judged.iter().find_map(pieces),
         busy_doubt.or_else(|| busy_cut(whole)),
         missing(whole),
         means_only(judged),
@@ -94,8 +101,8 @@ pub(crate) fn notes(
 pub(crate) fn reads_alone(whole: &IntervalTotals) -> Note {
     let share = whole.write.count() / whole.all.count().max(1.0);
     let claim = format!(
-        "The verdict is on the reads alone: the profile measured no writes, which are {} of the requests. \
-         `halfpower check DIRECTORY` on this device measures both.",
+        "The verdict covers reads only: the profile measured no writes, which are {} of the \
+         requests. `halfpower check DIRECTORY` on this device measures both.",
         percent(share)
     );
     note(NoteCode::ReadsAlone, claim, &[("share of writes", share, "share")])
@@ -114,8 +121,8 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (small, large) = (size(from)?, size(to)?);
     let fine = to.judgement.verdict.is_fine();
     let claim = format!(
-        "Latencies rose {} because requests grew from {} to {}, and the expected latency rose equally. \
-        await alone would be a false alarm.",
+        "Latencies rose {} because requests grew from {} to {}, and the predicted latency rose \
+         equally. await alone would raise a false alarm.",
         times(after / before),
         format_bytes(small as u64),
         format_bytes(large as u64)
@@ -137,7 +144,7 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     } else {
         format!(
             "Latencies rose {rose} (from {} to {}): fewer sequential requests would explain it \
-             ({shares}); so would a slower device. The tracer would tell.",
+             ({shares}); so would a slower device. The tracer can distinguish the two.",
             format_nanos(before),
             format_nanos(after)
         )
@@ -161,8 +168,8 @@ fn write_back(judged: &Judged<'_>) -> Option<Note> {
     let look = judged.segment.best_look()?.0;
     let bytes = judged.segment.around.writeback_bytes.unwrap_or(0.0);
     let claim = format!(
-        "The page cache wrote back {} at a time: its requests wait for each other, and no process is known \
-        to wait for them.",
+        "The page cache wrote back with a queue depth of {}: its requests wait for each other, and \
+         no process is known to wait for them.",
         format_bytes(bytes as u64)
     );
     let numbers = [("under write-back on average", bytes, "B")];
@@ -175,8 +182,8 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
     let (look, _) = judged.segment.best_look()?;
     let (saturation, side) = (judged.segment.tally.iops() / look.max_iops, look.side_by_side());
     let claim = format!(
-        "%util says {}, yet the rate is {} of the largest: this device serves about {side:.0} requests in \
-        parallel, and counts as busy with one.",
+        "%util is {}, yet the rate is only {} of the maximum: this device serves about {side:.0} \
+         requests in parallel, and one is enough to count it as busy.",
         percent(busy),
         percent(saturation)
     );
@@ -188,8 +195,8 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
 fn discards(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.discards? / whole.all.count().max(1.0);
     let claim = format!(
-        "There are {} discards per request, and the latency of this source includes them: a file system \
-        that trims looks slow.",
+        "The device got {} discards per request, and this source's latency includes them: a file \
+         system that trims looks slow.",
         percent(share)
     );
     let numbers = [("discards per request", share, "share")];
@@ -200,8 +207,8 @@ fn discards(whole: &IntervalTotals) -> Option<Note> {
 fn steal(judged: &[Judged<'_>]) -> Option<Note> {
     let most = judged.iter().filter_map(|judged| judged.segment.around.steal).fold(0.0, f64::max);
     let claim = format!(
-        "The host took up to {} of the processors' time. A request that is done counts as in \
-         progress until the machine runs again.",
+        "The host took up to {} of the CPU time. A completed request counts as in progress until \
+         the machine runs again.",
         percent(most)
     );
     (most > STEAL_MATTERS).then(|| note(NoteCode::Steal, claim, &[("steal", most, "share")]))
@@ -217,12 +224,29 @@ fn splits(whole: &IntervalTotals) -> Option<Note> {
     (share >= SPLITS_SHARE).then(|| note(NoteCode::SplitRequests, claim, &numbers))
 }
 
+/// Pieces matter to requests in order, and nobody knows whether these were.
+fn pieces(judged: &Judged<'_>) -> Option<Note> {
+    let segment = &judged.segment;
+    let (layout, piece, bytes) = segment.in_pieces()?;
+    let claim = format!(
+        "Of {}, each extent holds {} on average. That costs time only where requests continue in the file, and whether \
+        they do was not traced.",
+        files(layout),
+        format_bytes(piece as u64)
+    );
+    let numbers = [("mean extent", piece, "B"), ("request size", bytes, "B")];
+    let verdict = judged.judgement.verdict;
+    let harmed = verdict.is_slow() || verdict.is_overloaded();
+    let open = harmed && segment.known.sequential.is_none();
+    open.then(|| note(NoteCode::ScatteredFiles, claim, &numbers))
+}
+
 fn busy_cut(whole: &IntervalTotals) -> Option<Note> {
     let told_s = whole.busy_s? + whole.busy_cut_s;
     let share = |busy_s: f64| percent(busy_s / whole.seconds.max(1e-9));
     let claim = format!(
-        "The busy counter is wrong: it shows {}, but requests were in flight for at most {}. \
-         That is used in its place.",
+        "The busy counter is wrong: it shows {}, but requests were in flight for at most {}. The \
+         verdict uses the latter.",
         share(told_s),
         share(whole.busy_s.unwrap_or(0.0))
     );
@@ -234,7 +258,7 @@ fn busy_cut(whole: &IntervalTotals) -> Option<Note> {
 fn missing(whole: &IntervalTotals) -> Option<Note> {
     let lacks = [
         (whole.utilization().is_none(), "busy time (no Friedman split; bursts look like slowness)"),
-        (whole.read_share().is_none(), "reads and writes apart (the mix is open)"),
+        (whole.read_share().is_none(), "reads and writes separately (the mix is unknown)"),
         (whole.latency_ns().is_none(), "latencies (no verdict on the device)"),
         (whole.all.request_bytes().is_none(), "request sizes (no expectation)"),
     ];

@@ -95,12 +95,10 @@ impl SufficientDepth {
     pub(crate) fn words(&self, present: f64) -> String {
         let Self { depth, rate_share, max_share, .. } = self;
         let Some(rate_share) = rate_share else {
-            return format!(
-                "about {depth:.0} are served at the same time, by these counters alone"
-            );
+            return format!("about {depth:.0} are served in parallel, by these counters alone");
         };
         let of_max = max_share.map_or(String::new(), |share| {
-            format!(" ({} of the largest of this mix)", percent(share))
+            format!(" ({} of the maximum of this mix)", percent(share))
         });
         format!(
             "queue depth {depth:.0} would give {} of the rate at {}{of_max}",
@@ -182,36 +180,39 @@ impl ExcessQueue {
     pub(crate) fn because(&self) -> String {
         match self.upkeep {
             LoopKind::Seen(most, times, of) => format!(
-                "At {times} of {of} moments the programs waited for exactly {most:.0} requests, and never \
-                 for more."
+                "In {times} of {of} samples the programs waited for exactly {most:.0} requests, \
+                 and never for more."
             ),
             LoopKind::Steady(moves, chance) => format!(
-                "They vary by {}, those that come by themselves would by {}.",
+                "The queue depth varies by {}; with independent arrivals it would vary by {}.",
                 percent(moves),
                 percent(chance)
             ),
             LoopKind::FollowsRate(moves, rate) => format!(
-                "They vary by {} and the rate by {}, as with a program that waits for completions before it \
-                submits more.",
+                "The queue depth varies by {} and the rate by {}, as with a program that waits for \
+                 completions before it submits more.",
                 percent(moves),
                 percent(rate)
             ),
             LoopKind::Ceiling(most, times, of) => {
-                format!("At {times} of {of} moments they were exactly {most:.0}, and never more.")
+                format!(
+                    "In {times} of {of} samples the queue depth was exactly {most:.0}, and \
+                         never more."
+                )
             }
             LoopKind::Bounded(most, moments) => format!(
-                "At none of {moments} moments were there more than {most:.0}; those that come by \
-                 themselves would have queued up further at one of them."
+                "In {moments} samples the queue depth never exceeded {most:.0}; with independent \
+                 arrivals it would have done so at least once."
             ),
             LoopKind::BeyondTags(waiting) => format!(
-                "{} more wait for a tag of the device on average; no counter shows requests that a program \
-                has not submitted yet.",
+                "{} more wait for a tag of the device on average; no counter shows requests that a \
+                 program has not submitted yet.",
                 format_count(waiting)
             ),
-            LoopKind::Chance => "They vary as those that come by themselves do.".to_owned(),
+            LoopKind::Chance => "The queue depth varies as with independent arrivals.".to_owned(),
             LoopKind::Untold => {
-                "These counters do not show whether a program keeps them in flight or they arrive \
-                independently."
+                "These counters do not show whether a program keeps the requests in flight or they \
+                 arrive independently."
                     .to_owned()
             }
         }

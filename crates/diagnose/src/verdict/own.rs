@@ -287,7 +287,7 @@ pub(crate) fn expectation(
     };
     let max_iops =
         libm::exp(grid.mean(|lone, side| libm::log(side * 1e9 / lone))).max(seen.largest_rate);
-    let mix = mixes_of(&total).ok_or("the sizes of the requests are not known")?;
+    let mix = mixes_of(&total).ok_or("the request sizes are unknown")?;
     Ok(Expectation::by_observation(mix, (unloaded_ns, at_concurrency), max_iops, posterior))
 }
 
@@ -365,18 +365,21 @@ impl Posterior {
     pub(crate) fn says(&self, segment: &Segment<'_>) -> String {
         let seen = match (self.own_reads, self.lone_intervals) {
             (Some(own), _) => format!(
-                "{} lone reads of halfpower's own took {} in the median, the quickest tenth {}",
+                "{} test reads of halfpower at QD 1 took {} in the median (p10 {})",
                 own.reads,
                 format_nanos(own.median_ns as f64),
                 format_nanos(own.quick_ns as f64)
             ),
-            (None, 0) => "no lone request was seen".to_owned(),
+            (None, 0) => "no request was alone at the device".to_owned(),
             (None, some) => {
-                format!("lone requests were seen in {}", record::counted(some as f64, "interval"))
+                format!(
+                    "requests at QD 1 were seen in {}",
+                    record::counted(some as f64, "interval")
+                )
             }
         };
         format!(
-            "This observation ({seen}) and the usual latency of {}: {} for a lone request ({}).",
+            "This observation ({seen}) and the usual latency of {}: {} at QD 1 ({}).",
             self.class.name,
             self.range(bytes_of(segment)),
             self.class.source
@@ -414,29 +417,28 @@ pub(crate) fn claim(
     let rate = record::format_iops(segment.tally.iops());
     match verdict {
         Verdict::Overloaded => format!(
-            "{present}: it completes {rate}, and each takes {takes} \
-             (Little's law), about {queue} of it in the queue. A lone request usually takes {range} on {name}."
+            "{present}: it completes {rate}, and each request takes {takes} (Little's law), of \
+             which about {queue} in the queue. The usual latency of {name} at QD 1 is {range}."
         ),
         Verdict::SlowAndOverloaded => format!(
-            "Requests take {takes} with {present}. A lone one would take about \
-             {}; {range} is usual for {name}.",
+            "Requests take {takes} with {present}. The latency at QD 1 would be about {}; {range} \
+             is usual for {name}.",
             format_nanos(look.unloaded_ns)
         ),
         Verdict::Slow => format!(
-            "Requests take {takes} with {present}. A lone one usually takes {range} on \
-             {name}."
+            "Requests take {takes} with {present}. The usual latency of {name} at QD 1 is {range}."
         ),
         Verdict::NotTheDisk => {
             let most = posterior.class.longest_ns(bytes_of(segment));
             let usual = if latency <= most { "which is usual" } else { "longer than usual" };
             format!(
-                "Requests take {takes}, {usual} for {name} ({range} for a lone one). They hardly wait for each other: \
-                 {present}, at {rate}."
+                "Requests take {takes}, {usual} for {name} ({range} at QD 1). They hardly wait for \
+                 each other: {present}, at {rate}."
             )
         }
         _ => format!(
-            "Requests take {takes} with {present}. A lone one usually takes {range} on \
-             {name}, and the queue is short."
+            "Requests take {takes} with {present}. The usual latency of {name} at QD 1 is {range}, \
+             and the queue is short."
         ),
     }
 }
@@ -451,19 +453,25 @@ pub(crate) fn alternative(
     let name = posterior.class.name;
     if verdict.is_slow() != likeliest.is_slow() {
         let because = format!(
-            "Without a profile it is unknown whether a lone request on this device should take {}; only the usual range \
-             of {name} is known.",
+            "Without a profile it is unknown whether {} is normal for this device at QD 1; only \
+             the usual range of {name} is known.",
             format_nanos(look.unloaded_ns)
         );
         let decided_by =
-            "`halfpower check` on it while it is quiet, and the same observation again.";
+            "Run `halfpower check` on the device while it is quiet, then observe again.";
         return (Doubt::NoProfile, because, decided_by);
     }
     let because = format!(
-        "Whether {} requests at once wait for each other on {name} depends on how many it serves side by side.",
+        "Whether {} requests at once wait for each other on {name} depends on how many it serves \
+         in parallel.",
         whole(posterior.depth)
     );
-    (Doubt::SideUnknown, because, "`halfpower check`, or the latency at half the queue depth.")
+    (
+        Doubt::SideUnknown,
+        because,
+        "Run `halfpower check`, or measure the latency at half the queue \
+                                   depth.",
+    )
 }
 
 /// A cap inside or below a device without a profile.
@@ -480,7 +488,8 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
     if posterior.depth < MEET || !kept {
         return None;
     }
-    let figure = published(pin.per_s, pin.bytes).filter(|_| posterior.class.may_be_capped);
+    let figure = published(pin.per_s, pin.bytes, segment.most_bytes_per_s)
+        .filter(|_| posterior.class.may_be_capped);
     let even = regularity(segment.series, pin.bytes)?;
     let of_class = match (posterior.class.may_be_capped, posterior.class.is_unknown()) {
         (true, false) => 1.0,
@@ -492,12 +501,15 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
         None if even <= 0.15 => (
             5.0,
             format!(
-                "as a limiter lets requests through, and evener than a disk completes them ({} what chance makes of \
-                 it)",
+                "as behind a rate limiter, and steadier than a disk completes requests ({} of \
+                 random variation)",
                 times(even)
             ),
         ),
-        None => (0.3, "a cap of the provider does that, and so may the device itself".to_owned()),
+        None => (
+            0.3,
+            "a cap of the provider does that, and the device itself may do so, too".to_owned(),
+        ),
     };
     Some(Cap { odds: odds * of_class, because })
 }

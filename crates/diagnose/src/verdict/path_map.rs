@@ -135,7 +135,7 @@ fn layers(
             LayerKind::Program,
             leaves,
             (around.and_then(|around| program(around, leaves)), profile.and_then(limits_then)),
-            "limits and quotas of its group, how much it asks for at once and how evenly",
+            "limits and quotas of its group, queue depth and burstiness",
         ),
         common(
             LayerKind::File,
@@ -167,11 +167,7 @@ fn layers(
         .map(|volume| volume_layer(volume, state_of(observation, &volume.name), leaves));
     layers.extend(volumes);
     let per_device: [(LayerKind, &[&str], &str); 3] = [
-        (
-            LayerKind::Scheduler,
-            &[model::SCHEDULER],
-            "requests that are held for those of other groups",
-        ),
+        (LayerKind::Scheduler, &[model::SCHEDULER], "requests delayed in favour of other groups"),
         (
             LayerKind::Queue,
             &["kernel's queue", "largest request", "merging off", "read-ahead"],
@@ -180,7 +176,7 @@ fn layers(
         (
             LayerKind::Device,
             &["model", "driver", "link", "write cache", "firmware"],
-            "its own time: wear, retries, rebuilds, a cache that is full",
+            "its own time: wear, retries, rebuilds, a full cache",
         ),
     ];
     for (kind, names, can_explain) in per_device {

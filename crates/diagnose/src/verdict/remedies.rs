@@ -53,7 +53,7 @@ pub(super) enum Fixes {
     Device,
     /// The load.
     Load,
-    /// Who waits for whom in a load that is too large: a setting, which can be taken back.
+    /// Who waits for whom in a load that is too large: nothing: the setting can be reverted.
     Order,
     /// The room for it: a purchase.
     Room,
@@ -88,10 +88,10 @@ impl Case<'_> {
 
     fn move_away(&self, neighbour: &NeighbourGroup<'_>) -> String {
         format!(
-            "Move {} to another disk, or limit it (io.max, io.weight): {}, {} of the requests.",
+            "Move {} to another disk, or limit it (io.max, io.weight): it has {} ({}).",
             neighbour.group.label(),
-            self.judged.segment.figures(neighbour.group),
-            percent(neighbour.requests_share)
+            neighbour.shares(),
+            self.judged.segment.figures(neighbour.group)
         )
     }
 }
@@ -128,39 +128,41 @@ pub(super) static ROWS: [Row; 34] = [
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
         Fixes::Device,
         |_| {
-            let action = "Find out what became slower: SMART and the system's log for retries, a rebuild \
-                          or scrub, firmware, a neighbour on shared storage. `halfpower check` on the quiet \
-                          device shows whether it is the device; if it is, replace or move it.";
+            let action = "Find out what became slower: check SMART and the system log for retries, \
+                          a rebuild or scrub, the firmware, a neighbour on shared storage. Run \
+                          `halfpower check` on the quiet device: if the device itself is slow, \
+                          replace it or move the data.";
             Some((action.to_owned(), Some(Change::AsProfiled)))
         },
     ),
     row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |_| {
-        let action = "Find out why writes became slow: write cache off, partial writes, a drive without \
-                      free blocks (trim), an array that rebuilds. `halfpower check` on the quiet device \
-                      shows whether it is the device or the load; if it is the device, replace \
-                      it.";
+        let action = "Find out why writes became slow: write cache off, partial writes, a drive \
+                      without free blocks (trim), an array that rebuilds. `halfpower check` on the \
+                      quiet device shows whether the device or the load is the cause. If the \
+                      device is, replace it.";
         Some((action.to_owned(), Some(Change::AsProfiled)))
     }),
     Row {
-        unpredicted: "what a volume does to a request is in no counter",
+        unpredicted: "no counter shows what a volume does to a request",
         words: [
-            "the volume does more than hand requests on",
-            "time to look",
-            "the latency of the volume falls to that of its devices",
+            "the volume does more than pass requests on",
+            "time to investigate",
+            "compare latencies: the volume's falls to that of its devices",
         ],
         ..row(Strategy::Restore, &[CauseCode::VolumeHolds], Fixes::Device, |_| {
-            let action = "Find out what the volume does to requests (`dmsetup table`, `dmsetup status`, \
-                          /proc/mdstat): encryption without free processors, a thin pool or snapshot \
-                          that copies, a cache, a rebuild, paths that are switched, a delay.";
+            let action = "Find out what the volume does to requests (`dmsetup table`, `dmsetup \
+                          status`, /proc/mdstat): encryption on saturated CPUs, a thin pool or \
+                          snapshot that copies, a cache, a rebuild, a path failover, a delay.";
             Some((action.to_owned(), None))
         })
     },
     Row {
         unpredicted: "no counter shows how the array's own requests mix with those of programs",
         words: [
-            "the array's own work is what the programs wait for",
-            "the array is without its redundancy for longer",
-            "latency falls within seconds; /proc/mdstat or `btrfs balance status` shows the slower pace",
+            "the programs wait for the array's own work",
+            "the array lacks redundancy for longer",
+            "watch latency, which falls within seconds; /proc/mdstat or `btrfs balance status` \
+             shows the slower pace",
         ],
         ..row(Strategy::Restore, &[CauseCode::ArrayRebuilds], Fixes::Array, |_| {
             let action = "Let the array finish, or slow its own work down while programs need the \
@@ -170,11 +172,11 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "what a missing member would serve depends on the position of the data",
+        unpredicted: "the share that the missing member would serve depends on where the data is",
         words: [
-            "the array lacks a member for good, and not for a reboot",
+            "the member is lost for good, not just until a reboot",
             "a disk, and hours of rebuilding that slow the other disks",
-            "/proc/mdstat or `btrfs device usage` shows all members",
+            "check that /proc/mdstat or `btrfs device usage` shows all members",
         ],
         ..row(Strategy::Restore, &[CauseCode::ArrayDegraded], Fixes::Array, |case| {
             // One that rebuilds has its new member already.
@@ -191,52 +193,54 @@ pub(super) static ROWS: [Row; 34] = [
         unpredicted: "the mean hardly changes; no model explains the slowest requests",
         words: [
             "the device, or a layer below it, stalls by itself",
-            "time to look",
-            "the tail under this load is that of the profile",
+            "time to investigate",
+            "compare the tail under this load with the profile",
         ],
         ..row(Strategy::Restore, &[CauseCode::StandsStill], Fixes::Device, |_| {
             let action = "Find the cause of the stalls: resets and time-outs in the system's log, \
-                          discards (fstrim, mount option discard), collection of free blocks in a full \
-                          SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
-                          virtual disk. `halfpower watch` as root shows when.";
+                          discards (fstrim, mount option discard), collection of free blocks in a \
+                          full SSD, a limit whose credit is used up, a snapshot or a neighbour \
+                          below a virtual disk. `halfpower watch` as root shows when.";
             Some((action.to_owned(), None))
         })
     },
     Row {
-        unpredicted: "no profile of this member has its expected latency",
+        unpredicted: "there is no profile of this member to predict its latency",
         words: [
-            "the other members show what it could do",
-            "time to look, or another device",
-            "its latency is that of its siblings, and the rate of the whole grows",
+            "this member can be as fast as its siblings",
+            "time to investigate, or a new device",
+            "compare its latency with its siblings': it matches, and the total rate grows",
         ],
         ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |_| {
-            let action = "Find out why this member is slower than its siblings: its system's log and SMART, \
-                          a limit on it alone (control group, provider), the device that holds its file or \
-                          its path. Replace it if it is the device.";
+            let action = "Find out why this member is slower than its siblings: check the system \
+                          log, SMART, a limit on this member alone (control group, provider), its \
+                          path, or the device that holds its file. If the member itself is slow, \
+                          replace it.";
             Some((action.to_owned(), None))
         })
     },
     Row {
         words: [
-            "all of the slowness comes from reading before writing",
-            "a change of the program's record size, or partitions made anew",
-            "write whole blocks: they take less",
+            "read-modify-write causes all of the slowness",
+            "a change of the program's record size, or new partitions",
+            "write whole blocks and compare the latency",
         ],
         ..row(Strategy::Alignment, &[CauseCode::PartialBlocks], Fixes::Device, |case| {
             let block = case.judged.segment.facts?.physical_block_bytes?;
             let action = format!(
-                "Write whole blocks of {}, on their boundaries (partition start, record size).",
+                "Write whole, aligned blocks of {} (partition start, record size).",
                 format_bytes(block)
             );
             Some((action, Some(Change::AsProfiled)))
         })
     },
     Row {
-        unpredicted: "the profile was made behind the same limit, or programs outside the group use the disk",
+        unpredicted: "the profile was made behind the same limit, or programs outside the group \
+                      use the disk",
         words: [
             "programs need more than the limit allows",
             "a larger or faster volume costs more",
-            "the rate rises above the limit",
+            "watch the rate: it rises above the limit",
         ],
         by_rate: true,
         ..row(
@@ -251,18 +255,20 @@ pub(super) static ROWS: [Row; 34] = [
             |case| {
                 let action = match &case.judged.judgement.rests_on {
                     RestsOn::Limit(limit) => {
-                        let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
+                        let (what, per_s, group) =
+                            (limit.limited.key(), limit.limit_per_s, &limit.group);
                         format!("Raise {what}={per_s} of the control group {group:?}.")
                     }
                     RestsOn::VolumeLog => {
                         let over = case.judged.segment.around.over_limit?;
                         format!(
-                            "Raise the limit of the {} with the provider (another volume type, more \
-                             provisioned, a larger machine).",
+                            "Raise the limit of the {} with the provider (another volume type, \
+                             more provisioned, a larger machine).",
                             over.largest().0
                         )
                     }
-                    _ => "Find the cap (control group, provider's volume type, hypervisor) and raise it."
+                    _ => "Find the cap (control group, provider's volume type, hypervisor) and \
+                          raise it."
                         .to_owned(),
                 };
                 // A profile that was made behind the same limit does not say what lies beyond it, and of a load
@@ -282,17 +288,17 @@ pub(super) static ROWS: [Row; 34] = [
         )
     },
     Row {
-        unpredicted: "how much the programs would write without the limit is in no counter",
+        unpredicted: "no counter shows how much the programs would write without the limit",
         words: [
-            "the programs write more than the limit lets wait",
-            "more data is lost when the machine fails before they are written",
-            "the programs write more per second, and the device is busy for longer",
+            "the programs write more than the limit allows to wait",
+            "a crash loses more data that was not yet written",
+            "watch the programs: they write more per second, and the device is busy for longer",
         ],
         ..row(Strategy::RaiseCap, &[CauseCode::WriteBackLimit], Fixes::Device, |case| {
             let RestsOn::WriteBack(limit) = case.judged.judgement.rests_on else { return None };
             let action = format!(
-                "Let more wait to be written: sysctl vm.dirty_bytes={} and vm.dirty_background_bytes={} \
-                 (programs are stopped at {} now).",
+                "Allow more dirty data: sysctl vm.dirty_bytes={} and vm.dirty_background_bytes={} \
+                 (programs are now stopped at {}).",
                 DIRTY_BYTES,
                 DIRTY_BYTES / 4,
                 format_bytes(limit)
@@ -301,11 +307,12 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "what a page cache of another size would serve is in no counter",
+        unpredicted: "no counter shows what a page cache of another size would serve",
         words: [
-            "what is read again fits into the memory that is added",
+            "the data that is read again fits into the added memory",
             "memory, which other programs then lack",
-            "workingset_refault_file of /proc/vmstat or of the group's memory.stat does not grow",
+            "check workingset_refault_file in /proc/vmstat or in the group's memory.stat: it stops \
+             growing",
         ],
         ..row(Strategy::HostCache, &[CauseCode::MemoryShort], Fixes::Device, |case| {
             let segment = &case.judged.segment;
@@ -318,15 +325,18 @@ pub(super) static ROWS: [Row; 34] = [
                 ),
                 None => "Give the page cache more memory".to_owned(),
             };
-            Some((format!("{what}: {} of the bytes read were in it before.", percent(share)), None))
+            Some((
+                format!("{what}: {} of the bytes read had been cached before.", percent(share)),
+                None,
+            ))
         })
     },
     Row {
         unpredicted: "no profile has reads of the resulting size",
         words: [
             "the program reads through the page cache",
-            "memory, and reads for nothing where readers jump",
-            "requests grow, and the reader's throughput rises",
+            "memory, and wasted reads where access is random",
+            "watch the reader: requests grow, and its throughput rises",
         ],
         ..row(Strategy::ReadAhead, &[CauseCode::ReadAheadOff], Fixes::Device, |case| {
             let disk = &case.judged.segment.facts?.disk;
@@ -336,17 +346,18 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "what the device does with more at once was not measured under this load",
+        unpredicted: "the device was not measured at a higher queue depth under this load",
         words: [
-            "the device serves more requests side by side than it is given",
+            "the device can serve more requests in parallel than it is given",
             "requests wait in the device, where the scheduler can no longer order them",
-            "the rate rises, and the programs wait less for the same number outstanding",
+            "watch the rate: it rises, and programs wait less at the same queue depth",
         ],
         ..row(Strategy::MoreTags, &[CauseCode::TagsInUse], Fixes::Device, |case| {
             let device = case.judged.segment.facts?;
             let RestsOn::Tags(tags) = case.judged.judgement.rests_on else { return None };
             let action = format!(
-                "Give the device more requests at once: echo 256 > /sys/block/{}/queue/nr_requests (now {tags}).",
+                "Give the device more requests at once: echo 256 > /sys/block/{}/queue/nr_requests \
+                 (now {tags}).",
                 device.disk
             );
             Some((action, None))
@@ -355,27 +366,27 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         unpredicted: "how the other programs then affect these requests is unknown",
         words: [
-            "no program depends on the share that the scheduler gives",
-            "the programs that it favours lose their privilege",
-            "the tracer's wait before the issue to the device disappears",
+            "no program depends on its share in the scheduler",
+            "the programs that the scheduler favours lose their priority",
+            "check with the tracer: the wait before the issue to the device disappears",
         ],
         ..row(Strategy::Scheduler, &[CauseCode::SchedulerHolds], Fixes::Device, |case| {
             let now = case.judged.segment.facts?.scheduler.as_deref()?;
             let others = ["none", "mq-deadline"].into_iter().filter(|other| *other != now);
             let others = others.collect::<Vec<_>>().join(" or ");
             let action = format!(
-                "Give the program that waits its share: a higher weight (io.bfq.weight) or I/O class \
-                 (ionice; not idle), or the scheduler {others} instead of {now}."
+                "Give the waiting program a larger share: a higher weight (io.bfq.weight), a \
+                 higher I/O class (ionice; not idle), or the scheduler {others} instead of {now}."
             );
             Some((action, None))
         })
     },
     Row {
-        unpredicted: "how many requests the programs keep outstanding was not seen",
+        unpredicted: "the queue depth of the programs is unknown",
         words: [
-            "only these programs keep them outstanding",
-            "the rest of the work waits in the program, which has to order it",
-            "requests wait no more before they are started (the tracer's wait before the start)",
+            "only these programs keep requests outstanding",
+            "the remaining work waits in the program, which has to order it",
+            "check with the tracer: requests no longer wait before they start",
         ],
         ..row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
             let queue = case.queue_of_programs()?;
@@ -383,8 +394,8 @@ pub(super) static ROWS: [Row; 34] = [
                 return None;
             }
             let action = format!(
-                "Use queue depth {:.0} at most in the program: it keeps more outstanding than the \
-                 device takes at once, and these wait for nothing but a free tag.",
+                "Use at most queue depth {:.0} in the program: it keeps more requests outstanding \
+                 than the device takes at once, and the rest only wait for a free tag.",
                 queue.enough.depth
             );
             Some((action, None))
@@ -432,11 +443,11 @@ pub(super) static ROWS: [Row; 34] = [
             let enough = reference.deep_enough(look, iops, Outstanding::AtDevice(DEEPER_MAX))?;
             let depth = reference.outstanding(&look.mix, enough.depth.max(2.0)).round();
             let share = enough.max_share.map_or(String::new(), |share| {
-                format!(", for {} of the largest rate of this mix", percent(share))
+                format!(", for {} of the maximum rate of this mix", percent(share))
             });
             let action = format!(
-                "Use queue depth {depth:.0} instead of 1{share}, if requests do not depend on each other \
-                 (io_uring, threads, a larger effective_io_concurrency)."
+                "Use queue depth {depth:.0} instead of 1{share}, if requests do not depend on each \
+                 other (io_uring, threads, a larger effective_io_concurrency)."
             );
             Some((action, Some(Change::Depth(depth))))
         })
@@ -444,9 +455,9 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         by_rate: true,
         words: [
-            "buffered readers in order; the figures are of requests of the new size",
-            "memory, and reads for nothing where readers jump",
-            "the reader's throughput rises",
+            "the readers are sequential and buffered; the figures are for requests of the new size",
+            "memory, and wasted reads where access is random",
+            "watch the reader's throughput: it rises",
         ],
         ..row(
             Strategy::ReadAhead,
@@ -468,18 +479,18 @@ pub(super) static ROWS: [Row; 34] = [
         )
     },
     Row {
-        unpredicted: "how large the programs' own requests are is in no counter",
+        unpredicted: "no counter shows the size of the programs' own requests",
         words: [
-            "the programs submit more at a time than the kernel passes on",
-            "a setting, which can be taken back",
-            "requests become larger and fewer",
+            "the programs submit larger requests than the kernel passes on",
+            "nothing: the setting can be reverted",
+            "watch the requests: they become larger and fewer",
         ],
         ..row(Strategy::LargerRequests, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
             let cut = case.judged.segment.cut_to().filter(|bytes| *bytes < SMALL_PIECES)?;
             let name = case.judged.segment.facts.map_or("DEVICE", |facts| facts.disk.as_str());
             let action = format!(
-                "Let the kernel hand on larger requests: it cuts those of the programs into pieces of {} \
-                 (echo 1280 > /sys/block/{name}/queue/max_sectors_kb).",
+                "Let the kernel pass on larger requests: it splits those of the programs into \
+                 pieces of {} (echo 1280 > /sys/block/{name}/queue/max_sectors_kb).",
                 format_bytes(cut)
             );
             Some((action, None))
@@ -495,63 +506,65 @@ pub(super) static ROWS: [Row; 34] = [
     }),
     Row {
         words: [
-            "requests that are whole again, and nothing more",
+            "only the splits go away; nothing else changes",
             "reading and writing these files once",
-            "count extents: with few per file, splits come from requests beyond the device's size",
+            "count extents: with few per file, splits come from requests above the device's \
+             maximum size",
         ],
         ..row(Strategy::Defragmentation, &[CauseCode::SplitRequests], Fixes::Load, |case| {
             let totals = &case.judged.segment.tally;
             let splits = totals.split_share()?;
             let whole = (totals.all.request_bytes()? * (1.0 + splits)).round() as u64;
-            let action = "Defragment the files that are read in order (filefrag and e4defrag, \
+            let action = "Defragment the files that are read sequentially (filefrag and e4defrag, \
                           xfs_fsr); `halfpower run FILE` counts a file's extents.";
             Some((action.to_owned(), Some(Change::RequestBytes(whole))))
         })
     },
     Row {
-        unpredicted: "these counters do not show how well the data compress, or the demand of the program",
+        unpredicted: "these counters show neither how well the data compresses nor the program's \
+                      demand",
         words: [
-            "the data are read or written more often than they are worth compressing",
-            "room on the device, and writing these files once",
-            "the program's throughput, and the processor time of the kernel's workers",
+            "the data is used too often for compression to pay off",
+            "space on the device, and writing these files once",
+            "compare the program's throughput and the CPU time of the kernel workers",
         ],
         ..row(Strategy::Uncompressed, &[CauseCode::CompressedFiles], Fixes::Load, |_| {
-            let action = "Store the files that are used most without compression (btrfs: `btrfs property \
-                          set FILE compression none`), and write them again.";
+            let action = "Store the most used files without compression (btrfs: `btrfs property \
+                          set FILE compression none`), and rewrite them.";
             Some((action.to_owned(), None))
         })
     },
     Row {
         unpredicted: "these counters do not show the positions of requests in files",
         words: [
-            "the files are read or written in order",
+            "the files are read or written sequentially",
             "reading and writing these files once",
             "count extents: with few per file, pieces are not the cause",
         ],
         ..row(Strategy::Defragmentation, &[CauseCode::ScatteredFiles], Fixes::Load, |case| {
             case.judged.segment.scattered()?;
-            let action = "Defragment the files that are read in order (filefrag and e4defrag, \
+            let action = "Defragment the files that are read sequentially (filefrag and e4defrag, \
                           xfs_fsr, btrfs filesystem defragment).";
             Some((action.to_owned(), None))
         })
     },
     Row {
-        unpredicted: "existing files stay as they are",
+        unpredicted: "existing files do not change",
         words: [
-            "new files; existing ones stay as they are",
-            "room that is taken before it is used",
+            "only new files matter; existing ones do not change",
+            "space that is allocated before it is used",
             "count extents: new files have fewer than old ones",
         ],
         ..row(Strategy::Preallocation, &[CauseCode::SplitRequests], Fixes::Load, |_| {
-            let action = "Allocate files in full length before they are filled (fallocate), so that \
-                          they stay whole.";
+            let action = "Allocate files at their full size before filling them (fallocate), so \
+                          that they do not fragment.";
             Some((action.to_owned(), None))
         })
     },
     row(Strategy::DirectIo, &[CauseCode::Bursts], Fixes::Load, |case| {
         let writes = 1.0 - case.judged.segment.tally.read_share().unwrap_or(1.0);
-        let action = "Spread writes evenly: smaller vm.dirty_background_bytes, or direct I/O for the \
-                      writer.";
+        let action = "Spread writes evenly: smaller vm.dirty_background_bytes, or direct I/O for \
+                      the writer.";
         (writes >= 0.5).then(|| (action.to_owned(), Some(Change::Independent)))
     }),
     row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
@@ -560,11 +573,11 @@ pub(super) static ROWS: [Row; 34] = [
         Some((case.move_away(&neighbour), Some(Change::Without { share, process })))
     }),
     Row {
-        unpredicted: "no profile has the effect of flushes, or of requests of another kind, on the rest",
+        unpredicted: "no profile shows how flushes or other kinds of requests affect the rest",
         words: [
-            "the other programs wait for its requests, not for the device itself",
-            "what moves gets less, or another disk; or it flushes less often (group commits)",
-            "pause it: the latency of the other programs falls",
+            "the other programs wait for this program's requests, not for the device itself",
+            "the program gets a smaller share, another disk, or fewer flushes (group commit)",
+            "pause this program: the latency of the others falls",
         ],
         ..row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
             let neighbour = case.neighbour().filter(|it| !it.is_by_requests())?;
@@ -573,29 +586,29 @@ pub(super) static ROWS: [Row; 34] = [
     },
     Row {
         words: [
-            "the other device is as fast as this one, and the data can be divided",
+            "the other device is as fast as this one, and the data can be split",
             "moving data",
-            "watch the other device: it has time left",
+            "watch the other device: it has spare capacity",
         ],
         ..row(Strategy::LoadBalancing, &[CauseCode::HotDevice], Fixes::Load, |case| {
-            let action = "Move half of what this device does to one that has much to spare.";
+            let action = "Move half of this device's load to one with spare capacity.";
             let sure = case.judged.judgement.confidence() != Confidence::Possible;
             sure.then(|| (action.to_owned(), Some(array(2, RaidLevel::Raid0))))
         })
     },
     Row {
-        unpredicted: "how far reads pass depends on how many requests the device itself queues",
+        unpredicted: "the benefit for reads depends on how many requests the device itself queues",
         words: [
-            "the device takes requests in the order in which it gets them",
+            "the device serves requests in order of arrival",
             "writes wait longer",
-            "latency of reads falls: if it stays, the queue is in the device",
+            "watch read latency: if it does not fall, the queue is in the device",
         ],
         ..row(Strategy::Scheduler, &[CauseCode::WritesInFront], Fixes::Order, |case| {
             let facts = case.judged.segment.facts;
             let now = facts.and_then(|facts| facts.scheduler.as_deref()).unwrap_or("unknown");
             let action = format!(
-                "A scheduler that lets reads pass (mq-deadline or kyber; now {now}), or a limit on the \
-                 writer (io.max)."
+                "Use a scheduler that prefers reads (mq-deadline or kyber; now {now}), or limit \
+                 the writer (io.max)."
             );
             let passes = matches!(now, "mq-deadline" | "kyber" | "bfq");
             (!passes).then_some((action, None))
@@ -606,19 +619,19 @@ pub(super) static ROWS: [Row; 34] = [
         Some((action.to_owned(), Some(array(2, RaidLevel::Raid0))))
     }),
     row(Strategy::DiskArray, &[CauseCode::RateNearMaximum], Fixes::Room, |_| {
-        let action = "Stripe over an array: four disks as RAID 10 serve reads on four and write each \
-                      write twice. Parity (RAID 5, 6) is cheaper and costs four or six requests per \
-                      small write.";
+        let action = "Stripe over an array: with four disks as RAID 10, all four serve reads, and \
+                      each write goes to two. Parity (RAID 5, 6) is cheaper but costs four or six \
+                      requests per small write.";
         Some((action.to_owned(), Some(array(4, RaidLevel::Raid10))))
     }),
     row(Strategy::FasterDisks, &[CauseCode::RateNearMaximum], Fixes::Room, |_| {
-        let action = format!("A disk whose requests take {} less.", percent(FASTER));
+        let action = format!("Use a disk with a latency that is {} lower.", percent(FASTER));
         Some((action, Some(Change::Faster(FASTER))))
     }),
     row(Strategy::CachedDisks, &[CauseCode::RateNearMaximum], Fixes::Room, |case| {
         let reads = case.judged.segment.tally.read_share().filter(|share| *share >= READS_MIN);
         let action = format!(
-            "A device or controller with a cache that serves {} of the random reads.",
+            "Use a device or controller with a cache that serves {} of the random reads.",
             percent(CACHED)
         );
         reads.map(|_| (action, Some(Change::CacheHit { share: CACHED, hit_ns: None })))
@@ -634,8 +647,8 @@ pub(super) static ROWS: [Row; 34] = [
         }
         let memory = segment.around.memory_bytes.filter(|bytes| *bytes > MEMORY_MIN)?;
         let action = format!(
-            "Let the host cache {} of the reads: {} are available (a larger shared buffer, or buffered \
-             instead of direct reads).",
+            "Let the host cache {} of the reads: {} of memory are available (a larger shared \
+             buffer, or buffered instead of direct reads).",
             percent(CACHED),
             format_bytes(memory as u64)
         );
@@ -646,8 +659,8 @@ pub(super) static ROWS: [Row; 34] = [
 /// What to try without a profile: the rate stays, and the latency falls with the number.
 fn half_as_many(present: f64) -> String {
     format!(
-        "Halve the number of requests that the program keeps outstanding ({} now). If they wait in the \
-        queue, the rate stays and each takes half the time. Halve again until the rate falls.",
+        "Halve the program's queue depth (now {}). If requests wait in the queue, the rate stays \
+         the same and the latency halves. Halve it again until the rate falls.",
         format_count(present)
     )
 }
@@ -656,7 +669,8 @@ fn half_as_many(present: f64) -> String {
 fn reused(enough: &CachePoint) -> Option<(String, Option<Change>)> {
     let CachePoint { bytes, read_hit_share: share } = *enough;
     let action = format!(
-        "Give the host's cache {} more memory: by the recorded requests it serves {} of the reads.",
+        "Give the host's cache {} more memory: for the recorded requests it would serve {} of the \
+         reads.",
         format_bytes(bytes.0),
         percent(share)
     );

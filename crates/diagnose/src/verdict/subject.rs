@@ -7,7 +7,7 @@ use super::expected::{Expectation, SegmentFacts};
 use super::facts::{REQUESTS_MIN, Segment};
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, OpTally};
-use super::ladder::{Ladder, Prior, best};
+use super::ladder::{Ladder, Prior, at_another_time, best};
 use super::matching::{Fit, fit};
 use super::outstanding::{ExcessQueue, Outstanding};
 use super::stops::Stops;
@@ -16,10 +16,11 @@ use super::{
     constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
     weighing,
 };
+use crate::caps::most_bytes_per_s;
 use crate::causes::Machine;
 use record::{
     Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
-    Verdict,
+    Verdict, is_of_windows,
 };
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -74,7 +75,7 @@ impl<'a> Subject<'a> {
         let matched = match prepared.map(FittedProfile::profile) {
             None => Measured::not("no profile fits this device; `halfpower check` makes one"),
             Some(profile) => match fit(device, profile, chosen) {
-                Fit::Not(why) => Measured::not(format!("the profile does not fit: {why}")),
+                Fit::Not(why) => Measured::not(format!("the profile does not match: {why}")),
                 Fit::Of(by, doubt) => Measured::Value(MatchedProfile {
                     profile_id: profile.id.clone(),
                     target: profile.target.path.clone(),
@@ -128,6 +129,12 @@ impl<'a> Subject<'a> {
         from..to
     }
 
+    fn most_bytes_per_s(&self) -> f64 {
+        let measured = self.reference.map(|it| most_bytes_per_s(it.profile()));
+        let seen = self.series.iter().filter_map(IntervalTotals::bytes_per_s);
+        seen.chain(measured).fold(0.0, f64::max)
+    }
+
     /// The machine as its checks read it now, and when the profile was made.
     fn machines(&self) -> (Machine<'_>, Option<Machine<'_>>) {
         let profile = self.reference.map(FittedProfile::profile);
@@ -160,12 +167,20 @@ impl<'a> Subject<'a> {
             busy: self.device.busy_doubt.is_none() || outstanding::never_idle(series),
             constant: outstanding::constant_depth(series),
         };
+        let from = range.start;
         let by_observation = |known: SegmentFacts| {
             let loop_kind = (known.busy, known.constant);
-            let whole = || IntervalTotals::sum(&self.series);
-            let priors = self.priors.get_or_init(|| self.ladder.priors(self.device, &whole()));
-            let prior = best(priors, self.class, &IntervalTotals::sum(series));
-            own::expectation(series, &self.series, prior, self.device.lone_reads, loop_kind)
+            let all = || IntervalTotals::sum(&self.series);
+            let priors = self.priors.get_or_init(|| self.ladder.priors(self.device, &all()));
+            let now = IntervalTotals::sum(series);
+            let others = self.ranges().into_iter().filter(|other| other.start != from);
+            let others = others.map(|other| &self.series[self.body(&other)]);
+            // Of a device that was quicker then, other times tell nothing of what it is now.
+            let (prior, whole) = match at_another_time(self.class, &now, others, loop_kind) {
+                Some(prior) => (prior.read(), series),
+                None => (best(priors, self.class, &now), &self.series[..]),
+            };
+            own::expectation(series, whole, prior, self.device.lone_reads, loop_kind)
                 .map(|one| vec![one])
         };
         let look = |known: SegmentFacts| match self.reference {
@@ -200,9 +215,11 @@ impl<'a> Subject<'a> {
             reuse: &self.device.reuse,
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
             constant: constant_rate::pinned(series),
+            most_bytes_per_s: self.most_bytes_per_s(),
             caps: self.reference.map_or(&[], |it| &it.profile().caps),
             profile_doubts: &self.doubts,
             simulated: self.observation.source == "simulated",
+            of_windows: is_of_windows(&self.observation.source, &self.device.name),
             reads_alone: self.reads_alone,
             unserved: None,
             machines: self.machines(),

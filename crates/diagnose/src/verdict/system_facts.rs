@@ -124,7 +124,7 @@ pub(super) fn notes(judged: &[Judged<'_>]) -> Vec<Note> {
         if !notable || is_cause(claim.check.name) {
             continue;
         }
-        let text = format!("{says} No effect of it shows here. ({})", claim.check.name);
+        let text = format!("{says} It has no visible effect here. ({})", claim.check.name);
         if found.iter().all(|known| known.claim != text) {
             let evidence = evidence.clone();
             found.push(Note { code: NoteCode::HarmlessFact, claim: text, evidence });
@@ -142,7 +142,8 @@ pub(super) fn explains_waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     let claims = causes::judged(now, then, &effects);
     let best = claims.iter().find(|claim| claim.seen.is_some() && claim.weight >= TELLING);
     let Some(claim) = best else { return };
-    let decided_by = "The same once that is put right; the tracer's waits, as root.";
+    let decided_by = "Correct that and observe again, or run as root: the tracer measures the \
+                      waits.";
     let (doubt, all) = (Doubt::SystemFact, facts.states.all());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, claim.text(), decided_by));
 }
@@ -191,8 +192,10 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
         let over = each.map_or(over, |each| each[at]);
         // Without a profile what is expected follows the observation itself, and the verdict alone says that it is slow.
         let says = match &look.own {
-            Some(_) => format!("{what} take longer than they usually do on a device of this kind."),
-            None if over >= SLOW_FROM => format!("{what} take {} what is expected.", times(over)),
+            Some(_) => format!("{what} take longer than usual for a device of this kind."),
+            None if over >= SLOW_FROM => {
+                format!("{what} take {} the predicted latency.", times(over))
+            }
             None => continue,
         };
         if of_share[at] >= OPERATION_SHARE {
@@ -201,10 +204,10 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
     }
     if segment.hardly_in_use() {
         let than = match &look.own {
-            Some(_) => "longer than usual on a device of this kind".to_owned(),
-            None => format!("{} what is expected", times(over)),
+            Some(_) => "longer than usual for a device of this kind".to_owned(),
+            None => format!("{} the predicted latency", times(over)),
         };
-        let says = format!("Requests come alone and take {}, {than}.", format_nanos(latency));
+        let says = format!("Requests come at QD 1 and take {}, {than}.", format_nanos(latency));
         seen.push(by(segment, Effect::SlowLone, says));
     }
     seen
@@ -218,7 +221,7 @@ fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
     let mostly = segment.in_flush()? >= MOSTLY_IN_FLUSH;
     (each_ns >= FLUSH_LONGER * write_ns && mostly).then(|| {
         let says = format!(
-            "Flushes are many and take {}, writes {}.",
+            "The device gets many flushes. They take {}, writes {}.",
             format_nanos(each_ns),
             format_nanos(write_ns)
         );
@@ -231,7 +234,7 @@ fn capped_rate(judgement: &Judgement) -> Option<Seen> {
         return None;
     }
     let says = match (&judgement.rests_on, judgement.pin) {
-        (RestsOn::Tags(tags), _) => format!("It is given {tags} requests at once."),
+        (RestsOn::Tags(tags), _) => format!("The device gets at most {tags} requests at once."),
         (_, Some(pin)) => format!("The {} stays at {}.", pin.what(), pin.text()),
         _ => return None,
     };
@@ -243,13 +246,13 @@ fn waits_above(segment: &Segment<'_>) -> Option<Seen> {
     let waited = segment.waited_beyond().filter(|waited| waited.times >= LONGER);
     let by_pressure = beyond.map(|beyond| {
         format!(
-            "Programs wait for I/O {} of the time beyond what the device does.",
+            "Programs wait for I/O for {} of the time beyond the device's busy time.",
             percent(beyond)
         )
     });
     let by_programs = waited.map(|waited| {
         format!(
-            "Programs wait {} for a request of which the device takes {}.",
+            "Programs wait {} for a request that takes the device {}.",
             format_nanos(waited.program_ns),
             format_nanos(waited.device_ns)
         )
@@ -264,13 +267,13 @@ fn waits_before(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
         RestsOn::Scheduler => traced.queue_ns,
         _ => return None,
     };
-    let says = format!("Requests wait {} before they are started.", format_nanos(waits_ns));
+    let says = format!("Requests wait {} before they start.", format_nanos(waits_ns));
     Some(absolute(Effect::WaitsBefore, says))
 }
 
 fn overloaded(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
     let present = segment.present().filter(|_| judgement.verdict.is_overloaded())?;
-    let says = format!("Requests queue: {} are in flight.", format_count(present));
+    let says = format!("Requests queue: the queue depth is {}.", format_count(present));
     Some(by(segment, Effect::Overloaded, says))
 }
 
@@ -280,7 +283,7 @@ fn cut_requests(segment: &Segment<'_>) -> Option<Seen> {
     // No program waits for what the page cache writes back.
     let largest = segment.cut_to().filter(|_| !segment.written_back())?;
     let says = format!(
-        "Requests are cut to {} each, and {} of them are in flight at once.",
+        "The kernel splits requests into pieces of {}, and {} of them are in flight at once.",
         format_bytes(largest),
         format_count(several)
     );

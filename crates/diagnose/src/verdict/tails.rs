@@ -19,8 +19,9 @@ use record::{HistogramSnapshot, Interval, Offered, Tail, bucket_mid, format_nano
 /// Shares of the requests that are quicker than the slowest ones, the preferred first.
 const SHARES: [f64; 2] = [0.999, 0.99];
 /// What is open where nothing but means is known.
-pub(super) const MEANS_HIDE: &str = "A mean hides short stalls of the device. No single request was timed, \
-or too few, or the profile has no load like this.";
+pub(super) const MEANS_HIDE: &str = "A mean hides short stalls of the device. Too few single \
+                                     requests were timed, or none, or the profile has no load like \
+                                     this.";
 /// Fewest requests beyond a share that is told.
 const BEYOND_MIN: f64 = 10.0;
 /// The difference of two shares is not exact.
@@ -112,8 +113,8 @@ impl Segment<'_> {
 /// A tail in words.
 pub(super) fn sentence(tail: &Tail) -> String {
     format!(
-        "One request in {:.0} takes {} or more at the device, {} {}; {} of all, in {} of {} intervals, \
-         take over {}.",
+        "One request in {:.0} takes {} or more at the device, {} {}; {} of all, in {} of {} \
+         intervals, take over {}.",
         1.0 / (1.0 - tail.share),
         format_nanos(tail.latency_ns),
         times(tail.latency_ns / tail.expected_ns),
@@ -131,8 +132,8 @@ pub(super) fn held_against(tail: &Tail) -> String {
     match tail.expected_share {
         Some(_) if tail.is_alike() => format!("the {expected} of the profile"),
         Some(share) => {
-            format!("the {expected} that one in {:.0} of the profile takes", 1.0 / (1.0 - share))
+            format!("the {expected} of one in {:.0} in the profile", 1.0 / (1.0 - share))
         }
-        None => format!("the {expected} of exponential times with the expected mean"),
+        None => format!("the {expected} of an exponential distribution with the predicted mean"),
     }
 }

@@ -94,10 +94,13 @@ fn held(
     let (op, takes_ns, below_ns) = latencies.filter(|(_, own, below)| *own >= holds * below)?;
     let (name, on) = (&volume.name, volume.built_of.join(", "));
     let before = then.map_or_else(String::new, |then| {
-        format!(" When the profile was made it took at most {then:.1} times as long as below it.")
+        format!(
+            " When the profile was made, requests took at most {then:.1} times as long at the \
+                 volume as below it."
+        )
     });
     let claim = format!(
-        "{} take {} at {name} and {} at {on} below it: {name} itself holds them.{before}",
+        "{} take {} at {name} and {} at {on} below it: {name} itself delays them.{before}",
         match op {
             OpKind::Read => "Reads",
             OpKind::Write => "Writes",

@@ -72,7 +72,7 @@ pub fn add_engines(own: Vec<EngineInfo>) -> Result<(), String> {
             return Err(format!("there is an engine '{name}' already; give it another name"));
         }
     }
-    OWN.set(own).map_err(|_| "engines are added once, before the program begins".to_owned())
+    OWN.set(own).map_err(|_| "register engines once, before the program starts its work".to_owned())
 }
 
 /// Code that is generic over the engine.

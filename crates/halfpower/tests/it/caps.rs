@@ -36,7 +36,7 @@ fn a_check_names_the_caps_of_a_cloud_volume_and_a_diagnosis_says_when_they_hold(
         assert!((cap.per_s.value / truth - 1.0).abs() < 0.01 && cap.op.is_none(), "{cap:?}");
     }
     let busy = diagnosed(folder.path(), own, "rate-iops=5000 arrival=poisson iodepth=64").stdout;
-    assert!(busy.contains("CAPPED") && busy.contains("the cap that the check met"), "{busy}");
+    assert!(busy.contains("CAPPED") && busy.contains("the cap that the check found"), "{busy}");
     assert!(!busy.contains("OVERLOADED (") && !busy.contains("Use queue depth"), "{busy}");
     let light = diagnosed(folder.path(), own, "rate-iops=1000 arrival=poisson iodepth=64").stdout;
     assert!(light.contains("HEALTHY") && !light.contains("CAPPED"), "{light}");

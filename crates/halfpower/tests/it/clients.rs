@@ -180,7 +180,7 @@ fn a_client_that_does_not_come_up_is_named_with_what_it_said_and_how_it_was_star
     let said = stage.run("--hosts a,b --runtime 1s").expect(4).stderr;
     assert!(said.contains("b: its connection ended"), "{said}");
     assert!(said.contains("Permission denied"), "{said}");
-    assert!(said.contains("try by hand"), "{said}");
+    assert!(said.contains("try its start command by hand"), "{said}");
 }
 
 #[test]
@@ -253,8 +253,8 @@ fn what_is_for_one_machine_is_refused_with_what_to_do_instead() {
     let stage = Stage::new();
     stage.script("a", "exec AGENT agent");
     for (words, instead) in [
-        ("--cpu-upper", "run it on one of them, without --hosts"),
-        ("--cost-fit", "run it on one of them, without --hosts"),
+        ("--cpu-upper", "run it there without --hosts"),
+        ("--cost-fit", "run it there without --hosts"),
         ("--beside=--rw=read", "start a second command with --hosts"),
         ("--rw randwrite --verify --overwrite", "verify on one machine"),
     ] {
@@ -477,5 +477,5 @@ fn an_agent_that_does_not_come_up_is_given_up_after_its_time() {
     // Without the flag it would be waited for until this ends: then the message is another one.
     stage.script("a", "exec sleep 20");
     let outcome = stage.run("--hosts a --agent-timeout 2s --runtime 1s");
-    outcome.refuses(4, &["a: ", "it said nothing for 2 s"]);
+    outcome.refuses(4, &["a: ", "it sent nothing for 2 s"]);
 }

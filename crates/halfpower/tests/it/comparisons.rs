@@ -58,7 +58,18 @@ fn a_file_against_itself_is_the_same_and_single_trials_cannot_tell() {
     let single = halfpower_in(path, "compare a.json b.json").expect(0).stdout;
     assert!(single.contains("Inconclusive") && single.contains("1 and 1 trials"), "{single}");
     // What would decide it is said with it.
-    assert!(single.contains("Three or more runs of each"), "{single}");
+    assert!(single.contains("three or more runs of each"), "{single}");
+}
+
+#[test]
+fn results_without_a_load_in_common_are_said_to_be_and_exit_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    trials(path, "a.json", "sim:mm1", 1..2);
+    trials(path, "b.json", "sim:mm1 --bs 64k", 2..3);
+    let nothing = halfpower_in(path, "compare a.json b.json --fail-on worse:10%").expect(1).stdout;
+    assert!(nothing.contains("Nothing compared: no load is in both"), "{nothing}");
+    assert!(nothing.contains("none in common") && !nothing.contains("Passes"), "{nothing}");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
         return;
     }
     let doubts = |trial: &Trial| upper(trial).doubts.join("; ");
-    assert!(!doubts(&warm).contains("page cache when the run began"), "{}", doubts(&warm));
+    assert!(!doubts(&warm).contains("page cache at the start of the run"), "{}", doubts(&warm));
     // A half of it in memory is a state that the slices cannot have.
     let data = std::fs::File::open(&file).unwrap();
     let half = std::num::NonZeroU64::new(32 << 20);
@@ -165,7 +165,7 @@ fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
     if starved(name, &partly) {
         return;
     }
-    assert!(doubts(&partly).contains("page cache when the run began"), "{}", doubts(&partly));
+    assert!(doubts(&partly).contains("page cache at the start of the run"), "{}", doubts(&partly));
 }
 
 #[test]

@@ -135,7 +135,9 @@ fn a_plan_has_a_schema_a_page_that_fits_and_a_report() {
     let page = halfpower(&format!("design {words} --verbose")).expect(0).stdout;
     let widest = page.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{page}");
-    for part in ["bound by", "Load at the need", "Another disk", "KAPS/USD", "5.09", "3.17"] {
+    for part in
+        ["bound by", "Utilization at the required load", "Another disk", "KAPS/USD", "5.09", "3.17"]
+    {
         assert!(page.contains(part), "{part}: {page}");
     }
     std::fs::write(folder.path().join("plan.json"), &ended.stdout).unwrap();
@@ -161,6 +163,8 @@ fn a_need_or_a_list_that_is_wrong_is_refused_with_the_way_out() {
     halfpower(&format!("design --kaps 9 --apart --prices {PRICES}")).refuses(2, &["--mbps"]);
     halfpower(&format!("design --kaps 9 --bs 1000 --prices {PRICES}")).refuses(2, &["512"]);
     halfpower(&format!("design --kaps 9 --slo p99=3ms --prices {PRICES}")).refuses(2, &["mean="]);
+    halfpower(&format!("design --kaps 9 --slo mean=3 --prices {PRICES}"))
+        .refuses(2, &["write 3ms or 3s"]);
     halfpower(&format!("design --kaps 9 --headroom 99% --prices {PRICES}")).refuses(2, &["95%"]);
     halfpower("design --kaps 9 --prices none.toml").refuses(4, &["none.toml"]);
     std::fs::write(

@@ -88,7 +88,7 @@ fn a_link_to_a_blank_device_is_written_under_the_devices_name() {
     let words = format!("run {} --rw randwrite --io-size 4m --runtime 60s", link.display());
     halfpower(&format!("{words} --destroy-data-on {name} --no-save")).expect(0);
     halfpower(&format!("{words} --destroy-data-on link --no-save"))
-        .refuses(3, &["which it is not", &name]);
+        .refuses(3, &["which is another device", &name]);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn two_devices_need_two_names() {
         two.path().display()
     );
     halfpower(&format!("{words} --destroy-data-on {first}"))
-        .refuses(3, &["which it is not", &format!("give --destroy-data-on {second}")]);
+        .refuses(3, &["which is another device", &format!("add --destroy-data-on {second}")]);
     assert!(std::fs::read(one.path()).unwrap().iter().all(|byte| *byte == 0));
     let both = format!("{words} --destroy-data-on {first} --destroy-data-on {second}");
     let trial = halfpower(&both).expect(0).trial();

@@ -149,7 +149,7 @@ fn without_a_profile_it_says_what_a_profile_would_add() {
     let more = "--no-save --verbose";
     let ended = diagnose(folder.path(), EIGHT, &["iodepth=64"], more).expect(0);
     assert!(ended.stdout.contains("OVERLOADED"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("No profile serves"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("No usable profile"), "{}", ended.stdout);
     assert!(ended.stdout.contains("halfpower check"), "{}", ended.stdout);
     assert!(ended.stdout.contains("utilization law"), "{}", ended.stdout);
 }
@@ -219,10 +219,10 @@ fn mistakes_are_named_with_what_to_use() {
     };
     wrong("iodepth", &["KEY=VALUE"]);
     wrong("depth=4", &["depth"]);
-    wrong("iodepth=4 from=1m", &["never there"]);
-    wrong("rw=randrw limit=100", &["reads or of writes alone"]);
+    wrong("iodepth=4 from=1m", &["never active"]);
+    wrong("rw=randrw limit=100", &["only reads or only writes"]);
     wrong("riops=0", &["riops=0", "requests per second"]);
-    wrong("wbps=0", &["wbps=0", "nothing through"]);
+    wrong("wbps=0", &["wbps=0", "allows no requests"]);
     wrong("write-back=maybe", &["write-back=maybe", "yes or no"]);
 }
 

@@ -145,7 +145,7 @@ fn a_panic_says_where_it_was_and_what_to_report_and_ends_with_the_code_of_no_res
     let ended = command.args(words.split(' ')).current_dir(folder.path()).output().unwrap();
     let text = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(4), "{text}");
-    for part in ["deliberate, at byte", "panicking.rs", "defect of halfpower", "--version"] {
+    for part in ["deliberate, at byte", "panicking.rs", "bug in halfpower", "--version"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let left = std::fs::read_dir(folder.path()).unwrap().flatten().map(|it| it.file_name());

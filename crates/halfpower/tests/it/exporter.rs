@@ -186,7 +186,7 @@ fn both_formats_pages_and_refusals_are_those_of_http() {
     assert!(fetched(&address, "/nothing", "").starts_with("There is /metrics"));
     // The address is taken.
     halfpower(&format!("watch --listen {address}"))
-        .refuses(4, &[&address, "another program has it"]);
+        .refuses(4, &[&address, "another program uses the port"]);
     exporter.signal("INT");
     exporter.end().expect(0);
 }

@@ -79,7 +79,7 @@ fn a_profile_brings_its_trials_and_those_that_are_not_at_hand_are_named() {
     let ended = export(other.path(), &format!("last {}", file.display())).expect(1);
     let said: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(said["missing_trials"].as_array().unwrap().len(), ids.len());
-    assert!(ended.stderr.contains(&ids[0]) && ended.stderr.contains("not at hand"), "{ended:?}");
+    assert!(ended.stderr.contains(&ids[0]) && ended.stderr.contains("is missing"), "{ended:?}");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_file_of_another_program_is_kept_and_so_are_the_older_tables_when_a_disk_is_
     let ended = export(folder.path(), &file.display().to_string());
     ended.refuses(3, &["trials.parquet", "a document to export"]);
     let words = format!("export --all --parquet {}", file.display());
-    in_folder(folder.path(), &words).refuses(4, &["trials.parquet", "is no folder"]);
+    in_folder(folder.path(), &words).refuses(4, &["trials.parquet", "is not a folder"]);
 }
 
 #[test]

@@ -38,12 +38,18 @@ fn a_result_in_fios_form_is_the_trial_again() {
     let p50 = read.histogram.percentile(0.5).unwrap();
     assert!((times.p50.unwrap() / p50 - 1.0).abs() < 0.01, "{times:?} {p50}");
     assert!((read.bytes_per_s / read.iops / 4_096.0 - 1.0).abs() < 1e-3, "{read:?}");
-    assert_eq!(trial.device_counters.reason(), Some("fio does not tell"));
+    assert_eq!(trial.device_counters.reason(), Some("not reported by fio"));
     // It is kept, shown and compared like ours.
     let shown = halfpower_in(folder.path(), &format!("report {} --text --db again.db", trial.id));
     assert!(shown.stdout.contains("75 % read") || shown.code == Some(2), "{shown:?}");
     let same = halfpower_in(folder.path(), "compare out.json out.json --db again.db").expect(0);
     assert!(same.stdout.contains("out.json"), "{same:?}");
+    // A plain JSON has no bins, and so no percentile that could be compared.
+    let whole = std::fs::read_to_string(folder.path().join("out.json")).unwrap();
+    std::fs::write(folder.path().join("plain.json"), whole.replace("\"bins\"", "\"none\""))
+        .unwrap();
+    let plain = halfpower_in(folder.path(), "compare plain.json out.json --json --db again.db");
+    assert!(plain.stdout.contains("no latency bins: use --output-format=json+"), "{plain:?}");
 }
 
 #[test]
@@ -79,7 +85,7 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
              {{{options}}}, \"read\": {{{read}}}, \"write\": {{}}}}]}}"
         )
     };
-    refuses("{\"fio version\": \"fio-3.33\", \"jobs\": [", &["bad.json", "no whole JSON"]);
+    refuses("{\"fio version\": \"fio-3.33\", \"jobs\": [", &["bad.json", "not complete fio JSON"]);
     refuses(&job("\"size\": \"1m\"", ""), &["\"j\"", "nothing completed"]);
     let mixed = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"j\", \"job options\": {\"rw\": \"rw\"}, \
                  \"mixed\": {\"runtime\": 5}}]}";
@@ -95,6 +101,16 @@ fn a_sum_over_directions_is_that_of_the_one_that_there_is() {
     let outcome = halfpower_in(folder.path(), "record sum.json --json --no-save");
     let trial: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(trial["result"]["read"]["ios"], 2000, "{outcome:?}");
+}
+
+#[test]
+fn a_page_of_a_result_names_fio_and_says_that_its_file_has_no_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = result("\"rw\": \"randread\", \"size\": \"8m\"");
+    std::fs::write(folder.path().join("fio.out"), text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("not in fio's file") && page.contains("fio-3.33"), "{page}");
+    assert!(!page.contains("reaches a block device") && !page.contains(", seed "), "{page}");
 }
 
 /// A result of fio 3 with these options.

@@ -133,7 +133,7 @@ fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
     };
     // Nothing was said of losing what is in it.
     let refused = halfpower_in(folder.path(), "run jobs.fio --section second --no-save").expect(3);
-    assert!(refused.stderr.contains("give --overwrite"), "{refused:?}");
+    assert!(refused.stderr.contains("add --overwrite"), "{refused:?}");
     refuses(
         "run jobs.fio --section first --overwrite --no-save",
         2,
@@ -165,9 +165,9 @@ fn a_job_file_is_run_under_any_name_and_never_written() {
         let words = format!("run --name=a --filename={name} --rw=write --overwrite --no-save");
         let refused = halfpower_in(folder.path(), &words).expect(3);
         let said = format!("halfpower run {name}");
-        assert!(refused.stderr.contains("a job file of fio") && refused.stderr.contains(&said));
+        assert!(refused.stderr.contains("a fio job file") && refused.stderr.contains(&said));
         let words = format!("sweep wal {name} --overwrite --no-save");
-        halfpower_in(folder.path(), &words).refuses(3, &[name, "a job file of fio"]);
+        halfpower_in(folder.path(), &words).refuses(3, &[name, "a fio job file"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }
@@ -211,7 +211,7 @@ fn all_errors_of_a_file_are_printed_at_once_in_its_own_words() {
         "three.conf:4:1: rw=randtrimwrite: ",
         "three.conf:6:1: flow=2: ",
         "three.conf:7:1: latency_target=5ms: ",
-        "3 errors in three.conf, a job file of fio",
+        "3 errors in three.conf, a fio job file",
     ] {
         assert!(outcome.stderr.contains(part), "{part}: {outcome:?}");
     }
@@ -233,7 +233,7 @@ fn a_target_in_front_of_fios_options_is_the_file_or_folder_of_its_job() {
     let refuses = |words: &str, code: i32, reason: &[&str]| {
         halfpower_in(folder.path(), words).refuses(code, reason);
     };
-    refuses("run data --name=x --filename=data", 2, &["--filename", "leave one out"]);
+    refuses("run data --name=x --filename=data", 2, &["--filename", "omit one of them"]);
     refuses("run data . --name=x --rw=read", 2, &["files or folders"]);
     let gone = halfpower_in(folder.path(), "run gone --name=x --rw=read").expect(4);
     assert!(gone.stderr.contains("cannot open \"gone\""), "{gone:?}");
@@ -277,7 +277,7 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
     let outcome = halfpower_in(folder.path(), words);
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
     for flag in ["--group_reporting", "--time_based", "--norandommap", "--randrepeat=0"] {
-        let said = format!("{flag}: an option of fio, which does nothing");
+        let said = format!("{flag}: a fio option without effect");
         assert!(outcome.stderr.contains(&said), "{flag}: {outcome:?}");
     }
     let refused = halfpower_in(folder.path(), "run data --filename=data --no-save").expect(2);

@@ -27,7 +27,13 @@ fn a_deep_queue_is_named_without_a_profile_with_the_command_that_settles_it() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), "sim:mmc,servers=8,service=100us", "iodepth=256");
     assert!(page.contains("OVERLOADED") && !page.contains("NOT ENOUGH EVIDENCE"), "{page}");
-    for words in ["do first", "Halve the number", "rests on", "to settle it", "halfpower check"] {
+    for words in [
+        "do first",
+        "Halve the program's queue depth",
+        "rests on",
+        "to settle it",
+        "halfpower check",
+    ] {
         assert!(page.contains(words), "{words:?}: {page}");
     }
     let line = page.lines().position(|line| line.contains("to settle it")).unwrap();
@@ -61,7 +67,7 @@ fn a_paced_program_is_no_trouble_and_leaving_the_disk_alone_takes_a_profile() {
         {
             assert!(!bare.contains(alarm), "{alarm:?} under {load}: {bare}");
         }
-        assert!(bare.contains("Nothing points at this disk"), "{load}: {bare}");
+        assert!(bare.contains("no evidence against this disk"), "{load}: {bare}");
     }
     halfpower(&format!("check {device} --json --db {}", folder.path().join("db").display()))
         .expect(0);

@@ -40,7 +40,7 @@ fn few_tags_below_a_program_of_libaio_are_the_answer() {
 fn a_low_limit_of_dirty_memory_is_the_answer() {
     says(
         "low-dirty-bytes",
-        &["CAPPED", "vm.dirty_bytes", "do first Let more wait to be written"],
+        &["CAPPED", "vm.dirty_bytes", "do first Allow more dirty data"],
         NO_ANSWER,
     );
 }
@@ -83,7 +83,11 @@ fn the_fsyncs_of_a_program_that_opens_with_o_sync_are_told() {
 
 #[test]
 fn a_deep_queue_is_the_answer_with_the_program_that_keeps_it() {
-    says("deep-queue", &["OVERLOADED (likely", "fio", "Halve the number"], NO_ANSWER);
+    says(
+        "deep-queue",
+        &["OVERLOADED (likely", "fio", "Halve the program's queue depth"],
+        NO_ANSWER,
+    );
 }
 
 #[test]
@@ -99,7 +103,7 @@ fn a_limit_that_holds_a_program_of_libaio_is_proven_by_who_starts_its_reads() {
 fn a_paced_program_and_a_log_raise_no_alarm() {
     for name in ["paced-300", "log-with-fsync"] {
         let alarms = ["SLOW", "OVERLOADED", "CAPPED", "saves", "Find the cap"];
-        says(name, &["NOT THE DISK", "Nothing points at this disk"], &alarms);
+        says(name, &["NOT THE DISK", "no evidence against this disk"], &alarms);
     }
 }
 
@@ -122,17 +126,16 @@ fn requests_that_the_kernel_cuts_are_not_the_queue_of_the_program() {
         "cut-requests",
         &[
             "OVERLOADED (likely)",
-            "do first Let the kernel hand on larger requests",
+            "do first Let the kernel pass on larger requests",
             "max_sectors_kb",
         ],
-        &["Halve the number"],
+        &["Halve the program's queue depth"],
     );
 }
 
 #[test]
 fn a_limit_of_dirty_memory_that_no_look_finds_reached_is_found() {
-    let words =
-        ["CAPPED", "the device writes that much in", "do first Let more wait to be written"];
+    let words = ["CAPPED", "the device writes that much in", "do first Allow more dirty data"];
     says("soon-written-out", &words, NO_ANSWER);
 }
 

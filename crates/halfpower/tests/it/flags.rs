@@ -213,7 +213,7 @@ fn targets_that_cannot_be_taken_together_are_refused() {
     };
     refused(format!("{small} {large}"), &["differ in size", "--size"]);
     refused(format!("{small} {}", other.display()), &["the same"]);
-    refused(format!("{small} sim:mm1"), &["stands alone"]);
+    refused(format!("{small} sim:mm1"), &["cannot be combined with others"]);
     refused(format!("{small} --chunk 64k"), &["--chunk", "more than one"]);
     refused(format!("{small} {large} --numjobs 3"), &["--numjobs 3", "2 targets"]);
     refused(format!("{small} {large} --chunk 2m"), &["--chunk 2 MiB", "1 MiB"]);
@@ -251,7 +251,7 @@ fn the_answer_is_a_line_a_screen_or_all_of_it_and_its_json_is_the_same() {
     let (short, whole) = (halfpower(words).expect(0), halfpower(&format!("{words} -v")).expect(0));
     assert!(short.stdout.contains("827 kB/s (807 KiB/s)"), "{short:?}");
     assert!(short.stdout.contains("--verbose shows 3 more parts: "), "{short:?}");
-    for part in ["Processors and device", "Conditions", "To repeat it"] {
+    for part in ["CPUs and device", "Conditions", "To repeat it"] {
         assert!(!short.stdout.contains(&format!("\n{part}\n")), "{part}: {short:?}");
         assert!(whole.stdout.contains(&format!("\n{part}\n")), "{part}: {whole:?}");
     }
@@ -267,11 +267,11 @@ fn a_flag_that_would_be_ignored_is_refused() {
     refused("run sim:mm1 --no-save --quiet --verbose", &["--quiet", "--verbose"]);
     refused("run --list-sim --quiet", &["--list-sim"]);
     for command in ["doctor", "show list", "export last --parquet x"] {
-        refused(&format!("{command} --verbose"), &["--verbose", "leave it out"]);
+        refused(&format!("{command} --verbose"), &["--verbose", "omit this flag"]);
         let help = halfpower(&format!("{command} --help")).expect(0).stdout;
         assert!(!help.contains("--verbose") && !help.contains("--quiet"), "{command}: {help}");
     }
-    refused("watch --once --quiet", &["--quiet", "leave it out"]);
+    refused("watch --once --quiet", &["--quiet", "omit this flag"]);
     refused("watch --listen 127.0.0.1:0 --verbose", &["--verbose", "--listen"]);
     let help = halfpower("watch --help").expect(0).stdout;
     assert!(help.contains("--verbose") && !help.contains("--quiet"), "{help}");

@@ -89,7 +89,7 @@ fn a_path_in_place_of_a_command_says_which_command_is_meant() {
     for word in [".", "/mnt/no-such-place", "sim:mm1"] {
         halfpower_in(folder.path(), word).refuses(2, &[&[word], &offered[..]].concat());
     }
-    halfpower_in(folder.path(), "night").refuses(2, &["a job file of fio", "halfpower run night"]);
+    halfpower_in(folder.path(), "night").refuses(2, &["a fio job file", "halfpower run night"]);
     halfpower_in(folder.path(), "chekc").refuses(2, &["chekc"]);
 }
 

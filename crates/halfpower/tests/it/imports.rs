@@ -137,7 +137,7 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
         format!("record --no-save {name}")
     };
     for (words, code, said) in [
-        (file("a", "hello"), 4, ["known form", "iostat as text and JSON"]),
+        (file("a", "hello"), 4, ["unknown file format", "iostat as text and JSON"]),
         (file("b", "avg-cpu:  %user"), 4, ["iostat", "-o JSON -x -t 1"]),
         (file("c", "node_disk_io_now{device=\"sda\"} 1\n"), 4, ["--timestamp", "two or more"]),
         ("record --no-save none.json".to_owned(), 2, ["none.json", "no such file"]),
@@ -273,8 +273,8 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     }
     // The server's own refusals and an empty range are told as such.
     let empty = import("--query-range 1600000000..1600000060@15s");
-    empty.refuses(4, &["no counters of disks", "range"]);
-    import("--query-range now-1m..now --instance nobody:1").refuses(4, &["no counters of disks"]);
+    empty.refuses(4, &["no disk counters", "range"]);
+    import("--query-range now-1m..now --instance nobody:1").refuses(4, &["no disk counters"]);
 }
 
 /// Reads and writes of a device past the page cache, with the program of everybody.

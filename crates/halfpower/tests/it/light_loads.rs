@@ -32,13 +32,13 @@ fn a_check_shows_what_a_rest_adds_and_only_where_it_adds_something() {
     }
     let page = check(folder.path(), SLEEPY, "").stdout;
     assert!(
-        page.contains("A lone read after a rest: 1/s 2") && page.contains("(medians)"),
+        page.contains("A read after an idle period: 1/s 2") && page.contains("(medians)"),
         "{page}"
     );
     let page = check(folder.path(), AWAKE, "").stdout;
-    assert!(!page.contains("lone read"), "{page}");
+    assert!(!page.contains("after an idle period"), "{page}");
     let page = check(folder.path(), AWAKE, "--verbose").stdout;
-    assert!(page.contains("A lone read after a rest: 1/s"), "{page}");
+    assert!(page.contains("A read after an idle period: 1/s"), "{page}");
     // Where a rate leaves no rest, and where time is short, it is left out.
     let slow = check(folder.path(), "sim:md1,service=8ms", "--json").profile();
     assert_eq!(slow.lone_reads.iter().map(|lone| lone.rate_per_s).collect::<Vec<_>>(), [10, 1]);

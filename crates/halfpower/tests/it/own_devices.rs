@@ -130,7 +130,7 @@ fn a_described_device_is_checked_asked_what_if_and_simulated_as_its_profile_says
     assert_eq!(case.difference_rel.abs() > 0.1, case.breaks.is_some(), "{case:?}");
     // A profile of one drive says nothing of another that took its name.
     write(folder.path(), "my.toml", "like = \"atlas10k\"\n");
-    let words = ["sim:my.toml is described by another file", "measure again"];
+    let words = ["the file that describes sim:my.toml has changed", "measure again"];
     halfpower_in(folder.path(), &asked).refuses(2, &words);
     halfpower_in(folder.path(), &format!("show validate last {db}")).refuses(2, &words);
     let named = asked.replace("--simulate", "--simulate --as sim:my.toml");

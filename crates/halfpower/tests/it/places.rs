@@ -44,7 +44,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
     let nothing = place(folder.path(), &name.to_string());
     let why = nothing.rates.reason().unwrap();
     assert!(why.contains(&format!("halfpower zones {}", device.path().display())), "{why}");
-    assert!(why.contains("it is virtual"), "{why}");
+    assert!(why.contains("the disk is virtual"), "{why}");
     assert!(nothing.map.is_none() && nothing.place.value().is_none());
     // The map of a simulated disk, because it is named.
     let map = simulated_map();
@@ -53,7 +53,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
     let placed = place(folder.path(), &format!("{name} --map map.json"));
     let (lies, rates) = (placed.place.value().unwrap(), placed.rates.value().unwrap());
     assert_eq!((placed.map.as_ref().unwrap().chosen, lies.bytes), (true, Bytes(8 * MIB)));
-    assert!(placed.cautions[0].contains("sim:st34371w, which is no device"), "{placed:?}");
+    assert!(placed.cautions[0].contains("sim:st34371w, which is not a device"), "{placed:?}");
     let zone = |at: u64| {
         let band = map.bands.iter().rev().find(|band| band.offset_bytes.0 <= at).unwrap();
         band.bytes_per_s.value
@@ -84,10 +84,10 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
     let found = place(folder.path(), &name.to_string());
     assert_eq!(found.map.unwrap().id, "a2");
     let Measured::NotMeasured { not_measured } = found.rates else { panic!("{:?}", found.rates) };
-    assert!(not_measured.contains("no zones: moving the file gives nothing measurable"));
+    assert!(not_measured.contains("no zones: moving the file has no measurable effect"));
     let page =
         halfpower_in(folder.path(), &format!("zones --file {name} --db db")).expect(0).stdout;
-    assert!(page.contains("Not zoned: what was mapped has no zones"), "{page}");
+    assert!(page.contains("Not zoned: the mapped area has no zones"), "{page}");
     let page = halfpower_in(folder.path(), &format!("zones --file {name} --map a1 --db db"))
         .expect(0)
         .stdout;
@@ -122,13 +122,13 @@ fn a_file_on_a_partition_lies_behind_its_start_on_a_map_of_the_whole_disk() {
     assert!(rates.random_read_saves_ns > 0.0 && rates.random_read_saves_ns < 1e6, "{placed:?}");
     let page =
         halfpower_in(folder.path(), &format!("zones --file {name} --db db")).expect(0).stdout;
-    assert!(page.contains("moving it would give +"), "{page}");
+    assert!(page.contains("moving the file there would gain +"), "{page}");
     println!("{page}");
 }
 
 #[test]
 fn what_is_no_file_and_flags_that_measure_are_refused() {
-    halfpower("zones --file /tmp").refuses(2, &["takes a file", "/tmp"]);
+    halfpower("zones --file /tmp").refuses(2, &["needs a file", "/tmp"]);
     halfpower("zones --file gone.dat").refuses(4, &["gone.dat"]);
     halfpower("zones --file /proc/cpuinfo --passes 3").refuses(2, &["--passes"]);
     halfpower("zones sim:mm1 --map last").refuses(2, &["--map"]);

@@ -46,7 +46,7 @@ const UNREADABLE: [(&str, &str, &[&str]); 6] = [
         "procs -----------memory---------- ---swap--\n r  b   swpd   free\n",
         &["vmstat"],
     ),
-    ("notes.txt", "chapter one\n", &["no known form", "iostat as text and JSON"]),
+    ("notes.txt", "chapter one\n", &["unknown file format", "iostat as text and JSON"]),
     ("empty.json", "", &["empty"]),
     ("fio.json", FIO_RESULT, &["a result of fio", "halfpower report fio.json"]),
     ("trial.json", DOCUMENT, &["a document of halfpower", "halfpower report trial.json"]),
@@ -76,7 +76,7 @@ fn every_command_says_what_a_file_is_and_which_command_takes_it() {
     let folder = tempfile::tempdir().unwrap();
     let counters = sample("iostat.json");
     let kinds: [(&str, &str, &str, &str); 6] = [
-        ("job", "[a]\nrw=read\nsize=1m\n", "a job file of fio", "run"),
+        ("job", "[a]\nrw=read\nsize=1m\n", "a fio job file", "run"),
         ("result", FIO_RESULT, "a result of fio", "report compare record"),
         ("night", &counters, "a recording of disk counters (iostat)", "diagnose record"),
         ("log", "fio version 3 iolog\n0 f add\n1 f read 0 4096\n", "a recording of requests", ""),
@@ -152,7 +152,7 @@ fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
     assert_eq!(moments("a.json a.json"), 10);
     diagnose("a.json other.json").refuses(2, &["oak", "elm", "one machine"]);
     diagnose("a.json sadf.csv").refuses(2, &["iostat -o JSON of oak", "sadf -d of birch"]);
-    diagnose("a.json sda").refuses(2, &["a.json, sda", "different things"]);
+    diagnose("a.json sda").refuses(2, &["a.json, sda", "cannot be combined"]);
     diagnose("a.json none.json").refuses(2, &["none.json", "no such file"]);
     let imported = halfpower_in(folder.path(), "record a.json b.json other.json --no-save --json");
     let text = imported.expect(0).stdout;

@@ -56,15 +56,15 @@ fn a_device_is_not_written_without_its_name_and_the_answer_says_what_to_type() {
     let device = LoopDevice::new(8 * MIB).unwrap();
     std::fs::write(device.backing_file(), vec![7; 8 << 20]).unwrap();
     let name = kernel_name(device.path());
-    let right = format!("give --destroy-data-on {name}");
+    let right = format!("add --destroy-data-on {name}");
     for flags in ["--rw randwrite", "--rw write --overwrite", "--rw rw --rwmixread 99"] {
         halfpower(&format!("run {} {flags} --no-save", device.path().display()))
-            .refuses(3, &["/dev/loop", "everything on it would be lost", &right]);
+            .refuses(3, &["/dev/loop", "all data on it would be lost", &right]);
     }
     for wrong in ["loop", "sda", "LOOP0", "/dev/loop0", "*"] {
         let words = format!("run {} --rw write --destroy-data-on {wrong}", device.path().display());
         halfpower(&format!("{words} --no-save"))
-            .refuses(3, &["--destroy-data-on names", "which it is not", &right]);
+            .refuses(3, &["--destroy-data-on names", "which is another device", &right]);
     }
     assert_eq!(std::fs::read(device.backing_file()).unwrap(), vec![7; 8 << 20]);
 }
@@ -83,7 +83,7 @@ fn a_mounted_device_is_refused_under_any_name() {
     is_refused(&link, &kernel_name(device.path()), device.path(), &["is mounted at", &point]);
     // Without the flag too the danger is told, not the flag.
     let ended = halfpower(&format!("run {} --rw write --no-save", device.path().display()));
-    assert!(!ended.stderr.contains("give --destroy"), "{ended:?}");
+    assert!(!ended.stderr.contains("add --destroy"), "{ended:?}");
     ended.refuses(3, &["is mounted at"]);
 }
 

@@ -64,7 +64,7 @@ fn a_job_that_begins_later_leaves_the_first_alone_until_then() {
     assert!((first / 750.0 - 1.0).abs() < 0.02, "{first}");
     // Its window goes on for a second in which it has the device to itself.
     assert!((second / 750.0 - 1.0).abs() < 0.02, "{second}");
-    assert!(late.total.unwrap().reason().unwrap().contains("begin and end together"));
+    assert!(late.total.unwrap().reason().unwrap().contains("start and end together"));
     assert!(late.device_counters.value().is_none() && late.cpu.value().is_none());
     let quiet = late.workload.beside[0].workload.label(1);
     assert_eq!(quiet, "b");

@@ -134,12 +134,12 @@ fn no_flag_lets_a_run_write_to_a_database_of_results() {
     for target in ["kept.db", "hard", "link"] {
         let write = format!("run {target} --bs 512 --rw randwrite --overwrite --io-size 64k");
         run(&format!("{write} --db kept.db")).refuses(3, &["the database of results"]);
-        run(&format!("{write} --no-save")).refuses(3, &["a database of halfpower's results"]);
-        run(&format!("{write} --db other.db")).refuses(3, &["a database of halfpower's results"]);
+        run(&format!("{write} --no-save")).refuses(3, &["a database of halfpower results"]);
+        run(&format!("{write} --db other.db")).refuses(3, &["a database of halfpower results"]);
     }
     fs::write(folder.path().join("kept.db-wal"), vec![7; 1 << 16]).unwrap();
     run("run kept.db-wal --bs 512 --rw write --overwrite --io-size 64k --no-save")
-        .refuses(3, &["a database of halfpower's results"]);
+        .refuses(3, &["a database of halfpower results"]);
     fs::remove_file(folder.path().join("kept.db-wal")).unwrap();
     assert!(fs::read(folder.path().join("kept.db")).unwrap() == before);
 }
@@ -240,7 +240,7 @@ fn a_place_to_meet_is_no_file_of_the_users_own() {
     let words = "run . --mpi --rendezvous notes.csv --size 64k --io-size 64k --no-save";
     let ended = run(command, words);
     assert_ne!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stderr.contains("it exists and is not what"), "{ended:?}");
+    assert!(ended.stderr.contains("it exists and was not left by"), "{ended:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "my notes");
 }
 

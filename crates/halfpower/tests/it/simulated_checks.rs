@@ -231,7 +231,7 @@ fn without_writes_no_cell_writes_and_the_page_says_so() {
     assert!(found(&reads.findings, FindingCode::WritesSkipped));
     let page =
         halfpower("check sim:mdc,service=1ms --no-write --no-save --verbose").expect(0).stdout;
-    assert!(page.contains("Writes were not measured, as asked."), "{page}");
+    assert!(page.contains("Writes were not measured, as requested."), "{page}");
     let both = profile(0, "sim:mdc,service=1ms");
     assert!(both.cells.iter().any(|cell| cell.workload.writes()));
     assert!(!found(&both.findings, FindingCode::WritesSkipped));

@@ -121,7 +121,7 @@ fn the_read_ahead_of_a_disk_is_left_alone_and_the_hints_run() {
         folder.path().display()
     );
     let ended = halfpower(&words).expect(0);
-    assert!(ended.stderr.contains("the read-ahead of a disk is not changed"), "{ended:?}");
+    assert!(ended.stderr.contains("the read-ahead of a disk is never changed"), "{ended:?}");
     let hints: Experiment = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(hints.cells.len(), 3);
 }
@@ -301,7 +301,7 @@ fn modes_has_the_flush_outside_and_inside_the_time_and_says_what_a_crash_could_l
         .collect();
     assert_eq!(flushed, ["all", "fdatasync"], "what is not durable is not held against what is");
     let loss = of_code(&disk, FindingCode::CrashLoss).unwrap();
-    assert!(loss.claim.contains("all: what the page cache holds"), "{loss:?}");
+    assert!(loss.claim.contains("all: the contents of the page cache"), "{loss:?}");
     assert!(loss.claim.contains("none: nothing"), "{loss:?}");
     // In memory there is nothing to flush to.
     assert!(share(&modes(memory.path(), "all,none"), "all") > 0.97);

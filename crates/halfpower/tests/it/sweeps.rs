@@ -119,8 +119,8 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
         .collect();
     assert_eq!(ways, ["any", "callback", "callback-posted", "oldest-first"].into());
     let nothing = halfpower("sweep hints sim:md1 --no-save").expect(2);
-    assert!(nothing.stderr.contains("a file is prepared on a real target only"), "{nothing:?}");
-    assert!(nothing.stderr.contains("nothing of the design hints can be run here"));
+    assert!(nothing.stderr.contains("a file can be prepared only on a real target"), "{nothing:?}");
+    assert!(nothing.stderr.contains("no trial of the design hints can run here"));
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
@@ -144,7 +144,8 @@ fn mistakes_in_designs_are_usage_errors_that_name_the_place() {
     with("[axes]\nbs = [\"4x\"]\n", "sim:md1").refuses(2, &["mine.toml", "4x"]);
     with("[axes]\ncolour = [1]\n", "sim:md1").refuses(2, &["mine.toml", "\"colour\""]);
     with("[axes]\nbs = [\"4k\"]\n", "").refuses(2, &["name at least one target"]);
-    with("[axes]\nbs = [\"4k\"]\n", "sim:md1 sim:md1").refuses(2, &["stands alone"]);
+    with("[axes]\nbs = [\"4k\"]\n", "sim:md1 sim:md1")
+        .refuses(2, &["cannot be combined with others"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --blocks 0").refuses(2, &["from 1 to 1000"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --protocol paper")
         .refuses(2, &["no protocol in it", "leave --protocol"]);
@@ -373,7 +374,7 @@ fn what_a_sweep_prints_at_its_end_is_the_headline_of_its_report() {
     let printed = one_line(&halfpower(&words).expect(0).stdout);
     let report =
         halfpower(&format!("report last --md --db {}", database.display())).expect(0).stdout;
-    let headline = report.lines().find(|line| line.contains("The most throughput")).unwrap();
+    let headline = report.lines().find(|line| line.contains("The maximum throughput")).unwrap();
     let headline = one_line(headline.trim_matches('*'));
     assert!(printed.contains(&headline), "{headline}\n{printed}");
 }

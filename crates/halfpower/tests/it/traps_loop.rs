@@ -239,6 +239,6 @@ fn a_quota_of_processor_time_makes_the_upper_bound_unsure_and_no_quota_does_not(
     };
     // A machine that does other things gives doubts of its own, but not this one.
     let (Some(limited), Some(free)) = (doubts(180_000), doubts(-1)) else { return };
-    assert!(limited.contains("quota allows 1.80 processors"), "{limited}");
+    assert!(limited.contains("quota allows 1.80 CPUs"), "{limited}");
     assert!(!free.contains("quota"), "{free}");
 }

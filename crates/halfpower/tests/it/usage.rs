@@ -146,7 +146,7 @@ fn an_engine_of_windows_is_refused_with_the_one_that_comes_closest() {
     for (engine, closest) in
         [("iocp", "io_uring"), ("events", "libaio"), ("readfileex", "io_uring")]
     {
-        let closest = format!("here use --ioengine {closest}");
+        let closest = format!("on this system use --ioengine {closest}");
         refused(&format!("run . --ioengine {engine}"), &["an engine of Windows", &closest]);
     }
 }
@@ -162,8 +162,8 @@ fn an_engine_of_fio_is_refused_with_the_one_that_does_the_same() {
 #[test]
 fn a_size_of_zero_is_refused_by_its_flag() {
     for target in [".", "sim:mm1"] {
-        refused(&format!("check {target} --size 0"), &["--size", "more than 0"]);
-        refused(&format!("run {target} --size 0"), &["--size", "more than 0"]);
+        refused(&format!("check {target} --size 0"), &["--size", "above 0"]);
+        refused(&format!("run {target} --size 0"), &["--size", "above 0"]);
     }
 }
 
@@ -244,7 +244,7 @@ fn a_cost_fit_refuses_what_it_would_not_use() {
         "--cpu-upper",
     ] {
         let flag = words.split(' ').next().unwrap();
-        refused(&format!("run . --cost-fit {words}"), &["--cost-fit", &format!("leave {flag}")]);
+        refused(&format!("run . --cost-fit {words}"), &["--cost-fit", &format!("omit {flag}")]);
     }
     refused("run . --cost-fit --pattern zipf", &["--cost-fit", "--pattern zipf"]);
     refused("run . --cost-fit --iodepth 300", &["--cost-fit", "--iodepth 256"]);
@@ -270,7 +270,7 @@ fn a_simulated_target_refuses_each_flag_of_a_real_machine_by_name() {
         let flag = words.split(' ').next().unwrap();
         refused(&format!("run sim:mm1 --rw randwrite {words}"), &[flag, "simulated"]);
     }
-    refused("run sim:mm1 .", &["stands alone"]);
+    refused("run sim:mm1 .", &["cannot be combined with others"]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() 
         assert_eq!(simulated.difference_rel.abs() > 0.1, simulated.breaks.is_some(), "{case:#?}");
         if raid == "0" {
             // Data of one disk on four: each arm has a quarter of the way.
-            assert!(simulated.breaks.as_ref().is_none_or(|why| why.contains("shorter ways")));
+            assert!(simulated.breaks.as_ref().is_none_or(|why| why.contains("seeks are shorter")));
         }
     }
     // What the machine room does not have is said, not made up.
@@ -261,11 +261,11 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     // Eight servers: the knee is at eight.
     assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
     let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("both at queue depth 1: a random read of 8 KiB"), "{text}");
+    assert!(words.contains("at queue depth 1, a random read of 8 KiB"), "{text}");
     // A simulated device has no flush, of which all of etcd's settings are made: one sentence says so.
     let etcd = disk.run(&format!("advise --for etcd {id}")).expect(0).stdout;
     let etcd = etcd.replace("\n# ", " ");
-    assert!(etcd.contains("No setting of etcd follows from this profile: "), "{etcd}");
+    assert!(etcd.contains("This profile determines no setting of etcd: "), "{etcd}");
     assert!(etcd.matches("no commits").count() == 1, "{etcd}");
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
 }

@@ -61,23 +61,24 @@ impl Notes {
     fn unreadable_finding(&self) -> Option<Finding> {
         let Events { count, examples } = &self.unreadable;
         let claim = format!(
-            "{count} lines of the kernel's counters could not be read; the device of each lost that \
-             interval. The first: {}.",
+            "{count} lines of the kernel's counters could not be read, so each device concerned \
+             lost an interval. The first: {}.",
             examples.first()?
         );
-        let remedy = "The other devices are not affected. If it is always the same \
-                      device, its driver writes the line.";
+        let remedy = "The other devices are not affected. If the same device is always affected, \
+                      the fault is in its driver.";
         let finding = Finding::warning(FindingCode::CountersUnreadable, claim, remedy);
         Some(finding.with("unreadable lines", *count as f64, ""))
     }
 
     fn reset_finding(&self) -> Option<Finding> {
         let claim = format!(
-            "Counters began anew or jumped: {}. Another device has the name, or its driver started \
-             again; the interval of the change is left out.",
+            "Counters restarted or jumped: {}. Either the device was replaced, or its driver was \
+             reloaded. The interval of the change is omitted.",
             self.resets.list()?
         );
-        let remedy = "Compare the serial numbers before and after; look at the system's log (dmesg, or the event log).";
+        let remedy = "Compare the serial numbers before and after, and check the system log \
+                      (dmesg, or the event log).";
         let finding = Finding::warning(FindingCode::CountersReset, claim, remedy);
         Some(finding.with("resets", self.resets.count as f64, ""))
     }
@@ -87,8 +88,8 @@ impl Notes {
         let parts = [told(&self.came, "appeared"), told(&self.went, "went away")];
         let told: Vec<String> = parts.into_iter().flatten().collect();
         let claim = format!(
-            "The set of devices changed: {}. A device has figures from the second reading that saw \
-             it.",
+            "The set of devices changed: {}. A device has figures from the second reading after \
+             its arrival.",
             told.join("; ")
         );
         let finding = Finding::note(FindingCode::DevicesChanged, claim, "")
@@ -122,11 +123,10 @@ fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let (names, reasons): (Vec<String>, Vec<&str>) = doubted.unzip();
     let why = reasons.first()?;
     let alike = reasons.iter().all(|reason| reason == why);
-    let more = if alike { "" } else { ", or for a like reason" };
-    let claim =
-        format!("The busy share of {} cannot be trusted: {why}{more}.", listed(&names, true));
-    let remedy = "Conclude from latency and concurrency, which do not rest on it; the \
-                  utilization law does.";
+    let more = if alike { "" } else { ", or for a similar reason" };
+    let claim = format!("The busy share of {} is unreliable: {why}{more}.", listed(&names, true));
+    let remedy = "Use latency and concurrency instead: the utilization law depends on the busy \
+                  share.";
     let finding = Finding::note(FindingCode::BusyDoubtful, claim, remedy);
     Some(finding.with("devices", names.len() as f64, ""))
 }

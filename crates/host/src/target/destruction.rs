@@ -15,8 +15,8 @@ pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Find
     let finding = Finding::note(
         FindingCode::DataDestroyed,
         format!(
-            "What was on {} ({device}{serial}) is destroyed, as --destroy-data-on asked: the run \
-             wrote to {} from byte {} on.",
+            "The data on {} ({device}{serial}) is destroyed, as requested by --destroy-data-on: \
+             the run wrote to {} from byte {} on.",
             target.path,
             format_bytes(length.0),
             offset.0

@@ -27,8 +27,9 @@ pub enum TargetError {
     },
     /// A directory that is a view of the kernel.
     #[error(
-        "cannot make a test file in {} ({cause}): it is a view of the kernel ({kind}) and on no disk; name a \
-         directory on the disk, such as /var/tmp, or the disk itself, as /dev/sdb",
+        "cannot make a test file in {} ({cause}): it is a virtual file system of the kernel \
+         ({kind}), not on a disk; name a directory on a disk, such as /var/tmp, or the disk \
+         itself, such as /dev/sdb",
         quoted(.path)
     )]
     NoDisk {
@@ -41,8 +42,8 @@ pub enum TargetError {
     },
     /// The file system takes no O_DIRECT.
     #[error(
-        "cannot open {} without the page cache: its file system ({filesystem}) refuses \
-         O_DIRECT; use --cache all, and read the result as one of memory and disk together",
+        "cannot open {} for direct I/O: its file system ({filesystem}) refuses O_DIRECT; use \
+         --cache all, whose results measure memory and disk together",
         quoted(.path)
     )]
     DirectRefused {
@@ -53,8 +54,7 @@ pub enum TargetError {
     },
     /// The kernel took open flags and then did not keep them.
     #[error(
-        "{} was opened with {missing}, but the descriptor does not carry it: its file \
-         system ignores the flag; use --cache all",
+        "{} was opened with {missing}, but the file system ignores this flag; use --cache all",
         quoted(.path)
     )]
     FlagsIgnored {
@@ -107,7 +107,7 @@ pub enum TargetError {
     #[error("{0}")]
     Output(String),
     /// The caller's `cancel` said so.
-    #[error("writing the test file was interrupted; nothing of it is left")]
+    #[error("writing the test file was interrupted; the file is removed")]
     Cancelled,
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
             findings.push(Finding::warning(
                 FindingCode::NoDevice,
                 format!(
-                    "The {} lives in memory: there is no device, and the numbers are those of memory.",
+                    "The {} is in memory: there is no device, so these numbers measure memory.",
                     filesystem.kind
                 ),
                 "Name a directory on a disk.",
@@ -27,10 +27,11 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
             findings.push(Finding::note(
                 FindingCode::CompressedFilesystem,
                 format!(
-                    "The {} compresses what compresses (mount options {}); random data does not.",
+                    "The {} compresses data (mount options {}); the random data of this test does \
+                     not compress.",
                     filesystem.kind, filesystem.options
                 ),
-                "Name a directory that is not compressed to measure without it.",
+                "To measure without compression, name a directory that is not compressed.",
             ));
         }
     }
@@ -41,12 +42,12 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
         findings.push(Finding::note(
             FindingCode::RotationalUntrusted,
             format!(
-                "The kernel calls {} {}: with {} that means nothing.",
+                "The kernel reports that {} is {}, which means nothing with {}.",
                 device.disk,
                 if rotational { "rotational" } else { "not rotational" },
                 device.driver.as_deref().unwrap_or("an unknown driver"),
             ),
-            "Judge by the measured times.",
+            "Rely on the measured times.",
         ));
     }
     findings
@@ -67,12 +68,12 @@ pub(crate) fn placement_findings(
                 FindingCode::UnwrittenExtents,
                 unwritten,
                 format!(
-                    "{} of {} were never written: they read as zeros, without the device.",
+                    "{} of {} were never written: they read as zeros without reaching the device.",
                     format_bytes(absent),
                     format_bytes(size.0)
                 ),
-                "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory \
-                 to get a test file that is written in full.",
+                "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory: \
+                 its test file is written in full.",
             )
             .with("holes", extents.hole_bytes.0 as f64, "bytes")
             .with("unwritten extents", extents.unwritten_bytes.0 as f64, "bytes")
@@ -85,11 +86,13 @@ pub(crate) fn placement_findings(
             Finding::note(
                 FindingCode::Fragmented,
                 format!(
-                    "The file has {} extents of {} on average: sequential requests jump on the device.",
+                    "The file has {} extents of {} on average: sequential requests are not \
+                     sequential on the device.",
                     extents.count,
                     format_bytes(mapped / extents.count)
                 ),
-                "Measure a file written in one go to see the device without the fragmentation.",
+                "To measure the device without fragmentation, use a file that was written in one \
+                 go.",
             )
             .with("extents", extents.count as f64, ""),
         );

@@ -38,7 +38,7 @@ impl LineFile {
         let place = real_place(path);
         let existed = place.exists();
         if existed && !path.is_file() {
-            return Err(refusal(flag, path, "it is no regular file"));
+            return Err(refusal(flag, path, "it is not a regular file"));
         }
         let file = Self { flag, path: place };
         if existed {

@@ -45,7 +45,7 @@ impl Opening<'_> {
         let mut bytes = Vec::new();
         input::at_most(file, fio::JOB_FILE_BYTES_MAX as u64 + 1, &mut bytes).map_err(failed)?;
         if fio::looks_like_job_file(&bytes) {
-            let why = "it is a job file of fio, which would be lost";
+            let why = "it is a fio job file, which would be lost";
             let file = shell_word(&self.path.to_string_lossy());
             let remedy = format!("name another target, or run the file: halfpower run {file}");
             return Err(TargetError::refused(self.writing(), why, &remedy));
@@ -62,8 +62,8 @@ impl Opening<'_> {
         if !is {
             return Ok(());
         }
-        let why = "it is a database of halfpower's results, which would be lost";
-        let remedy = "name another target; who wants to lose it deletes it (rm)";
+        let why = "it is a database of halfpower results, which would be lost";
+        let remedy = "name another target, or delete the database yourself (rm)";
         Err(TargetError::refused(self.writing(), why, remedy))
     }
 
@@ -75,11 +75,11 @@ impl Opening<'_> {
         let why = if destroy.is_empty() {
             "it exists, and its content would be lost"
         } else {
-            "it exists, its content would be lost, and --destroy-data-on speaks of block \
-             devices only"
+            "it exists, its content would be lost, and --destroy-data-on applies to block devices \
+             only"
         };
-        let remedy = "give --overwrite if nobody needs it, or name a directory to get a \
-                      temporary test file";
+        let remedy = "add --overwrite if its content is no longer needed, or name a directory to \
+                      get a temporary test file";
         Err(TargetError::refused(self.writing(), why, remedy))
     }
 

@@ -74,7 +74,8 @@ impl OutputFile {
                 return Ok(Self { flag, path: path.to_owned(), open: Some(file) });
             }
             if facts.len() > 0 && !(kind.is_in)(&place) {
-                let why = format!("it exists and is no {}; its content would be lost", kind.name);
+                let why =
+                    format!("it exists and is not a {}; its content would be lost", kind.name);
                 return Err(refusal(flag, path, &why));
             }
         }

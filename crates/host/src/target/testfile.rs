@@ -60,7 +60,7 @@ fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Resul
     Err(TargetError::Refused {
         what: format!("a test file of {} in {}", format_bytes(size.0), quoted(path)),
         why: format!(
-            "{} are free on {} and {} must stay free",
+            "{} are free on {}, and {} of that must stay free",
             format_bytes(filesystem.free_bytes.0),
             filesystem.mount_point,
             format_bytes(margin)

@@ -126,7 +126,7 @@ fn iostat_without_times_has_a_length_that_is_given_or_implied_and_reported() {
         assert!(lost.iter().any(|claim| claim.contains(word)), "{word}: {lost:?}");
     }
     let assumed = found(&read, FindingCode::TimesAssumed).unwrap();
-    assert!(assumed.claim.contains("the length of --interval"), "{assumed:?}");
+    assert!(assumed.claim.contains("the length given by --interval"), "{assumed:?}");
 }
 
 #[test]

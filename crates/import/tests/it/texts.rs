@@ -148,7 +148,7 @@ fn the_length_of_intervals_comes_from_the_user_the_command_or_the_rates() {
     assert!(why.contains("command in the text"), "{why}");
     let (length, why) = lengths(&table(&["13.37 7.71", "0.00 0.00", "0.00 0.00"]), None);
     assert_eq!(length, 1);
-    assert!(why.contains("unknown and taken as 1 s"), "{why}");
+    assert!(why.contains("unknown and assumed to be 1 s"), "{why}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_single_report_since_boot_is_read_as_the_averages_that_it_holds() {
     let read = of(&text.as_bytes()[..second], Format::IostatText, &Options::default());
     assert_eq!(disk(&read, "vda").len(), 1);
     let left_out = found(&read, FindingCode::IntervalsLeftOut).unwrap();
-    assert!(left_out.claim.contains("averages all time since boot"), "{left_out:?}");
+    assert!(left_out.claim.contains("is an average since boot"), "{left_out:?}");
 }
 
 #[test]

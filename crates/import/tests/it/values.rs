@@ -60,8 +60,8 @@ fn relatives_that_hold_too_little_are_known_by_name() {
         ("# hostname;interval;timestamp;CPU;%user\n", "sadf -d FILE"),
         ("# HELP go_info x\ngo_info 1\n", "diskstats collector"),
         ("", "empty"),
-        ("{\"schema\": \"halfpower/trial/1\"}", "no observation"),
-        ("hello", "known form"),
+        ("{\"schema\": \"halfpower/trial/1\"}", "not an observation"),
+        ("hello", "unknown file format"),
     ] {
         let error = detect(text.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(word), "{text:?}: {error}");
@@ -116,7 +116,10 @@ fn the_order_of_day_and_month_is_that_in_which_the_times_fit_together() {
     assert_eq!(ends[0] / SECOND_NS, 1_591_055_999);
     let (ends, assumed) = times(&["06/01/20 12:00:01", "06/01/20 12:00:02"], Some(0));
     assert_eq!(ends[0], MOMENT);
-    assert!(assumed.contains("month is taken first") && !assumed.contains("zone"), "{assumed}");
+    assert!(
+        assumed.contains("month is assumed to come first") && !assumed.contains("zone"),
+        "{assumed}"
+    );
     let (_, assumed) = times(&["06/06/20 12:00:01"], Some(0));
     assert_eq!(assumed, "");
 }
@@ -226,6 +229,6 @@ fn a_clock_that_goes_back_is_told() {
     let told = damaged(&[10, 40, 20, 30]).unwrap();
     assert_eq!(
         (told.evidence[0].what.as_str(), told.evidence[0].value),
-        ("times before the one ahead of them", 1.0,)
+        ("times earlier than the previous one", 1.0,)
     );
 }

@@ -32,15 +32,15 @@ pub(crate) struct Access {
 impl Access {
     /// Adds a user; an error says what is wrong with the hash.
     pub(crate) fn add(&mut self, name: &str, hash: &str) -> Result<(), &'static str> {
-        let parts: HashParts = hash.parse().map_err(|_| "is no bcrypt hash")?;
+        let parts: HashParts = hash.parse().map_err(|_| "is not a bcrypt hash")?;
         if !COSTS.contains(&parts.get_cost()) {
-            return Err("has a cost outside of 4 to 16");
+            return Err("has a cost outside the range 4 to 16");
         }
         if self.hashes.is_empty() {
             let random = ring::default_provider().secure_random;
             random
                 .fill(&mut self.key)
-                .map_err(|_| "cannot be kept: the system has no random numbers")?;
+                .map_err(|_| "cannot be stored: the system provides no random numbers")?;
         }
         self.hashes.insert(name.to_owned(), hash.to_owned());
         Ok(())

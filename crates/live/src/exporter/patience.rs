@@ -32,7 +32,7 @@ impl<S> Patient<S> {
         }
         let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
         let over = waits.as_mut().poll(context);
-        over.map(|()| Err(Error::new(ErrorKind::TimedOut, "the client takes nothing")))
+        over.map(|()| Err(Error::new(ErrorKind::TimedOut, "the client does not read the response")))
     }
 }
 

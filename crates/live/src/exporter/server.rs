@@ -151,10 +151,11 @@ impl Server {
         let refused = |cause: std::io::Error| {
             let hint = match cause.kind() {
                 ErrorKind::AddrInUse => {
-                    ": another program has it (`ss -ltnp` shows which); end it or name another port"
+                    ": another program uses the port (`ss -ltnp` shows which); end it or name \
+                     another port"
                 }
                 ErrorKind::AddrNotAvailable => {
-                    ": this machine has no such address (`ip address` shows those that it has)"
+                    ": this machine has no such address (`ip address` lists its addresses)"
                 }
                 ErrorKind::PermissionDenied => {
                     ": ports below 1024 need privileges; name a higher one"

@@ -113,9 +113,8 @@ impl WebConfig {
         for (file, what) in secrets {
             if let Some((path, _)) = file.filter(|(path, _)| all_can_read(path)) {
                 let path = path.display();
-                warnings.push(format!(
-                    "{path} {what} and can be read by every user of this machine: `chmod o-r {path}`"
-                ));
+                warnings
+                    .push(format!("{path} {what} and is world-readable: run `chmod o-r {path}`"));
             }
         }
         let beyond = !address.ip().to_canonical().is_loopback();
@@ -216,14 +215,14 @@ impl Renewing {
         let read = WebConfig::read(&path).map_err(|error| error.to_string());
         let read = read.and_then(|next| match latest.gives_up(&next) {
             Some(what) => Err(format!(
-                "{} no longer has {what}, as a file that is just being written: to take them away, \
-                 start the program again",
+                "{} no longer has {what}, perhaps because it is just being written: to remove them \
+                 on purpose, restart halfpower",
                 path.display()
             )),
             None => Ok(next),
         });
         let next = read.unwrap_or_else(|error| {
-            (self.remark)(&format!("{error}; the configuration of before stays in use"));
+            (self.remark)(&format!("{error}; the previous configuration stays in use"));
             let files = latest.files.iter().map(|(path, _)| dated(path)).collect();
             WebConfig { tls: latest.tls.clone(), access: latest.access.again(), files }
         });
@@ -233,7 +232,7 @@ impl Renewing {
 
 fn unknown(entry: &Entry, known: &str) -> Wrong {
     let what = format!(
-        "halfpower keeps no `{}`, and does not pass over it in silence: take it out (known are \
+        "halfpower does not support `{}` and does not ignore it silently: remove it (supported: \
          {known})",
         entry.key
     );
@@ -291,7 +290,7 @@ fn users(section_entry: &Entry) -> Result<Access, Wrong> {
     }
     // Who writes the section wants a password asked for, and nobody could have one.
     if !access.is_restricted() {
-        let what = "`basic_auth_users` has no users: add one, or take it out".to_owned();
+        let what = "`basic_auth_users` has no users: add one, or remove the key".to_owned();
         return Err(Wrong { line: section_entry.line, what });
     }
     Ok(access)
@@ -310,12 +309,14 @@ fn server_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, We
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| wrong(certificate, "cert_file")(format!("{error}; it takes PEM")))?;
     if chain.is_empty() {
-        return Err(wrong(certificate, "cert_file")("it holds no certificate in PEM".to_owned()));
+        return Err(wrong(certificate, "cert_file")(
+            "it contains no certificate in PEM".to_owned(),
+        ));
     }
     let private = PrivateKeyDer::from_pem_slice(&pem(key, "key_file")?)
         .map_err(|error| wrong(key, "key_file")(format!("{error}; it takes PEM")))?;
     let refused = |error: rustls::Error| {
-        let why = format!("{error}; do certificate and key belong together?");
+        let why = format!("{error}; check that certificate and key belong together");
         wrong(certificate, "cert_file")(why)
     };
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));

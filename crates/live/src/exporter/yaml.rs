@@ -73,7 +73,8 @@ impl<'t> Events<'t> {
             // What the parser found may hold what stands there.
             Some(Err(error)) => {
                 let line = error.marker().line();
-                let what = "this is no YAML: check indentation, colons and quotes".to_owned();
+                let what =
+                    "this is not valid YAML: check indentation, colons and quotes".to_owned();
                 Err(Wrong { line, what })
             }
             None => Ok(Event::StreamEnd),

@@ -62,7 +62,7 @@ pub(crate) fn run<T: Send + 'static>(
         if begin.elapsed() >= longest {
             let minutes = longest.as_secs() / 60;
             return Err(format!(
-                "its answer was not complete after {minutes} minutes; ask for a shorter range"
+                "its response was incomplete after {minutes} minutes; use a shorter range"
             ));
         }
         match events.recv_timeout(LOOK_EVERY) {
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(run(endless, take, Duration::MAX, &stop), Ok(End::Stopped));
         assert_eq!(taken, 100);
         let late = run(endless, |_| true, Duration::ZERO, &AtomicBool::new(false));
-        assert!(late.is_err_and(|why| why.contains("not complete")));
+        assert!(late.is_err_and(|why| why.contains("incomplete")));
         assert_eq!(run(endless, |_| false, Duration::MAX, &AtomicBool::new(false)), Ok(End::Done));
         let fails = |_: &Parts<u8>| Err("no".to_owned());
         assert_eq!(run(fails, |_| true, Duration::MAX, &stop), Ok(End::Stopped));

@@ -46,7 +46,7 @@ pub enum ClientError {
     #[error("{0}")]
     Header(String),
     /// It was asked to stop while it waited.
-    #[error("interrupted before the server's answer was complete; nothing of it is saved")]
+    #[error("interrupted before the server's response was complete; nothing is saved")]
     Interrupted,
     /// The server did not answer as a Prometheus server does.
     #[error("cannot fetch {path} from {authority}: {why}")]
@@ -112,7 +112,9 @@ impl Client {
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
             let value = value.map_err(|_| {
-                ClientError::Header("the token holds characters that no header can".to_owned())
+                ClientError::Header(
+                    "the token contains characters that are not allowed in a header".to_owned(),
+                )
             })?;
             sent.push((AUTHORIZATION, value));
         }
@@ -183,7 +185,9 @@ impl Client {
             let mut response = request.call().map_err(|error| explained(&error))?;
             refuse_other_than_answers(&response)?;
             let body = response.body_mut().with_config().limit(BODY_BYTES).read_to_vec();
-            parts.put(body.map_err(|error| format!("the answer stopped: {}", explained(&error)))?);
+            parts.put(
+                body.map_err(|error| format!("the response ended early: {}", explained(&error)))?,
+            );
             Ok(())
         };
         let mut answer = Vec::new();
@@ -228,16 +232,16 @@ fn refuse_other_than_streams(response: &Response<Body>) -> Result<(), String> {
     let status = response.status().as_u16();
     if status != 200 {
         let hint = match status {
-            401 | 403 => "; it wants to know who asks: --token-file or --header",
+            401 | 403 => "; it requires authentication: use --token-file or --header",
             404 | 405 | 501 => {
-                "; a fleet is read by Prometheus' remote read, which this server does not have"
+                "; a fleet is read with Prometheus' remote read, which this server does not support"
             }
             _ => "",
         };
         return Err(format!("the server answered with status {status}{hint}"));
     }
     if !of(response, CONTENT_TYPE).is_some_and(|kind| kind.contains("x-streamed-protobuf")) {
-        return Err("the server does not stream chunks: Prometheus does from 2.13 on".to_owned());
+        return Err("the server does not stream chunks: Prometheus does since 2.13".to_owned());
     }
     Ok(())
 }
@@ -251,8 +255,8 @@ fn refuse_other_than_answers(response: &Response<Body>) -> Result<(), String> {
     let to = of(response, LOCATION);
     let to = to.map_or(String::new(), |place| format!(" to {}", record::excerpt(place)));
     let hint = match status {
-        401 | 403 => "; it wants to know who asks: --token-file or --header",
-        404 => "; is it a Prometheus server, and is a path missing from the address?",
+        401 | 403 => "; it requires authentication: use --token-file or --header",
+        404 => "; check that it is a Prometheus server and that the address includes its path",
         _ => "",
     };
     Err(format!("the server answered with status {status}{to}{hint}"))
@@ -263,20 +267,21 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
     let wrong = |why: &str| ClientError::Header(format!("a header {why}"));
     let (name, value) =
         text.split_once(':').ok_or_else(|| wrong("is not of the form NAME: VALUE"))?;
-    let name = name.trim().parse().map_err(|_| wrong("has a name that no header can have"))?;
+    let name =
+        name.trim().parse().map_err(|_| wrong("has a name that is not valid for a header"))?;
     let value = HeaderValue::from_str(value.trim());
-    Ok((name, value.map_err(|_| wrong("has a value that no header can have"))?))
+    Ok((name, value.map_err(|_| wrong("has a value that is not valid for a header"))?))
 }
 
 /// What to try where a certificate is not trusted.
 const UNTRUSTED: &str =
-    "; a certificate that the system does not trust is named with SSL_CERT_FILE=FILE";
+    "; to accept a certificate that the system does not trust, set SSL_CERT_FILE=FILE";
 
 /// What to try where the answer to a greeting of TLS is none.
-const NO_TLS: &str = "; does the server speak plain http:// there?";
+const NO_TLS: &str = "; the server may use plain http:// there";
 
 /// What to try where nobody answers.
-const NO_SERVER: &str = "; is the server running there?";
+const NO_SERVER: &str = "; check that the server is running there";
 
 /// What TLS says to do about this.
 fn refused(error: &rustls::Error) -> &'static str {
@@ -294,10 +299,10 @@ fn explained(error: &ureq::Error) -> String {
         ureq::Error::HostNotFound => "; the name cannot be resolved",
         ureq::Error::Io(error) => of_tls(error).unwrap_or(NO_SERVER),
         ureq::Error::ConnectionFailed | ureq::Error::Timeout(_) => NO_SERVER,
-        ureq::Error::BodyExceedsLimit(_) => "; ask for a shorter range",
+        ureq::Error::BodyExceedsLimit(_) => "; use a shorter range",
         ureq::Error::Rustls(error) => refused(error),
         ureq::Error::Tls(_) => UNTRUSTED,
-        ureq::Error::Protocol(_) | ureq::Error::Http(_) => "; is it an HTTP server?",
+        ureq::Error::Protocol(_) | ureq::Error::Http(_) => "; check that it is an HTTP server",
         _ => "",
     };
     format!("{error}{hint}")

@@ -42,7 +42,7 @@ pub fn parse_range(text: &str) -> Result<RangeQuery, String> {
 
 fn moment_s(text: &str, now_s: u64) -> Result<u64, String> {
     let text = text.trim();
-    let wrong = || format!("{text:?} is no point in time; use 2026-05-01T10:00:00Z, now or now-2h");
+    let wrong = || format!("{text:?} is not a time; use 2026-05-01T10:00:00Z, now or now-2h");
     if let Some(before) = text.strip_prefix("now") {
         let Some(ago) = before.strip_prefix('-') else {
             return if before.is_empty() { Ok(now_s) } else { Err(wrong()) };

@@ -116,7 +116,7 @@ pub(crate) fn read_frames(
 }
 
 fn ended(error: &std::io::Error) -> String {
-    format!("the answer stopped: {error}")
+    format!("the response ended early: {error}")
 }
 
 /// The length of the next frame; `None` at the end of the answer.
@@ -156,7 +156,7 @@ fn fields(mut rest: &[u8]) -> impl Iterator<Item = Result<(u64, Field<'_>), Stri
         if found.is_none() {
             rest = &[];
         }
-        Some(found.ok_or_else(|| "a message that is no Protocol Buffer".to_owned()))
+        Some(found.ok_or_else(|| "a message that is not a Protocol Buffer".to_owned()))
     })
 }
 
@@ -233,7 +233,7 @@ fn one_chunk(message: &[u8], samples: &mut Vec<(i64, f64)>) -> Result<(), String
         // Histograms are of no use here.
         return Ok(());
     }
-    decode(data, samples).ok_or_else(|| "a chunk of samples that is cut off".to_owned())
+    decode(data, samples).ok_or_else(|| "a truncated chunk of samples".to_owned())
 }
 
 /// Samples of a chunk; `None` where it ends within one.

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// Why times on processors of two kinds are not compared.
 const NO_CLOCK: &str = "the processors differ, and a clock is not known";
+/// Why a result of fio has no distribution of latencies.
+const NO_BINS: &str = "fio's file has no latency bins: use --output-format=json+";
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,7 +117,7 @@ impl SideCell {
     pub(super) fn reason(&self, metric: ComparedMetric) -> String {
         match self.numbers.get(&metric) {
             Some(Numbers::Missing(reason)) => reason.clone(),
-            _ => "the document does not hold it".to_owned(),
+            _ => "the document does not contain it".to_owned(),
         }
     }
 }
@@ -180,7 +182,7 @@ pub(super) fn of_lines(lines: &[&TraceObservation]) -> SideCell {
     let rates = blocks().zip(lines).map(|(block, line)| (block, line.iops)).collect();
     let costs: Option<Vec<(u32, f64)>> =
         blocks().zip(lines).map(|(block, line)| Some((block, line.cpu_us_per_io?))).collect();
-    let missing = || Numbers::Missing("a line does not tell".to_owned());
+    let missing = || Numbers::Missing("not recorded in a trace".to_owned());
     SideCell {
         label: first.label.clone(),
         cell: first.key.clone(),
@@ -216,8 +218,13 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
 }
 
 fn latency_p99(trial: &Trial) -> Result<f64, String> {
-    let p99 = trial.histogram().percentile(0.99);
-    p99.ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
+    let histogram = trial.histogram();
+    let without = match histogram.count() {
+        // Only fio counts requests without their latencies.
+        0 if trial.completed() > 0 => NO_BINS,
+        _ => "fewer than 1,000 requests in a trial",
+    };
+    histogram.percentile(0.99).ok_or_else(|| without.to_owned())
 }
 
 fn clocks(trial: &Trial) -> Result<f64, String> {

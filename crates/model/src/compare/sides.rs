@@ -24,19 +24,19 @@ const LEVEL_DF_OF_A_PROFILE: f64 = 5.0;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SideError {
     /// Documents of several kinds.
-    #[error("documents of several kinds cannot be put together; name those of one kind")]
+    #[error("documents of several kinds cannot be combined; name documents of one kind")]
     Mixed,
     /// Two profiles, which are neither one nor enough to see how runs differ.
-    #[error("two profiles do not show how runs differ; give one, or three or more")]
+    #[error("two profiles do not show how runs vary; name one, or three or more")]
     TwoProfiles,
     /// Nothing in it counts.
-    #[error("it has no valid trial that could be loaded")]
+    #[error("it has no valid trial that can be loaded")]
     Empty,
     /// Documents of a kind that is not compared.
-    #[error("it holds a document that is no trial, experiment or profile: {0}")]
+    #[error("it contains a document that is not a trial, experiment or profile: {0}")]
     Kind(String),
     /// Levels of axes were named, and there are none.
-    #[error("only an experiment has axes to pick by")]
+    #[error("only an experiment has axes to select by")]
     NoAxes,
     /// There is no such axis.
     #[error("it has no axis {axis}; {}", known_axes(.known))]
@@ -212,8 +212,8 @@ impl Side {
         let mut side = Self::of(about, conditions, environment, cells)?;
         side.design = Some(experiment.design_text.clone());
         side.notes.push(
-            "The trials of an experiment are not at hand: its results are used instead, and blocks cannot \
-            be paired."
+            "The trials of an experiment are missing: its results are used instead, and blocks \
+             cannot be paired."
                 .to_owned(),
         );
         Ok(side)

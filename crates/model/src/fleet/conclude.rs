@@ -312,9 +312,10 @@ impl Fleet {
         let reasons = [
             (
                 true,
-                "too few other devices of the same kind, or all of one host or rack, did such work at the same time",
+                "too few other devices of the same kind, or only devices of one host or rack, had \
+                 a similar load at the same time",
             ),
-            (false, "too few requests, or readings: fewer than three windows could be judged"),
+            (false, "too few requests or samples: fewer than three windows are usable"),
         ];
         let out = |alone: bool| -> Vec<usize> {
             let all = 0..self.devices();

@@ -102,7 +102,7 @@ pub struct Library {
 
 /// What is wrong with a data file. These are part of the program: an error is a defect of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{paper}: {what}; this is a defect of halfpower's own data")]
+#[error("{paper}: {what}; this is a bug in halfpower's own data")]
 pub struct DataError {
     /// Paper.
     pub paper: &'static str,

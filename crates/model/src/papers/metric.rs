@@ -69,7 +69,7 @@ fn share_of(component: &ComponentUse, name: &str) -> Result<f64, String> {
 
 /// Processor seconds per second.
 fn processors(trial: &Trial) -> Result<f64, String> {
-    let cost = trial.cpu.value().ok_or("the trial has no processor cost")?;
+    let cost = trial.cpu.value().ok_or("the trial has no CPU cost")?;
     let seconds = trial.result.duration_ns.as_secs_f64();
     Ok((cost.user_ms + cost.system_ms) / 1e3 / seconds)
 }

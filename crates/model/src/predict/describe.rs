@@ -1,7 +1,7 @@
 //! What a prediction rests on that was not measured, a clause each.
 
 use super::Predictor;
-use record::{Locality, Mix, ModelName, Offered, format_bytes};
+use record::{Locality, MEASURED_AROUND, Mix, ModelName, Offered, format_bytes};
 
 /// Minimum slowdown by a program's own time that is reported.
 const TOLD_FROM: f64 = 1.02;
@@ -40,13 +40,13 @@ pub(super) fn extrapolated(
         let asked = format_bytes(class.bytes);
         if class.bytes < least || class.bytes > most {
             let range = format!("{} to {}", format_bytes(least), format_bytes(most));
-            say(format!("{op}s of {asked} lie outside of what was measured ({range})"));
+            say(format!("{op}s of {asked} are outside the measured range ({range})"));
         } else if !kind.rows.iter().any(|row| row.bytes == class.bytes) {
             let rows = || kind.rows.iter().map(|row| row.bytes);
             let below = rows().filter(|bytes| *bytes < class.bytes).max().unwrap_or(least);
             let above = rows().filter(|bytes| *bytes > class.bytes).min().unwrap_or(most);
             let (below, above) = (format_bytes(below), format_bytes(above));
-            say(format!("{op}s of {asked} lie between {below} and {above}, which were measured"));
+            say(format!("{op}s of {asked} lie between {below} and {above}{MEASURED_AROUND}"));
         }
         let nearest = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes));
         if let Some(row) = nearest
@@ -64,14 +64,15 @@ pub(super) fn extrapolated(
     let sequential = mix.share(|class| class.locality == Locality::Sequential);
     let mixed = |part: f64| (0.001..0.999).contains(&part);
     if (mixed(reads) || mixed(sequential)) && !predictor.capacity.knows_mixes() {
-        say("no mix was measured; reads and writes are assumed not to disturb each other"
-            .to_owned());
+        say("no mix was measured; reads and writes are assumed to be independent".to_owned());
     }
     let open = offered.is_open();
     if open && predictor.trials.is_empty() {
-        say("no open load was measured; the interval reaches from the least to the longest wait that the \
-             depth curve allows, and `check --for-diagnosis` narrows it"
-            .to_owned());
+        say(
+            "no open load was measured; the interval covers the shortest to the longest wait that \
+             the depth curve allows, and `check --for-diagnosis` narrows it"
+                .to_owned(),
+        );
     } else if open && model == ModelName::Calibrated {
         for class in mix.classes.iter().filter(|class| !predictor.open.knows(class)) {
             let place = class.locality.word();
@@ -85,12 +86,13 @@ pub(super) fn extrapolated(
     }
     if slower > TOLD_FROM {
         say(format!(
-            "a program that spends up to 0.5 µs more on a request than halfpower gets up to {:.0} % less",
+            "a program that needs 0.5 µs more CPU time per request than halfpower gets up to {:.0} \
+             % less",
             100.0 * (1.0 - 1.0 / slower)
         ));
     }
     if matches!(offered, Offered::ConstantPerS(_)) {
-        say("loads were measured with Poisson arrivals; equal distances are theory".to_owned());
+        say("loads were measured with Poisson arrivals; constant arrivals are computed".to_owned());
     }
     clauses
 }

@@ -63,11 +63,11 @@ impl PredictQuestion {
     ) -> Result<PredictionDocument, PredictError> {
         let unknown = |why: &str| PredictError::NoCommits(why.to_owned());
         let commits = profile.commits.known().map_err(unknown)?;
-        let point = commits.point(log, 1).ok_or_else(|| unknown("no trial with one counts"))?;
+        let point = commits.point(log, 1).ok_or_else(|| unknown("no valid trial with one"))?;
         let grown = match sessions.record_bytes.filter(|_| log == LogKind::NewBlocks) {
             None => None,
             Some(bytes) => {
-                let why = "records that share a block take a trial on an overwritten log";
+                let why = "records that share a block need a trial on an overwritten log";
                 let old = commits.point(LogKind::Overwritten, 1).ok_or_else(|| unknown(why))?;
                 Some(growing(point, old, bytes as f64))
             }

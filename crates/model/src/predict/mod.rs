@@ -56,8 +56,8 @@ pub enum PredictError {
     NotMeasured(String),
     /// More than the device can do: no mean latency exists.
     #[error(
-        "{rate_per_s:.0} requests per second are more than this device completes of this mix \
-         ({max_per_s:.0} at most): the queue grows without end"
+        "{rate_per_s:.0} IOPS exceed the maximum of this device for this mix ({max_per_s:.0}): the \
+         queue grows without bound"
     )]
     Saturated {
         /// What was offered.
@@ -67,8 +67,9 @@ pub enum PredictError {
     },
     /// As much as the device can do, as well as that is known.
     #[error(
-        "no steady latency: {rate_per_s:.0} requests per second lie within the error of the maximum \
-         ({max_per_s:.0} ±{:.0} %), where the queue may grow without end; a request takes at least {}",
+        "no steady latency: {rate_per_s:.0} IOPS are within the error of the maximum \
+         ({max_per_s:.0} ±{:.0} %), where the queue may grow without bound; a request takes at \
+         least {}",
         error_rel * 100.0, record::format_nanos(*least_ns)
     )]
     NearMaximum {
@@ -85,15 +86,18 @@ pub enum PredictError {
     #[error("the shares of a mix are positive and add up to 1; these add up to {0}")]
     Shares(f64),
     /// A rate or a depth that is not one.
-    #[error("{0} is no rate or depth; use a number above 0, and for a depth at least 1")]
+    #[error(
+        "{0} is not a rate or queue depth; use a number above 0, and at least 1 for a queue \
+             depth"
+    )]
     Offered(f64),
     /// The target cannot be met at any rate.
-    #[error("one request alone already takes longer than that")]
+    #[error("the latency at QD 1 is already higher")]
     OutOfReach,
     /// There is no ground for a percentile.
     #[error(
-        "the profile has too few requests of this kind for a 99th percentile; \
-         `check --for-diagnosis` measures them, or ask for the mean"
+        "the profile has too few requests of this kind for a p99; `check --for-diagnosis` measures \
+         them, or use mean=TIME"
     )]
     NoPercentile,
     /// There are no commits to predict from.

@@ -78,9 +78,7 @@ impl Table {
 /// If there are fewer than two devices, or a profile has nothing of a load that is its own.
 pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
     if sides.len() < 2 {
-        return Err(WhatIfError::NoMatter(
-            "load is balanced between two devices or more".to_owned(),
-        ));
+        return Err(WhatIfError::NoMatter("balancing needs at least two devices".to_owned()));
     }
     let mut cost = Vec::new();
     for side in sides {
@@ -148,12 +146,12 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
         moves,
         left_out: Vec::new(),
         assumes:
-            "loads can be divided; each part has the mix of the whole, and on another device the \
-        latency of that device's profile"
+            "loads can be split; each part has the same mix, and its latency on another device is \
+             that of that device's profile"
                 .to_owned(),
-        cost: "moving the data, once; afterwards a failure of either device touches both"
+        cost: "moving the data once; afterwards a failure of either device affects both".to_owned(),
+        how_to_check: "count requests by position: no single part of the data gets most of them"
             .to_owned(),
-        how_to_check: "count requests by place: none of the data takes most of them".to_owned(),
     })
 }
 

@@ -65,7 +65,7 @@ fn case(
     let Words { assumes, cost, how_to_check } = match changes {
         [change] => words(*change, setup),
         _ => Words {
-            assumes: "all that is assumed above, together".to_owned(),
+            assumes: "all assumptions above together".to_owned(),
             cost: "all of the costs above".to_owned(),
             how_to_check: "each of the checks above".to_owned(),
         },
@@ -99,8 +99,8 @@ fn memory(observed: Option<&ObservedLoad>) -> String {
         Some(Some(bytes)) => {
             format!("at least {} of memory were available all the time", format_bytes(bytes))
         }
-        Some(None) => "not known: the observation has no memory figures".to_owned(),
-        None => "not known: only an observation of the host has its free memory".to_owned(),
+        Some(None) => "unknown: the observation has no memory figures".to_owned(),
+        None => "unknown: only an observation of the host has its free memory".to_owned(),
     }
 }
 

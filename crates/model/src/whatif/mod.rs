@@ -166,7 +166,8 @@ impl Setup {
             Change::CacheHit { share, hit_ns: None } => {
                 if !predictor.knows(OpKind::Read, Locality::Hit) {
                     return Err(WhatIfError::NotMeasured(
-                        "the profile has no re-reads, which show what a cached read takes; state it (--hit-time 100us), or measure with `check --for-diagnosis`"
+                        "the profile has no re-reads, so the latency of a cached read is unknown; \
+                         state it (--hit-time 100us), or measure it with `check --for-diagnosis`"
                             .to_owned(),
                     ));
                 }

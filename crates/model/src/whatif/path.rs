@@ -79,7 +79,9 @@ impl Path<'_> {
     fn through_host(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let (rest, left) = behind_host(mix, self.setup.host_share);
         if left < NONE {
-            return Err(WhatIfError::NoMatter("nothing would be left for the device".to_owned()));
+            return Err(WhatIfError::NoMatter(
+                "no requests would remain for the device".to_owned(),
+            ));
         }
         let found = self.through_cap(&rest, thinned(offered, left))?;
         let mut answer = Answer { mean: found.mean * left, rate: found.rate / left, ..found };

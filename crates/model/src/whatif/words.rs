@@ -23,62 +23,68 @@ pub fn words(change: Change, load: &Setup) -> Words {
         Change::Faster(_) => [
             "all requests of the new disk are that much faster, at queue depth 1 and in a queue",
             "another disk, and moving the data to it",
-            "run `halfpower check` on the new disk: it is that much faster",
+            "run `halfpower check` on the new disk and compare",
         ],
         Change::CacheHit { hit_ns: None, .. } => [
-            "the cache serves that share of the random reads, as fast as this device serves re-reads",
+            "the cache serves that share of the random reads, as fast as this device serves \
+             re-reads",
             "a controller or drive with memory; for writes with a battery or capacitor",
-            "trace the addresses: that share must be repeated reads",
+            "trace the addresses: this share must be repeated reads",
         ],
         Change::CacheHit { hit_ns: Some(_), .. } => [
             "the cache serves that share of the random reads in the stated time, without a queue",
             "a cache device or controller memory",
-            "trace the addresses: that share must be repeated reads",
+            "trace the addresses: this share must be repeated reads",
         ],
         Change::HostCache(_) => [
-            "memory serves that share of the reads in no time, and the mean includes them; the rest \
-             has more writes in it, which may come in bursts (the upper end of the interval)",
-            "memory; and data that is written late is lost with the machine",
+            "memory serves that share of the reads in no time, and the mean includes them; the \
+             remaining load has a larger share of writes, which may come in bursts (the upper end \
+             of the interval)",
+            "memory; and a crash loses data that is written late",
             "watch the hit rate of the host's cache: it rises",
         ],
         Change::Memory { .. } => [
-            "the memory is used as a page cache that keeps what was used last, programs read through it, and \
-             the reuse of the recorded requests is that of all days; what it serves takes no time",
-            "memory; and data that is written late is lost with the machine",
-            "watch the hit rate of the host's cache: it rises; record again and see the curve fall",
+            "the memory is an LRU page cache, programs read through it, the recorded requests are \
+             typical, and hits take no time",
+            "memory; and a crash loses data that is written late",
+            "watch the hit rate of the host's cache: it rises; a new recording shows fewer \
+             repeated reads",
         ],
         Change::Sequential(_) => [
             "requests that were random continue their stream, and arrive in that order",
-            "reading and writing the files once; room for a copy of the largest",
-            "count the extents: with few per file already, the program itself jumps",
+            "reading and writing the files once; space for a copy of the largest",
+            "count the extents: if there are already few per file, the program's own access is \
+             random",
         ],
         Change::Depth(_) => [
-            "programs keep that many requests in flight, which do not wait for each other's results",
-            "work on the program; what does not fit waits there instead",
-            "the rate follows the prediction",
+            "programs keep that many requests in flight, and none depends on the result of another",
+            "changes to the program; excess requests wait there instead",
+            "compare the rate with the prediction",
         ],
         Change::RequestBytes(_) if open => [
-            "the same bytes per second, in the same places; the figures are of requests of the new \
-             size",
+            "the same bytes per second, at the same positions; the figures are for requests of the \
+             new size",
             "memory for larger buffers, or more requests for the same bytes",
-            "throughput stays the same: if it rises, the device reads data that no program requested",
+            "check that throughput stays the same: if it rises, the device reads data that no \
+             program requested",
         ],
         Change::RequestBytes(_) => [
-            "the same queue depth as before; the figures are of requests of the new size",
+            "the same queue depth as before; the figures are for requests of the new size",
             "memory for larger buffers, or more requests for the same bytes",
-            "bytes per second follow the prediction",
+            "compare the throughput with the prediction",
         ],
         Change::Cap(_) => [
-            "a limit ahead of the device that saves no credit (the lower end of the interval: enough \
-             of it)",
+            "a limit ahead of the device without burst credit (lower end of the interval: with \
+             enough credit)",
             "the limited programs wait, and the rest gets the disk",
-            "latency at the device stays: if it changes, the limit is not ahead of it",
+            "check that latency at the device stays the same: if it changes, the limit is not \
+             ahead of the device",
         ],
         Change::Uncapped => [
-            "the programs keep as many requests in flight as the device serves side by side; the \
-             interval reaches from the rate of now to the largest one",
+            "the programs keep as many requests in flight as the device serves in parallel; the \
+             interval covers the present rate up to the maximum",
             "a larger volume type, or a smaller share for other users of the disk",
-            "the rate rises: if it stays, the program paces itself",
+            "watch the rate: if it does not rise, the program paces itself",
         ],
         Change::AsProfiled => [
             match (open, load.alternatives.iter().any(|other| !other.is_open())) {
@@ -90,17 +96,18 @@ pub fn words(change: Change, load: &Setup) -> Words {
                 }
             },
             "a check of about a minute on a quiet device; then a disk, or a move",
-            "profile the quiet device again: if the profiles agree, the load changed, not the device",
+            "profile the quiet device again: if the profiles agree, the load changed, not the \
+             device",
         ],
         Change::Without { .. } => [
-            "the rest has the same mix, and arrives by chance",
-            "what moves gets less, or another disk",
-            "pause it: the latency of the other programs falls",
+            "the remaining load has the same mix and random arrivals",
+            "the program that moves gets a smaller share, or another disk",
+            "pause this program: the latency of the others falls",
         ],
         Change::Independent => [
             "the same requests per second, independent of each other",
-            "less is merged in memory, so that there may be more writes",
-            "bursts that stay come from the program",
+            "fewer writes are merged in memory, so their number may rise",
+            "watch the bursts: those that remain come from the program",
         ],
     }
     .map(str::to_owned);
@@ -117,11 +124,11 @@ fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> Words {
     };
     Words {
         assumes: format!(
-            "requests that fall on all disks alike, chunks of {}, an array that adds nothing of its \
-             own, and disks that seek as far as this one did",
+            "requests are spread evenly over all disks, chunks of {}, an array without overhead, \
+             and disks that seek as far as this one did",
             format_bytes(chunk_bytes)
         ),
-        cost: format!("{disks} disks for the room of {room}; {loss}"),
+        cost: format!("{disks} disks for the capacity of {room}; {loss}"),
         how_to_check: "compare the disks of the array: none is busier than the others".to_owned(),
     }
 }

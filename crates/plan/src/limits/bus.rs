@@ -135,14 +135,17 @@ pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTes
 fn no_limit(evidence: CacheEvidence, growth: Growth) -> &'static str {
     match (evidence, growth) {
         (CacheEvidence::NotServed, _) => {
-            "re-reads of a small area are no faster than first or sequential reads: nothing shows \
-             that a cache served them"
+            "re-reads of a small area are no faster than first or sequential reads, so there is no \
+             sign of a cache"
         }
         (CacheEvidence::CannotTell, _) => {
             "the error bars are too wide to show whether a cache served the re-reads"
         }
-        (_, Growth::OneTarget) => "with one target nothing shows that the sum stops growing",
-        (_, Growth::Grows) => "the sum still grew with the last target: it takes more of them",
+        (_, Growth::OneTarget) => "one target cannot show that the sum stops growing",
+        (_, Growth::Grows) => {
+            "the sum was still growing with the last target: more targets are \
+                               needed"
+        }
         (_, Growth::CannotTell | Growth::Stopped) => {
             "the error bars are too wide to show whether the sum stopped growing"
         }
@@ -169,7 +172,7 @@ pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
     let fits = model::service_time_fits(&cells);
     let fit = |pattern: Pattern| -> Measured<ServiceTimeFit> {
         let fit = fits.iter().find(|fit| fit.op == OpKind::Read && fit.pattern == pattern).cloned();
-        fit.ok_or_else(|| format!("a line takes at least {} sizes", model::MIN_FIT_SIZES)).into()
+        fit.ok_or_else(|| format!("a line needs at least {} sizes", model::MIN_FIT_SIZES)).into()
     };
     Measured::Value(HitTest {
         delay_ns: delay,
@@ -194,7 +197,7 @@ mod tests {
     fn a_limit_without_both_kinds_of_evidence_says_which_is_missing() {
         assert!(no_limit(CacheEvidence::NotServed, Growth::Stopped).contains("no faster"));
         assert!(no_limit(CacheEvidence::Served, Growth::OneTarget).contains("one target"));
-        assert!(no_limit(CacheEvidence::Served, Growth::Grows).contains("still grew"));
+        assert!(no_limit(CacheEvidence::Served, Growth::Grows).contains("still growing"));
         assert!(no_limit(CacheEvidence::CannotTell, Growth::Stopped).contains("too wide to show"));
     }
 }

@@ -59,7 +59,8 @@ impl Peaks {
     #[must_use]
     pub fn of(target: &Target, simulated: bool, stated: Vec<Stated>) -> Self {
         if simulated {
-            let not = || Measured::not("a simulated part advertises nothing; give it by --pap");
+            let not =
+                || Measured::not("a simulated part has no advertised peak; set it with --pap");
             return Self { memory: not(), buses: Vec::new(), link: not(), network: not(), stated };
         }
         let roots = Roots::default();
@@ -70,7 +71,7 @@ impl Peaks {
             buses: device.map(|device| buses(&roots, device)).unwrap_or_default(),
             link: match (link, link.and_then(link_peak)) {
                 (_, Some(peak)) => Measured::Value(peak),
-                (Some(link), None) => Measured::not(format!("{link} states no speed")),
+                (Some(link), None) => Measured::not(format!("{link} reports no speed")),
                 (None, None) => Measured::not("the system reports no link"),
             },
             network: match &target.filesystem {
@@ -113,7 +114,7 @@ fn row(
         kind,
         name: name.into(),
         pap: or_stated(kind, &found.peaks.stated, pap),
-        rap_bytes_per_s: Measured::not("nothing loads it alone"),
+        rap_bytes_per_s: Measured::not("no test loads it alone"),
         rap_is_lower_bound: false,
         rap_method: String::new(),
         others: Vec::new(),
@@ -144,13 +145,13 @@ fn processor(found: &Found<'_>) -> PathComponent {
             .collect();
         stats::visits_mean(&visits)
     });
-    let pap = Measured::not("no source states how many bytes processors carry");
+    let pap = Measured::not("no source gives the throughput of CPUs");
     let how = fastest.map(|(_, trial)| {
         let size = format_bytes(trial.workload.max_bs().0);
-        format!("at most: CPU time charged per read of {size}, all processors busy")
+        format!("at most: CPU time charged per read of {size}, with all CPUs busy")
     });
     PathComponent {
-        rap_bytes_per_s: saturation.ok_or("no trial has a processor cost").into(),
+        rap_bytes_per_s: saturation.ok_or("no trial has a CPU cost").into(),
         rap_method: how.unwrap_or_default(),
         ..row(found, ComponentKind::Processor, "processors", pap)
     }
@@ -185,12 +186,12 @@ fn memory(found: &Found<'_>) -> PathComponent {
 }
 
 fn file_cache(found: &Found<'_>) -> PathComponent {
-    let pap = Measured::not("no source states one: it is a copy in memory");
+    let pap = Measured::not("no source gives one: it is a copy in memory");
     let read = best(found.answers, Purpose::Cached(OpKind::Read));
     let write = best(found.answers, Purpose::Cached(OpKind::Write));
     PathComponent {
         rap_bytes_per_s: read.ok_or("there is no file-system cache on the way").into(),
-        rap_method: "reads of a cached file, 64 KiB each, one at a time".to_owned(),
+        rap_method: "reads of a cached file, 64 KiB each, at QD 1".to_owned(),
         others: named("write", write).into_iter().collect(),
         ..row(found, ComponentKind::FileCache, "file-system cache", pap)
     }
@@ -238,7 +239,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     let rows = match hops.len() {
         0 if found.targets > 1 || named => vec![(
             "bus or controller".to_owned(),
-            Measured::not("the system reports no link above the disks; give --pap bus=RATE"),
+            Measured::not("the system reports no link above the disks; add --pap bus=RATE"),
         )],
         _ => hops,
     };
@@ -296,7 +297,7 @@ fn device(found: &Found<'_>) -> PathComponent {
         None if remote => "the server's disks".to_owned(),
         None => "device".to_owned(),
     };
-    let pap = Measured::not("no drive states its own rate; give --pap device=RATE");
+    let pap = Measured::not("no drive reports its own rate; add --pap device=RATE");
     let row = row(found, ComponentKind::Device, name, pap);
     let (read, how, others) = match found.profile {
         Some(profile) => of_profile(profile),

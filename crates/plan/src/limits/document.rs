@@ -109,12 +109,12 @@ fn half_power_finding(component: &PathComponent) -> Option<Finding> {
             FindingCode::HalfPowerMissed,
             Severity::Warning,
             format!(
-                "The {} gives {} of the {} that are advertised: less than half.",
+                "The {} reaches {} of the advertised {}: less than half.",
                 component.name,
                 format_rate(rap.value),
                 format_rate(pap.bytes_per_s)
             ),
-            "Try larger requests and more of them outstanding (halfpower check); look for a link \
+            "Try larger requests and a higher queue depth (halfpower check), and look for a link \
              that runs below its speed.",
         )
         .with("measured", rap.value, "bytes/s")

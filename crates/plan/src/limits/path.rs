@@ -111,7 +111,7 @@ fn alternative(component: &PathComponent, rate: &Estimate) -> Option<String> {
     let reason = match &component.rap_bytes_per_s {
         Measured::NotMeasured { not_measured } => not_measured.clone(),
         Measured::Value(seen) if component.rap_is_lower_bound && seen.low <= rate.high => {
-            format!("it carries at least {}, and nothing showed more", format_rate(seen.value))
+            format!("it carries at least {}; no test reached more", format_rate(seen.value))
         }
         Measured::Value(_) => return None,
     };

@@ -36,22 +36,22 @@ impl SimulatedDevice {
         };
         let keys = match change {
             Change::Faster(share) => {
-                queue("a simulated drive has no dial for the speed of its parts")
+                queue("the speed of a simulated drive's parts is not adjustable")
                     .map(|queue| faster(queue, 1.0 - share))?
             }
             Change::Cap(cap) => {
-                let why = "a cap is simulated ahead of queues only (sim:mmc and the like)";
+                let why = "a cap can be simulated only ahead of queueing models (such as sim:mmc)";
                 let iops = queue(why)?.iops;
                 if iops > 0 && (iops as f64) < cap {
-                    return Err("the simulated device has a lower cap of its own".to_owned());
+                    return Err("the simulated device already has a lower cap".to_owned());
                 }
                 format!(",iops={},burst=1", cap.round())
             }
             Change::CacheHit { .. } => {
-                return Err("simulated devices have no cache whose share of hits can be set".into());
+                return Err("simulated devices have no adjustable cache hit ratio".into());
             }
             Change::Array { .. } => {
-                let array = Array::of(change).ok_or("simulated are RAID 0, 1, 5 and 10")?;
+                let array = Array::of(change).ok_or("only RAID 0, 1, 5 and 10 are simulated")?;
                 return Ok(Self { array: Some(array), ..self });
             }
             _ => return Ok(self),

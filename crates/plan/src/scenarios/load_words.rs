@@ -36,7 +36,7 @@ impl LoadWords {
             let time = || value.parse().map_err(wrong);
             let requests = || match value.parse::<u64>() {
                 Ok(number @ 1..) => Ok(number),
-                _ => Err(format!("{key}={value} is no number of requests per second")),
+                _ => Err(format!("{key}={value} is not a rate in IOPS")),
             };
             match key {
                 "from" => load.from = time()?,
@@ -46,7 +46,7 @@ impl LoadWords {
                 "rbps" | "wbps" => {
                     let bytes: record::Bytes = value.parse().map_err(wrong)?;
                     if bytes.0 == 0 {
-                        return Err(format!("{key}={value} lets nothing through"));
+                        return Err(format!("{key}={value} allows no requests"));
                     }
                     load.limits.extend(GroupLimit::of(key, bytes.0));
                 }
@@ -55,7 +55,7 @@ impl LoadWords {
                     load.write_back = match value {
                         "yes" => true,
                         "no" => false,
-                        _ => return Err(format!("write-back={value}: say yes or no")),
+                        _ => return Err(format!("write-back={value}: use yes or no")),
                     }
                 }
                 _ => load.flags.push(format!("--{key}={value}")),
@@ -76,12 +76,13 @@ impl LoadWords {
     ) -> Result<ScenarioLoad, String> {
         let mut limits = self.limits;
         if let Some(per_s) = self.limit {
-            let op = workload.only_op().ok_or("limit= takes a load of reads or of writes alone")?;
+            let op =
+                workload.only_op().ok_or("limit= needs a load of only reads or only writes")?;
             limits.push(GroupLimit { limited: LimitedIo::of(op, false), per_s });
         }
         let end = self.length.map_or(duration, |length| self.from.plus(length));
         if self.from >= duration || end <= self.from {
-            return Err("it is never there while the device is observed".to_owned());
+            return Err("it is never active while the device is observed".to_owned());
         }
         let name = self.name.unwrap_or_else(|| format!("load-{}", index + 1));
         Ok(ScenarioLoad {

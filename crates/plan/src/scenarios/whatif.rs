@@ -215,30 +215,30 @@ fn assumption(changes: &[Change], computed_slower: bool, offered: Offered) -> &'
                 return "reads go to the copy with the shorter queue, not to one at random";
             }
             (Change::Array { raid: RaidLevel::Raid5, .. }, false) => {
-                return "a write of what was just read waits for a whole revolution, longer than \
-                        for a place at random; and writes to one stripe wait for each other";
+                return "a write to a block that was just read waits for a whole revolution, longer \
+                        than a write to a random position; and writes to one stripe wait for each \
+                        other";
             }
             (Change::Array { .. }, true) => {
-                return "each disk holds a part of the area, so that its arm has shorter ways";
+                return "each disk holds a part of the area, so its seeks are shorter";
             }
             (Change::Array { .. }, false) => {
-                return "requests do not fall on all disks alike, or the bus and adapter between add \
-                        time of their own";
+                return "requests are not spread evenly over the disks, or the bus and adapter add \
+                        latency";
             }
             (Change::Sequential(_), _) => {
-                return "sequential requests between random ones do not keep the speed that they \
-                        had alone";
+                return "sequential requests mixed with random ones are slower than alone";
             }
             (Change::CacheHit { .. }, _) => {
-                return "re-reads between other requests do not keep the speed that they had alone";
+                return "re-reads mixed with other requests are slower than alone";
             }
-            (Change::Cap(_), true) => return "a limit saves credit while nothing is asked of it",
+            (Change::Cap(_), true) => return "a limit accumulates credit while it is idle",
             _ => {}
         }
     }
     match offered {
         Offered::Depth(_) => {
-            "the depth curve of the profile does not hold for this mix (see the line \"as it is\")"
+            "the depth curve of the profile is not valid for this mix (see the line \"as it is\")"
         }
         _ => {
             "the profile's model of open loads is off at this one (see the line \"as it is\"); \

@@ -24,7 +24,7 @@ pub fn cost_fit(driver: &mut Driver<'_>, workload: &Workload, seed: u64) -> Resu
     })?;
     let finished = driver.run(&mut plan)?;
     if finished.end == End::Interrupted {
-        return Err(SessionError::ended("the fit has no result, nothing of it is kept"));
+        return Err(SessionError::ended("the fit has no result, so nothing is saved"));
     }
     let (modes, break_even_bytes) = cost_lines(&finished.trials);
     let session = driver.targets.main()?;

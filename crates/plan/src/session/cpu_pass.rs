@@ -102,8 +102,8 @@ impl CacheState {
         let part = 1.0 - ALL_CACHED..ALL_CACHED;
         let share = self.cached.filter(|share| part.contains(share))?;
         Some(format!(
-            "{:.0} % of the area was in the page cache when the run began, and nothing of it when \
-             a slice of the pass did",
+            "{:.0} % of the area was in the page cache at the start of the run, but none of it at \
+             the start of a slice of the pass",
             share * 100.0
         ))
     }
@@ -160,15 +160,15 @@ pub fn add_upper_bound(
     if starved(&upper, cpu.lower_us_per_io) {
         let busy = upper.baseline_share * 100.0;
         let others = format!(
-            "with {busy:.0} % of the processors in use by others, the load took its time from them \
-             and not from the soakers"
+            "with {busy:.0} % of the CPUs in use by other programs, the load took CPU time from \
+             them and not from the soaker threads"
         );
         trial.findings.push(none(others, &upper.doubts));
         return Ok(end);
     }
     cpu.upper_us_per_io = Some(upper.us_per_io.value);
     cpu.upper_method = Some(format!(
-        "a soaker of idle priority on every processor; {} blocks of slices without, with, with, \
+        "an idle-priority soaker thread on every CPU; {} blocks of slices without, with, with, \
          without the load",
         pass.blocks.len()
     ));
@@ -179,8 +179,8 @@ pub fn add_upper_bound(
 }
 
 fn unmeasured(why: &str) -> Finding {
-    let claim = format!("The upper bound of the processor cost was not measured: {why}.");
-    let remedy = "Repeat with --cpu-upper; the lower bound holds.";
+    let claim = format!("The upper bound of the CPU cost was not measured: {why}.");
+    let remedy = "Repeat with --cpu-upper; the lower bound is valid.";
     Finding::warning(FindingCode::CpuBoundUnsure, claim, remedy).confidence(Confidence::Certain)
 }
 
@@ -226,7 +226,7 @@ impl Plan for CpuPass {
         let seed = derive_seed(self.seed, SEEDS + self.issued);
         self.issued += 1;
         Some(PlannedTrial {
-            label: "the load beside soakers".to_owned(),
+            label: "the load next to soaker threads".to_owned(),
             preparation: self.preparation.clone(),
             flush: !first,
             saved: Saved::No,
@@ -319,8 +319,7 @@ fn upper(
     doubts.extend(seen_doubts(&found));
     if buffered_writes {
         doubts.push(
-            "what the page cache took is written to the disk later, in part outside of the pass"
-                .to_owned(),
+            "data in the page cache is written to the disk later, partly after the pass".to_owned(),
         );
     }
     Some(CpuUpper { doubts, ..found })
@@ -356,19 +355,19 @@ fn seen_doubts(found: &CpuUpper) -> Vec<String> {
     let percent = |share: f64| share * 100.0;
     if found.calibration_change_rel > CALIBRATION_CHANGE_MAX {
         doubts.push(format!(
-            "the speed of an undisturbed processor changed by {:.1} % during the pass",
+            "the speed of an undisturbed CPU changed by {:.1} % during the pass",
             percent(found.calibration_change_rel)
         ));
     }
     if found.baseline_share > BASELINE_MAX {
         doubts.push(format!(
-            "the machine was not idle: {:.0} % of its processors were in use without the load",
+            "the machine was not idle: {:.0} % of its CPUs were in use without the load",
             percent(found.baseline_share)
         ));
     }
     if let Some(kernel) = found.kernel.as_ref().filter(|kernel| kernel.steal > STEAL_MAX) {
         doubts.push(format!(
-            "the host took {:.1} % of the processors' time (steal), which counts as load",
+            "the host took {:.1} % of the CPU time (steal), which counts as load",
             percent(kernel.steal)
         ));
     }

@@ -88,6 +88,6 @@ fn a_pass_over_real_soakers_has_a_bound_an_interval_and_the_change_of_the_rate()
     let difference = found.elsewhere_us_per_io.unwrap().value;
     assert!((found.us_per_io.value - 5.0 - difference).abs() < 1e-6);
     assert!(found.us_per_io.low <= found.us_per_io.value);
-    assert!(found.doubts.iter().any(|doubt| doubt.contains("written to the disk later")));
+    assert!(found.doubts.iter().any(|doubt| doubt.contains("is written to the disk later")));
     assert!(upper(&blocks[..1], &calibrations, 1.0, &[], false).is_none());
 }

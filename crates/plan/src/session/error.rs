@@ -98,7 +98,7 @@ impl SessionError {
         Self::Interrupted(text.into())
     }
 
-    /// Whether the user or the system asked for an end.
+    /// Whether it was interrupted by the user or the system.
     #[must_use]
     pub fn interrupted(&self) -> bool {
         self.exit_code() == INTERRUPTED
@@ -131,7 +131,8 @@ pub fn something_completed(trials: &[Trial]) -> Result<(), SessionError> {
     let what = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     Err(SessionError::NoResult(format!(
         "no request to {} completed: {failed} failed{what} and {short} transferred less than \
-         asked; it is broken, gone or was truncated: look at the system's log (dmesg, or the event log)",
+         requested; the target is broken, gone or was truncated: check the system log (dmesg, or \
+         the event log)",
         quoted(path)
     )))
 }

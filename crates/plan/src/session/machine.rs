@@ -13,7 +13,7 @@ pub fn check_machine(asked: &Workload) -> Result<()> {
         && let Err(cause) = engine::probe_default_engine()
     {
         let flag = if asked.polled { "--hipri" } else { "--sqthread-poll" };
-        let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
+        let text = format!("{flag} needs io_uring: {cause}");
         return Err(SessionError::NoResult(text));
     }
     let usable = kernel::usable_processors().unwrap_or_default();
@@ -22,13 +22,13 @@ pub fn check_machine(asked: &Workload) -> Result<()> {
         let usable: Vec<String> = usable.iter().map(u32::to_string).collect();
         let usable = usable.join(", ");
         return Err(SessionError::NoResult(format!(
-            "--processors: this program may not run on processor {missing}; use some of {usable}"
+            "--processors: this program may not run on CPU {missing}; use some of {usable}"
         )));
     }
     if asked.huge_pages
         && let Err(why) = kernel::check_huge_pages(&Roots::default())
     {
-        return Err(SessionError::NoResult(format!("--huge-pages: {why}, or leave the flag out")));
+        return Err(SessionError::NoResult(format!("--huge-pages: {why}, or omit the flag")));
     }
     Ok(())
 }

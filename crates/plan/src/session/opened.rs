@@ -240,7 +240,7 @@ impl Session {
         match &self.elsewhere {
             None => Ok(()),
             Some(_) => Err(SessionError::Usage(format!(
-                "{what} changes the files of one machine, and several take part; leave --hosts out"
+                "{what} changes the files of one machine, but several take part; omit --hosts"
             ))),
         }
     }

@@ -114,18 +114,16 @@ impl Session {
 
 /// The part of its target that a profile is of.
 ///
-/// # Errors
-/// If the profile holds no cells.
+/// # Errors If the profile has no cells.
 pub fn area_of(profile: &Profile) -> Result<Bytes> {
     let area = profile.cells.first().map(|cell| cell.workload.size_bytes);
-    area.ok_or_else(|| SessionError::usage("the profile holds no cells"))
+    area.ok_or_else(|| SessionError::usage("the profile has no cells"))
 }
 
 /// The target of a profile, ready for loads; without `write` nothing of it is written but a file of
 /// halfpower's own.
 ///
-/// # Errors
-/// If the profile holds no cells, its target cannot be opened, or another disk is there now.
+/// # Errors If the profile has no cells, its target cannot be opened, or another disk is there now.
 pub fn open_again(
     profile: &Profile,
     write: bool,
@@ -143,7 +141,7 @@ pub fn open_again(
     let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
     if disk(target.facts()) != disk(&profile.target) {
         return Err(SessionError::Usage(format!(
-            "{} is on another disk than the one that was profiled; a profile holds for its own",
+            "{} is on another disk than the profiled one; a profile is valid only for its own disk",
             profile.target.path
         )));
     }
@@ -163,7 +161,7 @@ pub fn drift_now(
     display: &mut dyn Display,
 ) -> Result<(Predictor, DriftNow)> {
     if profile.simulated {
-        let text = "--now: a simulated device has no drift since its profile";
+        let text = "--now: a simulated device does not drift after its profile";
         return Err(SessionError::usage(text));
     }
     // In a directory it is a file of halfpower's own that is written.
@@ -172,8 +170,8 @@ pub fn drift_now(
     let profiled = Predictor::of_cells(&cells);
     let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {
         SessionError::usage(
-            "--now: the profile holds too few closed loops of random requests to find the level of the \
-            device; make another with `check --for-diagnosis`",
+            "--now: the profile has too few closed loops of random requests to find the level of \
+             the device; make another profile with `check --for-diagnosis`",
         )
     })?;
     let session = open_again(profile, write, seed, stop, display)?;

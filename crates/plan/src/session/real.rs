@@ -162,14 +162,14 @@ impl RealTargets {
             Finding::note(
                 FindingCode::ForeignIo,
                 format!(
-                    "Before the measurement others used the disk {:.0} % of the time ({:.0} reads/s, \
-                     {:.0} writes/s, {}).",
+                    "Before the measurement, other programs used the disk {:.0} % of the time \
+                     ({:.0} reads/s, {:.0} writes/s, {}).",
                     activity.busy_share * 100.0,
                     activity.reads_per_s,
                     activity.writes_per_s,
                     format_rate(activity.bytes_per_s)
                 ),
-                "If that is not usual, run again when the disk is quiet.",
+                "If that is unusual, run again when the disk is quiet.",
             )
             .with("busy", activity.busy_share, "")
         })
@@ -292,8 +292,8 @@ impl RealTargets {
             engine = EngineName::Sync;
             findings.push(Finding::warning(
                 FindingCode::EngineFallback,
-                format!("{error}. The sync engine was used: depth comes from threads."),
-                "Expect more CPU time per request and less depth than io_uring reaches.",
+                format!("{error}. The sync engine was used: the queue depth comes from threads."),
+                "Expect more CPU time per request and a lower queue depth than with io_uring.",
             ));
         }
         // Counters of a part of the devices would be held against requests to all.

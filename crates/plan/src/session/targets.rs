@@ -97,7 +97,8 @@ pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
         targets.iter().map(|target| simulated(target)).collect::<Result<_, _>>()?;
     let found = specs.into_iter().flatten().next();
     if found.is_some() && targets.len() > 1 {
-        let text = "a simulated target stands alone: its key disks=N adds disks; name one target";
+        let text = "a simulated target cannot be combined with others: its key disks=N adds disks; \
+                    name one target";
         return Err(SessionError::usage(text));
     }
     Ok(found)
@@ -180,13 +181,14 @@ pub fn striped(
     display: &mut dyn Display,
 ) -> Result<(Targets, Members)> {
     if paths.len() < 2 {
-        return Err(SessionError::usage("--chunk takes two targets or more"));
+        return Err(SessionError::usage("--chunk needs two or more targets"));
     }
     let mut open = |paths: &[&Path]| {
         let mut targets = RealTargets::open(paths, &Access::ReadOnly, None, chunk)?;
         if targets.all_facts().any(|facts| facts.kind == TargetKind::Directory) {
             return Err(SessionError::usage(
-                "a stripe is read over block devices or files: a test file in a directory can be anywhere",
+                "a stripe needs block devices or files, because a test file in a directory has no \
+                 known position",
             ));
         }
         targets.open_mode(CacheMode::Device, false)?;

@@ -3,7 +3,10 @@
 use super::told;
 use crate::number;
 use crate::story::{Action, Story};
-use record::{Cause, Demand, DeviceDiagnosis, Effect, Episode, Remedy, Rung, Strategy, Verdict};
+use record::{
+    Cause, Demand, DeviceDiagnosis, Effect, Episode, Remedy, Rung, Strategy, Verdict, drive_letter,
+    is_of_windows,
+};
 
 /// Advice with all its details; of the rest what it is and what it gives.
 const IN_FULL: usize = 3;
@@ -11,7 +14,11 @@ const IN_FULL: usize = 3;
 const SAME_RATE: f64 = 0.005;
 
 /// What stands beside the verdict: the cause, the first thing to do and what that gives.
-pub(super) fn answers(device: &DeviceDiagnosis, main: &Episode) -> Vec<(String, String)> {
+pub(super) fn answers(
+    source: &str,
+    device: &DeviceDiagnosis,
+    main: &Episode,
+) -> Vec<(String, String)> {
     let first = device.advice.first();
     let cause = first.and_then(|remedy| answered(device, remedy)).or_else(|| main.causes.first());
     let alone = || without_remedy(device, main);
@@ -27,20 +34,23 @@ pub(super) fn answers(device: &DeviceDiagnosis, main: &Episode) -> Vec<(String, 
         ("do first", Some(first_sentence(&action).to_owned())),
         ("predicted", first.map(in_short)),
         ("rests on", baseline.map(|baseline| first_sentence(&baseline.says).to_owned())),
-        ("to settle it", unproven.then(|| settles(device))),
+        ("to settle it", unproven.then(|| settles(source, &device.device))),
     ];
     rows.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
 }
 
 /// The one command that would decide a verdict without a profile.
-fn settles(device: &DeviceDiagnosis) -> String {
-    let name = &device.device;
+fn settles(source: &str, name: &str) -> String {
     let place = if name.starts_with("sim:") || name.starts_with('/') {
-        name.clone()
+        name.to_owned()
+    } else if let Some(letter) = drive_letter(name) {
+        format!("{letter}\\")
+    } else if is_of_windows(source, name) {
+        "on a folder of that disk".to_owned()
     } else {
         format!("/dev/{name}")
     };
-    format!("halfpower check {place}, while it is quiet, and the same observation again")
+    format!("halfpower check {place}, while the disk is quiet; then observe again")
 }
 
 /// The first thing to do in as few words as a column has.
@@ -53,7 +63,7 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
         (None, Verdict::Healthy | Verdict::NotTheDisk) if gets_what_it_asks_for(main) => {
             "leave it alone".to_owned()
         }
-        (None, Verdict::Healthy | Verdict::NotTheDisk) => "nothing points at it".to_owned(),
+        (None, Verdict::Healthy | Verdict::NotTheDisk) => "no evidence against it".to_owned(),
         (None, Verdict::NotEnoughEvidence) => "collect evidence".to_owned(),
         (None, _) => "measure more".to_owned(),
     }
@@ -76,32 +86,30 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
     let profiled = device.profile.value().is_some();
     let text = match main.verdict {
         Verdict::Healthy | Verdict::NotTheDisk if main.demand == Demand::Unmet => {
-            "The disk does what it should, and programs wait for more than it does: look at what is between \
-             them (limits, locks, the network, another disk)."
+            "The disk is fine, but programs wait for more than the disk: check the layers in \
+             between (limits, locks, the network, another disk)."
         }
         Verdict::Healthy | Verdict::NotTheDisk if !gets_what_it_asks_for(main) => {
-            "Nothing points at this disk. Whether programs wait for more than they get, this source does not \
-             show: `halfpower diagnose` on the machine itself, as root, does."
+            "There is no evidence against this disk. This source does not show whether programs \
+             wait for anything else: run `halfpower diagnose` on the machine itself, as root."
         }
         Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
-            "Leave the disk alone: it does what it should. If a program waits, it waits for \
-             something that was not seen: a lock, the network, another machine, or something that this \
-             source does not report."
+            "Leave the disk alone: it is fine. If a program waits, it waits for something else: a \
+             lock, the network, another machine, or something that this source does not report."
         }
-        Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it does what it should.",
-        Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while there is more to do.",
+        Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it is fine.",
+        Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while the load is higher.",
         Verdict::NotEnoughEvidence => {
-            "Make a profile with `halfpower check` while the disk is quiet. Then watch again, \
-             for longer or while there is more to do."
+            "Make a profile with `halfpower check` while the disk is quiet. Then watch again, for \
+             longer or while the load is higher."
         }
         _ if !profiled => {
-            "Settle first whether it is the disk or the load: `halfpower check` on it while it is quiet, and the \
-             same observation again."
+            "First find out whether the disk or the load is the cause: run `halfpower check` on \
+             the disk while it is quiet, then observe again."
         }
         _ => {
-            "No change was found whose gain this profile can predict. `halfpower check \
-             --for-diagnosis` measures mixes and open loads as well; `halfpower predict` computes a \
-             change that you name."
+            "This profile can predict no useful change. `halfpower check --for-diagnosis` also \
+             measures mixes and open loads; `halfpower predict` computes a change that you name."
         }
     };
     [text].into_iter().chain(elsewhere).collect::<Vec<_>>().join(" ")
@@ -167,7 +175,13 @@ fn gained(remedy: &Remedy) -> Option<String> {
     let sooner = effect.latency_before_ns / effect.latency_after_ns.value.max(1e-9);
     let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
     if sooner >= faster.max(1.0) || sooner >= 1.0 && same_rate(effect) {
-        return Some(format!("saves {}", number::percent(gain)));
+        // Where today's latency is among those that are predicted, nothing is promised.
+        let saves = if effect.latency_after_ns.high < effect.latency_before_ns {
+            "saves"
+        } else {
+            "may save"
+        };
+        return Some(format!("{saves} {}", number::percent(gain)));
     }
     (faster > 1.0).then(|| format!("{} times the rate", number::digits(faster)))
 }
@@ -219,6 +233,50 @@ fn strategy_words(strategy: Strategy) -> &'static str {
         Strategy::MoreTags => "more tags",
         Strategy::MoveNeighbour => "move the neighbour",
         Strategy::Restore => "find what changed",
-        Strategy::PutRight => "put it right",
+        Strategy::PutRight => "correct it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_short, settles};
+    use record::{CauseCode, Effect, Estimate, Measured, Remedy, Strategy};
+
+    fn predicted(low_ns: f64, high_ns: f64) -> String {
+        in_short(&Remedy {
+            strategy: Strategy::FasterDisks,
+            change: None,
+            action: String::new(),
+            cause: CauseCode::RateNearMaximum,
+            check: None,
+            episode: 0,
+            effect: Measured::Value(Effect {
+                latency_before_ns: 1.25e6,
+                latency_after_ns: Estimate::spanning(167e3, low_ns, high_ns, 9),
+                iops_before: 800.0,
+                iops_after: Estimate::symmetric(800.0, 1.0, 9),
+            }),
+            gain: Some(0.87),
+            assumes: String::new(),
+            cost: String::new(),
+            how_to_check: String::new(),
+        })
+    }
+
+    #[test]
+    fn a_remedy_saves_only_where_the_whole_interval_lies_below_the_latency_of_now() {
+        assert!(predicted(142e3, 192e3).starts_with("saves 87 %: latency 1.25 ms"));
+        assert!(predicted(42.3e3, 302e6).starts_with("may save 87 %: latency 1.25 ms"));
+    }
+    #[test]
+    fn what_settles_it_is_a_command_that_runs_where_the_disk_is() {
+        let begins = |source, name, words: &str| {
+            let said = settles(source, name);
+            assert!(said.starts_with(&format!("halfpower check {words}, while")), "{said}");
+        };
+        begins("live", "sda", "/dev/sda");
+        begins("simulated", "sim:mm1", "sim:mm1");
+        begins("Windows PhysicalDisk CSV", "1 D: E:", "D:\\");
+        begins("Windows LogicalDisk CSV", "HarddiskVolume1", "on a folder of that disk");
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn handover(
     subject: &str,
 ) {
     when_and_where(part(story, subject, "When and where"), diagnosis, device, main);
-    costs(part(story, subject, "What it costs the users"), device, main);
+    costs(part(story, subject, "Impact on users"), device, main);
     let section = part(story, subject, "Evidence");
     main.evidence.iter().for_each(|one| section.row(&one.what, number_text(one)));
     main.causes.iter().for_each(|cause| section.row("cause", &cause.claim));
@@ -56,7 +56,7 @@ fn when_and_where(
         format!("{} to {} UTC", moment(main.begin_ns), moment(end))
     } else {
         let second = |ns: u64| number::duration(ns);
-        format!("{} to {} after the beginning", second(main.begin_ns), second(end))
+        format!("{} to {} after the start", second(main.begin_ns), second(end))
     };
     section.row("when", format!("{time}: {length}{}", bracketed(share, "")));
     section.row(

@@ -4,7 +4,7 @@ use super::{advice, told, verdict_text};
 use crate::number;
 use crate::observation::IDLE_MAX;
 use crate::page::Tone;
-use crate::story::{Action, Block, Cell, Story, Table, confidence, named};
+use crate::story::{Action, Block, Cell, Story, Table, confidence, named, prefix};
 use record::{Activity, DeviceDiagnosis, Episode, Verdict};
 use stats::grouped;
 
@@ -66,7 +66,7 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
     });
     let mut lines: Vec<String> = grouped(because)
         .into_iter()
-        .map(|(claim, names)| format!("{}: {claim}", named(&names, IDLE_MAX)))
+        .map(|(claim, names)| prefix(&named(&names, IDLE_MAX)) + claim)
         .collect();
     let names: Vec<String> = idle.iter().map(|device| device.device.clone()).collect();
     lines.extend((!names.is_empty()).then(|| format!("Idle: {}.", named(&names, IDLE_MAX))));

@@ -41,11 +41,11 @@ pub fn limits(run: &LimitsRun) -> Story {
 fn binding(run: &LimitsRun) -> Badge {
     let binding = match run.binding.known() {
         Ok(binding) => binding,
-        Err(reason) => return Badge::new("What binds is unknown", Tone::Faint, reason),
+        Err(reason) => return Badge::new("The bottleneck is unknown", Tone::Faint, reason),
     };
     let rate = number::rate_with_interval(&binding.bytes_per_s);
     let words = match binding.names.as_slice() {
-        [one] => format!("The {one} binds, at {rate}"),
+        [one] => format!("The {one} is the bottleneck, at {rate}"),
         many => format!("{}, not distinguishable, binds at {rate}", many.join(" or ")),
     };
     let alternatives = binding.alternatives.iter().map(|text| Alternative {
@@ -62,8 +62,8 @@ fn binding(run: &LimitsRun) -> Badge {
 fn path(story: &mut Story, components: &[PathComponent]) {
     let section = story.section(
         "The path",
-        "advertised peak (PAP) and measured rate (RAP); ½: half of PAP reached; disks: how many \
-         such disks fill it by sequential reads",
+        "advertised peak (PAP) and measured rate (RAP); ½: half of PAP reached; disks: number of \
+         such disks that saturate it with sequential reads",
     );
     section.table(components, |t| {
         t.left("", |part| part.name.clone());
@@ -138,7 +138,7 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
     };
     let missed = joined(of(|it| it == HalfPower::Missed), ", ", |component| component.name.clone());
     let finding = format!(
-        "{} of the {} parts whose two peaks are known give at least half of what is advertised{}.",
+        "{} of the {} parts with both peaks known reach at least half of the advertised peak{}.",
         of(|it| it == HalfPower::Reached).count(),
         of(|it| it != HalfPower::NotKnown).count(),
         if missed.is_empty() { missed } else { format!("; {missed} gives less") }
@@ -176,7 +176,10 @@ fn headroom(run: &LimitsRun) -> String {
     let next = others.min_by(|(_, a), (_, b)| a.total_cmp(b));
     next.map_or_else(String::new, |(name, rate)| {
         let times = number::digits(rate / binding.bytes_per_s.value);
-        format!("of what was measured, {name} would bind next, at {times} times the rate")
+        format!(
+            "of the measured parts, {name} would be the next bottleneck, at {times} times the \
+                 rate"
+        )
     })
 }
 
@@ -198,11 +201,11 @@ fn bus(run: &LimitsRun) -> Option<Chart> {
     let first = bus.points.first()?.again_bytes_per_s.value;
     let finding = match bus.limit_bytes_per_s.value() {
         Some(limit) => format!(
-            "Re-reads by more targets stop to add up at {}, the limit of bus and controller.",
+            "The combined rate of re-reads stops growing at {}, the limit of bus and controller.",
             number::rate_with_interval(limit)
         ),
         None => format!(
-            "{} targets together read {} times what one does; so they show no limit of a bus.",
+            "{} targets together read {} times as fast as one, so no bus limit shows.",
             bus.points.len(),
             number::digits(most / first)
         ),
@@ -213,7 +216,7 @@ fn bus(run: &LimitsRun) -> Option<Chart> {
         errors: "Error bars: 95 % confidence interval.".to_owned(),
         x: Axis::at_values("targets at work", None, false, xs(&series)),
         y: Axis::from_zero("throughput of all", Some(Unit::BytesPerSecond), ends(&series)),
-        rules: vec![Rule::level(most / 2.0, "half of the most")],
+        rules: vec![Rule::level(most / 2.0, "half of the maximum")],
         series,
     })
 }

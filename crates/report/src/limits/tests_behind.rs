@@ -12,8 +12,8 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
     let Some(test) = story.part("Bus and controller", bus) else { return };
     let [area, request] = [test.area_bytes, test.request_bytes].map(|it| format_bytes(it.0));
     let remark = format!(
-        "{area} again and again in requests of {request}, QD {} on each target; a limit only where a \
-         cache served it and the sum stopped growing",
+        "{area} read repeatedly in requests of {request}, QD {} on each target; a limit shows only \
+         if a cache served the reads and the sum stopped growing",
         test.depth
     );
     let section = story.section("Bus and controller", &remark).supporting();
@@ -28,14 +28,14 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
             "a cache served the re-reads: they are faster than first and sequential reads"
         }
         CacheEvidence::NotServed => {
-            "no cache is seen: re-reads are no faster than first or sequential reads"
+            "no cache seen: re-reads are no faster than first or sequential reads"
         }
-        CacheEvidence::CannotTell => "inconclusive: whether a cache served them",
+        CacheEvidence::CannotTell => "inconclusive whether a cache served them",
     };
     let growth = match test.growth {
         Growth::Stopped => "; the sum stopped growing",
-        Growth::Grows => "; the sum still grew with the last target",
-        Growth::CannotTell => "; inconclusive: whether the sum stopped growing",
+        Growth::Grows => "; the sum was still growing with the last target",
+        Growth::CannotTell => "; inconclusive whether the sum stopped growing",
         Growth::OneTarget => "",
     };
     section.row("evidence", format!("{cache}{growth}"));

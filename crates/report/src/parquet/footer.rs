@@ -107,7 +107,7 @@ pub(crate) fn footer(
 /// # Errors
 /// If the file cannot be read, or is no Parquet file.
 pub fn read_footer(file: &mut (impl Read + Seek)) -> Result<Vec<u8>> {
-    let no_parquet = || Error::new(ErrorKind::InvalidData, "it is no Parquet file");
+    let no_parquet = || Error::new(ErrorKind::InvalidData, "it is not a Parquet file");
     let length = file.seek(SeekFrom::End(0))?;
     let tail_at = length.checked_sub(TAIL_BYTES).ok_or_else(no_parquet)?;
     file.seek(SeekFrom::Start(tail_at))?;

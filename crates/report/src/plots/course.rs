@@ -12,7 +12,7 @@ use stats::Ordered;
 use std::collections::BTreeMap;
 
 const POINTS: usize = 256;
-const BANDS: &str = "Bands: smallest and largest of the intervals in a point.";
+const BANDS: &str = "Bands: minimum and maximum of the intervals in a point.";
 
 /// Neighbours taken together where there are more than `most`: mean, least and largest.
 pub(crate) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
@@ -154,14 +154,15 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
     }
     let errors = match bars {
         true => {
-            "Error bars: 95 % interval within the trial; what moves between trials is the scatter."
+            "Error bars: 95 % interval within the trial; the scatter shows the variation between \
+             trials."
         }
         false => {
             "The scatter is the error. With this many trials the error bars of each are not drawn."
         }
     };
     Some(Chart {
-        title: "Trials in order of time, each against the mean of its cell".to_owned(),
+        title: "Trials in order of time, relative to the mean of their cell".to_owned(),
         finding,
         errors: errors.to_owned(),
         x,

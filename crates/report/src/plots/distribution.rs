@@ -101,8 +101,8 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
         title: "Distribution of latency".to_owned(),
         finding,
         errors:
-            "Bands: 95 %, as if requests were independent of each other; too narrow where they \
-                 are not. Times to 0.8 %. Curves end where fewer than ten requests took longer."
+            "Bands: 95 %, assuming independent requests; otherwise they are too narrow. Times are \
+             accurate to 0.8 %. Curves end where fewer than ten requests took longer."
                 .to_owned(),
         x,
         y: Axis::decades(share, Some(Unit::Share), ys(&series)),

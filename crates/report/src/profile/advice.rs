@@ -54,8 +54,8 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
         section.note(format!("unknown, or left out: {TOO_UNEVEN}."));
     }
     // What a reader may have computed, who is not to be misled by it.
-    let remark = "one queue, as textbooks have it; err: against the latency to expect";
-    let section = story.section("What M/M/1 would say", remark).supporting();
+    let remark = "one textbook queue; err: relative to the expected latency";
+    let section = story.section("Prediction of M/M/1", remark).supporting();
     section.table(SATURATIONS, |t| {
         t.right("of max", |share| number::percent(*share));
         for op in OpKind::BOTH {

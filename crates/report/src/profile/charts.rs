@@ -51,7 +51,10 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     });
     let series: Vec<Series> = series.collect();
     let rules = curves.iter().map(|curve| {
-        Rule::level(curve.max_iops.value / 2.0, format!("half of the most, {}", curve.op.plural()))
+        Rule::level(
+            curve.max_iops.value / 2.0,
+            format!("half of the maximum, {}", curve.op.plural()),
+        )
     });
     let said = curves.iter().map(|curve| {
         let half = curve.points.iter().find(|p| p.iops.value >= curve.max_iops.value / 2.0);
@@ -100,16 +103,20 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
         for (what, form, points) in [
             ("measured at constant depth", Form::Curve, measured.collect::<Vec<Point>>()),
             ("expected, arriving independently", Form::Curve, open.collect()),
-            ("by M/M/1, to compare", Form::Marks, mm1.collect()),
+            ("by M/M/1, for comparison", Form::Marks, mm1.collect()),
         ] {
             series.push(Series::new(format!("{name} {what}"), form, points));
         }
-        rules.push(Rule::upright(curve.max_iops.value / 2.0, format!("half of the most, {name}")));
+        rules.push(Rule::upright(
+            curve.max_iops.value / 2.0,
+            format!("half of the maximum, {name}"),
+        ));
         let alone = curve.points.iter().find(|point| point.depth == 1);
         let half = expected.iter().find(|e| (e.saturation - 0.5).abs() < 1e-9);
         if let (Some(alone), Some(half)) = (alone, half) {
             said.push(format!(
-                "at half of the most, independent {name} take {}, {} times one alone ({})",
+                "at half of the maximum, independent {name} take {}, {} times the latency at QD 1 \
+                 ({})",
                 number::with_interval(&half.latency_ns, number::time),
                 number::digits(half.latency_ns.value / alone.latency_ns.value),
                 number::time(alone.latency_ns.value)
@@ -153,7 +160,7 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
         let half = curve.half_of_max_bytes_per_s;
         if rules.iter().all(|rule| rule.at != half) {
             let of = if same { String::new() } else { format!(", {}", curve.pattern.name()) };
-            let name = format!("half-power line: half of the most measured{of}");
+            let name = format!("half-power line: half of the measured maximum{of}");
             rules.push(Rule::level(half, name));
         }
     }
@@ -165,7 +172,7 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
     let values = ends(&series).chain(curves.iter().map(|curve| most(curve)));
     Some(Chart {
         title: format!("{} throughput against request size", capital(op.name())),
-        finding: format!("Half of the most measured ({half} of {whole}) is reached: {said}."),
+        finding: format!("Half of the measured maximum ({half} of {whole}) is reached: {said}."),
         errors: OVER_VISITS.to_owned(),
         x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),
         y: Axis::from_zero("throughput", Some(Unit::BytesPerSecond), values),
@@ -195,8 +202,8 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     let finding = if per_mib {
         let times = number::digits(first.y / last.y);
         format!(
-            "{name}: a MiB costs {dear} in requests of {least} and {cheap} in requests of {most}, \
-             {times} times less."
+            "{name}: a MiB costs {dear} in requests of {least}, and only {cheap} in requests of \
+             {most}, {times} times less."
         )
     } else {
         format!("{name}: a request costs {dear} at {least} and {cheap} at {most}.")
@@ -208,7 +215,7 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     Some(Chart {
         title: format!("{} against request size", y.title),
         finding: capital(&finding),
-        errors: format!("{OVER_VISITS} Charged to this program: a lower bound."),
+        errors: format!("{OVER_VISITS} CPU time charged to halfpower: a lower bound."),
         x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),
         y,
         rules: half_power_sizes(profile),
@@ -239,7 +246,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
         let cells = cells_of(profile, fit.op, fit.pattern, 1).map(|cell| {
             let bytes = cell.workload.max_bs().0;
             let out = fit.left_out.iter().any(|point| point.bytes == bytes);
-            let remark = if out { "left out of the line" } else { "" };
+            let remark = if out { "excluded from the line" } else { "" };
             Point::estimate(bytes as f64, &cell.latency_ns).remark(remark)
         });
         let mut cells: Vec<Point> = cells.collect();
@@ -258,13 +265,13 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
         fit.pattern.name(),
         fit.op.name(),
         number::with_interval(&fit.intercept_ns, number::time),
-        if fit.left_out.is_empty() { "" } else { "; points that the line leaves out are marked" }
+        if fit.left_out.is_empty() { "" } else { "; points excluded from the line are marked" }
     );
     let highs = points(&series).flat_map(|point| [Some(point.y), point.high]).flatten();
     Some(Chart {
         title: "Latency of one request against its size".to_owned(),
         finding,
-        errors: format!("{OVER_VISITS} Bands: the fitted line, separately for its two parts."),
+        errors: format!("{OVER_VISITS} Bands: the fitted line, each of its two parts separately."),
         x: Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0])),
         y: Axis::from_zero("mean latency at depth 1", Some(Unit::Nanos), highs),
         rules: Vec::new(),

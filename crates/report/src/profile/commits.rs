@@ -29,8 +29,8 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     };
     let Some(first) = commits.points.first() else { return };
     let remark = format!(
-        "how many a second, each a write of {} to a log through the page cache and an {}; \
-         p50 to p99.9: of the {}",
+        "number per second, each a write of {} to a log through the page cache and an {}; p50 to \
+         p99.9: latency of the {}",
         format_bytes(first.bytes.0),
         first.flush.name(),
         first.flush.name(),
@@ -51,9 +51,9 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
             commits.verdicts.iter().map(|it| it.program.as_str()).collect();
         programs.dedup();
         let programs = joined(programs, ", ", str::to_owned);
-        story.section("Quick enough for commits", &format!("yes, by one committer: {programs}"));
+        story.section("Fast enough for commits", &format!("yes, by one committer: {programs}"));
     } else if !commits.verdicts.is_empty() {
-        verdicts(story.section("Quick enough for commits", ""), commits, profile);
+        verdicts(story.section("Fast enough for commits", ""), commits, profile);
     }
 }
 
@@ -93,14 +93,15 @@ fn journal(section: &mut Section, commits: &Commits) {
         let (old, new) = (&old.flush_ns, &new.flush_ns);
         section.text(if new.exceeds(old) {
             format!(
-                "A flush takes {} on new blocks, {} on old ones: the file system's journal notes which \
-                 blocks hold data.",
+                "A flush takes {} on new blocks and {} on old ones: the file system's journal \
+                 records which blocks contain data.",
                 number::time(new.value),
                 number::time(old.value),
             )
         } else {
             format!(
-                "These visits do not decide whether new blocks take a flush longer: {} against {}.",
+                "These visits do not show whether a flush of new blocks takes longer: {} against \
+                 {}.",
                 number::with_interval(new, number::time),
                 number::with_interval(old, number::time),
             )
@@ -110,14 +111,21 @@ fn journal(section: &mut Section, commits: &Commits) {
     let most = most.max_by(|a, b| a.commits_per_s.value.total_cmp(&b.commits_per_s.value));
     if let (Some(one), Some(most)) = (alone(LogKind::Overwritten), most) {
         let gain = most.commits_per_s.value / one.commits_per_s.value;
-        section.text(format!(
-            "{} committers, each with flushes of its own, reach {} times the commits of one. \
-             Programs that commit together (group commit) do better: one flush of {} serves all that \
-             wait for it.",
+        let mut text = format!(
+            "{} committers with separate flushes reach {} times the commits of one.",
             most.committers,
             number::digits(gain),
-            number::time(one.flush_ns.value),
-        ));
+        );
+        // At best each flush serves all of them.
+        let together = f64::from(most.committers) * 1e9 / one.flush_ns.value;
+        if together > most.commits_per_s.high {
+            text.push_str(&format!(
+                " Programs that commit together (group commit) do better: one flush of {} serves all \
+                 that wait for it.",
+                number::time(one.flush_ns.value),
+            ));
+        }
+        section.text(text);
     }
 }
 
@@ -126,8 +134,8 @@ fn protected(section: &mut Section, profile: &Profile) {
     let direct = cell_of(profile, OpKind::Write, Pattern::Sequential, 1, DIRECT_BYTES);
     let Some(write) = direct.map(|cell| cell.latency_ns) else { return };
     section.text(format!(
-        "A direct write of {} without a flush takes {}: about what a commit takes on a device whose \
-         write cache is protected against a loss of power, which has nothing to flush.",
+        "A direct write of {} without a flush takes {}. That is about the time of a commit on a \
+         device with a power-loss-protected write cache, which needs no flush.",
         format_bytes(DIRECT_BYTES),
         number::with_interval(&write, number::time),
     ));

@@ -46,7 +46,8 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
         let deepest = curve.points.iter().map(|point| point.depth).max().unwrap_or(0);
         section.text(format!(
-            "No knee: random {} were fastest at QD {deepest}, the largest tried, and may gain more.",
+            "No knee: random {} were fastest at QD {deepest}, the largest tried, and may be faster \
+             beyond it.",
             curve.op.plural()
         ));
     }
@@ -75,9 +76,9 @@ fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     let (_, op, depth, off) =
         off.filter(|it| it.0 > SAME_REQUESTS).max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
-        "p50 and p99 are of all requests of all visits. IOPS leave out warm-ups and take out what files differ \
-         by. So they do not belong together in every row: {} at QD {depth} took {} in all visits than \
-         IOPS say.",
+        "p50 and p99 cover all requests of all visits. IOPS exclude warm-ups and the differences \
+         between files. So the two need not match in every row: {} at QD {depth} took {} in all \
+         visits than the IOPS imply.",
         op.plural(),
         if off > 1.0 {
             format!("{} longer", number::percent(off - 1.0))
@@ -129,7 +130,7 @@ pub(super) fn cpu_note(profile: &Profile) -> Option<String> {
         let reason = profile.cells.iter().find_map(|cell| cell.cpu_us_per_io.reason())?;
         return Some(format!("CPU per request: not measured: {reason}."));
     }
-    Some(format!("CPU per request is a lower bound; in all {busy} CPUs."))
+    Some(format!("CPU per request is a lower bound; total: {busy} CPUs."))
 }
 
 /// The size curves: those of one pattern side by side.

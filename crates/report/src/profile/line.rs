@@ -14,7 +14,7 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
     let fits = &profile.service_time_fits;
     let without = without_line(profile);
     if fits.is_empty() {
-        let reason = format!("no line, which takes five request sizes at QD 1: {without}");
+        let reason = format!("no line, which needs five request sizes at QD 1: {without}");
         story.section("Fits", reason.trim_end_matches([':', ' '])).supporting();
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
         section.text(format!("Not on the line: {left_out}."));
     }
     if !without.is_empty() {
-        section.note(format!("No line (takes five sizes): {without}."));
+        section.note(format!("No line (needs five sizes): {without}."));
     }
 }
 

@@ -14,9 +14,9 @@ pub(super) fn lone_reads(story: &mut Story, profile: &Profile) {
     };
     let rates = joined(lone.iter().rev(), ", ", rate);
     let awake = number::with_interval(&first.back_to_back_ns, number::time);
-    let text = format!("{rates}; one behind the other {awake} (medians)");
+    let text = format!("{rates}; back to back {awake} (medians)");
     let rests = lone.iter().any(|one| one.added_ns.value > 0.0);
-    let section = story.section("A lone read after a rest", &text);
+    let section = story.section("A read after an idle period", &text);
     if !rests {
         section.supporting();
     }

@@ -61,7 +61,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
         cells(story.fold("All cells"), profile);
     }
     if trials.is_empty() && !profile.cells.is_empty() {
-        let text = "The course of the visits is not drawn: the trials of this profile are missing.";
+        let text = "The visits are not plotted: the trials of this profile are missing.";
         story.left_out.push(text.to_owned());
     }
     let targets = std::slice::from_ref(&profile.target);
@@ -94,8 +94,8 @@ fn headline(profile: &Profile, open: Option<String>) -> String {
         let rate = number::per_second(rate?.value);
         Some(format!("{} up to {rate} and {}", op.plural(), number::rate(throughput?.value)))
     });
-    let rates =
-        open.unwrap_or_else(|| sentence(said, "No valid trial: nothing is known of this device."));
+    let rates = open
+        .unwrap_or_else(|| sentence(said, "No valid trial: nothing is known about this device."));
     if profile.caps.is_empty() {
         return rates;
     }

@@ -118,15 +118,15 @@ fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_
     }
     section.text(match parallelism(profile) {
         Some((curve, gain)) if gain >= PARALLEL_FROM => format!(
-            "Caution: S is the spacing of completions, as QD {} is {} times faster.",
+            "Caution: S is the mean time between completions, because QD {} is {} times faster.",
             curve.max_depth,
             number::digits(gain),
         ),
         Some(_) => {
-            "The device works on one request at a time: S is service, R - S is queueing.".to_owned()
+            "The device serves one request at a time: S is service, R - S is queueing.".to_owned()
         }
-        None => "Where a device works on several requests at once, S is the spacing of \
-                 completions, not the time that one takes."
+        None => "On a device that serves several requests in parallel, S is the mean time between \
+                 completions, not the service time of a request."
             .to_owned(),
     });
 }

@@ -8,7 +8,7 @@ pub(super) fn sustained(story: &mut Story, profile: &Profile) {
     if profile.sustained.is_empty() {
         return;
     }
-    let section = story.section("Loads that went on", "until the rate fell, at most 10 minutes");
+    let section = story.section("Sustained loads", "until the rate fell, for at most 10 minutes");
     for load in &profile.sustained {
         section.text(line(load));
     }
@@ -26,9 +26,9 @@ fn line(load: &Sustained) -> String {
         format_duration(load.ran_ns.0),
         format_bytes(load.bytes.0)
     );
-    let Some(step) = &load.step else { return format!("{held}, no step.") };
+    let Some(step) = &load.step else { return format!("{held}, no drop.") };
     let back = match step.back_after_ns.known() {
-        Ok(after) => format!("back after a rest of {}", format_duration(after.value as u64)),
+        Ok(after) => format!("back after {} of idle time", format_duration(after.value as u64)),
         Err(why) => format!("back after: unknown, {why}"),
     };
     format!("{held}, then {}; {back}.", number::with_interval(&step.iops, format_iops))

@@ -33,7 +33,7 @@ pub(super) fn unsettled(profile: &Profile) -> Option<(String, Action)> {
     let parts = parts(profile, op);
     let why = joined(parts.iter().map(|part| part.words.clone()), "; ", |words| words);
     let why = if why.is_empty() { String::new() } else { format!(" Why: {why}.") };
-    let text = format!("This check does not settle how fast the disk is: {rates}.{why}");
+    let text = format!("This check leaves the speed of the disk uncertain: {rates}.{why}");
     Some((text, action(profile, parts.first().map(|part| part.kind))))
 }
 
@@ -64,12 +64,15 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
         Part {
             kind: Kind::Level,
             half_width: level,
-            words: format!("the whole disk was up to {} faster or slower{busy}", percent(level)),
+            words: format!(
+                "the disk as a whole was up to {} faster or slower{busy}",
+                percent(level)
+            ),
         },
         Part {
             kind: Kind::Files,
             half_width: files,
-            words: format!("files of this disk differ, by {} for another file", percent(files)),
+            words: format!("files on this disk differ, by {} for another file", percent(files)),
         },
         Part {
             kind: Kind::Visits,
@@ -88,17 +91,17 @@ fn action(profile: &Profile, main: Option<Kind>) -> Action {
     let what = match main {
         _ if profile.simulated => again,
         Some(Kind::Files) => {
-            format!("halfpower check --file PATH, with the file that matters; or {again}")
+            format!("run halfpower check --file PATH with the file that matters, or {again}")
         }
         _ => format!("stop other programs on this disk and machine, then {again}"),
     };
     let why = match main {
-        Some(Kind::Files) => "another file of this disk may be as far off as these were",
+        Some(Kind::Files) => "another file on this disk may differ as much as these did",
         Some(Kind::Level) if !profile.simulated => {
-            "`halfpower watch` shows what else loads this machine; load of other machines on shared storage \
-             is not visible here, and checks at several hours show it"
+            "`halfpower watch` shows the other load of this machine. Load of other machines on \
+             shared storage is not visible here; checks at different hours reveal it"
         }
-        _ => "more visits narrow the error",
+        _ => "more visits reduce the error",
     };
     Action::new("check again", what).with("why", why)
 }

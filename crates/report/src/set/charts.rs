@@ -101,7 +101,7 @@ pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
     charts.truncate(CHARTS);
     if curves_left + too_many > 0 {
         left_out.push(format!(
-            "Too much to draw: {too_many} plots and {curves_left} curves are left out; the table of \
+            "Too much to plot: {too_many} plots and {curves_left} curves are omitted; the table of \
              cells has all values."
         ));
     }
@@ -150,7 +150,7 @@ fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) 
         return None;
     }
     let (x, x_words) = x_axis(set, abscissa, xs(&series));
-    let half = Rule::level(most / 2.0, "half-power line: half of the most measured");
+    let half = Rule::level(most / 2.0, "half-power line: half of the measured maximum");
     let finding = match (abscissa.meaning, measure) {
         (Meaning::Size, Measure::Throughput) => reached(&series, &x, measure, most),
         _ if measure.is_rate() => gained(&series, &x, measure, most),
@@ -159,7 +159,7 @@ fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) 
     let of = if plot.name.is_empty() { String::new() } else { format!(" ({})", plot.name) };
     let errors = match measure {
         Measure::CostPerRequest | Measure::CostPerMib => {
-            format!("{} Charged to this program: a lower bound.", set.errors)
+            format!("{} CPU time charged to halfpower: a lower bound.", set.errors)
         }
         Measure::Throughput | Measure::Rate | Measure::Latency => set.errors.clone(),
     };
@@ -201,11 +201,14 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     match from.first() {
         // One sentence does for all that begin at the same size.
         Some(size) if alike && never == 0 => {
-            format!("Half of the most ({half} of {most}) is reached from {} on.", x.label(*size))
+            format!("Half of the maximum ({half} of {most}) is reached from {} on.", x.label(*size))
         }
         _ => {
             let clauses = clauses.join("; ");
-            format!("Half of the most ({half} of {most}) is reached by {}.", clauses.trim_start())
+            format!(
+                "Half of the maximum ({half} of {most}) is reached by {}.",
+                clauses.trim_start()
+            )
         }
     }
 }
@@ -229,7 +232,7 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     };
     let name = prefix(&best.name);
     let text =
-        format!("{name}the most is {} at {}, {gain}{half}.", measure.written(most), at(top.x));
+        format!("{name}the maximum is {} at {}, {gain}{half}.", measure.written(most), at(top.x));
     capital(&text)
 }
 
@@ -274,13 +277,13 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
     let finding = match found.len() {
         1 => format!("{top}: {largest}."),
         _ => format!(
-            "{top} has the most, {largest}, {times} times that of {bottom} ({smallest}){doubt}."
+            "{top} has the maximum, {largest}, {times} times that of {bottom} ({smallest}){doubt}."
         ),
     };
     let points =
         found.iter().enumerate().map(|(row, (_, it))| Point::known(row as f64, it).across());
     let ends = found.iter().map(|(_, estimate)| estimate.high.max(estimate.value));
-    let half = Rule::upright(most.value / 2.0, "half of the most");
+    let half = Rule::upright(most.value / 2.0, "half of the maximum");
     Some(Chart {
         title: capital(measure.title()),
         finding: capital(&finding),
@@ -325,13 +328,13 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
     Some(Chart {
         title: "Map of latency over read rate and write rate".to_owned(),
         finding: format!(
-            "The longest mean latency time is {}, at a read rate of {reads_at} and a write rate of \
+            "The longest mean latency is {}, at a read rate of {reads_at} and a write rate of \
              {writes_at}, {times} times the shortest ({}).",
             number::with_interval(&most.results.latency_ns, number::time),
             number::time(least)
         ),
-        errors: "Each mark is a range of latency times; values with their 95 % intervals are read \
-                 at the marks and in the table."
+        errors: "Each mark is a range of latencies; hover over a mark or see the table for values \
+                 with their 95 % intervals."
             .to_owned(),
         x: axis("read rate, % of what reads reach alone", reads),
         y: axis("write rate, % of what writes reach alone", writes),

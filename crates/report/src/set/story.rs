@@ -44,7 +44,7 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     story.fact("trials", done(experiment));
     if trials.len() < experiment.done.len() {
         story.left_out.push(format!(
-            "{} missing: distributions and courses are those of the others.",
+            "{} missing: distributions and time plots cover the other trials.",
             counted((experiment.done.len() - trials.len()) as f64, "trial")
         ));
     }
@@ -96,15 +96,14 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     let invalid = trials.iter().filter(|trial| !trial.clean()).count();
     if invalid > 0 {
         story.section("Not valid", "").text(format!(
-            "{invalid} of {} are invalid: they did not measure the requested load. See each trial.",
+            "{invalid} of {} are invalid: they did not run the requested load. See each trial.",
             counted(trials.len() as f64, "trial")
         ));
     }
     if let Some(first) = trials.first() {
         let targets = trials.iter().flat_map(|trial| trial.targets.iter().cloned());
         let targets: Vec<Target> = targets.collect();
-        let about = (first.halfpower_version.as_str(), first.time.as_deref(), first.seed);
-        target::conditions(&mut story, &targets, first.environment.as_ref(), about);
+        target::conditions_of_trial(&mut story, &targets, first);
     }
     story.commands.extend(trials.iter().take(ROWS).map(|trial| trial::command(trial)));
     story
@@ -147,11 +146,11 @@ fn headline(set: &Set<'_>) -> String {
     };
     match (most(false), most(true)) {
         (Some((device, past)), Some((memory, through))) if memory > device => format!(
-            "The most throughput by direct I/O is {past}. Through the page cache: {through}."
+            "The maximum throughput with direct I/O is {past}; through the page cache, {through}."
         ),
-        (Some((_, most)), _) => format!("The most throughput is {most}."),
+        (Some((_, most)), _) => format!("The maximum throughput is {most}."),
         (None, Some((_, most))) => {
-            format!("The most throughput is {most}, through the page cache.")
+            format!("The maximum throughput is {most}, through the page cache.")
         }
         (None, None) => "No trial has a result.".to_owned(),
     }
@@ -178,7 +177,7 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
         let maximum = reached.maximum_bytes_per_s;
         let [half_rate, rate] = [maximum / 2.0, maximum].map(number::rate);
         let why =
-            format!("from there on half of the most ({half_rate} of {rate}) is reached; {most}");
+            format!("from there on half of the maximum ({half_rate} of {rate}) is reached; {most}");
         Some(Action::new(levels, format!("requests of at least {half}")).with("why", why))
     };
     // Of those with one maximum the one that asks least: it names the depth as well.
@@ -242,7 +241,10 @@ fn results(story: &mut Story, set: &Set<'_>) {
     });
     let fixed = joined(fixed, ", ", |level| level);
     let remark = match set.cells.iter().any(|cell| cell.results.iops.n > 1) {
-        true => "mean over blocks, ± 95 % from between them; !: blocks differ by over 3 %",
+        true => {
+            "mean over blocks, ±: 95 % from the variation between blocks; !: blocks differ by \
+                 over 3 %"
+        }
         false => "one block: no interval",
     };
     let simulated = story.simulated;
@@ -279,7 +281,7 @@ fn results(story: &mut Story, set: &Set<'_>) {
     if set.cells.iter().any(|cell| cell.results.cpu_us_per_io.is_some()) {
         section.note(match simulated {
             true => "CPU: CPU time per request, modelled.",
-            false => "CPU: CPU time per request, the lower bound.",
+            false => "CPU: CPU time per request, a lower bound.",
         });
     }
     for name in extra_names(set) {
@@ -321,7 +323,7 @@ fn extra_names<'a>(set: &'a Set<'_>) -> Vec<&'a str> {
 /// A quantity that was measured beside, by the axes that it depends on.
 fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str) {
     if name == "device_request_bytes" && own_sizes(set, name) {
-        return section.note("The device's requests were as large as ours.");
+        return section.note("The requests at the device had the submitted size.");
     }
     if name == "holes_read_as_zero" {
         return section.note("Blocks that were never written read as zeros.");
@@ -330,9 +332,9 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
     if name == "shows_old_data" {
         let shown = set.cells.iter().filter_map(value).any(|shown| shown.value > 0.0);
         return section.note(if shown {
-            "Blocks that were marked valid without being written showed old data of the disk."
+            "Blocks that were marked valid without being written returned old data of the disk."
         } else {
-            "Blocks that were called valid without being written read as zeros."
+            "Blocks that were marked valid without being written read as zeros."
         });
     }
     section.table(rows(set, axes, |cell| value(cell).is_some()), |t| {
@@ -380,12 +382,12 @@ fn reached(story: &mut Story, experiment: &Experiment) {
         (axes.iter().map(level).collect(), row)
     });
     let size = |bytes: Option<u64>| bytes.map_or("none".to_owned(), format_bytes);
-    let remark = "smallest size that reaches a share of the largest throughput";
+    let remark = "smallest size that reaches a share of the maximum throughput";
     story.section("Half-power points", remark).table(levelled(rows), |t| {
         level_columns(t, axes.iter().copied());
         t.right("half", |(_, row)| size(row.half_bytes)).gap(3);
         t.right("95 %", |(_, row)| size(row.most_bytes)).gap(3);
-        t.right("of the largest", |(_, row)| number::rate(row.maximum_bytes_per_s)).gap(3);
+        t.right("of the maximum", |(_, row)| number::rate(row.maximum_bytes_per_s)).gap(3);
     });
 }
 
@@ -442,13 +444,13 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             });
         });
         section.note(if unknown {
-            "Inconclusive: less than three blocks cannot distinguish an effect from chance."
+            "Inconclusive: fewer than three blocks cannot distinguish an effect from chance."
                 .to_owned()
         } else if number_found == 0 {
             let all = effects.len();
-            format!("None found in {all}: no change above 3 % that the blocks agree on.")
+            format!("None found in {all}: no change above 3 % that is consistent between blocks.")
         } else if number_found == effects.len() && listed.len() == number_found {
-            format!("All {number_found} are above 3 %, and the blocks agree on them.")
+            format!("All {number_found} are above 3 % and consistent between blocks.")
         } else {
             let listed = match listed.len() < number_found {
                 true => format!(" (the {} largest are listed)", listed.len()),

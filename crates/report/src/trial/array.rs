@@ -38,12 +38,18 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
             bytes(rebuild.rebuilt_bytes),
             number::time(needs.0 as f64)
         ),
-        (false, None) => format!("target {leg}, nothing of its {whole}"),
+        (false, None) => format!("target {leg}, none of its {whole}"),
     };
     section.row("rebuilt", text);
     if rebuild.errors > 0 {
         let steps = number::counted(rebuild.errors as f64, "step");
-        section.row("rebuild ended", format!("{steps} failed, and the first ends it"));
+        section.row(
+            "rebuild ended",
+            format!(
+                "{steps} failed, and the first failure ends the \
+                                              rebuild"
+            ),
+        );
     }
     let read = rebuild.read_bytes.iter().enumerate().filter(|(_, read)| read.0 > 0);
     let read = joined(read, ", ", |(leg, read)| format!("{} of target {leg}", bytes(*read)));
@@ -143,14 +149,17 @@ fn compared(check: &LegCheck) -> String {
     let mut text = match (check.good, check.bad) {
         (0, 0) => "none".to_owned(),
         (good, 0) => format!("{}, all agree", rows(good)),
-        (good, bad) => format!("{} agree, {bad} do NOT", rows(good)),
+        (good, bad) => format!("{} consistent, {bad} NOT", rows(good)),
     };
     text.push_str(&format!(" ({} of each leg a row)", format_bytes(check.row_bytes.0)));
     if check.unchecked > 0 {
         text.push_str(&format!("; {} not compared: {}", check.unchecked, check.note));
     }
     if check.made > 0 {
-        text.push_str(&format!("; {} did not agree before the run and were made to", check.made));
+        text.push_str(&format!(
+            "; {} were inconsistent before the run and were repaired",
+            check.made
+        ));
     }
     text
 }

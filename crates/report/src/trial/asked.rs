@@ -36,10 +36,10 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
 fn replay_text(replay: &Replay, operation: &str) -> String {
     let requests = number::counted(replay.requests as f64, "request");
     let pace = match replay.pace {
-        ReplayPace::AsFast => "as fast as they complete".to_owned(),
-        ReplayPace::AtTimes { speed_milli: 1_000 } => "at their times".to_owned(),
+        ReplayPace::AsFast => "each as soon as another completes".to_owned(),
+        ReplayPace::AtTimes { speed_milli: 1_000 } => "at the recorded times".to_owned(),
         ReplayPace::AtTimes { speed_milli } => {
-            format!("at {} times their speed", number::digits(f64::from(speed_milli) / 1e3))
+            format!("at {} times the recorded speed", number::digits(f64::from(speed_milli) / 1e3))
         }
     };
     let left_out = [(replay.flushes_left_out, "flush"), (replay.discards_left_out, "discard")];

@@ -60,7 +60,7 @@ fn signed(ns: i64) -> String {
 
 fn target_text(clients: &Clients) -> String {
     let what = match clients.sharing {
-        TargetSharing::Shared => "shared by all, jobs numbered through over the clients",
+        TargetSharing::Shared => "shared by all, with jobs numbered across the clients",
         TargetSharing::Own => "each client has its own",
     };
     format!("{what} ({})", clients.sharing_reason)
@@ -74,7 +74,7 @@ fn fairness_text(clients: &Clients) -> String {
     let (rated, per) = match clients.equally_deep() {
         true => (clients.per_job(), "per job"),
         // Deeper jobs do more: they are held against each other by what each request in flight did.
-        false => (clients.per_slot(), "per request in flight, as their depths differ,"),
+        false => (clients.per_slot(), "per request in flight, because the queue depths differ,"),
     };
     let as_if = index * rated.len() as f64;
     let slowest = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
@@ -107,7 +107,7 @@ fn begin_text(clients: &Clients) -> String {
             number::time(spread.0 as f64),
             number::time(error.0 as f64)
         ),
-        _ => "not measured: no client began".to_owned(),
+        _ => "not measured: no client started".to_owned(),
     }
 }
 
@@ -117,11 +117,11 @@ fn window_text(trial: &Trial, clients: &Clients) -> String {
     let whole = trial.result.duration_ns.0 as f64 + cut;
     match clients.common_window_ns {
         Some(common) => format!(
-            "all but {} at most, from the last begin to the first end; each client counts from its own begin, \
-             and rates are over all of it",
+            "all except {} at most, from the last start to the first end; each client's window \
+             starts at its own start, and rates cover the whole window",
             number::time((whole - common.0 as f64).max(0.0))
         ),
-        None => "not measured: no client began".to_owned(),
+        None => "not measured: no client started".to_owned(),
     }
 }
 

@@ -38,8 +38,10 @@ pub(super) fn text(components: &[ComponentUse]) -> String {
         list.push_str(&format!("; {} others at most {share}", rest.len()));
     }
     match binding(components) {
-        Some(binding) => format!("{} binds. Busy: {list}", binding.name),
-        None => format!("none binds: requests wait for one after another. Busy: {list}"),
+        Some(binding) => format!("{} is the bottleneck. Busy: {list}", binding.name),
+        None => {
+            format!("no bottleneck: each request waits for one part after another. Busy: {list}")
+        }
     }
 }
 
@@ -56,7 +58,12 @@ fn phases(component: &ComponentUse, least: f64) -> String {
 pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
     let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
     let shown = binding(components).unwrap_or(busiest);
-    let verdict = if binding(components).is_some() { "it binds" } else { "nothing binds alone" };
+    let verdict = if binding(components).is_some() {
+        "it binds"
+    } else {
+        "there is no single \
+                                                                          bottleneck"
+    };
     let points = components.iter().enumerate().map(|(row, component)| {
         Point::bare(component.busy_share, row as f64).remark(phases(component, 0.0))
     });

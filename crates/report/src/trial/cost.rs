@@ -22,7 +22,7 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     if let Some(upper) = &cpu.upper {
         let estimate = &upper.us_per_io;
         text.push_str(&format!(
-            ", {} at most (the whole machine, with a soaker that changed the rate by {})",
+            ", {} at most (the whole machine, with soaker threads that changed the rate by {})",
             number::with_interval(estimate, micros),
             number::change(1.0 + upper.rate_change_rel)
         ));
@@ -31,7 +31,9 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
         text.push_str(&format!(", {} at most ({method})", micros(upper)));
     }
     text.extend(cpu.ms_per_mib.map(|cost| format!("; {} per MiB", millis(cost))));
-    text.extend(cpu.clocks_per_byte.map(|it| format!("; {} clocks per byte", number::digits(it))));
+    text.extend(
+        cpu.clocks_per_byte.map(|it| format!("; {} clock cycles per byte", number::digits(it))),
+    );
     let instructions = cpu.instructions_per_io.value();
     text.extend(instructions.map(|count| format!("; {} instructions", number::count(*count))));
     text
@@ -49,7 +51,7 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
     };
     text.extend(cpu.steal_ms.map(|steal| format!("; stolen by the host {}", millis(steal))));
     if let Some(rate) = cpu.saturation_iops {
-        text.push_str(&format!("; all processors busy at {}", number::per_second(rate)));
+        text.push_str(&format!("; all CPUs busy at {}", number::per_second(rate)));
         text.extend(cpu.saturation_bytes_per_s.map(|it| format!(" ({})", number::rate(it))));
     }
     text
@@ -63,7 +65,7 @@ pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
     let size = device.mean_request_bytes.filter(|size| size.is_finite());
     text.extend(size.map(|size| format!(" of {}", number::size(size))));
     let (ios, bytes) = (ratio(device.ratio_ios), ratio(device.ratio_bytes));
-    text.push_str(&format!(": {ios} of our requests, {bytes} of our bytes"));
+    text.push_str(&format!(": {ios} of the submitted requests, {bytes} of the submitted bytes"));
     let others = device.other_bytes.filter(|bytes| *bytes > 0);
     text.extend(others.map(|bytes| format!("; others' {}", format_bytes(bytes))));
     let splits = device.splits.map_or("splits unknown".to_owned(), |it| count(it) + " splits");
@@ -77,13 +79,13 @@ pub(super) fn batching_text(batching: &Batching) -> String {
     let requests = number::digits(batching.requests_per_call);
     let [mean, max] = [batching.error_mean_ns, batching.error_max_ns as f64].map(number::time);
     let mut text = format!(
-        "{requests} requests handed over at a time: times are too long by at most {mean} on average, \
-         {max} for one"
+        "{requests} requests submitted at a time: latencies are too long by at most {mean} on \
+         average, and by at most {max} for one request"
     );
     if let (Some(mean), Some(max)) = (batching.held_mean_ns, batching.held_max_ns) {
         let [mean, max] = [mean, max as f64].map(number::time);
         text.push_str(&format!(
-            "; {} completions waited for at once, which is faster here: the first was held back \
+            "; {} completions awaited at a time, which is faster here: this delays the first by \
              {mean} on average, {max} at most",
             batching.complete_batch
         ));
@@ -97,7 +99,7 @@ pub(super) fn harness_text(harness: &Harness, iops_per_job: f64) -> String {
     let factor = Some(factor).filter(|factor| factor.is_finite() && iops_per_job > 0.0);
     text.extend(factor.map(|it| format!(", {} times what a job did here", number::count(it))));
     let cost = number::time(harness.clock_cost_ns);
-    text.push_str(&format!("; clock {}, {cost} a reading", harness.clock));
+    text.push_str(&format!("; clock {}, {cost} per reading", harness.clock));
     let features = harness.engine_features.join(", ");
     text.extend((!features.is_empty()).then(|| format!("; {features}")));
     text

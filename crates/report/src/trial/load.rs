@@ -38,7 +38,7 @@ fn lateness_text(open: &OpenLoop) -> String {
     text.extend(open.late_p99_ns.map(|p99| format!(", p99 {}", time(p99))));
     text.push_str(&format!(", {} at most", time(open.late_max_ns as f64)));
     let own = open.pacer_late_mean_ns.filter(|own| *own > 0.0).map(time);
-    text.extend(own.map(|own| format!("; {own} where a slot was free, the pacer's own")));
+    text.extend(own.map(|own| format!("; {own} with a free slot, due to the pacer")));
     let spin = (open.spin_ms > 0.0).then(|| time(open.spin_ms * 1e6));
     text.extend(spin.map(|spin| format!("; {spin} of polling, not in the CPU cost")));
     text
@@ -51,7 +51,7 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
     let steady = match result.steady {
         Some(true) => format!("steady over {window}"),
         Some(false) => format!("NOT steady over {window}"),
-        None => format!("{window} are too short to say whether it was steady"),
+        None => format!("{window} are too short to show whether it was steady"),
     };
     let asked = match trial.workload.arrival {
         Arrival::Closed => format!("{} requested", trial.workload.depth),
@@ -77,13 +77,13 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
 fn ended_text(why: EndedBy) -> &'static str {
     match why {
         EndedBy::Bytes => "its bytes: all requested bytes are transferred",
-        EndedBy::Recording => "its recording: all its requests have been made",
-        EndedBy::Rebuilt => "the rebuild: the failed target holds its part again",
+        EndedBy::Recording => "its recording: all its requests are issued",
+        EndedBy::Rebuilt => "the rebuild: the failed target is restored",
         EndedBy::Passes => "its passes: all requested passes are done",
         EndedBy::Precision => "its precision: the error bar of the rate is as narrow as requested",
-        EndedBy::Failures => "failures: nothing else came back",
+        EndedBy::Failures => "failures: no other request completed",
         EndedBy::Silence => "silence: the device stopped answering",
-        EndedBy::Interrupted => "an interruption: the user or the system asked for an end",
+        EndedBy::Interrupted => "an interruption: by the user or the system",
     }
 }
 
@@ -94,7 +94,8 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
         let [before, after] = resident
             .map(|bytes| bytes.map_or("an unknown part".to_owned(), |bytes| format_bytes(bytes.0)));
         let method = cache_dropped.method.name();
-        let text = format!("dropped by {method}: {before} of the area before, {after} after");
+        let text =
+            format!("dropped by {method}: {before} of the area cached before, {after} after");
         section.row("page cache", text);
     }
     if let Some(preconditioning) = &trial.preconditioning {

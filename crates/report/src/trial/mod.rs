@@ -73,7 +73,7 @@ pub fn trial(trial: &Trial) -> Story {
     if !trial.result.components.is_empty() {
         section.row("components", components::text(&trial.result.components));
     }
-    processors_and_device(story.section("Processors and device", "").supporting(), trial);
+    processors_and_device(story.section("CPUs and device", "").supporting(), trial);
     load::intervals(&mut story, trial);
     let several = jobs.len() > 1;
     let named: Vec<(String, &HistogramSnapshot)> = jobs
@@ -93,8 +93,7 @@ pub fn trial(trial: &Trial) -> Story {
     story.charts.extend(rate_over_time(&lines));
     story.charts.extend(latency_over_time(&lines));
     story.charts.extend(components::chart(&trial.result.components));
-    let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
-    target::conditions(&mut story, &trial.targets, trial.environment.as_ref(), about);
+    target::conditions_of_trial(&mut story, &trial.targets, trial);
     story.condition("cell", &trial.cell);
     story.commands.extend(clients::command(trial));
     story

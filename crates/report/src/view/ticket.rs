@@ -38,7 +38,7 @@ fn ticket(story: &Story, badge: &Badge) -> Story {
                 .row(&other.what, format!("{} To decide: {}", other.because, other.how_to_check));
         }
     }
-    let section = ticket.section("What we ask of you", "");
+    let section = ticket.section("What we need from you", "");
     let asked = story.actions.iter().filter(|action| action.subject == badge.subject);
     asked.take(ASKED).for_each(|action| section.item(asking(action)));
     let made_of = |(name, _): &&(String, String)| MADE_OF.contains(&name.as_str());

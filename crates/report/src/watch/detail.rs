@@ -122,7 +122,8 @@ fn advice(pane: &mut Page, row: &WatchRow) {
     }
     if row.profile.is_none() {
         let text = format!(
-            "No profile of {} is saved; one adds the expected latency and a surer verdict: {}",
+            "No profile of {} is saved. A profile adds the expected latency and makes the verdict \
+             more certain: {}",
             row.device.name, row.profile_command
         );
         pane.paragraph(2, &text, Tone::Faint);
@@ -153,7 +154,7 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
     let total = number::time(latency.value);
     let blank = " ".repeat(total.chars().count());
     if lines.is_empty() {
-        lines.push("not split: too little busy time was counted".to_owned());
+        lines.push("no split: too little busy time".to_owned());
     }
     for (index, line) in lines.iter().enumerate() {
         // The time that the figures are about, where a label has room for it.
@@ -169,7 +170,7 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
     if let Some(split) = row.calibrated {
         let expected = number::with_interval(&split.expected_ns, number::time);
         let (share, max) = (number::percent(split.saturation), number::per_second(split.max_iops));
-        let text = format!("expects {expected}; load is {share} of the max {max} for this mix");
+        let text = format!("predicts {expected}; load is {share} of the max {max} for this mix");
         pane.hanging(vec![label("profile")], &text, Tone::Plain);
     }
 }
@@ -267,7 +268,7 @@ fn tracer(pane: &mut Page, traced: &Traced) {
         }
     }
     if traced.lost > 0 {
-        let text = format!("{} events were lost: the figures are low", traced.lost);
+        let text = format!("{} events were lost: the figures are too low", traced.lost);
         pane.line(vec![label(""), Span::new(text, Tone::Warn)]);
     }
 }
@@ -288,7 +289,7 @@ fn issuers_line(pane: &mut Page, row: &WatchRow) {
 /// All who used the device in the interval, or why they are not known.
 fn users(pane: &mut Page, row: &WatchRow, interval: &Interval) {
     if interval.processes.is_none() {
-        let text = "who uses it is not counted here: that takes root and a kernel with BPF";
+        let text = "processes are not counted here: that needs root and a kernel with BPF";
         return pane.hanging(vec![label("process")], text, Tone::Faint);
     }
     let groups = words::users(row);

@@ -188,8 +188,8 @@ const KEYS: [(&str, &str); 10] = [
     ("s, S", "sort by the next figure; reverse the order"),
     ("/", "show devices by name, model or process only; Esc: all again"),
     ("mouse, m", "click a device or a title; m: off, so that text can be marked"),
-    ("p, Space", "pause and continue; the counters are still read"),
-    ("r", "begin and end a recording, saved as by `halfpower record`"),
+    ("p, Space", "pause and continue; counting continues"),
+    ("r", "start and stop a recording, saved as by `halfpower record`"),
     ("a", "show all devices, also idle ones, partitions and unused ones; and back"),
     ("+, -, u", "longer and shorter intervals; MB/s or MiB/s"),
     ("h, ?, q, Ctrl-C", "this page, and back; quit"),
@@ -429,7 +429,7 @@ fn keys(area: Rect, view: &WatchView) -> Page {
 fn gone(area: Rect, view: &WatchView) -> Page {
     let mut pane = Page::of_screen(area.width.into());
     let name = view.picked.as_deref().unwrap_or_default();
-    let text = format!("{name} is not there any more, or left out by the filter. Esc goes back.");
+    let text = format!("{name} is gone, or hidden by the filter. Esc goes back.");
     pane.hanging(Vec::new(), &text, Tone::Plain);
     pane
 }
@@ -438,11 +438,12 @@ fn gone(area: Rect, view: &WatchView) -> Page {
 fn nothing(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let mut pane = Page::of_screen(area.width.into());
     let text = if !view.filter.is_empty() && !data.rows.is_empty() {
-        "No device has this in its name, its model or its processes. Esc shows all."
+        "No device has this text in its name, model or processes. Esc shows all."
     } else if data.hidden > 0 {
         "No device has done any I/O since the machine started. Press a for all devices."
     } else {
-        "The kernel shows no block device here. A container may hide them: run outside of it."
+        "The kernel shows no block device here. A container may hide them: run outside the \
+         container."
     };
     pane.hanging(Vec::new(), text, Tone::Plain);
     pane

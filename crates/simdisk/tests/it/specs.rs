@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 fn a_wrong_name_suggests_the_nearest_and_a_wrong_value_says_why() {
     let text = |spec: &str| SimSpec::parse(spec).unwrap_err().to_string();
     assert!(text("mm2").contains("did you mean 'mm1'"));
+    for (kind, drive) in [("hdd", "atlas10k"), ("ssd", "sata-ssd"), ("nvme", "nvme-ssd")] {
+        assert!(text(kind).contains(&format!("did you mean '{drive}'")), "{}", text(kind));
+    }
     assert!(text("mm1,servise=1ms").contains("did you mean 'service'"));
     assert!(text("nothing-like-it").contains("known are mm1"));
     assert!(text("mm1,service").contains("key=value"));

@@ -58,6 +58,7 @@ fn trial(id: &str) -> Trial {
     Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: "0.1.0".to_owned(),
+        measured_by: None,
         id: id.to_owned(),
         time: Some("2026-01-02T03:04:05.678Z".to_owned()),
         seed: u64::MAX,

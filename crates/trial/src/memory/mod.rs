@@ -65,8 +65,8 @@ fn memory_bytes(caches: &[ProcessorCache], free: Option<Bytes>) -> (u64, Option<
     let bytes = wanted.min(most) >> 20 << 20;
     let short = (bytes < largest * 2).then(|| {
         format!(
-            "buffers of {} are not twice the largest cache ({}): the rows called memory hold a \
-             part of the cache",
+            "buffers of {} are less than twice the largest cache ({}): the memory rows include \
+             cache hits",
             format_bytes(bytes),
             format_bytes(largest)
         )
@@ -83,7 +83,7 @@ pub(crate) fn jobs(
     let (memory, short) = memory_bytes(caches, free);
     let mut left_out: Vec<String> = short.into_iter().collect();
     if caches.is_empty() {
-        left_out.push("the system lists no caches: there are no rows for them".to_owned());
+        left_out.push("the system reports no CPU caches: there are no rows for them".to_owned());
     }
     let mut places: Vec<Place> = caches
         .iter()
@@ -113,7 +113,7 @@ pub(crate) fn jobs(
         }
     }
     if threads < 2 {
-        left_out.push("one processor: there are no rows with several threads".to_owned());
+        left_out.push("one CPU: there are no rows with several threads".to_owned());
     }
     let shifted = Place { name: "shifts".to_owned(), bytes: SHIFT_BYTES, per_thread: true };
     jobs.extend(SHIFTS.iter().map(|&shifts| job(MemoryTest::Copy, 1, &shifted, shifts)));
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(memory_bytes(&[cache(3, 32 << 20)], Some(Bytes(64 << 30))).0, 128 << 20);
         let (bytes, short) = memory_bytes(&[cache(3, 256 << 20)], Some(Bytes(4 << 30)));
         assert_eq!(bytes, 256 << 20);
-        assert!(short.unwrap().contains("not twice the largest cache"));
+        assert!(short.unwrap().contains("less than twice the largest cache"));
         assert_eq!(memory_bytes(&[], None), (MEMORY_BYTES.0, None));
     }
 

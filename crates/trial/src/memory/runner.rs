@@ -36,10 +36,13 @@ const WORD_BYTES: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The kernel gave no file in memory, or failed a call on it.
-    #[error("the cached file of the memory tests failed: {0}; try again with more free memory")]
+    #[error("cannot use the cached file of the memory tests: {0}; try again with more free memory")]
     File(#[from] Error),
     /// What was read is not what was written.
-    #[error("{test} of {bytes} bytes gave other data than was written: the memory is not sound")]
+    #[error(
+        "{test} of {bytes} bytes read back different data than was written: the memory is \
+             faulty"
+    )]
     Data {
         /// The test.
         test: &'static str,
@@ -47,7 +50,7 @@ pub enum MemoryError {
         bytes: u64,
     },
     /// A thread ended in a panic.
-    #[error("a thread of the memory tests ended in a panic")]
+    #[error("a thread of the memory tests panicked")]
     Thread,
     /// It was told to stop.
     #[error("the memory tests were interrupted")]

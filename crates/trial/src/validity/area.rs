@@ -38,7 +38,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
     (absent > 0 && trial.workload.engine != EngineName::Null).then(|| {
         // Reading what was never written measures memory; writing there measures allocation too.
         let (severity, what) = if reads {
-            (Severity::Invalid, "they read as zeros, without the device")
+            (Severity::Invalid, "they read as zeros, without access to the device")
         } else {
             (Severity::Warning, "writing them allocates them too")
         };
@@ -52,11 +52,11 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
                 format_bytes(absent),
                 format_bytes(area)
             ),
-            "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory to \
-             get a test file that is written in full.",
+            "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory: its \
+             test file is written in full.",
         )
         .with("never written", absent as f64, "bytes")
-        .with("of it holes", holes as f64, "bytes")
+        .with("of that, holes", holes as f64, "bytes")
     })
 }
 
@@ -68,11 +68,12 @@ pub(super) fn trimmed_again(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::TrimmedAgain,
             format!(
-                "{} were trimmed in an area of {}, so some blocks were trimmed twice, which is faster.",
+                "{} were trimmed in an area of {}: some blocks were trimmed twice, and the second \
+                 time is faster.",
                 format_bytes(trimmed as u64),
                 format_bytes(area as u64)
             ),
-            "Trim each block once: --rw trim --passes 1 on an area that was written in full.",
+            "Trim each block once: use --rw trim --passes 1 on a fully written area.",
         )
         .with("trimmed over the area", trimmed / area, "")
     })
@@ -103,15 +104,16 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
     let severity = if small { Severity::Warning } else { Severity::Info };
     let claim = if small {
         format!(
-            "The area of {} fits the cache of {} ({} and more): the times may be the cache's.",
+            "The area of {} fits in the cache of {} ({} and more): the times may be those of the \
+             cache.",
             format_bytes(area),
             if told.is_some_and(|told| told.0 > area) { "this drive" } else { "an ordinary drive" },
             format_bytes(cache)
         )
     } else {
         format!(
-            "The area of {} is {} of {}: seeks are short, and a large cache below (of a controller or a \
-            host) may hold it.",
+            "The area of {} is {} of {}: seeks are short, and a large cache of a controller or \
+             host may hold it.",
             format_bytes(area),
             format_share(share),
             device.disk
@@ -122,7 +124,7 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
             FindingCode::CacheSizedArea,
             severity,
             claim,
-            "Use a larger --size; a rate that falls with it was a cache's.",
+            "Use a larger --size: if the rate falls, it was the rate of a cache.",
         )
         .with("times that the area was transferred", times, "")
         .with("device", whole as f64, "bytes")
@@ -139,7 +141,7 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
             FindingCode::DataCompressed,
             format!(
                 "{} of the area ({}) are stored compressed: the device transfers less than is \
-                 read, and the processor unpacks it.",
+                 read, and the CPU decompresses it.",
                 format_bytes(compressed),
                 format_share(share)
             ),
@@ -164,7 +166,7 @@ pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
     let Bytes(after) = cache_dropped.resident_after_bytes?;
     let buffered = !trial.workload.cache.direct();
     let (severity, meaning) = if buffered {
-        (Severity::Warning, ": reads of that are memory's")
+        (Severity::Warning, ": reads of that part measure memory")
     } else {
         (Severity::Info, "")
     };
@@ -179,8 +181,8 @@ pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
                 format_share(share),
                 cache_dropped.method.name()
             ),
-            "Pages that are dirty, locked or mapped stay cached. End the programs that use the file, run \
-            sync, or use --drop-cache drop-caches as root.",
+            "Dirty, locked and mapped pages stay cached. End the programs that use the file, run \
+             sync, or use --drop-cache drop-caches as root.",
         )
         .with("still in the page cache", after as f64, "bytes"),
     )

@@ -32,7 +32,7 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
     };
     let told = reason.until_ns.map_or_else(String::new, |until| {
         format!(
-            " By {} of its window it had reported {} requests, which no figure includes.",
+            " After {} of its window it had reported {} requests, which no figure includes.",
             format_nanos(until.0 as f64),
             format_count(reason.ios as f64)
         )
@@ -43,16 +43,16 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::ClientLost,
             format!(
-                "{who}: {}. The figures are those of {counted} of {} clients; the load of the lost one ran \
-                next to them for a part of the window.{told}",
+                "{who}: {}. The figures cover {counted} of {} clients; the load of the lost client \
+                 ran for only a part of the window.{told}",
                 reason.reason,
                 clients.each.len()
             ),
-            "Look at that machine and at what carries the connection, then run it again.",
+            "Check that machine and the connection to it, then run again.",
         )
         .with("clients lost", count as f64, "")
         .with("clients", clients.each.len() as f64, "")
-        .with("requests told by the first", reason.ios as f64, ""),
+        .with("requests reported by the first", reason.ios as f64, ""),
     )
 }
 
@@ -67,21 +67,21 @@ pub(super) fn apart(trial: &Trial) -> Option<Finding> {
     let alone = (window - common - error).max(spread);
     if alone > APART_MAX * window {
         let why = if spread > APART_MAX * window {
-            format!("They began {} apart (±{})", format_nanos(spread), format_nanos(error))
+            format!("The clients started {} apart (±{})", format_nanos(spread), format_nanos(error))
         } else {
-            "Some ended before the others".to_owned()
+            "Some clients ended before the others".to_owned()
         };
         return Some(
             Finding::warning(
                 FindingCode::ClientsApart,
                 format!(
-                    "The windows of the clients have {} of {} in common, at least. {why}: for the rest of \
-                     the time, some had the target for themselves.",
+                    "The windows of the clients overlap for at least {} of {}. {why}: for the rest \
+                     of the time, fewer clients shared the target.",
                     format_nanos(common.max(0.0)),
                     format_nanos(window)
                 ),
-                "Use a longer --runtime, less busy machines, and no --io-size or --passes: those end each \
-                 client when it is done.",
+                "Use a longer --runtime, less busy machines, and no --io-size or --passes, which \
+                 end each client when it is done.",
             )
             .with("in common", common.max(0.0), "ns")
             .with("apart", spread, "ns")
@@ -92,12 +92,12 @@ pub(super) fn apart(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::ClientClockUnsure,
             format!(
-                "The clocks of the clients are known to ±{} only, {} of the window, so their begins may \
-                differ by that much.",
+                "The clocks of the clients are known only to ±{}, {} of the window, so their start \
+                 times may differ by that much.",
                 format_nanos(error),
                 format_share(error / window)
             ),
-            "Use a longer --runtime, or a way to the machines with a shorter round trip.",
+            "Use a longer --runtime, or a connection with a shorter round trip.",
         )
         .with("error", error, "ns")
         .with("window", window, "ns")
@@ -155,12 +155,12 @@ fn straggles(client: &Client, (rate, median): (f64, f64), per: &str) -> Finding 
     Finding::warning(
         FindingCode::ClientStraggles,
         format!(
-            "{} did {} requests per second and {per}, {} of the median of the others.",
+            "{} achieved {} IOPS per {per}, {} of the median of the others.",
             client.host,
             format_count(rate.round()),
             format_share(rate / median)
         ),
-        "Compare its own trial with another one's: latency, processors, network, mount options.",
+        "Compare its trial with that of another client: latency, CPUs, network, mount options.",
     )
     .with(&format!("its rate per {per}"), rate, "1/s")
     .with("median of the others", median, "1/s")
@@ -193,13 +193,14 @@ fn unequal_of(clients: &Clients) -> Option<Finding> {
         Finding::warning(
             FindingCode::UnequalShares,
             format!(
-                "The target served the clients unequally: a {per} of {} got {:.1} times what one of {} got \
-                 (Jain's index {index:.2}; 1 is equal).",
+                "The target served the clients unequally: a {per} of {} got {:.1} times as much as \
+                 one of {} (Jain's index {index:.2}; 1 is equal).",
                 most.host,
                 high / low.max(1e-9),
                 least.host
             ),
-            "Look for a slower path or machine; on equal ones, the target or its network is not fair.",
+            "Look for a slower path or machine. If they are equal, the target or its network is \
+             unfair.",
         )
         .with("Jain's index", index, "")
         .with(&format!("most per {per}"), *high, "1/s")
@@ -219,7 +220,7 @@ pub(super) fn differ(trial: &Trial) -> Option<Finding> {
         Finding::note(
             FindingCode::ClientsDiffer,
             format!("The clients have different kernels: {}.", names.join(", ")),
-            "Where one is slower, try it with the kernel of another.",
+            "If a client is slower, try it with the kernel of another.",
         )
         .with("kernels", kernels.len() as f64, "")
         .with("clients", clients.each.len() as f64, "")

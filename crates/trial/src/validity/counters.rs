@@ -33,8 +33,8 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
     (buffered && traffic.less() && unexplained).then(|| {
         let remedy = match trial.cache_dropped {
             Some(_) => {
-                "Use --cache device to measure the device; --passes 1 reads nothing again that the \
-                 run itself has read."
+                "Use --cache device to measure the device, or --passes 1 to read each block only \
+                 once."
             }
             None => {
                 "Use --cache device to measure the device, or --drop-cache dontneed for a cold start."
@@ -71,12 +71,13 @@ pub(super) fn compressed(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::DataCompressed,
             format!(
-                "The file system compressed what was written: {} counted {:.0} % of our bytes.",
+                "The file system compressed the data: {} counted {:.0} % of the bytes that this \
+                 run wrote.",
                 counters.device,
                 ratio * 100.0
             ),
-            "Write data that does not compress (the default, without --zeros and --compressible), \
-             or measure a directory that is not compressed.",
+            "Write incompressible data (the default, without --zeros and --compressible), or \
+             measure a directory that is not compressed.",
         )
         .with("device bytes over ours", ratio, "")
         .confidence(Confidence::Likely)
@@ -95,12 +96,12 @@ fn no_direct(trial: &Trial) -> Option<Finding> {
     let finding = Finding::invalid(
         FindingCode::DirectIgnored,
         format!(
-            "The {} takes O_DIRECT and ignores it for this file, according to the kernel: every request \
-            went through the page cache.",
+            "According to the kernel, the {} accepts O_DIRECT but ignores it for this file: every \
+             request went through the page cache.",
             filesystem.kind
         ),
-        "Look for what forbids it: data=journal, encryption, verity, inline data. Or ask for \
-         --cache all and read the numbers as such.",
+        "Look for the reason: data=journal, encryption, verity or inline data. Or use --cache all, \
+         whose numbers include the page cache.",
     )
     .with("alignment of direct requests, 0 for none", 0.0, "");
     (trial.workload.cache.direct() && !filesystem.in_memory && real).then_some(finding)
@@ -120,13 +121,14 @@ fn read_ahead(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::DirectIgnored,
             format!(
-                "Requests of {} reached {} as {}, unmerged: O_DIRECT was taken and ignored, this \
-                 is the page cache reading ahead.",
+                "Requests of {} reached {} as {}, without merges: O_DIRECT was accepted but \
+                 ignored, and the page cache read ahead.",
                 format_bytes(ours as u64),
                 counters.device,
                 format_bytes(theirs as u64)
             ),
-            "Read --cache all numbers as such, or use a file system that supports O_DIRECT here.",
+            "Use --cache all, whose numbers include the page cache, or a file system that supports \
+             O_DIRECT.",
         )
         .with("size at the device", theirs, "bytes")
         .with("device bytes over ours", traffic.ratio, "")
@@ -148,7 +150,8 @@ pub(super) fn device_saw_less(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::DeviceSawLess,
             format!(
-                "{} counted only {:.0} % of our bytes although the page cache was bypassed.",
+                "{} counted only {:.0} % of the bytes of this run although the page cache was \
+                 bypassed.",
                 counters.device,
                 ratio * 100.0
             ),
@@ -178,12 +181,12 @@ fn same_direction(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::ForeignIo,
             format!(
-                "Others moved {} on {} meanwhile: {:.0} % on top of ours.",
+                "Other programs moved {} on {} during the run: {:.0} % on top of this run's bytes.",
                 format_bytes(surplus as u64),
                 counters.device,
                 (ratio - 1.0) * 100.0
             ),
-            "Run again when the device is quiet; iotop or pidstat -d show who it is.",
+            "Run again when the device is quiet; iotop and pidstat -d show the programs.",
         )
         .with("device bytes over ours", ratio, "")
         .confidence(Confidence::Likely)
@@ -203,12 +206,12 @@ fn other_direction(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::ForeignIo,
             format!(
-                "Others {others} {} on {} while we {own}: {} of our bytes.",
+                "Other programs {others} {} on {} while this run {own}: {} of this run's bytes.",
                 format_bytes(other as u64),
                 traffic.counters.device,
                 format_share(share)
             ),
-            "Run again when the device is quiet; iotop or pidstat -d show who it is.",
+            "Run again when the device is quiet; iotop and pidstat -d show the programs.",
         )
         .with("their bytes over ours", share, "")
         .confidence(Confidence::Likely)

@@ -19,7 +19,8 @@ pub(super) fn errors(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::IoErrors,
             format!("{} failed: {}.", record::counted(count as f64, "request"), kinds.join(", ")),
-            "Look at the system's log (dmesg, or the event log); the times above are of the others only.",
+            "Check the system log (dmesg, or the event log). The times above exclude the failed \
+             requests.",
         )
         .with("failed requests", count as f64, "")
         .with("completed requests", trial.completed() as f64, "")
@@ -32,7 +33,7 @@ pub(super) fn short(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::ShortTransfers,
             format!(
-                "{} transferred less than asked; they are not counted.",
+                "{} transferred less than requested; they are not counted.",
                 record::counted(count as f64, "request")
             ),
             "The file may have been truncated during the run; use a target that keeps its size.",
@@ -47,12 +48,12 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::DeviceSilent,
             format!(
-                "No request was answered for {}: the run ended with the requests that had completed by \
-                then.",
+                "No request completed for {}, so the run ended; its numbers cover the requests \
+                 completed before.",
                 format_nanos(allowed_ns)
             ),
-            "Look at the system's log (dmesg, or the event log) and the path to the device, and whether a file system \
-             on it is frozen; --io-timeout sets how long it may be silent.",
+            "Check the system log (dmesg, or the event log), the path to the device, and whether a \
+             file system on it is frozen. --io-timeout sets the maximum time without a completion.",
         )
         .with("time allowed", allowed_ns, "ns")
         .with("completed requests", trial.completed() as f64, "")
@@ -65,11 +66,11 @@ pub(super) fn interrupted(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::Interrupted,
             format!(
-                "The run was interrupted: the numbers are of {} of {}.",
+                "The run was interrupted: the numbers cover {} of {}.",
                 format_nanos(measured.0 as f64),
                 format_nanos(asked.0 as f64)
             ),
-            "Run it again for the whole of it.",
+            "Run it again to get the complete result.",
         )
         .with("measured", measured.0 as f64, "ns")
         .with("asked", asked.0 as f64, "ns")
@@ -96,12 +97,12 @@ pub(super) fn corrupt(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::DataCorrupt,
             format!(
-                "{bad} of {} blocks read back are not what was written: {}. First: {}.",
+                "{bad} of {} blocks differ from the data that was written: {}. First: {}.",
                 bad + verify.good,
                 kinds.join(", "),
                 named.join("; ")
             ),
-            "Do not trust this path with data: check cables, memory, firmware and the layers \
+            "Do not trust this path with data. Check cables, memory, firmware and the layers in \
              between; result.verify.bad lists the blocks.",
         )
         .with("bad blocks", bad as f64, "")
@@ -117,13 +118,13 @@ pub(super) fn array(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::ArrayInconsistent,
             format!(
-                "In {bad} of {} rows the legs of the array do not agree: {}.",
+                "In {bad} of {} rows the legs of the array are inconsistent: {}.",
                 bad + check.good,
                 named.join("; ")
             ),
             "One target cannot be recomputed from the others: run with --verify and a write              load, which makes them agree first, or rebuild the leg that is known to be wrong.",
         )
-        .with("rows that do not agree", bad as f64, "")
-        .with("rows that agree", check.good as f64, "")
+        .with("inconsistent rows", bad as f64, "")
+        .with("consistent rows", check.good as f64, "")
     })
 }

@@ -28,7 +28,7 @@ pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::HarnessLimit,
             format!(
-                "A job made {}; the limit of this program on this machine is {}.",
+                "A job reached {}; the limit of halfpower on this machine is {}.",
                 format_iops(per_job),
                 format_iops(harness.ceiling_iops)
             ),
@@ -58,21 +58,18 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
     let share = spent_ms / available_ms.max(1e-9);
     (trial.completed() > 0 && share > BUSY_SHARE).then(|| {
         let (who, remedy) = if workload.numjobs < cpus {
-            (
-                "The jobs kept their processors",
-                "Use more --numjobs: this machine has more processors.",
-            )
+            ("The jobs kept their CPUs", "Use more --numjobs: this machine has more CPUs.")
         } else {
             (
-                "The jobs kept all processors",
-                "This machine drives the target no faster; larger requests (--bs) cost less each.",
+                "The jobs kept all CPUs",
+                "This machine cannot drive the target any faster; larger requests (--bs) cost less \
+                 CPU per byte.",
             )
         };
         Finding::warning(
             FindingCode::HarnessLimit,
             format!(
-                "{who} busy {} of the time: the rate may be that of the processor, not of the \
-                 device.",
+                "{who} busy {} of the time: the rate may be limited by the CPU, not by the device.",
                 format_share(share.min(1.0))
             ),
             remedy,
@@ -97,12 +94,12 @@ pub(super) fn clock(trial: &Trial) -> Option<Finding> {
     let reading = format_nanos(harness.clock_cost_ns);
     let claim = match source.filter(|_| slow) {
         Some(source) => format!(
-            "The kernel does not trust the processor's counter and keeps time by {source}; the \
-             clock here ({}) costs {reading} a reading.",
+            "The kernel does not trust the CPU's time-stamp counter and uses {source} instead; \
+             reading this clock ({}) takes {reading}.",
             harness.clock
         ),
         None => format!(
-            "A reading of the clock ({}) takes {reading}, {} of the mean latency.",
+            "Reading the clock ({}) takes {reading}, {} of the mean latency.",
             harness.clock,
             format_share(share)
         ),
@@ -112,7 +109,7 @@ pub(super) fn clock(trial: &Trial) -> Option<Finding> {
             FindingCode::ClockUnsound,
             claim,
             "dmesg shows why the kernel dropped the counter; available_clocksource, next to \
-            current_clocksource in sysfs, lists others.",
+             current_clocksource in sysfs, lists the alternatives.",
         )
         .with("a reading", harness.clock_cost_ns, "ns")
         .with("mean latency", latency.unwrap_or_default(), "ns")
@@ -129,7 +126,7 @@ pub(super) fn steal(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::StealTime,
             format!("The host took {:.0} % of the CPU time.", share * 100.0),
-            "Times include waiting for a processor; run again when the host is quiet.",
+            "Times include waiting for a CPU; run again when the host is quiet.",
         )
         .with("steal", steal_ms, "ms")
     })
@@ -144,7 +141,9 @@ pub(super) fn locked_memory(trial: &Trial) -> Option<Finding> {
     Some(
         Finding::note(
             FindingCode::LockedMemory,
-            format!("The kernel refused to pin memory, so a request costs more CPU time: {line}."),
+            format!(
+                "The kernel refused to pin memory, so each request costs more CPU time: {line}."
+            ),
             "Raise the limit (ulimit -l, LimitMEMLOCK= of a service), or run as root.",
         )
         .with("buffers of a job", need as f64, "bytes"),

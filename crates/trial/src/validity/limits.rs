@@ -34,7 +34,7 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
         format!("The control group {:?} limits {what} on {}", limit.group, limit.major_minor);
     let (severity, claim) = if share >= AT_LIMIT {
         let claim = format!(
-            "{place} to {asked}, and they ran at {}: this is the limit, not the device.",
+            "{place} to {asked}, and they ran at {}: this measures the limit, not the device.",
             text(rate)
         );
         (Severity::Warning, claim)
@@ -47,7 +47,7 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
             FindingCode::CgroupLimit,
             severity,
             claim,
-            "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).",
+            "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).",
         )
         .with("limit", limit.limit_per_s as f64, unit)
         .with("rate over limit", share, "")

@@ -35,7 +35,7 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::DepthNotReached,
             format!(
-                "The {} engine has one request in flight per job: the depth was {}, not {}.",
+                "The {} engine has one request in flight per job: the queue depth was {}, not {}.",
                 workload.engine.name(),
                 workload.numjobs,
                 workload.depth
@@ -64,12 +64,13 @@ fn held_up(trial: &Trial) -> Option<Finding> {
         || rounds < ROUNDS_MIN;
     let (why, remedy) = match workload.discipline {
         Discipline::OldestFirst => (
-            "those that had completed waited for an older one",
-            "--completion oldest-first causes that; with --completion any each completion starts the next request.",
+            "completed requests waited for an older one",
+            "This is due to --completion oldest-first; with --completion any, each completion \
+             starts the next request.",
         ),
         _ => (
             "this program was busy between them",
-            "Look for a busy processor, or use more --numjobs with less --iodepth.",
+            "Look for a busy CPU, or use more --numjobs with a smaller --iodepth.",
         ),
     };
     (!idle && held < HELD_SHARE * asked).then(|| {
@@ -100,8 +101,8 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
                     format_iops(done),
                     format_count(waiting)
                 ),
-                "Offer less than the target can do (--rate-iops), or allow more at a time \
-                 (--iodepth, --numjobs).",
+                "Offer less than the target can sustain (--rate-iops), or raise the maximum queue \
+                 depth (--iodepth, --numjobs).",
             )
             .with("arrivals waiting at the end", waiting, "")
             .with("longest wait for the hand-over", open.late_max_ns as f64, "ns"),
@@ -112,13 +113,12 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::FellBehind,
             format!(
-                "This program handed requests over {} late on average, although a slot was free: \
-                 {} of the mean latency is its own.",
+                "halfpower submitted requests {} late on average, although a slot was free: {} of \
+                 the mean latency is due to this delay.",
                 format_nanos(late),
                 format_share(late / latency)
             ),
-            "Use more --numjobs, or a machine whose processors are free; completion times exclude this \
-            delay.",
+            "Use more --numjobs, or a machine with idle CPUs. Completion times exclude this delay.",
         )
         .with("pacer late by", late, "ns")
         .confidence(Confidence::Likely)
@@ -162,20 +162,21 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
         let change = second / first.max(1e-9) - 1.0;
         let claim = match wide(trial) {
             Some(width) => format!(
-                "The rate wandered during the run, so that its mean is known to ±{} only: the \
-                 second half was {:+.0} % against the first.",
+                "The rate drifted during the run, so its mean is known only to ±{}: the second \
+                 half ran at {:+.0} % relative to the first.",
                 format_share(width),
                 change * 100.0
             ),
             None => format!(
-                "The rate moved during the run: the second half was {:+.0} % against the first.",
+                "The rate changed during the run: the second half ran at {:+.0} % relative to the \
+                 first.",
                 change * 100.0
             ),
         };
         Finding::warning(
             FindingCode::NotSteady,
             claim,
-            "Use --ramp-time to leave the start out, or a longer --runtime.",
+            "Use --ramp-time to exclude the start, or a longer --runtime.",
         )
         .with("first half over second half", first / second.max(1e-9), "")
         .confidence(Confidence::Likely)
@@ -190,14 +191,14 @@ pub(super) fn warm_up(trial: &Trial) -> Option<Finding> {
         Finding::note(
             FindingCode::WarmUpCut,
             format!(
-                "The first {} ran at {}, the rest at {}: the numbers leave the start out.",
+                "The first {} ran at {}, the rest at {}: the numbers exclude the start.",
                 format_nanos(warm_up.duration_ns.0 as f64),
                 format_iops(warm_up.iops),
                 format_iops(rest)
             ),
-            "--keep-warm-up keeps the start in.",
+            "Use --keep-warm-up to include the start.",
         )
-        .with("requests cut off", warm_up.ios as f64, "")
+        .with("requests excluded", warm_up.ios as f64, "")
         .confidence(Confidence::Likely),
     )
 }
@@ -222,7 +223,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
             format!("is known to ±{}", format_share(reached))
         };
         let claim = format!(
-            "The run time was over before the requested precision: the rate {reached_text}, not \
+            "The run ended before it reached the requested precision: the rate {reached_text}, not \
              to ±{}.",
             format_share(asked)
         );
@@ -238,7 +239,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::StopRuleNotMet,
             format!(
-                "The run time was over after {} of the bytes that were to be transferred.",
+                "The run ended after {} of the requested bytes.",
                 format_share(done as f64 / asked as f64)
             ),
             "Allow a longer --runtime.",
@@ -257,12 +258,12 @@ pub(super) fn not_preconditioned(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::NotPreconditioned,
             format!(
-                "After {} rounds of writing, the last five did not agree within 20 % ({}/s): the \
-                 device was not in its steady state.",
+                "After {} rounds of writing, the last five still differed by more than 20 % \
+                 ({}/s): the device was not in its steady state.",
                 rounds.len(),
                 last.join(", ")
             ),
-            "Run it again: the rounds continue from the present state of the device.",
+            "Run it again: the rounds continue from the current state of the device.",
         )
         .with("rounds", rounds.len() as f64, ""),
     )

@@ -28,12 +28,16 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
     let countable = traffic.ratio > SEEN_SHARE && larger && (cached || !traffic.more());
     (countable && (merging || cached)).then(|| {
         let who = if cached { "The page cache made" } else { "The kernel merged" };
-        let of =
-            if cached { "larger ones of our requests" } else { "our requests into larger ones" };
+        let of = if cached {
+            "larger ones of the submitted requests"
+        } else {
+            "the submitted requests \
+                                                                          into larger ones"
+        };
         Finding::note(
             FindingCode::RequestsMerged,
             format!(
-                "{who} {of}: {} saw {} on average, we asked for {}.",
+                "{who} {of}: {} got {} on average, and {} was requested.",
                 counters.device,
                 format_bytes(theirs as u64),
                 format_bytes(ours as u64)
@@ -59,29 +63,33 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
     let pages = trial.workload.max_bs().0 / PAGE_BYTES;
     let scattered = pieces.filter(|pieces| *pieces < pages && !trial.workload.huge_pages);
     let why = match (limit, scattered) {
-        (Some(limit), _) => format!("the largest that its queue takes is {}", format_bytes(limit)),
+        (Some(limit), _) => {
+            format!("the largest request that its queue takes is {}", format_bytes(limit))
+        }
         (None, Some(pieces)) => format!(
-            "a request has up to {pages} pages of memory, and the queue takes {pieces} pieces"
+            "a request has up to {pages} pages of memory, and the queue takes at most {pieces} \
+             segments"
         ),
         (None, None) => {
-            "a layer below takes smaller ones, or the extents of the file are short".to_owned()
+            "a layer below takes only smaller requests, or the extents of the file are short"
+                .to_owned()
         }
     };
     let remedy = match (limit, scattered) {
         (None, Some(_)) => {
-            "Huge pages below a program's buffers keep its requests whole; run again with \
-             --huge-pages to see what that gives."
+            "Buffers in huge pages keep requests whole; run again with --huge-pages to see the \
+             effect."
         }
         _ => {
-            "A latency is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
-             larger ones."
+            "Each latency covers all parts of a request; /sys/block/NAME/queue/max_sectors_kb may \
+             allow larger parts."
         }
     };
     (share > SHARE).then(|| {
         Finding::note(
             FindingCode::RequestsSplit,
             format!(
-                "Our requests of {} reached {} in parts of {} on average ({} more of them): {why}.",
+                "The requests of {} reached {} in parts of {} on average ({} more of them): {why}.",
                 format_bytes(ours as u64),
                 counters.device,
                 format_bytes(theirs as u64),

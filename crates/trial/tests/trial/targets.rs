@@ -116,7 +116,10 @@ fn an_engine_of_another_system_or_a_depth_that_one_cannot_have_is_refused_with_w
     };
     for engine in engine::engines_elsewhere() {
         let text = refusal(engine, 1);
-        assert!(text.contains(engine.name()) && text.contains("here use --ioengine"), "{text}");
+        assert!(
+            text.contains(engine.name()) && text.contains("on this system use --ioengine"),
+            "{text}"
+        );
     }
     let several = |depth: u32| (2..u32::MAX).contains(&depth);
     for info in engine::ENGINES.iter().filter(|info| several(info.max_depth)) {

@@ -134,7 +134,7 @@ fn a_write_that_never_arrived_is_lost_or_leaves_an_older_one() {
             (
                 6,
                 BlockFault::Stale,
-                "stale at byte 24576: write 4 was expected, it holds the older write 3"
+                "stale at byte 24576: write 4 was expected, the block has the older write 3"
             ),
         ]
     );
@@ -149,7 +149,7 @@ fn a_write_to_another_place_is_misplaced_there_and_missed_here() {
     assert_eq!(faults(&result), [0, 1, 1, 0, 0]);
     let misplaced = result.bad.iter().find(|bad| bad.fault == BlockFault::Misplaced).unwrap();
     assert_eq!(misplaced.offset_bytes, 8 * BLOCK);
-    let text = "misplaced at byte 32768: write 1 was expected, it holds write 2 to byte 28672";
+    let text = "misplaced at byte 32768: write 1 was expected, the block has write 2 to byte 28672";
     assert_eq!(misplaced.detail, text);
 }
 

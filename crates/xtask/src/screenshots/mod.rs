@@ -255,7 +255,7 @@ mod tests {
             x: Axis::at_values("queue depth", None, true, [1.0, 128.0]),
             y: Axis::from_zero("rate", Some(record::Unit::PerSecond), [100.0]),
             series: vec![curve("reads", 10.0), curve("writes", 9.0)],
-            rules: vec![Rule::level(40.0, "half of the most")],
+            rules: vec![Rule::level(40.0, "half of the maximum")],
         }
     }
 

@@ -51,14 +51,14 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.facts.iter().find(off)?;
     let block = fact.number(BLOCK)?;
     let says = format!(
-        "The partition {} begins {} off the disk's physical blocks of {}: a write of one block touches two, which \
-         are read first.",
+        "The partition {} starts {} off the boundary of the disk's physical blocks ({}): a write \
+         of one block touches two blocks, and the drive reads both first.",
         fact.device.as_deref().unwrap_or_default(),
         format_bytes(fact.number(OFF)? as u64),
         format_bytes(block as u64)
     );
     let action =
-        "Recreate the partition on a boundary of 1 MiB (parted -a optimal) and restore its data.";
+        "Recreate the partition on a 1 MiB boundary (parted -a optimal) and restore its data.";
     // Without writes nothing is read first.
     let explains: &[Effect] =
         if view.load.writes_per_s > 0.0 { &[Effect::SlowWrites] } else { &[] };

@@ -40,9 +40,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     let was_back = view.changed("write cache").is_some_and(|one| one.a.as_deref() == Some(BACK));
     let explains = [Effect::SlowWrites, Effect::SlowFlushes];
-    let action = "A RAID controller: look at its battery (storcli, perccli, ssacli show it) and policy. A drive: \
-                  switch its cache on (hdparm -W1, sdparm --set WCE) if it survives a power failure or the \
-                  data need not.";
+    let action = "On a RAID controller, check the battery and the cache policy (storcli, perccli, \
+                  ssacli). On a drive, enable the write cache (hdparm -W1, sdparm --set WCE) if \
+                  the cache is power-loss protected or you can afford to lose the data.";
     if was_back {
         let says =
             format!("The write cache was {BACK} when the profile was made and is {told} now.");
@@ -53,7 +53,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         view.disk().is_some_and(|disk| disk.rotational == Some(true) && disk.rotational_trusted);
     rotates.then(|| {
         let says =
-            format!("The disk acknowledges no write before it is on the medium (cache {told}).");
+            format!("The disk acknowledges a write only when it is on the medium (cache {told}).");
         Claim::usual(says, &explains, action)
     })
 }

@@ -48,21 +48,24 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         (Some(bytes), _) if bytes < LOW_BYTES => {
             let text = record::format_bytes(bytes as u64);
             (
-                format!("vm.dirty_bytes is {text}: more may not wait to be written."),
+                format!(
+                    "vm.dirty_bytes is {text}: the kernel allows no more dirty data than that."
+                ),
                 LOW_BYTES / bytes,
             )
         }
         (None, Some(ratio)) if ratio / 100.0 * memory < LOW_BYTES => {
             let degree = LOW_BYTES / (ratio / 100.0 * memory);
-            (format!("vm.dirty_ratio is {ratio} % of the memory."), degree)
+            (format!("vm.dirty_ratio is {ratio} % of memory."), degree)
         }
         _ => return None,
     };
     let reached = view.load.dirty.is_none_or(|share| share >= REACHED);
     let explains: &[Effect] =
         if view.load.writes_per_s > 0.0 && reached { &[Effect::WaitsAbove] } else { &[] };
-    let action = "Raise it (sysctl vm.dirty_bytes=536870912 vm.dirty_background_bytes=134217728), unless it is so \
-                  low to keep syncs short.";
+    let action = "Raise the limit (sysctl vm.dirty_bytes=536870912 \
+                  vm.dirty_background_bytes=134217728), unless it is low on purpose to keep syncs \
+                  short.";
     Some(Claim::unusual(says, explains, action).by(degree))
 }
 

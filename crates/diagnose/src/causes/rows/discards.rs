@@ -50,12 +50,13 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let mounted = fact.is_some_and(|fact| fact.text(MOUNTED).is_some());
         let by = if mounted { ", and a file system is mounted with `discard`" } else { "" };
         let says = format!(
-            "{} discards per second reach the drive next to {} requests{by}.",
+            "The drive gets {} discards per second in addition to {} requests{by}.",
             format_count(discards),
             format_count(requests)
         );
-        let action = "Trim at quiet hours (fstrim.timer) and not at each deletion (mount option discard), or limit \
-                      a trim (fstrim --length, queue/discard_max_bytes).";
+        let action = "Trim at quiet hours (fstrim.timer) instead of at each deletion (mount option \
+                      discard), or limit the size of a trim (fstrim --length, \
+                      queue/discard_max_bytes).";
         let explains =
             [Effect::SlowReads, Effect::SlowWrites, Effect::StandsStill, Effect::WaitsAbove];
         let claim = Claim::unusual(says, &explains, action).with("discards", discards, "per s");
@@ -63,9 +64,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     (view.is_flash() && fact?.number(MOST)? == 0.0).then(|| {
         let says =
-            "No TRIM reaches this flash drive (discard_max_bytes 0): it never learns what is free.";
+            "No TRIM reaches this flash drive (discard_max_bytes 0): it never learns which blocks \
+             are free.";
         let action =
-            "Find what keeps TRIM back (a RAID controller, a USB bridge) and trim the drive once.";
+            "Find what blocks TRIM (a RAID controller, a USB bridge), then trim the drive once.";
         Claim::usual(says.to_owned(), &[Effect::SlowWrites, Effect::SteppedDown], action)
     })
 }

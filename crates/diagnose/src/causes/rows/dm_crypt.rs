@@ -70,24 +70,25 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let name = fact.text(NAME).or(fact.device.as_deref()).unwrap_or_default();
     let explains = [Effect::VolumeHolds];
     if fact.text(AES) == Some("no") {
-        let says = format!("{name} is encrypted, and the processor has no instructions for AES.");
-        let action = "Use a cipher that is quick without them (Adiantum: xchacha12,aes-adiantum), a processor \
-                      with AES, or a drive that encrypts itself.";
+        let says = format!("{name} is encrypted, and the CPU has no AES instructions.");
+        let action = "Use a cipher that is fast without them (Adiantum: xchacha12,aes-adiantum), a \
+                      CPU with AES instructions, or a self-encrypting drive.";
         return Some(Claim::unusual(says, &explains, action));
     }
     let passed = fact.text(QUEUES) == Some("passed");
     let queues = match fact.text(QUEUES) {
-        Some("passed") => "; its requests pass the work queues".to_owned(),
-        Some(which) => format!("; work queues {which} are in the way"),
+        Some("passed") => "; its requests bypass the work queues".to_owned(),
+        Some(which) => format!("; work queues {which} add latency"),
         None => String::new(),
     };
     let says = format!("{name} is encrypted (dm-crypt){queues}.");
     let action = if passed {
-        "Look whether the processors that encrypt are full; more of them, or a drive that encrypts itself."
+        "Check whether the CPUs that encrypt are saturated. If they are, add CPUs or use a \
+         self-encrypting drive."
     } else {
-        "On flash, let requests pass the work queues: cryptsetup refresh NAME --perf-no_read_workqueue \
-         --perf-no_write_workqueue. Repeat every option that the volume has now (--allow-discards: see dmsetup \
-         table), because refresh switches off what is not repeated."
+        "On flash, bypass the work queues: cryptsetup refresh NAME --perf-no_read_workqueue \
+         --perf-no_write_workqueue. Repeat every option that the volume has now (such as \
+         --allow-discards: see dmsetup table), because refresh disables the options that you omit."
     };
     Some(Claim::usual(says, &explains, action))
 }
@@ -117,7 +118,7 @@ mod tests {
     fn an_encrypted_volume_that_holds_requests_is_named_with_what_slows_it() {
         let sda = disk("sda", |_| {});
         let crypt = "CRYPT-LUKS2-9f1a6c9c3a5e4a6f8d0f2b7c1d4e5f60-luks-home";
-        for (flags, word) in [("", "no instructions for AES"), ("aes", "is encrypted (dm-crypt)")] {
+        for (flags, word) in [("", "no AES instructions"), ("aes", "is encrypted (dm-crypt)")] {
             let read = facts("dm_crypt", &machine(crypt, flags), &sda);
             let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
             let says =

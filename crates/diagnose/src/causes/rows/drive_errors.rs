@@ -49,15 +49,16 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let errors = errors.map(|count| told(count, "failed"));
     let timeouts = timeouts.map(|count| told(count, "timed out"));
     let each: Vec<String> = errors.into_iter().chain(timeouts).collect();
-    let says = format!("The disk had {} meanwhile.", each.join(" and "));
+    let says = format!("The disk had {} during the observation.", each.join(" and "));
     let claim = if timed_out {
         let explains =
             [Effect::StandsStill, Effect::SlowReads, Effect::SlowWrites, Effect::WaitsAbove];
-        let action = "Look at the kernel's log and SMART of this disk, then at its cable and slot; back it up and \
-                      replace it if errors go on.";
+        let action = "Check the kernel log and SMART of this disk, then its cable and slot. If the \
+                      errors continue, back it up and replace it.";
         Claim::counted(says, &explains, action)
     } else {
-        let action = "Look at the kernel's log for this disk. Programs that poll SMART raise this count, too.";
+        let action = "Check the kernel log for this disk. Programs that poll SMART also raise this \
+                      count.";
         Claim::usual(says, &[Effect::StandsStill], action)
     };
     Some(claim.with("errors and time-outs", most, ""))
@@ -89,7 +90,7 @@ mod tests {
         let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
         let says =
             cause_only_with_effect("drive_errors", now, Effect::StandsStill, Load::default());
-        assert_eq!(says, "The disk had 20 commands that failed meanwhile.");
+        assert_eq!(says, "The disk had 20 commands that failed during the observation.");
         let old = between("drive_errors", &fake, &sda, || {});
         nothing("drive_errors", Machine { facts: &old, ..now }, Load::default());
     }

@@ -38,8 +38,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         format_bytes(system.size_bytes.0),
         format_share(free)
     );
-    let action = "Make room, or grow the file system: below a twentieth free, ext4, XFS and btrfs search long and \
-                  scatter what they write.";
+    let action = "Free space, or grow the file system: with less than 5 % free, ext4, XFS and \
+                  btrfs take long to find free blocks, and scatter their writes.";
     let explains: &[Effect] = if view.load.writes_per_s > 0.0 && view.works() {
         &[Effect::WaitsAbove, Effect::SlowWrites, Effect::SteppedDown]
     } else {

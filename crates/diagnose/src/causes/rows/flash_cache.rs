@@ -34,17 +34,17 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             load.step.as_ref().is_some_and(|step| step.cause == StepCause::WriteCache)
         });
     let after = known.map_or(String::new(), |load| {
-        format!(" When the profile was made, it fell after {}.", format_bytes(load.bytes.0))
+        format!(" When the profile was made, the rate fell after {}.", format_bytes(load.bytes.0))
     });
     let says = format!(
-        "Writes fell from {} to {} after {} of writes in a row, as they do when the faster cache of a flash drive \
-         is full.{after}",
+        "Writes fell from {} to {} after {} of continuous writing, as they do when the fast write \
+         cache of a flash drive is full.{after}",
         format_rate(step.before),
         format_rate(step.after),
         format_bytes(step.written as u64)
     );
-    let action = "Let the drive rest between bursts, write less at a time, leave more of it free and trimmed, or \
-                  use a drive for steady writes.";
+    let action = "Let the drive idle between bursts, write less at a time, keep more of it free \
+                  and trimmed, or use a drive made for sustained writes.";
     let claim = Claim::unusual(says, &[Effect::SteppedDown], action);
     let claim =
         claim.with("rate before", step.before, "bytes/s").with("rate after", step.after, "bytes/s");

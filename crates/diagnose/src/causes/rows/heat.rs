@@ -30,7 +30,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let Some(chip) = chip(disk) else { continue };
         // The drive itself answers, which may restart its standby timer.
         if !disk.in_use {
-            reader.not_read(Some(disk), "it served no requests, and is not woken up");
+            reader
+                .not_read(Some(disk), "the drive served no requests, and a check would wake it up");
             continue;
         }
         let celsius = |file: &str| number(&chip.join(file)).map(|milli| milli as f64 / 1e3);
@@ -62,9 +63,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     if now < limit - NEAR {
         return None;
     }
-    let says = format!("The drive has {now:.0} °C, and its limit is {limit:.0} °C.");
+    let says = format!("The drive is at {now:.0} °C, and its limit is {limit:.0} °C.");
     let explains = [Effect::SteppedDown, Effect::SlowWrites, Effect::SlowReads, Effect::CappedRate];
-    let action = "Give the drive air or a heat sink: near its limit it slows down by itself.";
+    let action = "Improve the airflow or add a heat sink: the drive throttles itself near its \
+                  limit.";
     Some(Claim::unusual(says, &explains, action).with(NOW, now, "°C").by(now / limit))
 }
 
@@ -99,7 +101,7 @@ mod tests {
         let hot = facts("heat", &machine(82_850), &drive);
         let now = Machine { facts: &hot, disk: Some(&drive), ..Machine::default() };
         let says = cause_only_with_effect("heat", now, Effect::SteppedDown, Load::default());
-        assert_eq!(says, "The drive has 83 °C, and its limit is 82 °C.");
+        assert_eq!(says, "The drive is at 83 °C, and its limit is 82 °C.");
         let warm = facts("heat", &machine(62_850), &drive);
         nothing("heat", Machine { facts: &warm, ..now }, Load::default());
     }

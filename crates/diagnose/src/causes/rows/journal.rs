@@ -126,8 +126,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
          takes {}: every program that syncs waits for it.",
         format_nanos(commit_ns)
     );
-    let action = "Move what syncs to a file system of its own, or the journal to a device that flushes quickly \
-                  (`mke2fs -O journal_dev`); fewer fsyncs, or `commit=` where data may be lost.";
+    let action = "Move the files of programs that sync to a separate file system, or the journal \
+                  to a device with fast flushes (`mke2fs -O journal_dev`). Otherwise call fsync \
+                  less often, or set `commit=` if you can afford to lose data.";
     let explains = [Effect::WaitsAbove, Effect::SlowFlushes];
     Some(Claim::usual(says, &explains, action).with(COMMIT, commit_ns, "ns").by(commit_ns))
 }

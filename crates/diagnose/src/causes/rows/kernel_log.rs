@@ -155,8 +155,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let last = fact.text(LAST).map(|text| format!(": {text:?}")).unwrap_or_default();
     let says = format!("The kernel logged {} about this disk{since}, the last{last}.", told(lines));
     let explains = [Effect::StandsStill, Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate];
-    let action = "Read the lines (`dmesg`, `journalctl -k`): resets and failed commands mean a cable, a slot, \
-                  a power supply or the drive.";
+    let action = "Read these messages (`dmesg`, `journalctl -k`): resets and failed commands point \
+                  to the cable, the slot, the power supply or the drive.";
     let claim = Claim::unusual(says, &explains, action).with(LINES, lines, "").by(lines);
     let claim = Claim { since: fact.since.clone(), ..claim };
     Some(if rose.is_some() { Claim { weight: 3.0, ..claim } } else { claim })

@@ -39,8 +39,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             .iter()
             .map(|one| format!("{} {}, now {}", one.what, value(&one.a), value(&one.b)));
         let each: Vec<String> = each.collect();
-        let says = format!("Not as when the profile was made: {}.", each.join("; "));
-        let action = "Set it back as it was and compare; a newer kernel is compared by starting the older one.";
+        let says = format!("Changed since the profile was made: {}.", each.join("; "));
+        let action = "Restore the old setting and compare. For a newer kernel, boot the older one \
+                      and compare.";
         let mut explains =
             vec![Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate, Effect::WaitsBefore];
         if changed.iter().any(|one| one.what == LARGEST) {
@@ -56,11 +57,11 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let both = view.load.reads_per_s > 0.0 && view.load.writes_per_s > 0.0;
     both.then(|| {
         let says = format!(
-            "The kernel holds writes of the page cache back while reads take longer than {} (wbt).",
+            "The kernel throttles page-cache writes while reads take longer than {} (wbt).",
             format_nanos(target_ns)
         );
-        let action = "Where writes matter more: echo 0 > /sys/block/DISK/queue/wbt_lat_usec, and look whether \
-                      reads get slower.";
+        let action = "If writes matter more, disable it (echo 0 > \
+                      /sys/block/DISK/queue/wbt_lat_usec) and check whether reads get slower.";
         Claim::usual(says, &[Effect::WaitsBefore], action).by(1.0 / target_ns)
     })
 }
@@ -90,7 +91,7 @@ mod tests {
             Machine { facts: &wbt, disk: Some(&sda), changed: &changed, ..Machine::default() };
         let says =
             cause_only_with_effect("kernel_settings", now, Effect::SlowReads, Load::default());
-        assert_eq!(says, "Not as when the profile was made: scheduler none, now bfq.");
+        assert_eq!(says, "Changed since the profile was made: scheduler none, now bfq.");
         let smaller = [condition(LARGEST)];
         let cut = Machine { changed: &smaller, ..now };
         cause_only_with_effect("kernel_settings", cut, Effect::CutRequests, Load::default());

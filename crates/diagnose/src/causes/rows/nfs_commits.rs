@@ -75,10 +75,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let commit = format_nanos(commit_ms * 1e6);
     if commits[1] >= WAITS * commits[3] {
         let says = format!(
-            "Commits to the server take {commit}, of which more than half is the wait for a free slot on this \
-             machine."
+            "Commits to the server take {commit}. More than half of that is the wait for a free \
+             slot on this machine."
         );
-        let action = "More connections (mount option nconnect), or a larger slot table \
+        let action = "Use more connections (mount option nconnect), or a larger slot table \
                       (sunrpc.tcp_max_slot_table_entries).";
         return Some(Claim::usual(says, &explains, action).with("commit", commit_ms, "ms"));
     }
@@ -87,8 +87,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             "Commits to the server take {commit} and writes {}: the server waits for its disk.",
             format_nanos(write_ms * 1e6)
         );
-        let action = "Give the server a disk with power-loss protection or a log device; export `async` where the \
-                      data may be lost; let the program sync less often.";
+        let action = "Give the server a disk with power-loss protection or a log device, export \
+                      with `async` if you can afford to lose the data, or let the program sync \
+                      less often.";
         Claim::usual(says, &explains, action).with("commit", commit_ms, "ms").by(commit_ms)
     })
 }

@@ -32,7 +32,11 @@ const DEGRADED: u32 = 1 << 0 | 1 << 2 | 1 << 3;
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for drive in host.disks().filter(|disk| is_nvme(disk)) {
         if !drive.in_use {
-            reader.not_read(Some(drive), "it served no requests, and is not woken up");
+            reader.not_read(
+                Some(drive),
+                "the drive served no requests, and a check would wake it \
+                                          up",
+            );
             continue;
         }
         match nvme_health(host.roots, &drive.name) {
@@ -74,12 +78,13 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let warning = fact.number(WARNING).unwrap_or(0.0) as u32;
     let slowed = fact.rise(THROTTLED).unwrap_or(0.0).max(fact.rise(THROTTLED_S).unwrap_or(0.0));
     let slow = [Effect::SteppedDown, Effect::SlowWrites, Effect::SlowReads, Effect::CappedRate];
-    let cool = "Give the drive air or a heat sink, or move it from behind the graphics card; `nvme smart-log` \
-                shows the count.";
+    let cool = "Improve the airflow, add a heat sink, or move the drive away from the graphics \
+                card. `nvme smart-log` shows the count.";
     let temperature = fact.number(TEMPERATURE);
     let at = temperature.map(|celsius| format!(" ({celsius:.0} °C now)")).unwrap_or_default();
     if slowed > 0.0 {
-        let says = format!("The drive slowed itself down against heat meanwhile{at}.");
+        let says =
+            format!("The drive throttled itself because of heat during the observation{at}.");
         return Some(Claim::counted(says, &slow, cool).with(THROTTLED, slowed, ""));
     }
     if warning & TOO_HOT != 0 {
@@ -91,20 +96,23 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let replace = "Back the data up and replace the drive.";
     let new_errors = fact.rise(MEDIA_ERRORS).filter(|rise| *rise > 0.0);
     if let Some(rise) = new_errors {
-        let says = format!("The drive had {} media errors meanwhile.", format_count(rise));
+        let says =
+            format!("The drive had {} media errors during the observation.", format_count(rise));
         return Some(Claim::counted(says, &wrong, replace).with(MEDIA_ERRORS, rise, ""));
     }
     if warning & DEGRADED != 0 {
-        let says = "The drive warns that its spare is used up or its medium degraded.".to_owned();
+        let says = "The drive warns that its spare blocks are used up or its medium is degraded."
+            .to_owned();
         return Some(Claim { weight: 3.0, ..Claim::unusual(says, &wrong, replace) });
     }
     if let Some(count) = errors {
-        let says = format!("The drive counts {} media errors in its life.", format_count(count));
+        let says =
+            format!("The drive reports {} media errors over its lifetime.", format_count(count));
         return Some(Claim::unusual(says, &wrong, replace).with(MEDIA_ERRORS, count, "").by(count));
     }
     let throttled_s = fact.number(THROTTLED_S).filter(|seconds| *seconds > 0.0)?;
     let says = format!(
-        "The drive slowed itself down against heat for {} in its life{at}.",
+        "The drive has throttled itself because of heat for {} over its lifetime{at}.",
         format_nanos(throttled_s * 1e9)
     );
     Some(Claim::usual(says, &slow, cool).by(throttled_s))
@@ -159,7 +167,11 @@ mod tests {
             Effect::SteppedDown,
             Load::default(),
         );
-        assert_eq!(says, "The drive slowed itself down against heat meanwhile (41 °C now).");
+        assert_eq!(
+            says,
+            "The drive throttled itself because of heat during the observation (41 °C \
+                          now)."
+        );
         let errors = facts(&log(&[]), &log(&[(160, &[4])]));
         cause_only_with_effect(
             "nvme_health",

@@ -33,7 +33,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let saves = if drive.in_use {
             nvme_saves_power(host.roots, &drive.name)
         } else {
-            Err("it served no requests, and is not woken up".to_owned())
+            Err("the drive served no requests, and a check would wake it up".to_owned())
         };
         let saves = saves.map_err(|reason| reader.not_read(Some(drive), reason)).ok();
         // `any`, or microseconds, of the controller.
@@ -62,15 +62,17 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return None;
     }
     let what = match (saves, link) {
-        (true, false) if fact.text(SAVES).is_none() => "The drive may save power while it rests",
-        (true, true) => "The drive and its PCIe link save power while they rest",
-        (true, false) => "The drive saves power while it rests",
-        _ => "The PCIe link saves power while it rests",
+        (true, false) if fact.text(SAVES).is_none() => "The drive may save power while it is idle",
+        (true, true) => "The drive and its PCIe link save power while they are idle",
+        (true, false) => "The drive saves power while it is idle",
+        _ => "The PCIe link saves power while it is idle",
     };
-    let says =
-        format!("{what}: a request that comes alone wakes it first, and many in a row do not.");
-    let action = "Limit it on the kernel's command line (nvme_core.default_ps_max_latency_us=0, \
-                  pcie_aspm.policy=performance), where lone requests matter more than power.";
+    let says = format!(
+        "{what}: a request after an idle period waits for the wake-up, and requests in \
+                 quick succession do not."
+    );
+    let action = "If latency at QD 1 matters more than power, limit this on the kernel command \
+                  line (nvme_core.default_ps_max_latency_us=0, pcie_aspm.policy=performance).";
     let claim = Claim::usual(says, &[Effect::SlowLone], action);
     Some(claim.by(fact.number(LATENCY).unwrap_or(0.0) + if link { 1.0 } else { 0.0 }))
 }

@@ -76,14 +76,16 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     // Drives save power by a slower link while they are idle; a narrower one stays.
     let slot = match (value(PORT_SPEED), value(PORT_WIDTH)) {
         (Some(port_speed), Some(port_width)) if carries(port_speed, port_width) <= 1.01 * now => {
-            " The port can do no more: put the drive in another slot."
+            " The port cannot go faster: move the drive to another slot."
         }
         _ => {
-            " The port could do more: reseat the drive, look at the riser or cable, and at the firmware's setting."
+            " The port can go faster: reseat the drive, and check the riser or cable and the \
+             firmware settings."
         }
     };
     let says = format!(
-        "The PCIe link runs at {speed} GT/s x{width} ({}), the drive could use {most_speed} GT/s x{most_width}.",
+        "The PCIe link runs at {speed} GT/s x{width} ({}), but the drive supports {most_speed} \
+         GT/s x{most_width}.",
         format_rate(now)
     );
     let explains: &[Effect] = if full { &Effect::FULL_LINK } else { &[] };

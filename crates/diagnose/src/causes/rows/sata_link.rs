@@ -41,7 +41,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let [link] = links.as_slice() else {
             reader.not_read(
                 Some(disk),
-                "it is behind a port multiplier, and which link is its own is open",
+                "the drive is behind a port multiplier, and its own link is unknown",
             );
             continue;
         };
@@ -76,7 +76,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let full = view.load.bytes_per_s.is_some_and(|bytes| bytes >= NEAR_FULL * carries);
         let after = if slowed { ", which the kernel slowed down after errors" } else { "" };
         let says = format!(
-            "The SATA link runs at {speed} Gb/s of {could} ({} at most){after}.",
+            "The SATA link runs at {speed} of {could} Gb/s ({} at most){after}.",
             format_rate(carries)
         );
         // Small requests hardly need the link: without bytes it explains errors alone.
@@ -85,17 +85,18 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             (false, true) => &[Effect::StandsStill],
             (false, false) => &[],
         };
-        let action = "Replace the cable or change the port, then look whether the speed comes back; \
-                      `libata.force` on the kernel's command line keeps it low, too.";
+        let action = "Replace the cable or use another port, then check whether the speed \
+                      recovers. `libata.force` on the kernel command line can also limit it.";
         let claim = Claim::unusual(says, explains, action).with(SPEED, speed, "Gb/s");
         return Some(Claim { notable: slowed, ..claim.by(could / speed) });
     }
     if fact.number(QUEUE) == Some(1.0) {
         let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
-        let says = "The drive gets one command at a time: NCQ is off (queue_depth 1).".to_owned();
+        let says =
+            "The drive gets one command at a time because NCQ is off (queue_depth 1).".to_owned();
         let explains: &[Effect] = if several { &Effect::ONE_AT_A_TIME } else { &[] };
-        let action = "Switch NCQ on (echo 31 > /sys/block/DISK/device/queue_depth); if the kernel switched it \
-                      off, its log says why; set the controller to AHCI.";
+        let action = "Enable NCQ (echo 31 > /sys/block/DISK/device/queue_depth). If the kernel \
+                      disabled it, the kernel log gives the reason. Set the controller to AHCI.";
         return Some(Claim::unusual(says, explains, action).with(QUEUE, 1.0, ""));
     }
     None

@@ -36,13 +36,15 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let explains = [Effect::SteppedDown, Effect::SlowWrites, Effect::StandsStill];
-    let action = "Write in order and leave the drive rest, or use a drive with conventional recording (CMR) for \
-                  random writes, arrays and ZFS.";
+    let action = "Write sequentially and give the drive idle time, or use a drive with \
+                  conventional recording (CMR) for random writes, arrays and ZFS.";
     let says = match fact.text(ZONED) {
         Some(zoned) => format!("The drive is shingled ({zoned})."),
         None => {
             fact.number(DISCARDS)?;
-            "The drive rotates and takes TRIM, as shingled drives do that hide it.".to_owned()
+            "The drive rotates and supports TRIM, which suggests a shingled drive that does not \
+             report itself as one."
+                .to_owned()
         }
     };
     Some(Claim { notable: true, ..Claim::usual(says, &explains, action) })

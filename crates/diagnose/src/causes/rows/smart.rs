@@ -45,7 +45,11 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let until = Instant::now() + WAIT_ALL;
     for drive in host.disks().filter(|disk| has_health(disk)) {
         if !drive.in_use {
-            reader.not_read(Some(drive), "it served no requests, and is not woken up");
+            reader.not_read(
+                Some(drive),
+                "the drive served no requests, and a check would wake it \
+                                          up",
+            );
             continue;
         }
         let program = match &host.smartctl {
@@ -130,7 +134,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     let explains = [Effect::StandsStill, Effect::SlowReads, Effect::SlowWrites];
     let says = if failed {
-        format!("SMART: the drive says that it is failing{}.", listed(", ", &found))
+        format!("SMART: the drive reports that it is failing{}.", listed(", ", &found))
     } else {
         format!("SMART counts{}.", listed(" ", &found))
     };
@@ -138,7 +142,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let cable = !failed && found.iter().all(|(name, _)| *name == "errors on the cable");
     // A count of the cable stays when the cable has long been replaced.
     let claim = if cable {
-        let action = "Replace the cable or the slot; the count stays, so watch whether it rises.";
+        let action = "Replace the cable or use another slot. The count never falls, so watch \
+                      whether it still rises.";
         Claim::usual(says, &explains, action)
     } else {
         Claim::unusual(says, &explains, replace)
@@ -212,7 +217,7 @@ mod tests {
         let fake = Fake::new();
         fake.block("pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda", "8:0", 1 << 20);
         let roots = Roots::below(fake.root());
-        for (in_use, reason) in [(false, "served no requests"), (true, "this machine alone")] {
+        for (in_use, reason) in [(false, "served no requests"), (true, "drives of this machine")] {
             let host = Host::new(&roots, &[disk("sda", |_| {})], &|_| in_use);
             let found = crate::causes::reading::read(&host, crate::causes::reading::Round::End);
             let not_read = found.not_read.iter().find(|one| one.check == "smart").unwrap();

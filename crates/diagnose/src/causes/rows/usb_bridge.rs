@@ -43,7 +43,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let speed = speed(disk)?;
     let driver = disk.driver.as_deref().unwrap_or("unknown");
     let no_trim = view.fact().is_some_and(|fact| fact.number("largest discard") == Some(0.0));
-    let trim = if no_trim && view.is_flash() { "; it hands no TRIM on" } else { "" };
+    let trim = if no_trim && view.is_flash() { "; the bridge does not pass TRIM on" } else { "" };
     if speed <= USB_2_MBPS {
         let bytes = view.load.bytes_per_s.unwrap_or(0.0);
         let full = bytes >= NEAR_FULL * USB_2_BYTES_PER_S;
@@ -53,24 +53,24 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             format_rate(USB_2_BYTES_PER_S)
         );
         let action =
-            "Use a port, cable and hub of USB 3 (5 Gb/s or more); `lsusb -t` shows the speed.";
+            "Use a USB 3 port, cable and hub (5 Gb/s or more). `lsusb -t` shows the speed.";
         return Some(Claim::unusual(says, explains, action).with("speed", speed as f64, "Mb/s"));
     }
     let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
     if driver == "usb-storage" {
         let says = format!(
-            "The USB bridge takes one command at a time: driver usb-storage and not uas{trim}."
+            "The USB bridge takes one command at a time: its driver is usb-storage, not uas{trim}."
         );
         let explains: &[Effect] = if several { &Effect::ONE_AT_A_TIME } else { &[] };
-        let action = "Use a bridge with UAS; if this one has it and a quirk switches it off, `dmesg` says so \
-                      (usb-storage.quirks).";
+        let action = "Use a bridge with UAS. If this one has UAS and a kernel quirk disables it, \
+                      `dmesg` shows that (usb-storage.quirks).";
         return Some(Claim { notable: false, ..Claim::unusual(says, explains, action) });
     }
     if no_trim && view.is_flash() {
-        let says =
-            "The USB bridge hands no TRIM on: the drive behind it never learns what is free.";
+        let says = "The USB bridge does not pass TRIM on: the drive behind it never learns which \
+                    blocks are free.";
         let action =
-            "Use a bridge that hands TRIM on, or trim the drive on another port now and then.";
+            "Use a bridge that passes TRIM on, or trim the drive on another port occasionally.";
         return Some(Claim::usual(says.to_owned(), &[Effect::SlowWrites], action));
     }
     None

@@ -39,11 +39,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     let entries = view.disk()?.nr_requests? as f64;
     let deep = view.load.depth.is_some_and(|depth| depth >= FULL * entries);
-    let says = format!(
-        "The virtual disk has one queue of {entries} requests for {processors} processors."
-    );
-    let action = "Give it one queue per processor (libvirt: <driver queues='N'/>, qemu: num-queues=N) and an I/O \
-                  thread.";
+    let says =
+        format!("The virtual disk has one queue of {entries} requests for {processors} CPUs.");
+    let action = "Give it one queue per CPU (libvirt: <driver queues='N'/>, qemu: num-queues=N) \
+                  and an I/O thread.";
     let explains: &[Effect] = if deep {
         &[Effect::WaitsBefore, Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate]
     } else {
@@ -83,7 +82,7 @@ mod tests {
         let now = Machine { facts: &one, disk: Some(&vda), ..Machine::default() };
         let deep = Load { depth: Some(100.0), ..Load::default() };
         let says = cause_only_with_effect("virtio_queues", now, Effect::SlowReads, deep);
-        assert!(says.contains("one queue of 128 requests for 8 processors"), "{says}");
+        assert!(says.contains("one queue of 128 requests for 8 CPUs"), "{says}");
         nothing("virtio_queues", now, Load { depth: Some(2.0), ..Load::default() });
         let many = facts("virtio_queues", &machine(8), &vda);
         nothing("virtio_queues", Machine { facts: &many, ..now }, deep);

@@ -36,14 +36,15 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     let twice = view.fact().is_some_and(|fact| fact.number(FUA) == Some(0.0));
     let fua = if twice {
-        " and takes no single write past it (fua 0), so that a commit of a journal flushes twice"
+        " and does not support forced unit access (fua 0), so each journal commit flushes twice"
     } else {
         ""
     };
-    let each = view.load.flush_ns.map(|ns| format!("; a flush of it takes {}", format_nanos(ns)));
+    let each = view.load.flush_ns.map(|ns| format!("; a flush takes {}", format_nanos(ns)));
     let says = format!("The disk has a volatile write cache{fua}{}.", each.unwrap_or_default());
-    let action = "Put what syncs (the log of a database, etcd, a ZFS log device) on a drive with power-loss \
-                  protection, or let more of it share a sync (group commit, fewer fsyncs).";
+    let action = "Move the data that is synced (a database log, etcd, a ZFS log device) to a drive \
+                  with power-loss protection, or let more writes share a sync (group commit, fewer \
+                  fsyncs).";
     Some(Claim::usual(says, &[Effect::SlowFlushes], action))
 }
 

@@ -77,7 +77,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         view.facts.iter().find(|fact| fact.text(STATE).is_some_and(|it| it != "ONLINE"))
     {
         let says = format!(
-            "The ZFS pool {} is {}: it works without some of its disks.",
+            "The ZFS pool {} is {}: some of its disks are missing.",
             pool_of(fact),
             fact.text(STATE).unwrap_or_default()
         );
@@ -101,7 +101,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     let throttled = if delayed.max(stopped) >= OFTEN_PER_S {
         format!(
-            "ZFS holds writers back: {} delayed and {} stopped per second, because too much is dirty",
+            "ZFS throttles writers because too much data is dirty: {} delayed and {} stopped per \
+             second",
             format_count(delayed),
             format_count(stopped)
         )
@@ -109,13 +110,13 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         "Transaction groups of ZFS take long".to_owned()
     };
     let says = format!(
-        "{throttled}; the longest sync of a group of the pool {} took {}.",
+        "{throttled}; the longest sync of a transaction group of the pool {} took {}.",
         pool_of(worst),
         format_nanos(sync_ns)
     );
-    let action = "Find the slow disk of the pool (`zpool iostat -vl 1`); give it a log device with power-loss \
-                  protection for synchronous writes; a pool over 80 % full or fragmented (`zpool list`) needs \
-                  room; zfs_dirty_data_max sets how much may be dirty.";
+    let action = "Find the slow disk of the pool (`zpool iostat -vl 1`). For synchronous writes, \
+                  add a log device with power-loss protection. If the pool is over 80 % full or \
+                  fragmented (`zpool list`), free space. zfs_dirty_data_max limits the dirty data.";
     let explains = [Effect::WaitsAbove, Effect::SlowWrites, Effect::SlowFlushes];
     Some(
         Claim::unusual(says, &explains, action)

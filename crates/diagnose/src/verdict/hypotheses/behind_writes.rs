@@ -21,14 +21,15 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "Reads take {} during heavy writes and {} otherwise, {}: they queue behind the writes at the device.",
+        "Reads take {} during heavy writes and {} otherwise, {}: they queue behind the writes at \
+         the device.",
         format_nanos(behind_ns),
         format_nanos(alone_ns),
         times(ratio)
     );
     let rival = (
-        "The program may read differently at those times.",
-        "The same while the program that writes is stopped, or limited (io.max).",
+        "The program may read in another pattern at those times.",
+        "Observe again while the writing program is stopped or limited (io.max).",
     );
     let fine = facts.states.fine();
     found.push(

@@ -16,7 +16,8 @@ pub(super) fn settings(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let because = format!("The profile was made under other conditions: {told}.");
-    let decided_by = "A new profile with the settings of now, or a trial with those of then.";
+    let decided_by = "Make a new profile with the current settings, or run a trial with the old \
+                      ones.";
     let slow = facts.states.slow();
     found.push(Explanation::beside(NEE, Doubt::ConditionsChanged, slow, because, decided_by));
 }
@@ -28,7 +29,7 @@ pub(super) fn another_profile(facts: &Facts<'_, '_>, found: &mut Vec<Explanation
     }
     for (doubt, because) in facts.segment.profile_doubts {
         let all = facts.states.all();
-        let decided_by = "A new profile of this device.";
+        let decided_by = "Make a new profile of this device.";
         found.push(Explanation::beside(NEE, *doubt, all, because.clone(), decided_by));
     }
 }
@@ -40,7 +41,7 @@ pub(super) fn writes_unknown(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     }
     let because =
         "The profile has no latency of reads next to writes, because no mix was measured.";
-    let decided_by = "A profile with writes: `check DIRECTORY` on this device.";
+    let decided_by = "Make a profile with writes: `check DIRECTORY` on this device.";
     let (doubt, harmed) = (Doubt::WritesUnknown, facts.states.harmed());
     found.push(Explanation::beside(NEE, doubt, harmed, because, decided_by));
 }

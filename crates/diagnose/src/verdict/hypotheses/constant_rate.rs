@@ -11,8 +11,8 @@ use record::{Doubt, Verdict};
 
 /// A device whose largest rate is a published limit is held by that, rather than by what it is made of.
 const PUBLISHED: f64 = 5.0;
-const DECIDED_BY: &str = "A limit of the provider or of a control group at that rate, pressure stall information, or a trial of \
-     our own at another rate.";
+const DECIDED_BY: &str = "Look for a limit at that rate (provider, control group), check pressure \
+                          stall information, or run a trial at another rate.";
 
 fn same(pin: &ConstantRate) -> String {
     format!("The {} is the same in every interval ({})", pin.what(), pin.text())
@@ -24,7 +24,8 @@ pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     if facts.states.measure.as_ref().is_none_or(|measure| !measure.is_slow()) {
         return;
     }
-    let because = format!("{}, as behind a cap inside the device: slow or capped.", same(&pin));
+    let because =
+        format!("{}, as with a cap inside the device: the device is slow or capped.", same(&pin));
     let (doubt, slow) = (Doubt::ConstantRateSlow, facts.states.slow());
     found.push(Explanation::beside(Verdict::Capped, doubt, slow, because, DECIDED_BY));
 }
@@ -37,9 +38,10 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     let own = segment.best_look().and_then(|(look, _)| look.own);
     if measure.saturation >= NEAR_MAXIMUM || own.is_some_and(|own| own.overloaded >= 0.5) {
         let may_be = segment.class.may_be_capped && segment.never_empties();
-        if let Some(what) = published(pin.per_s, pin.bytes).filter(|_| own.is_none() && may_be) {
+        let what = published(pin.per_s, pin.bytes, segment.most_bytes_per_s);
+        if let Some(what) = what.filter(|_| own.is_none() && may_be) {
             let claim = format!(
-                "{}, and so is the largest of the profile: the limit of {what}.",
+                "{}, and so is the profile's maximum: this is the limit of {what}.",
                 same(&pin)
             );
             let weight = PUBLISHED * facts.states.overloaded();
@@ -50,7 +52,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
             );
         } else if own.is_none() && segment.facts.is_some_and(is_hosted) {
             let because = format!(
-                "{}, and so is the largest of the profile: the device's limit may be a cap.",
+                "{}, and so is the profile's maximum: the device's limit may be a cap.",
                 same(&pin)
             );
             let doubt = Doubt::ConstantRateAtMaximum;
@@ -61,16 +63,16 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     let pressed = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_ALONE);
     if let Some(beyond) = pressed {
         let claim = format!(
-            "{}, and tasks wait {} of the time for I/O that this device does not do: a limit above it lets no \
-             more through.",
+            "{}, and tasks wait {} of the time for I/O that this device is not doing: a limit \
+             above the device lets no more through.",
             same(&pin),
             percent(beyond)
         );
         let rival = (
-            "The tasks may wait for another device or a network file system, and the program that uses this \
-             one paces itself.",
-            "Limits of the control groups and of the machine above; the tracer's waits before a request is \
-             started (as root).",
+            "The tasks may wait for another device or a network file system, and the program that \
+             uses this device paces itself.",
+            "Look for limits of the control groups and of the host, or run as root: the tracer \
+             measures the wait before a request starts.",
         );
         let doubt = Doubt::ConstantRatePressed;
         found.push(Explanation::instead(Verdict::Capped, doubt, not_slow, claim, rival));
@@ -83,11 +85,13 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         ),
         Waiter::Nobody => (
             Doubt::ConstantRateUnpressed,
-            "paced by the application; a limit on asynchronous I/O would show no waiting process either",
+            "paced by the application, or by a limit on asynchronous I/O, which shows no waiting \
+             process either",
         ),
         Waiter::OutOfSight => (
             Doubt::ConstantRateUnseen,
-            "paced by the application; this source does not show whether a process waits for more",
+            "paced by the application, though this source does not show whether a process waits \
+             for more",
         ),
     };
     let because = format!("{}: {means}.", same(&pin));
@@ -104,15 +108,14 @@ pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Expl
         return;
     }
     let claim = format!(
-        "{}, and the device rests {} of the time: the program paces itself, and its requests are served at \
-        once. Its requests \
-         come in groups.",
+        "{}, and the device is idle {} of the time: the program paces itself, and its requests are \
+         served at once. They come in groups.",
         same(&pin),
         percent(1.0 - busy)
     );
     let rival = (
-        "The program may be held up by the queue all the same.",
-        "Latencies of the program, or its rate without pacing.",
+        "The queue may delay the program even so.",
+        "Measure latency in the program, or its rate without pacing.",
     );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
     found.push(Explanation::instead(fine, Doubt::OwnBursts, over, claim, rival));
@@ -127,7 +130,7 @@ pub(super) fn behind_a_queue(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     };
     let Some(cap) = own::cap(segment, look, &pin) else { return };
     let claim = format!(
-        "{} while {:.0} requests wait or are served at any time: {}.",
+        "{} while the queue depth is {:.0} at any time: {}.",
         same(&pin),
         segment.tally.concurrency().unwrap_or(0.0),
         cap.because
@@ -149,15 +152,15 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         return;
     }
     if one.constant.is_some() && other.constant.is_none() && facts.segment.never_empties() {
-        let because = format!("{} A limit on them alone does that.", one.because());
-        let decided_by = "A limit of the provider or of a control group on that operation, or a trial of our \
-                          own at another rate.";
+        let because = format!("{} A limit on this operation alone does that.", one.because());
+        let decided_by = "Look for a limit on that operation (provider, control group), or run a \
+                          trial at another rate.";
         let (doubt, all) = (Doubt::OneOperationConstant, facts.states.all());
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
     }
     let because = format!("{} The mean over both hides that.", one.because());
     let weight = odds::of(Doubt::OneOperation) * (facts.states.all() - facts.states.slow());
-    let decided_by = "A trial of that operation alone, compared with the profile.";
+    let decided_by = "Run a trial of that operation alone and compare it with the profile.";
     let doubt = Doubt::OneOperation;
     found.push(Explanation::weighed(Verdict::Slow, doubt, weight, because, decided_by));
 }

@@ -6,13 +6,13 @@ use record::{Doubt, Verdict};
 /// Discards from this share of the requests on.
 const DISCARDS: f64 = 0.05;
 
-/// Without a busy counter to believe, bursts look like slowness.
+/// The busy counter is missing or unreliable, so bursts look like slowness.
 pub(super) fn no_busy_time(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if !facts.segment.by_rate() {
         return;
     }
-    let because = "Without a busy counter to believe, bursts look like slowness.";
-    let decided_by = "A source with busy time, or shorter intervals.";
+    let because = "The busy counter is missing or unreliable, so bursts look like slowness.";
+    let decided_by = "Use a source that reports busy time, or shorter intervals.";
     let (doubt, slow) = (Doubt::NoBusyTime, facts.states.slow());
     found.push(Explanation::beside(Verdict::Overloaded, doubt, slow, because, decided_by));
 }
@@ -24,8 +24,8 @@ pub(super) fn discards(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if !(tally.times_may_hold_discards && many) {
         return;
     }
-    let because = "The source's latencies hold those of discards.";
-    let decided_by = "A source that keeps them apart (iostat -x, node_exporter).";
+    let because = "The source's latencies include discards.";
+    let decided_by = "Use a source that reports discards separately (iostat -x, node_exporter).";
     let slow = facts.states.slow();
     found.push(Explanation::beside(Verdict::Healthy, Doubt::Discards, slow, because, decided_by));
 }

@@ -47,7 +47,7 @@ pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         }
         if !verdict.is_slow() && measure.over < HARDLY_SLOW && measure.asleep >= SLOW_FROM {
             let waking_ns = facts.segment.waking_ns;
-            state = state.with(&[("what waking processors add at most", waking_ns, "ns")]);
+            state = state.with(&[("maximum CPU wake-up latency", waking_ns, "ns")]);
         }
         found.push(state);
     }
@@ -66,7 +66,7 @@ pub(super) fn quicker(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         Doubt::Quicker,
         facts.states.fine(),
         "The profile may be of another, slower device.",
-        "A new profile.",
+        "Make a new profile.",
     ));
 }
 
@@ -77,11 +77,11 @@ pub(crate) fn too_quick_for(look: &Expectation, latency: f64, saturation: f64) -
     // Its closed loops met a limit at depth 1, and no open load of it says what lies below that.
     let limited = look.side_by_side() < ONE_AT_A_TIME && saturation < NEAR_MAXIMUM;
     let why = if limited {
-        "its largest rate is that of lone requests, which a limit may have held"
+        "its maximum rate is that of QD 1, which a limit may have caused"
     } else {
-        "a cache serves them, or it is of another device"
+        "a cache serves them, or the profile is of another device"
     };
-    format!("requests take {takes}, {least} of the least that it expects: {why}")
+    format!("requests take {takes}, {least} of the lowest latency in the profile: {why}")
 }
 
 struct Text<'a, 's> {
@@ -113,22 +113,22 @@ impl Text<'_, '_> {
         };
         match verdict {
             Verdict::Slow | Verdict::SlowAndOverloaded => format!(
-                "Requests take {takes}, {} the {expected} that the profile expects at this \
+                "Requests take {takes}, {} the {expected} that the profile predicts at this \
                  concurrency{waiting}.",
                 times(measure.slower())
             ),
             Verdict::Overloaded if look.wait_ratio() >= WAITS_FROM => format!(
-                "Requests take {takes}, as expected at this queue depth; a lone one takes \
+                "Requests take {takes}, as predicted at this queue depth; the latency at QD 1 is \
                  {alone}. The rate is {share}."
             ),
             Verdict::Overloaded => {
-                format!("The rate is {share} for this mix; requests take {takes}, as expected.")
+                format!("The rate is {share} for this mix; requests take {takes}, as predicted.")
             }
             _ if profile_is_slower(self.segment) => self.as_quick_as_a_cache(),
             Verdict::NotTheDisk => {
-                format!("Requests take {takes}, as expected, and the rate is only {share}.")
+                format!("Requests take {takes}, as predicted, and the rate is only {share}.")
             }
-            _ => format!("Requests take {takes}, as expected; the rate is {share}."),
+            _ => format!("Requests take {takes}, as predicted; the rate is {share}."),
         }
     }
 
@@ -137,14 +137,15 @@ impl Text<'_, '_> {
         let open = look.at_rate.filter(|open| measure.latency >= 0.67 * open.value);
         let why = match open {
             Some(open) => format!(
-                "at this rate its open loads took {}. A rate limit only slows programs that need more",
+                "at this rate its open loads took {}. A rate limit only slows programs that need \
+                 more",
                 format_nanos(open.value)
             ),
             None => "read-ahead or a cache of the device serves them".to_owned(),
         };
         format!(
-            "Requests take {}, {} of the latency that the profile predicts for sequential requests: \
-             {why}. The rate is {}.",
+            "Requests take {}, {} of the latency that the profile predicts for sequential \
+             requests: {why}. The rate is {}.",
             format_nanos(measure.latency),
             percent(measure.most),
             of_largest(measure.saturation)
@@ -163,30 +164,35 @@ impl Text<'_, '_> {
         let fine = |verdict: Verdict| verdict.is_fine();
         if fine(verdict) && fine(self.likeliest) {
             let because = format!(
-                "The rate is {}; below {} the device has much to spare.",
+                "The rate is {}; below {} the device has ample spare capacity.",
                 of_largest(measure.saturation),
                 percent(MUCH_TO_SPARE)
             );
-            return (Doubt::NearSpare, because, "The device's limits with another load.");
+            return (
+                Doubt::NearSpare,
+                because,
+                "Run another load and see whether the device \
+                                                reaches its limits.",
+            );
         }
         let slower = if verdict.is_slow() { measure.slower().max(1.0) } else { 1.0 };
-        let while_slow = if slower > 1.0 { " while the disk is as slow as now" } else { "" };
+        let while_slow = if slower > 1.0 { " while the disk is this slow" } else { "" };
         let because = format!(
-            "A request takes {} what a lone one takes, and the rate is {}{while_slow}; from \
-             {WAITS_FROM:.0} times or {} on that is called overloaded.",
+            "The latency is {} the latency at QD 1, and the rate is {}{while_slow}; the threshold \
+             for overloaded is {WAITS_FROM:.0} times or {}.",
             times(look.wait_ratio()),
             of_largest(measure.saturation * slower),
             percent(NEAR_MAXIMUM)
         );
-        (Doubt::NearOverloaded, because, "The latency that the program tolerates.")
+        (Doubt::NearOverloaded, because, "Find out what latency the program tolerates.")
     }
 
     fn may_be_as_expected(&self) -> (Doubt, String, &'static str) {
         let because = format!(
-            "{} what is expected is near what still counts as such, or known too little.",
+            "{} the predicted latency is close to the threshold, or too uncertain.",
             times(self.measure.slower())
         );
-        (Doubt::NearSlow, because, "A longer observation, or a new profile.")
+        (Doubt::NearSlow, because, "Observe for longer, or make a new profile.")
     }
 
     /// Why requests that take no longer than expected may do so all the same.
@@ -194,12 +200,12 @@ impl Text<'_, '_> {
         let Measure { over, asleep, error, held, by_busy, by_time, .. } = *self.measure;
         if over < HARDLY_SLOW && asleep >= SLOW_FROM {
             let because = format!(
-                "Requests take {} what is expected of processors that are awake; here they sleep \
-                 between requests, and waking up takes {} at most.",
+                "Requests take {} what is predicted for CPUs that are awake. Here the CPUs sleep \
+                 between requests, and waking up takes up to {}.",
                 times(asleep),
                 format_nanos(self.segment.waking_ns)
             );
-            return (Doubt::WakeUps, because, "The same while a processor is kept awake.");
+            return (Doubt::WakeUps, because, "Observe again while a program keeps one CPU awake.");
         }
         if let Some(held) = held.filter(|_| by_busy > by_time) {
             return (Doubt::BusyTime, held.sentence(), "A longer observation.");
@@ -207,14 +213,15 @@ impl Text<'_, '_> {
         if over >= HARDLY_SLOW {
             let over = times(over);
             let because = format!(
-                "Requests take {over} what is expected, which is near what counts as slow."
+                "Requests take {over} the predicted latency, which is close to the threshold for \
+                 slow."
             );
-            let decided_by = "A longer observation, or a profile with narrower intervals.";
+            let decided_by = "Observe for longer, or make a profile with narrower intervals.";
             return (Doubt::NearSlow, because, decided_by);
         }
         let because = if self.look.error_rel() >= 0.5 * error {
             format!(
-                "The profile knows this time only roughly: {}.",
+                "The profile's value is uncertain: {}.",
                 record::format_ends(
                     self.look.at_concurrency.low.max(0.0),
                     self.look.at_concurrency.high,
@@ -222,12 +229,12 @@ impl Text<'_, '_> {
                 )
             )
         } else {
-            format!("The latency varies: its mean is known to ±{} only.", percent(error))
+            format!("The latency varies: its mean is known only to ±{}.", percent(error))
         };
         (
             Doubt::NearSlow,
             because,
-            "A new profile, or a longer observation, while nothing else runs.",
+            "Make a new profile, or observe for longer, while nothing else runs.",
         )
     }
 }
@@ -247,13 +254,14 @@ pub(super) fn more_sequential(facts: &Facts<'_, '_>, found: &mut Vec<Explanation
         return;
     }
     let because = format!(
-        "The time fits {} sequential requests; with more of them it would be up to {} the expected latency.",
+        "The latency fits a share of {} sequential requests; with a larger share it would be up to \
+         {} the predicted latency.",
         percent(look.sequential_share),
         times(measure.most)
     );
     let not_slow = facts.states.all() - facts.states.slow();
     let odds = odds::of(Doubt::SequentialUnknown) * not_slow;
-    let decided_by = "The tracer's share of sequential requests (watch as root).";
+    let decided_by = "Run watch as root: the tracer shows the share of sequential requests.";
     let doubt = Doubt::SequentialUnknown;
     found.push(Explanation::weighed(Verdict::Slow, doubt, odds, because, decided_by));
 }

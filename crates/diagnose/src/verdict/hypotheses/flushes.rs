@@ -14,11 +14,11 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     else {
         return;
     };
-    let told = segment.told(neighbour.group);
-    let decided_by = "The same while that program is stopped, or limited (io.max).";
+    let told = segment.neighbour_told(&neighbour);
+    let decided_by = "Observe again while that program is stopped or limited (io.max).";
     if segment.waits_beside() && !segment.is_unprofiled() {
         let because = format!(
-            "Requests take {} the latency at QD 1, with {told}.",
+            "Requests take {} the latency at QD 1, and {told}.",
             times(latency / look.unloaded_ns.max(1.0))
         );
         let (doubt, fine) = (Doubt::Neighbour, facts.states.fine());
@@ -26,7 +26,7 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
     if neighbour.by == NeighbourBy::Flushes {
         let because =
-            format!("Requests wait while the device flushes, which no profile holds: {told}.");
+            format!("Requests wait while the device flushes, which no profile includes: {told}.");
         let (doubt, slow) = (Doubt::NeighbourFlushes, facts.states.slow());
         found.push(Explanation::beside(Verdict::Overloaded, doubt, slow, because, decided_by));
     }
@@ -37,13 +37,13 @@ pub(super) fn many(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(flushes) = segment.many_flushes() else { return };
     let because = format!(
-        "Programs may wait for the file system's journal or for a flush, which the latency \
-         of reads and writes does not hold: {}. {}",
+        "Programs may wait for the file system's journal or for a flush, which the latency of \
+         reads and writes does not include: {}. {}",
         flushes.sentence(),
         segment.who_flushes()
     );
-    let decided_by = "Latency of fsync, and of reads, in the program; the same with the flushing program on \
-                      another file system.";
+    let decided_by = "Measure the latency of fsync and of reads in the program, or observe again \
+                      with the flushing program on another file system.";
     let (doubt, all) = (Doubt::Flushes, facts.states.all());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by));
 }
@@ -52,9 +52,9 @@ pub(super) fn many(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 pub(super) fn compressed(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(layout) = facts.segment.compressed() else { return };
     let because =
-        format!("{} Programs may wait for that, and not for the device.", compression(layout));
+        format!("{} Programs may wait for that rather than for the device.", compression(layout));
     let decided_by =
-        "The same with a copy that is not compressed; the processor time of the kernel's workers.";
+        "Observe again with an uncompressed copy, or check the CPU time of the kernel workers.";
     let (doubt, all) = (Doubt::CompressedFiles, facts.states.all());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by));
 }

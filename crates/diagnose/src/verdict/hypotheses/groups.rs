@@ -15,15 +15,15 @@ pub(super) fn shares(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
     let what = match rule {
         ShareKind::Cost => "divides it among control groups by weight",
-        _ => "promises a control group a latency",
+        _ => "enforces a latency target of a control group",
     };
     let because = format!(
-        "{} {what} ({}): requests of the others may wait before any counter of the device starts.",
+        "{} {what} ({}): requests of other groups may wait before the device's counters start.",
         rule.file(),
         shares_text(&shares)
     );
-    let decided_by =
-        "`cost.wait` in io.stat of the group, or the tracer's waits before a request is started.";
+    let decided_by = "Check `cost.wait` in the group's io.stat, or run as root: the tracer \
+                      measures the wait before a request starts.";
     let all = facts.states.all();
     found.push(Explanation::beside(Verdict::Capped, Doubt::GroupShares, all, because, decided_by));
 }

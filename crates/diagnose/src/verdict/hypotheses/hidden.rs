@@ -16,9 +16,9 @@ pub(super) fn unknown_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     if !facts.segment.unknown {
         return;
     }
-    let because = "The source gives only the name of the device. A host below it, or a limit or scheduler \
-    above it, would look the same.";
-    let decided_by = "The same observed live on its machine, with `halfpower diagnose`.";
+    let because = "The source gives only the name of the device. A host below the device, or a \
+                   limit or scheduler above it, would look the same.";
+    let decided_by = "Observe live on that machine with `halfpower diagnose`.";
     let slow = facts.states.slow();
     found.push(Explanation::beside(
         Verdict::Capped,
@@ -41,12 +41,12 @@ pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
         return;
     }
     let because = format!(
-        "The provider of {} may hold it to a rate: without a profile that looks like the limit of the device.",
+        "The provider may cap {}: without a profile, a cap looks like the device's own limit.",
         own.class.name
     );
     let weight = facts.states.harmed() * if moves { UNLIKELY } else { 1.0 };
     let decided_by =
-        "The size and kind of the volume in the provider's console, and its published limits.";
+        "Look up the volume's size and type in the provider's console, and its published limits.";
     let doubt = Doubt::OutOfSight;
     let weight = CAPPED_BELOW * weight;
     found.push(Explanation::weighed(Verdict::Capped, doubt, weight, because, decided_by));
@@ -63,22 +63,23 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explana
     let (because, decided_by) = if device.is_export() {
         (
             format!(
-                "{} is the export of a file server: the network, a limit or other clients of the server are \
-                not visible here and would look the same.",
+                "{} is the export of a file server: the network, a limit or other clients of the \
+                 server would look the same and are not visible here.",
                 device.disk
             ),
-            "The same on the server; of NFS also `nfsiostat` (round trip against the whole call).",
+            "Observe on the server. For NFS, also run `nfsiostat` (round trip against the whole \
+             call).",
         )
     } else {
         // What the volume's own log rules out is no cap.
         let cap = if segment.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
         (
             format!(
-                "{} is a virtual disk: {cap}a neighbour on the host or a network below it is not visible \
-                here and would look the same.",
+                "{} is a virtual disk: {cap}a neighbour on the host or a network below it would \
+                 look the same and is not visible here.",
                 device.disk
             ),
-            "The provider's or the host's own figures of this volume.",
+            "Check the provider's or the host's own metrics of this volume.",
         )
     };
     let doubt = Doubt::OutOfSight;

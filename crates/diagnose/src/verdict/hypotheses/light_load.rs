@@ -48,19 +48,19 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let odds = MORE_OFTEN * libm::exp(-excess_ns / rest_ns);
     let fine = facts.states.name_of_fine();
     let why = match full {
-        true => "the processors are saturated and serve other programs first",
+        true => "the CPUs are saturated and serve other programs first",
         false => "waking up takes longer",
     };
     let claim = format!(
-        "Requests take {}, {} the {} of requests one behind the other: they come after a rest, and {why}. The \
-         device is busy {} of the time, and no program was seen to wait for more.",
+        "Requests take {}, {} the {} of back-to-back requests: they come after an idle period, and \
+         {why}. The device is busy {} of the time, and no program was seen waiting for more.",
         format_nanos(latency),
         times(measure.asleep),
         format_nanos(look.expected_ns(segment.by_rate())),
         percent(segment.busy().unwrap_or(0.0))
     );
-    let decided_by =
-        "The same while a program keeps the device awake, or a check that measures lone requests.";
+    let decided_by = "Observe again while a program keeps the device awake, or run a check that \
+                      measures requests after idle periods.";
     if measure.is_slow() && odds >= 0.02 {
         found.push(Explanation::weighed(
             fine,
@@ -81,12 +81,12 @@ pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
         return;
     }
     let because = format!(
-        "Processors sleep between requests, and waking up takes {} (measured with a timer): a few wake-ups \
-        explain the missing time.",
+        "The CPUs sleep between requests, and waking up takes {} (measured with a timer): a few \
+         wake-ups explain the missing time.",
         format_nanos(segment.waking_ns)
     );
     let fine = facts.states.name_of_fine();
-    let decided_by = "The same while a processor is kept awake.";
+    let decided_by = "Observe again while a program keeps one CPU awake.";
     let slow = facts.states.slow();
     found.push(Explanation::beside(fine, Doubt::SlowToWake, slow, because, decided_by));
 }
@@ -99,8 +99,8 @@ pub(super) fn wake_ups(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let because = format!(
-        "Requests take {} what is expected of processors that are awake; here they sleep between requests, \
-         and waking up takes {} at most.",
+        "Requests take {} what is predicted for CPUs that are awake. Here the CPUs sleep between \
+         requests, and waking up takes up to {}.",
         times(measure.asleep),
         format_nanos(segment.waking_ns)
     );
@@ -109,6 +109,6 @@ pub(super) fn wake_ups(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         true => record::Verdict::SlowAndOverloaded,
         false => record::Verdict::Slow,
     };
-    let decided_by = "The same while a processor is kept awake.";
+    let decided_by = "Observe again while a program keeps one CPU awake.";
     found.push(Explanation::weighed(slow, Doubt::WakeUps, weight, because, decided_by));
 }

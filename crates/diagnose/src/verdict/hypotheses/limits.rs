@@ -52,19 +52,19 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         || segment.waits_before()
         || held == Some(true);
     let done = if beside && group_at(segment, limit).is_some() {
-        ", and that is what one of the programs does"
+        ", and one of the programs runs at that rate"
     } else if beside {
-        ", and tasks wait for what the device does not do"
+        ", and tasks wait for I/O that the device is not doing"
     } else {
-        ", and that is what is done"
+        ", and the group runs at that rate"
     };
     let fine = facts.states.name_of_fine();
     if held == Some(false) && !waited && !beside {
         let because = format!(
-            "The rate is what the control group {:?} may do, and no request was held for that.",
+            "The rate equals the limit of the control group {:?}, but it delayed no request.",
             limit.group
         );
-        let decided_by = "Whether it rises with the limit (io.max).";
+        let decided_by = "Raise the limit (io.max) and see whether the rate rises.";
         let (doubt, all) = (Doubt::NoMoreAsked, facts.states.all());
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
         return;
@@ -72,8 +72,8 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
     let allowed = ConstantRate { per_s, bytes }.text();
     let (group, key) = (&limit.group, limit.limited.key());
-    let claim = format!("The control group {group:?} may do {allowed} ({key}){done}.");
-    let decided_by = "The group's own counters (io.stat), or its io.pressure.";
+    let claim = format!("The control group {group:?} is limited to {allowed} ({key}){done}.");
+    let decided_by = "Check the group's own counters (io.stat) or its io.pressure.";
     let beyond =
         beyond.map(|beyond| ("waiting for I/O beyond the device's busy time", beyond, "share"));
     let numbers: Vec<_> =
@@ -86,13 +86,13 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     let users = segment.around.users.as_ref();
     let told = users.is_some_and(|users| users.within(&limit.group, |_| 0.0).is_some());
     if beside && !told {
-        let because = "Other groups use the device, too; the group's share of the rate is unknown.";
+        let because = "Other groups also use the device; the group's share of the rate is unknown.";
         found.push(Explanation::beside(fine, Doubt::OthersBesideGroup, LIMIT, because, decided_by));
     }
     if !waited {
-        let because = "The program may need no more than that.";
-        let decided_by =
-            "Pressure stall information, or the tracer's waits before a request is started.";
+        let because = "The program may not need more than that.";
+        let decided_by = "Check pressure stall information, or run as root: the tracer measures \
+                          the wait before a request starts.";
         found.push(Explanation::beside(fine, Doubt::NoMoreAsked, LIMIT, because, decided_by));
     }
 }
@@ -109,13 +109,13 @@ fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     };
     let (key, group) = (limit.limited.key(), &limit.group);
     let claim = format!(
-        "Reads were held for the limit {key}={} of the control group {group:?} and let go later, and more are done \
-         than it allows: it holds now and then.",
+        "The limit {key}={} of the control group {group:?} delayed reads, yet the device serves \
+         more than the limit allows: the limit acts only at times.",
         limit.limit_per_s
     );
     let rival = (
-        "Programs outside the group use the disk too, and the group may need no more.",
-        "Who sets the limit, and when (io.max).",
+        "Programs outside the group also use the disk, and the group may not need more.",
+        "Find out which program sets the limit, and when (io.max).",
     );
     let fine = facts.states.fine();
     found.push(
@@ -216,11 +216,11 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if share < OVER_AT_ALL {
         return;
     }
-    let decided_by = "The log by seconds (record), compared with the latency.";
+    let decided_by = "Compare the log per second (record) with the latency.";
     if share < OVER_MOST {
         let because = format!(
-            "By the volume's own log, demand was above the provider's limit {} of the time ({what}): bursts \
-            wait for that.",
+            "The volume's own log shows demand above the provider's limit {} of the time ({what}): \
+             bursts wait for the limit.",
             percent(share)
         );
         let weight = odds::of(Doubt::ProviderLog) * facts.states.all();
@@ -229,7 +229,7 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "By the volume's own log, demand was above the provider's limit {} of the time ({what}).",
+        "The volume's own log shows demand above the provider's limit {} of the time ({what}).",
         percent(share)
     );
     let numbers = over.each().map(|(what, share)| (what, share, "share of the time over it"));
@@ -240,8 +240,8 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     if share < OVER_NEARLY_ALWAYS {
         let because =
-            "The rest of the time the limit was not reached, and requests may wait for the device.";
-        let decided_by = "The latency in the seconds in which the log counts nothing.";
+            "At other times demand was below the limit, and requests may wait for the device.";
+        let decided_by = "Check the latency in the seconds for which the log counts nothing.";
         let doubt = Doubt::LimitPartOfTime;
         found.push(Explanation::beside(
             Verdict::Overloaded,

@@ -16,8 +16,9 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(share) = segment.read_again() else { return };
     let rival = (
-        "The pages that were read again may be on another disk.",
-        "The same with more memory (memory.max of the group), or workingset_refault_file of its memory.stat.",
+        "The rereads may be from another disk.",
+        "Observe again with more memory (memory.max of the group), or check \
+         workingset_refault_file in its memory.stat.",
     );
     let (claim, fine) = (page_cache::read_again(segment, share), facts.states.fine());
     found.push(

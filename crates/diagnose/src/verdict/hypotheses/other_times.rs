@@ -8,8 +8,8 @@ use record::{Doubt, Verdict};
 pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(verdict) = facts.elsewhere.slow_at_another_time else { return };
     let because =
-        "Under the same load the device was slow at another time: the cause may come and go.";
-    let decided_by = "The system's log and SMART of that time, and a longer observation.";
+        "The device was slow under the same load at another time: the cause may be intermittent.";
+    let decided_by = "Check the system log and SMART for that time, and observe for longer.";
     let not_slow = facts.states.all() - facts.states.slow();
     found.push(Explanation::beside(verdict, Doubt::ComesAndGoes, not_slow, because, decided_by));
 }
@@ -18,14 +18,14 @@ pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
 pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = facts.elsewhere.fast_below else { return };
     let claim = format!(
-        "The {} stays at {} at any queue depth, and below it the device is as fast as its profile predicts: \
-        a cap in the device or below it.",
+        "The {} stays at {} at any queue depth. Below that, the device is as fast as its profile \
+         predicts: there is a cap in the device or below it.",
         pin.what(),
         pin.text()
     );
     let rival = (
-        "The device may be slower only where many requests wait.",
-        "The provider's limit for this volume, or a trial of our own at that depth.",
+        "The device may be slower only at high queue depths.",
+        "Look up the provider's limit for this volume, or run a trial at that queue depth.",
     );
     let (doubt, looks_like) = (Doubt::SlowWhenDeep, facts.states.harmed());
     found.push(Explanation::instead(Verdict::Capped, doubt, looks_like, claim, rival).with(&[(
@@ -39,15 +39,15 @@ pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
 pub(super) fn below_a_cap(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = facts.elsewhere.below_cap else { return };
     let claim = format!(
-        "Requests wait exactly as long as a cap of {} makes them; the device itself is as fast as its \
-        profile predicts.",
+        "Requests wait exactly as long as behind a cap of {}; the device itself is as fast as its \
+         profile predicts.",
         pin.text()
     );
-    let rival = ("The device may be slower at this load too.", "A trial of our own at depth 1.");
+    let rival = ("The device may also be slower at this load.", "Run a trial at QD 1.");
     let slow = facts.states.slow();
     found.push(Explanation::instead(Verdict::Healthy, Doubt::SlowBelowCap, slow, claim, rival));
-    let because = "The cap costs time before it is reached.";
+    let because = "A cap adds latency before it is reached.";
     let (doubt, weight) = (Doubt::CapBelow, slow / crate::verdict::odds::of(Doubt::SlowBelowCap));
-    let decided_by = "The provider's limit for this volume.";
+    let decided_by = "Look up the provider's limit for this volume.";
     found.push(Explanation::beside(Verdict::Capped, doubt, weight, because, decided_by));
 }

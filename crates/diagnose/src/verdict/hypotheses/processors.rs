@@ -11,7 +11,7 @@ pub(super) fn steal(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let because = "The host took CPU time from this machine, and requests end only when it runs.";
-    let decided_by = "The same on a machine without steal.";
+    let decided_by = "Observe again on a machine without steal.";
     let slow = facts.states.slow();
     found.push(Explanation::beside(Verdict::NotTheDisk, Doubt::Steal, slow, because, decided_by));
 }
@@ -21,8 +21,9 @@ pub(super) fn full(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if !segment.around.processors_full() || held_longer(segment) == Some(true) {
         return;
     }
-    let because = "The processors were saturated, and a request completes only when one of them handles the interrupt.";
-    let decided_by = "The same observation with idle processors.";
+    let because = "The CPUs were saturated, and a request completes only when a CPU handles its \
+                   interrupt.";
+    let decided_by = "Observe again while the CPUs are idle.";
     let (doubt, slow) = (Doubt::ProcessorsFull, facts.states.slow());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by));
 }
@@ -46,12 +47,12 @@ pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER);
     let Some(waited) = waited.filter(|_| facts.segment.around.processors_full()) else { return };
     let because = format!(
-        "Programs wait {} for a request that the device completes in {}. The processors are saturated, so programs \
-         process completions late.",
+        "Programs wait {} for a request that the device completes in {}. The CPUs are saturated, \
+         so programs process completions late.",
         format_nanos(waited.program_ns),
         format_nanos(waited.device_ns)
     );
-    let decided_by = "The same observation with idle processors.";
+    let decided_by = "Observe again while the CPUs are idle.";
     let (doubt, fine) = (Doubt::ProcessorsFull, facts.states.fine());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by));
 }
@@ -74,21 +75,22 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(busy) = segment.busy().filter(|busy| spare && *busy < most) else { return };
     let much = match look.own {
         Some(_) => format!("the device is busy only {} of the time", percent(busy)),
-        None => format!("the rate is only {} of the largest", percent(saturation)),
+        None => format!("the rate is only {} of the maximum", percent(saturation)),
     };
     let claim = format!(
-        "The processors are saturated, and programs that get to run late submit requests in bursts. Such bursts \
-         explain a latency of {}, because {much}. Counters show no single request, so the bursts are inferred.",
+        "The CPUs are saturated, and programs that are scheduled late submit requests in bursts. \
+         Such bursts explain a latency of {}, because {much}. Counters do not show single \
+         requests, so the bursts are inferred.",
         format_nanos(latency)
     );
     let rival = (
         "The programs may submit bursts for reasons of their own.",
-        "The same observation with idle processors.",
+        "Observe again while the CPUs are idle.",
     );
     let left = segment.around.idle.unwrap_or(0.0);
     let (doubt, over) = (Doubt::OwnBursts, facts.states.overloaded());
     found.push(Explanation::instead(Verdict::NotTheDisk, doubt, over, claim, rival).with(&[(
-        "processors' time left",
+        "idle CPU time",
         left,
         "share",
     )]));

@@ -31,13 +31,14 @@ pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let published =
         cap.published.as_ref().map_or(String::new(), |what| format!(", the limit of {what}"));
     let claim = format!(
-        "The rate is at the cap that the check met ({}{published}), and requests wait for it.",
+        "The rate is at the cap that the check found ({}{published}), and requests wait for the \
+         cap.",
         cap.text()
     );
     let weight = OVER_STATES * facts.states.harmed();
     let doubt = Doubt::ConstantRateAtMaximum;
     let decided_by =
-        "The volume's limits where they are set, or the same load after they were raised.";
+        "Look up the volume's limits in its configuration, or raise them and rerun the same load.";
     found.push(
         Explanation::weighed(Verdict::Capped, doubt, weight, claim, decided_by)
             .resting_on(RestsOn::Published)

@@ -16,8 +16,8 @@ pub(super) fn off(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(share) = segment.read_ahead_off() else { return };
     let rival = (
-        "The program may read past the page cache in pieces of that size by itself.",
-        "The reader's throughput with read_ahead_kb=128.",
+        "The program may itself read in pieces of that size with direct I/O.",
+        "Set read_ahead_kb=128 and compare the reader's throughput.",
     );
     let (claim, fine) = (page_cache::read_ahead_off(share), facts.states.fine());
     found.push(

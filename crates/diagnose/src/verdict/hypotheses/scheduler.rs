@@ -36,15 +36,14 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "Requests wait {} in the I/O scheduler ({scheduler}) and take {} at the device, where a \
-         lone one takes {}; the rate is {}. The scheduler holds them, not the \
-         device.",
+        "Requests wait {} in the I/O scheduler ({scheduler}) and take {} at the device, where the \
+         latency at QD 1 is {}; the rate is {}. The scheduler delays them, not the device.",
         format_nanos(traced.queue_ns),
         format_nanos(traced.device_ns),
         format_nanos(look.unloaded_ns),
         of_largest(saturation)
     );
-    let decided_by = "The same with the scheduler none, or shorter intervals.";
+    let decided_by = "Observe again with the scheduler none, or with shorter intervals.";
     let doubt = Doubt::BurstsInScheduler;
     // Without a profile a full device and a late dispatch look the same, and so does one that waits for a processor, or
     // that is alone, so that the scheduler has no reason to keep it, but for a scheduler that keeps a device idle on purpose.
@@ -61,7 +60,7 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
                 ("rate over the largest of this mix", saturation, "share"),
             ]),
     );
-    let because = "They may come in bursts, which any scheduler has to queue.";
+    let because = "Requests may come in bursts, which any scheduler has to queue.";
     found.push(Explanation::beside(Verdict::Overloaded, doubt, weight, because, decided_by));
 }
 
@@ -71,7 +70,7 @@ pub(super) fn starves(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let claim = starved::sentence(&starved, scheduler);
     let rival = (
         "All other requests are served as the profile predicts.",
-        "The class and weight of the program that waits (ionice, io.bfq.weight).",
+        "Check the class and weight of the program that waits (ionice, io.bfq.weight).",
     );
     let fine = facts.states.fine();
     found.push(
@@ -96,10 +95,10 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if !segment.may_wait(|traced| traced.queue_ns) {
         if let Some(was) = was {
             let because = format!(
-                "The I/O scheduler is {scheduler} and was {was} when the profile was made: it passes \
-                 requests on by a thread, whose time is in these counters."
+                "The I/O scheduler is {scheduler} and was {was} when the profile was made: it \
+                 dispatches requests from a separate thread, whose delay is in these counters."
             );
-            let decided_by = "The same with the scheduler of the profile.";
+            let decided_by = "Observe again with the scheduler of the profile.";
             let (fine, doubt) = (facts.states.name_of_fine(), Doubt::SchedulerChanged);
             found.push(Explanation::beside(fine, doubt, harmed, because, decided_by));
         }
@@ -110,23 +109,23 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             Doubt::SchedulerChanged,
             format!(
                 "The I/O scheduler is {scheduler} and was {was} when the profile was made: \
-                 requests may wait in it for other requests, within these counters."
+                 requests may wait in it for other requests, and these counters include that wait."
             ),
         ),
         None if segment.scheduler_by_share().is_some() => (
             Doubt::SchedulerByShare,
             format!(
-                "The I/O scheduler {scheduler} serves by weight and class: requests of one \
-                 program may wait in it for those of another, within these counters."
+                "The I/O scheduler {scheduler} serves by weight and class: requests of one program \
+                 may wait in it for those of another, and these counters include that wait."
             ),
         ),
         None => return,
     };
     let decided_by = if segment.around.traced.is_some() {
-        "The same with the scheduler of the profile."
+        "Observe again with the scheduler of the profile."
     } else {
-        "The tracer's time before the issue to the device (as root), or the same with the \
-         scheduler of the profile."
+        "Run as root: the tracer measures the time before the issue to the device. Or observe \
+         again with the scheduler of the profile."
     };
     found.push(Explanation::beside(Verdict::Capped, doubt, harmed, because, decided_by));
 }

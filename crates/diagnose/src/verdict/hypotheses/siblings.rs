@@ -18,8 +18,8 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
     let ratio = slowest.own_ns / slowest.sibling_ns;
     let weight = SIBLINGS * if ratio < CLEAR { 1.0 } else { PROOF };
-    let decided_by =
-        "The tracer's share of sequential requests (as root), or a trial on each member.";
+    let decided_by = "Run as root: the tracer shows the share of sequential requests. Or run a \
+                      trial on each member.";
     found.push(
         Explanation::weighed(
             Verdict::Slow,
@@ -32,7 +32,7 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     if ratio < CLEAR {
         let because = format!(
-            "{} the latency of its sibling can be due to the positions of its requests.",
+            "The positions of its requests can explain {} the latency of its sibling.",
             times(ratio)
         );
         let doubt = Doubt::PlaceOnMember;
@@ -45,8 +45,8 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             pin.what(),
             pin.text()
         );
-        let decided_by = "A limit of the provider or of a control group at that rate, or a trial on this member \
-                          alone at another rate.";
+        let decided_by = "Look for a limit at that rate (provider, control group), or run a trial \
+                          on this member alone at another rate.";
         let doubt = Doubt::ConstantRateSlow;
         found.push(Explanation::beside(Verdict::Capped, doubt, weight, because, decided_by));
     }
@@ -55,7 +55,7 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 /// A loop device whose file is on a capped disk.
 pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some((claim, rests_on)) = &facts.elsewhere.capped_below else { return };
-    let decided_by = "The same test with a higher limit on the device that holds its file.";
+    let decided_by = "Repeat the test with a higher limit on the device that holds its file.";
     let (doubt, weight) = (Doubt::CapBelow, SIBLINGS);
     found.push(
         Explanation::weighed(Verdict::Capped, doubt, weight, claim.clone(), decided_by)
@@ -75,7 +75,7 @@ pub(super) fn waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
     let takes = format_nanos(latency);
     let claim = format!("Requests take {takes} at {own}; {built} waits for {wanted}.");
-    let decided_by = "A profile of this member.";
+    let decided_by = "Make a profile of this member.";
     let doubt = Doubt::MemberUnknown;
     found.push(Explanation::weighed(Verdict::NotTheDisk, doubt, SIBLINGS, claim, decided_by));
     let because =

@@ -8,16 +8,16 @@ pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     let segment = facts.segment;
     let Some(stops) = segment.stops else { return };
     let claim = format!(
-        "The programs stopped in {} of {} intervals: the device had nothing to do, while tasks waited for I/O. \
-         At other times it does {}. Something above it stops them.",
+        "The programs stopped in {} of {} intervals: the device was idle while tasks waited for \
+         I/O. At other times it does {}. Something above the device stops them.",
         stops.intervals,
         segment.range.len(),
         format_iops(stops.usual_per_s)
     );
     let rival = (
-        "The tasks may wait for another device or a network file system meanwhile.",
-        "Limits of the control groups of the processes that wait (io.max), frozen groups and file systems, at that \
-         moment.",
+        "The tasks may be waiting for another device or a network file system.",
+        "Check the waiting processes at that moment: limits of their control groups (io.max), \
+         frozen groups and frozen file systems.",
     );
     let all = facts.states.all();
     found.push(

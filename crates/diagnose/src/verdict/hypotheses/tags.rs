@@ -28,22 +28,23 @@ pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let claim = if waiting >= at_device {
         let program_ns = segment.tally.iops().max(1e-9).recip() * (waiting + at_device) * 1e9;
         format!(
-            "All {tags} tags of the device are in use (nr_requests), and {} more requests wait above it: a \
-             program waits {} for a request that the device does in {}.",
+            "All {tags} tags of the device are in use (nr_requests), and {} more requests wait \
+             above it: a program waits {} for a request that the device completes in {}.",
             format_count(waiting),
             format_nanos(program_ns),
             format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
         )
     } else {
         format!(
-            "All {tags} tags of the device are in use while it works (nr_requests), and a program that hands \
-             over more is stopped until one is free: {} requests wait for a tag at any time.",
+            "All {tags} tags of the device are in use while it works (nr_requests), and a program \
+             that submits more is blocked until a tag is free: {} requests wait for a tag at any \
+             time.",
             format_count(waiting)
         )
     };
     let rival = (
-        "The device may do no more with more at once.",
-        "The rate with a larger nr_requests (echo 256 > /sys/block/.../queue/nr_requests).",
+        "The device may be no faster at a higher queue depth.",
+        "Raise nr_requests (echo 256 > /sys/block/.../queue/nr_requests) and compare the rate.",
     );
     let looks_like = facts.states.all();
     found.push(

@@ -10,7 +10,11 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.tail_is_told() {
         return;
     }
-    let decided_by = "Live and as root, the tracer times each request.";
+    let decided_by = if facts.segment.of_windows {
+        "Use a log of the program or a trace of Windows that times single requests."
+    } else {
+        "Run live as root: the tracer then times each request."
+    };
     for hidden in [Verdict::Slow, Verdict::Capped] {
         let (doubt, fine) = (Doubt::TailUnseen, facts.states.fine());
         found.push(Explanation::beside(hidden, doubt, fine, MEANS_HIDE, decided_by));
@@ -19,26 +23,30 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 
 /// Requests among them that take far longer than the profile's slowest.
 pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    const DECIDED_BY: &str = "The device's own log, or a trial of our own at this load, whose slowest \
-    requests are close in time.";
+    const DECIDED_BY: &str = "Check the device's own log, or run a trial at this load: stalls show \
+                              as slow requests that are close in time.";
     let Some(tail) = facts.segment.perhaps_long_tail() else { return };
     let because = sentence(tail);
     let fine = facts.states.fine();
     let not_slow = facts.states.all() - facts.states.slow();
     if !tail.is_alike() {
-        let because = format!("{because} The profile has too few requests to show what is usual.");
+        let because = format!(
+            "{because} The profile has too few requests to show what tail is \
+                               usual."
+        );
         let decided_by =
-            "A profile with longer trials (`check --budget`), or the device's own log.";
+            "Make a profile with longer trials (`check --budget`), or check the device's own log.";
         let doubt = Doubt::TailUnknown;
         found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by));
     } else if facts.segment.known.constant {
         let claim = format!(
-            "{because} The mean is as expected, and the program keeps its queue constant: the device stalls \
-            now and then."
+            "{because} The mean is as predicted, and the program keeps its queue depth constant: \
+             the device stalls at times."
         );
         let rival = (
-            "The mean latency is as expected, which is enough for programs that need no more.",
-            "The latency that the program tolerates.",
+            "The mean latency is as predicted, which is enough for programs that do not depend on \
+             the tail.",
+            "Find out what latency the program tolerates.",
         );
         found.push(
             Explanation::instead(Verdict::Slow, Doubt::MeanAsExpected, fine, claim, rival)
@@ -46,14 +54,15 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         );
     } else {
         let because = format!(
-            "{because} The device may stall now and then; bursts of the program look the same."
+            "{because} The device may stall at times; bursts of the program look the same."
         );
         let doubt = Doubt::Tail;
         found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, DECIDED_BY));
     }
-    let of_credit =
-        "A limit with credit, which holds requests back when that is used up, makes such a tail.";
-    let decided_by = "A limit of the provider or of a control group; the tail at half of the rate.";
+    let of_credit = "A limit with burst credit also makes such a tail: it delays requests when the \
+                     credit is used up.";
+    let decided_by = "Look for a limit (provider, control group), or compare the tail at half the \
+                      rate.";
     // Where the tail is the verdict, it weighs as much more than the fine device as that does here.
     let looks_like = if tail.is_alike() && facts.segment.known.constant {
         fine / crate::verdict::odds::of(Doubt::MeanAsExpected)

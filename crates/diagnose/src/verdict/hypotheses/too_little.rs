@@ -18,7 +18,7 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     } else if count < 1.0 {
         "The device got no requests.".to_owned()
     } else if count < REQUESTS_MIN {
-        format!("{count:.0} requests are too few to judge by (50 at least).")
+        format!("{count:.0} requests are too few for a verdict (at least 50).")
     } else if tally.latency_ns().is_none() {
         "The source has no latencies; iostat prints them with -x, as in `iostat -x -t 1 60`."
             .to_owned()
@@ -30,15 +30,15 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let waits = tally.concurrency().filter(|waits| *waits <= HARDLY_USED && step > STEP_MAX_REL);
     if let Some(waits) = waits.filter(|_| count >= REQUESTS_MIN) {
         let claim = format!(
-            "The source reports latencies too coarsely for this device. It matters little: a request is in \
-            flight {} of the time.",
+            "The source reports latencies too coarsely for this device, but that matters little: a \
+             request is in flight only {} of the time.",
             percent(waits)
         );
         let (doubt, weight) = (Doubt::TooLittle, ANSWERS * PROOF);
-        let decided_by = "A source with finer figures.";
+        let decided_by = "Use a source with finer resolution.";
         found.push(Explanation::weighed(Verdict::NotTheDisk, doubt, weight, claim, decided_by));
     }
-    let decided_by = "A longer observation, or a source with finer figures.";
+    let decided_by = "Observe for longer, or use a source with finer resolution.";
     let doubt = Doubt::TooLittle;
     let found_by = [("requests", count, ""), ("step of the latency", step, "share")];
     found.push(

@@ -33,16 +33,16 @@ pub(in crate::verdict) fn unlisted(
     let weight = all * unknown + unexplained;
     let because = match waited {
         Some(waited) => format!(
-            "Programs wait {} for a request, {} what the device takes ({}), and nothing that was looked at holds \
-             them.",
+            "Programs wait {} for a request, {} what the device takes ({}), and no checked layer \
+             explains the delay.",
             format_nanos(waited.program_ns),
             times(waited.times),
             format_nanos(waited.device_ns)
         ),
-        None => "Something that this list does not hold.".to_owned(),
+        None => "The cause is something that this list does not contain.".to_owned(),
     };
-    let decided_by =
-        "`halfpower check` on the quiet device, and the tracer (as root) while it is slow.";
+    let decided_by = "Run `halfpower check` on the quiet device, and the tracer (as root) while \
+                      the device is slow.";
     (weight > 0.0).then(|| {
         let doubt = Doubt::Unlisted;
         Explanation::weighed(Verdict::NotEnoughEvidence, doubt, weight, because, decided_by)

@@ -18,9 +18,9 @@ pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explana
         return;
     }
     let by_share = segment.scheduler_by_share();
-    let holder = by_share.map_or("something above the device holds them".to_owned(), |name| {
+    let holder = by_share.map_or("something above the device delays them".to_owned(), |name| {
         format!(
-            "the I/O scheduler {name}, which lets each program have a part of the device's tags"
+            "the I/O scheduler {name}, which gives each program only a part of the device's tags"
         )
     });
     let claim = format!(
@@ -28,7 +28,7 @@ pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explana
         format_nanos(traced.held.1)
     );
     let weight = 10.0 * PROOF;
-    let decided_by = "The device's tags in use (nr_requests and queue/nr_hw_queues).";
+    let decided_by = "Compare the tags in use with nr_requests and queue/nr_hw_queues.";
     let rests_on = if by_share.is_some() { RestsOn::Scheduler } else { RestsOn::Means };
     found.push(
         Explanation::weighed(Verdict::Capped, Doubt::FullTags, weight, claim, decided_by)
@@ -38,7 +38,7 @@ pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explana
                 ("requests that waited", traced.held.0, ""),
             ]),
     );
-    let because = "The device may have refused more requests at once than the counters show.";
+    let because = "The device's queue may have been full more often than the counters show.";
     let doubt = Doubt::FullTags;
     found.push(Explanation::beside(Verdict::Overloaded, doubt, weight, because, decided_by));
 }
@@ -53,18 +53,18 @@ pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let claim = format!(
-        "Requests take what they should, and something above the device holds them back now and \
-         then: where it was busy {}, tasks waited for I/O {} of the time; where it was busy only \
-         {}, under the same kind of load, they waited {}.",
+        "The device is as fast as it should be, and something above it delays requests at times: \
+         while it was busy {}, tasks waited for I/O {} of the time; while it was busy only {}, \
+         under the same kind of load, they waited {}.",
         percent(busy.0),
         percent(busy.1),
         percent(quiet.0),
         percent(quiet.1)
     );
     let rival = (
-        "The tasks may wait for another device or a network file system meanwhile.",
-        "The same devices watched together (`watch` without a name); limits of the control groups of \
-         the processes that wait.",
+        "The tasks may be waiting for another device or a network file system.",
+        "Watch all devices together (`watch` without a name), and check the control-group limits \
+         of the processes that wait.",
     );
     let fine = facts.states.fine();
     found.push(
@@ -84,13 +84,13 @@ pub(super) fn pressure(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let odds =
         odds::of(Doubt::IoPressure) * (beyond / PRESSURE_ALONE).min(if busy { 0.4 } else { 1.0 });
     let because = format!(
-        "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle above it, or another \
-         device or network file system.",
+        "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle above it, or \
+         another device or network file system.",
         percent(segment.around.io_some.unwrap_or(0.0)),
         percent(segment.tally.utilization().unwrap_or(0.0))
     );
     let weight = odds * (facts.states.all() - facts.states.slow());
-    let decided_by = "Limits of the control groups of the processes that wait.";
+    let decided_by = "Check the control-group limits of the processes that wait.";
     found.push(Explanation::weighed(
         Verdict::Capped,
         Doubt::IoPressure,

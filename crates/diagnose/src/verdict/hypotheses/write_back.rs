@@ -26,12 +26,13 @@ pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "The page cache writes back: its requests queue behind each other, which explains a latency of {}.",
+        "The page cache is writing back: its requests queue behind each other, which explains a \
+         latency of {}.",
         format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
     );
     let rival = (
         "A program may wait for these writes (fsync, or readers in the same queue).",
-        "Latencies of the program, or the tracer's list of processes.",
+        "Measure latency in the program, or check the tracer's list of processes.",
     );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
     found.push(Explanation::instead(fine, Doubt::WriteBack, over, claim, rival));
@@ -44,10 +45,10 @@ pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanat
     if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {
         return;
     }
-    let claim = "Only writes are in progress. They may be the page cache's write-back, for which no program waits; this source \
-                 does not show whether they are.";
-    let decided_by =
-        "Pages under write-back (Writeback in /proc/meminfo), or the latency of the program.";
+    let claim = "Only writes are in progress. They may be write-back of the page cache, for which \
+                 no program waits; this source does not show that.";
+    let decided_by = "Check the pages under write-back (Writeback in /proc/meminfo), or measure \
+                      latency in the program.";
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
     found.push(Explanation::weighed(fine, Doubt::WriteBack, MORE_OFTEN * over, claim, decided_by));
 }
@@ -60,8 +61,8 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let stops = format!(
-        "The kernel stops programs that write at {} (halfway between vm.dirty_background_bytes and vm.dirty_bytes, or the \
-         ratios of these names)",
+        "The kernel stops programs that write at {} (halfway between vm.dirty_background_bytes and \
+         vm.dirty_bytes, or the ratios of these names)",
         format_bytes(limit as u64)
     );
     let reached = if waits >= AT_LIMIT * limit {
@@ -72,8 +73,8 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     };
     let claim = format!("{stops}; {reached}. The device has idle time.");
     let rival = (
-        "The programs may write no more than that by themselves.",
-        "Whether they write more with a higher limit (sysctl vm.dirty_bytes).",
+        "The programs may not write more than that anyway.",
+        "Raise the limit (sysctl vm.dirty_bytes) and see whether the programs write more.",
     );
     let all = facts.states.all();
     found.push(

@@ -41,7 +41,7 @@ fn depth_advice_is_the_knee_with_the_price_of_both_neighbours() {
     assert_eq!(advice.subject, "read depth");
     assert_eq!(advice.recommendation, "QD 4");
     assert!(advice.because.starts_with("QD 4: "), "{}", advice.because);
-    assert!(advice.because.ends_with("of the largest rate"), "{}", advice.because);
+    assert!(advice.because.ends_with("of the maximum rate"), "{}", advice.because);
     let (shallower, deeper) = advice.next_best.split_once("; ").unwrap();
     assert!(shallower.starts_with("QD 2: -5") || shallower.starts_with("QD 2: -4"));
     assert!(shallower.ends_with("latency"), "{shallower}");
@@ -58,7 +58,7 @@ fn a_flat_piece_of_a_curve_does_not_end_it() {
     };
     let wobbling = only(&rounds(&depths(OpKind::Read, 256), rate, 3, 0.005, &mut Noise(1)));
     assert_eq!(wobbling.recommendation, "QD 64");
-    assert!(wobbling.because.ends_with("89 % of the largest rate"), "{}", wobbling.because);
+    assert!(wobbling.because.ends_with("89 % of the maximum rate"), "{}", wobbling.because);
     assert!(wobbling.next_best.starts_with("QD 32: -2"), "{}", wobbling.next_best);
     assert!(wobbling.next_best.contains("; QD 128: +1"), "{}", wobbling.next_best);
     // The same curve without its tail.
@@ -89,7 +89,7 @@ fn a_knee_outside_two_to_four_contradicts_the_rule() {
 fn a_curve_without_a_knee_gives_its_end_and_says_so() {
     let advice = depth_advice(64, 16);
     assert_eq!(advice.recommendation, "QD 16 or more; no deeper queue was tried");
-    assert!(advice.because.contains("the largest rate measured"), "{}", advice.because);
+    assert!(advice.because.contains("the highest rate measured"), "{}", advice.because);
 }
 
 #[test]

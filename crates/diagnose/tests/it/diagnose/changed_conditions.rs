@@ -174,7 +174,7 @@ fn what_programs_wait_for_beside_a_fine_disk_is_named_with_its_figure() {
                     vec![CpuStops { group: "/db".to_owned(), processors: 0.5, share: 0.4 }];
             },
             CauseCode::CpuQuota,
-            "\"/db\" has a quota of 0.5 processors and was stopped in 40 % of its periods",
+            "\"/db\" has a quota of 0.5 CPUs and was throttled in 40 % of its periods",
         ),
     ];
     for (change, code, figure) in cases {

@@ -220,7 +220,7 @@ fn a_file_that_is_only_read_says_why_there_are_no_writes() {
     };
     let found = with(OpKind::Read, TargetKind::File);
     assert_eq!(found[0].code, FindingCode::WritesSkipped);
-    assert!(found[0].claim.contains("only reads an existing file"), "{}", found[0].claim);
+    assert!(found[0].claim.contains("never writes to an existing file"), "{}", found[0].claim);
     assert!(with(OpKind::Write, TargetKind::File).is_empty());
     assert!(with(OpKind::Read, TargetKind::Directory).is_empty());
 }

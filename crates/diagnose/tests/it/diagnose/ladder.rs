@@ -38,6 +38,35 @@ fn a_disk_that_was_quicker_under_the_same_load_is_slow_and_one_that_was_not_is_f
     }
 }
 
+/// A recording, and another of the same disk right after it.
+fn and_then(mut first: Observation, second: Observation) -> Observation {
+    let end = first.intervals.iter().map(|it| it.begin_ns + it.duration_ns).max().unwrap();
+    first.intervals.extend(second.intervals.into_iter().map(|mut interval| {
+        interval.begin_ns += end;
+        interval
+    }));
+    first
+}
+
+#[test]
+fn a_disk_that_is_quicker_at_another_time_of_the_recording_is_slow_and_was_not_then() {
+    let (quick, slow) = (|| disk("sda", "1ms"), || disk("sda", "6ms"));
+    for (recording, slow_first) in
+        [(and_then(quick(), slow()), false), (and_then(slow(), quick()), true)]
+    {
+        let found = with_past(&recording, Vec::new());
+        assert_eq!(found.episodes.len(), 2, "{:#?}", found.episodes);
+        let [one, other] = [0, 1].map(|at| &found.episodes[at]);
+        let (slow, quick) = if slow_first { (one, other) } else { (other, one) };
+        assert_eq!(slow.verdict, Verdict::Slow, "{slow:#?}");
+        assert_eq!(slow.baseline.as_ref().unwrap().rung, Rung::Past);
+        assert!(quick.verdict.is_fine(), "{quick:#?}");
+    }
+    let steady = with_past(&and_then(disk("sda", "6ms"), disk("sda", "6100us")), Vec::new());
+    assert!(longest(&steady).verdict.is_fine(), "{:#?}", longest(&steady));
+    assert_ne!(rung(&steady), Rung::Past);
+}
+
 #[test]
 fn the_past_of_another_disk_or_of_other_requests_says_nothing() {
     let today = disk("sda", "4ms");
@@ -121,7 +150,7 @@ fn lone_reads_that_are_quick_make_a_queue_of_long_times_and_slow_ones_a_slow_dis
     // One after the other, nearly all of the time.
     let queue = with("mm1,service=1ms", 970, 1_000_000);
     assert_eq!(longest(&queue).verdict, Verdict::Overloaded, "{:#?}", longest(&queue));
-    assert!(longest(&queue).baseline.as_ref().unwrap().says.contains("lone reads"));
+    assert!(longest(&queue).baseline.as_ref().unwrap().says.contains("test reads of halfpower"));
     // The same times without a queue.
     let slow = with("mmc,servers=64,service=120ms", 3, 110_000_000);
     assert_eq!(longest(&slow).verdict, Verdict::Slow, "{:#?}", longest(&slow));

@@ -5,13 +5,29 @@ use crate::diagnose::staged::{
 };
 use plan::scenarios::ScenarioLoad;
 use record::{
-    Bytes, CauseCode, DeviceDiagnosis, Doubt, FileLayout, ObservedPath, Strategy, Verdict,
+    Bytes, CauseCode, DeviceDiagnosis, Doubt, FileLayout, NoteCode, ObservedPath, Strategy, Traced,
+    TracedOp, Verdict,
 };
 
 const MIB: u64 = 1 << 20;
 
 fn found(load: ScenarioLoad, layout: FileLayout) -> DeviceDiagnosis {
+    found_traced(load, layout, None)
+}
+
+/// The same with the tracer's share of sequential requests.
+fn found_traced(
+    load: ScenarioLoad,
+    layout: FileLayout,
+    sequential: Option<f64>,
+) -> DeviceDiagnosis {
     let mut observation = seen(EIGHT, vec![load], false);
+    if sequential.is_some() {
+        for interval in &mut observation.intervals {
+            let read = TracedOp { sequential_share: sequential, ..TracedOp::default() };
+            interval.traced = Some(Box::new(Traced { read, ..Traced::default() }));
+        }
+    }
     let device = observation.devices[0].name.clone();
     observation.paths.push(ObservedPath {
         path: "/srv/db".to_owned(),
@@ -30,6 +46,10 @@ fn of(bytes: u64, extents: u64, compressed: u64) -> FileLayout {
 
 fn advises(device: &DeviceDiagnosis, strategy: Strategy) -> bool {
     device.advice.iter().any(|remedy| remedy.strategy == strategy)
+}
+
+fn noted(device: &DeviceDiagnosis) -> bool {
+    device.notes.iter().any(|note| note.code == NoteCode::ScatteredFiles)
 }
 
 #[test]
@@ -55,8 +75,20 @@ fn compressed_files_are_a_cause_beside_the_disk_and_an_alternative_of_what_is_fo
 fn pieces_as_small_as_the_requests_are_a_cause_and_larger_ones_are_none() {
     // Requests are of 4 KiB.
     for (extents, is_cause) in [(64 * 256, true), (64 * 16, false), (2, false)] {
-        let busy = found(closed(0, 60, 64), of(64 * MIB, extents, 0));
+        let busy = found_traced(closed(0, 60, 64), of(64 * MIB, extents, 0), Some(0.4));
         assert_eq!(has_cause(longest(&busy), CauseCode::ScatteredFiles), is_cause, "{extents}");
         assert_eq!(advises(&busy, Strategy::Defragmentation), is_cause, "{extents}");
+        assert!(!noted(&busy));
+    }
+}
+
+#[test]
+fn pieces_are_no_cause_without_requests_in_order_and_a_note_where_those_are_unknown() {
+    for (sequential, is_noted) in [(Some(0.031), false), (None, true)] {
+        let layout = of(64 * MIB, 64 * 256, 0);
+        let busy = found_traced(closed(0, 60, 64), layout, sequential);
+        assert!(!has_cause(longest(&busy), CauseCode::ScatteredFiles), "{sequential:?}");
+        assert!(!advises(&busy, Strategy::Defragmentation), "{sequential:?}");
+        assert_eq!(noted(&busy), is_noted, "{sequential:?}");
     }
 }

@@ -59,7 +59,7 @@ fn where_a_growing_file_is_slower_the_rule_holds_with_its_gain_and_its_price() {
     let advice = only(vec![slow]);
     assert_eq!(advice.subject, "growing files");
     assert!(
-        advice.recommendation.starts_with("write into a file that has its blocks"),
+        advice.recommendation.starts_with("write into a file whose blocks are allocated"),
         "{advice:?}"
     );
     assert!(advice.because.contains("append against written: iodepth 8 -50 %"), "{advice:?}");
@@ -132,7 +132,7 @@ fn the_file_system_cache_is_judged_by_size_and_direction() {
     assert_eq!(papers.len(), 4);
     assert!(papers.iter().all(|advice| advice.against_rule.is_none()), "{papers:?}");
     let small_writes = papers.iter().find(|advice| advice.subject == "small buffered writes");
-    assert!(small_writes.unwrap().price.as_ref().unwrap().contains("lost in a crash"));
+    assert!(small_writes.unwrap().price.as_ref().unwrap().contains("a crash loses"));
     // A device on which they are wrong.
     let other = advice_on(vec![at("read", "2k", 0.6), at("read", "256k", 1.5)]);
     assert_eq!(other.len(), 2);

@@ -224,7 +224,7 @@ fn a_setting_that_the_errors_of_the_check_leave_open_is_not_set() {
     poor.level_se_rel = Some(0.8);
     assert_eq!(of_postgresql(&poor, &[], "random_page_cost").value.value().unwrap(), "1.0");
     let capacity = settings(&poor, &[], Program::Scylla, "0").settings;
-    assert!(capacity[0].value.reason().is_some_and(|why| why.contains("not settled")));
+    assert!(capacity[0].value.reason().is_some_and(|why| why.contains("uncertain")));
 }
 
 #[test]
@@ -277,7 +277,10 @@ fn the_cost_model_has_all_six_coefficients_or_is_not_written() {
     let mut reads_only = arm();
     reads_only.cells.retain(|cell| cell.workload.only_op() == Some(OpKind::Read));
     let line = value(&reads_only, Program::IoCost, "io.cost.model");
-    assert!(line.contains("not: all six are needed, and wbps, wseqiops, wrandiops"), "{line}");
+    assert!(
+        line.contains("not: all six values are needed, and wbps, wseqiops, wrandiops"),
+        "{line}"
+    );
     assert!(value(&reads_only, Program::IoCost, "wbps").contains("no sequential writes"));
 }
 

@@ -63,6 +63,16 @@ fn without_single_requests_a_page_says_that_means_hide_it() {
 }
 
 #[test]
+fn a_recording_of_windows_is_not_sent_to_the_tracer() {
+    let told = |source: &str| {
+        let mut observation = seen(STANDS_STILL, vec![closed(0, 60, 4)], false);
+        observation.source = source.to_owned();
+        format!("{:?}", diagnosed(&observation, Some(&EIGHT_PROFILE))).contains("Live and as root")
+    };
+    assert!(told("simulated") && !told("Windows PhysicalDisk CSV"));
+}
+
+#[test]
 fn where_the_profile_has_too_few_requests_a_tail_that_may_be_long_is_an_alternative() {
     const SLOW: &str = "mmc,servers=4,service=4ms";
     let profile = profiled(SLOW);

@@ -62,13 +62,13 @@ fn requests_that_failed_are_added_up_over_the_trials() {
         [
             "43 requests failed in 2 of 3 trials: 42 x Input/output error, 1 x No space left on \
              device.",
-            "1 request transferred less than asked in 1 of 3 trials; they are not counted.",
+            "1 request transferred less than requested in 1 of 3 trials; they are not counted.",
         ]
     );
     let numbers: Vec<f64> = found[0].evidence.iter().map(|evidence| evidence.value).collect();
     assert_eq!(numbers, [43.0, 2000.0]);
     // A trial on its own says that its times are of the other requests; here it is left out.
-    assert!(found[0].remedy.contains("in no number here"), "{}", found[0].remedy);
+    assert!(found[0].remedy.contains("excluded from all numbers"), "{}", found[0].remedy);
 }
 
 #[test]
@@ -160,7 +160,11 @@ fn an_empty_cell_is_named_and_the_profile_stays_valid() {
     let found = trial_findings(&cells(81, 1, 1, 0), &[]);
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning), "{found:?}");
     let claim = &found[0].claim;
-    assert_eq!(claim, "Not measured: the cell random 4 KiB reads at depth 1 saw no request.");
+    assert_eq!(
+        claim,
+        "Not measured: no request completed in the cell random 4 KiB reads at depth \
+                       1."
+    );
     let fifth = trial_findings(&cells(10, 2, 0, 0), &[]);
     assert_eq!(fifth[0].severity, Severity::Warning);
     let claim = &fifth[0].claim;

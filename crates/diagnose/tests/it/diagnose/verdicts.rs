@@ -368,7 +368,7 @@ fn the_share_of_hits_is_found_from_the_response_time() {
     // A plain profile leaves open how long arrivals wait, and that is in the interval.
     assert!(share.high - share.low < 0.8, "{share:?}");
     let found = diagnosed(&seen(EIGHT, vec![reads(0, 60, 500)], false), Some(&EIGHT_PROFILE));
-    assert!(found.hit_share.reason().is_some_and(|why| why.contains("no quicker")));
+    assert!(found.hit_share.reason().is_some_and(|why| why.contains("no faster")));
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn friedmans_split_and_the_calibrated_one_agree_on_one_server_and_differ_on_eigh
         (episode.utilization_law.unwrap(), episode.calibrated.unwrap());
     assert!(utilization_law.service_ns < 0.4 * calibrated.unloaded_ns);
     assert!(utilization_law.queue_ns > 4.0 * calibrated.queue_ns.max(1.0));
-    assert!(found.splits_compared.contains("side by side"), "{}", found.splits_compared);
+    assert!(found.splits_compared.contains("in parallel"), "{}", found.splits_compared);
     assert_eq!(found.series.len(), 60);
 }
 

@@ -9,15 +9,15 @@ pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
         Errno::ACCESS => "run as a user with the permission, or name a target that you own",
         // What even root is told: a container's device rules, an immutable file, a lockdown.
         Errno::PERM => {
-            "a policy of this system or container forbids it, also to root perhaps; name another \
+            "a policy of this system or container forbids it, possibly even to root; name another \
              target"
         }
         Errno::ROFS => "name a directory on a file system that is mounted read-write",
         Errno::NOSPC | Errno::DQUOT => "free some space, or ask for a smaller --size",
-        Errno::TXTBSY => "it is in use as a program or as swap; name another target",
-        Errno::BUSY => "something holds it; name another target, or release this one",
+        Errno::TXTBSY => "the file is in use as a running program or as swap; name another target",
+        Errno::BUSY => "the target is in use; name another target, or release this one",
         Errno::MFILE | Errno::NFILE => "raise the limit of open files (ulimit -n)",
-        Errno::LOOP => "the symbolic links go in a circle; name the target itself",
+        Errno::LOOP => "the symbolic links form a loop; name the target itself",
         Errno::IO | Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => {
             "the device failed or is gone; look at the kernel log (dmesg)"
         }

@@ -66,8 +66,8 @@ pub enum KernelError {
     },
     /// No device of this name has counters.
     #[error(
-        "{} is no device with counters, nor a path on one; there are {known}; name one of \
-         these, or none for all",
+        "{} is neither a device with counters nor a path on one; the devices are {known}; name one \
+         of these, or none for all",
         quoted(.named)
     )]
     NotObserved {

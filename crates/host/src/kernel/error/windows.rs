@@ -16,16 +16,17 @@ pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
             "run as a user with the permission (disks and volumes need an administrator), or name a \
              target that you own"
         }
-        ERROR_WRITE_PROTECT => "name a directory on a volume that can be written",
+        ERROR_WRITE_PROTECT => "name a directory on a writable volume",
         ERROR_DISK_FULL | ERROR_HANDLE_DISK_FULL => "free some space, or ask for a smaller --size",
         ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION => {
-            "another program has it open; end that one, or name another target"
+            "another program has the target open; end that program, or name another target"
         }
         ERROR_CRC | ERROR_IO_DEVICE | ERROR_NOT_READY => {
             "the device failed or is gone; look at the system's event log"
         }
         ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED => {
-            "its file system or driver cannot do this; name a target on another volume"
+            "the file system or driver of the target does not support this; name a target on \
+             another volume"
         }
         _ => "look at the system's event log, or name another target",
     }

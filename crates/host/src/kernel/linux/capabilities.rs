@@ -68,7 +68,7 @@ fn root() -> Capability {
 fn device_counters(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     let missing = |detail: String, remedy| Capability::of("device counters", false, detail, remedy);
     let Some(disk) = disk else {
-        let remedy = "what the device did cannot be checked: name a directory on a disk";
+        let remedy = "device activity cannot be checked: name a directory on a disk";
         return missing("no block device is known under the directory".to_owned(), remedy);
     };
     if disk.iostats == Some(false) {
@@ -89,7 +89,7 @@ fn told(name: &str, detail: Option<String>, none: &str, remedy: &str) -> Capabil
 
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
-    let remedy = "the speed of the path to the disk must be known from elsewhere";
+    let remedy = "the speed of the path to the disk is unknown";
     told("link facts", link, "sysfs does not report the link", remedy)
 }
 
@@ -123,7 +123,7 @@ fn clock(roots: &Roots) -> Capability {
     let invariant = has("constant_tsc") && has("nonstop_tsc");
     let invariance = if invariant { "invariant" } else { "not invariant" };
     let detail = format!("clock source {source}, the processor's counter is {invariance}");
-    let remedy = "each reading of the time costs more, which shows at high rates; times stay true";
+    let remedy = "reading the clock costs more, which matters at high rates; times remain correct";
     Capability::of("invariant clock", invariant && source == "tsc", detail, remedy)
 }
 
@@ -134,7 +134,7 @@ fn split(roots: &Roots) -> Capability {
     } else {
         "user and system time are sampled by the timer tick; their sum is exact"
     };
-    let remedy = "trust the sum; for an exact split boot with nohz_full= for the processors in use";
+    let remedy = "trust the sum; for an exact split, boot with nohz_full= for the CPUs in use";
     Capability::of("exact CPU split", exact, detail, remedy)
 }
 
@@ -142,10 +142,14 @@ fn steal(roots: &Roots) -> Capability {
     let steal = steal_ns(roots);
     let detail = steal.map(|steal| match (steal, environment(roots, None).virtualization) {
         (_, None) => "no hypervisor was found, so there is no steal time".to_owned(),
-        (0, Some(name)) => format!("{name} has taken nothing since boot, or does not report it"),
-        (ns, Some(name)) => format!("{name} has taken {:.2} s since boot", ns as f64 / 1e9),
+        (0, Some(name)) => {
+            format!("{name} has taken no CPU time since boot, or does not report it")
+        }
+        (ns, Some(name)) => {
+            format!("{name} has taken {:.2} s of CPU time since boot", ns as f64 / 1e9)
+        }
     });
-    let remedy = "time that the host takes shows as slow processors: use a newer kernel";
+    let remedy = "CPU time taken by the host looks like slow CPUs: use a newer kernel";
     told("steal time", detail, "the kernel has no such counter", remedy)
 }
 
@@ -153,9 +157,9 @@ fn governor(roots: &Roots) -> Capability {
     let conditions = environment(roots, None);
     let none = match conditions.virtualization {
         Some(name) => format!("left to the host ({name})"),
-        None => "the kernel controls no frequency".to_owned(),
+        None => "the kernel does not control the CPU frequency".to_owned(),
     };
-    let remedy = "whether the processor clock held still cannot be checked";
+    let remedy = "a constant CPU frequency cannot be verified";
     told("frequency governor", conditions.governor, &none, remedy)
 }
 
@@ -164,7 +168,7 @@ fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
     let level = paranoid_level(roots).unwrap_or_else(|| "not there".to_owned());
     let said = refusal.unwrap_or("instructions are counted");
     let detail = format!("{said}; kernel.perf_event_paranoid is {level}");
-    let remedy = "instructions per request stay unknown; CPU time is measured without them";
+    let remedy = "instructions per request are unknown; CPU time is measured without them";
     Capability::of("perf events", refusal.is_none(), detail, remedy)
 }
 
@@ -173,22 +177,22 @@ fn upper_bound(roots: &Roots, soaker: &Result<Soaking, String>) -> Capability {
     let detail = match soaker {
         Err(error) => error.clone(),
         Ok(Soaking { cpus, doubts }) => {
-            let on = format!("a soaker on each of {cpus} processors");
+            let on = format!("one idle-priority soaker thread on each of {cpus} CPUs");
             if doubts.is_empty() {
                 format!("{on}; {} usable", processors::usable(roots))
             } else {
-                format!("{on}, but unsure: {doubts}")
+                format!("{on}, but unreliable: {doubts}")
             }
         }
     };
-    let remedy = "--cpu-upper cannot be used; lower bounds can";
+    let remedy = "--cpu-upper is not available; lower bounds are";
     Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
 }
 
 fn clock_frequency(roots: &Roots) -> Capability {
     let clock = processors::clock(roots)
         .map(|clock| format!("{:.2} GHz, from {}", clock.hz / 1e9, clock.source));
-    let remedy = "clocks per byte stay unknown; CPU time is measured without them";
+    let remedy = "clock cycles per byte are unknown; CPU time is measured without them";
     told("processor clock", clock, "the kernel reports no frequency", remedy)
 }
 
@@ -197,9 +201,9 @@ fn pressure(roots: &Roots) -> Capability {
     let line = lines.and_then(|lines| {
         let ten_seconds = lines.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
         let share = ten_seconds.parse::<f64>().ok()? / 100.0;
-        Some(format!("tasks waited for I/O {} of the last 10 s", record::format_share(share)))
+        Some(format!("tasks waited for I/O for {} of the last 10 s", record::format_share(share)))
     });
-    let remedy = "stalls above the disk stay invisible: boot with psi=1";
+    let remedy = "stalls above the disk are invisible: boot with psi=1";
     told("pressure stall information", line, "/proc/pressure/io is missing", remedy)
 }
 
@@ -215,8 +219,8 @@ fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
         let all: Vec<String> = limits.iter().map(text).collect();
         format!("{version}, in force: {}", all.join("; "))
     });
-    let remedy = "limits set outside of this container cannot be seen";
-    told("control group limits", detail, "no control group governs I/O here", remedy)
+    let remedy = "limits set outside this container are not visible";
+    told("control group limits", detail, "no control group with an I/O controller here", remedy)
 }
 
 /// `path` is the search path of programs.

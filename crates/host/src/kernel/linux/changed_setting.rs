@@ -63,7 +63,7 @@ impl ChangedSetting {
             // Under another name first: nobody reads half an entry.
             .and_then(|()| fs::write(&new, lines.join("\n")))
             .and_then(|()| fs::rename(&new, &entry))
-            .map_err(failed("write down the change of a setting in", folder))?;
+            .map_err(failed("record the change of a setting in", folder))?;
         let changed = Self { path, before, entry: Some(entry) };
         fs::write(&changed.path, value).map_err(failed("change the setting", &changed.path))?;
         Ok(changed)
@@ -74,7 +74,7 @@ impl ChangedSetting {
     /// # Errors
     /// If it cannot be written; the entry then stays for the next start.
     pub fn put_back(mut self) -> Result<(), KernelError> {
-        self.restore().map_err(|error| KernelError::io("put back the setting", &self.path, &error))
+        self.restore().map_err(|error| KernelError::io("restore the setting", &self.path, &error))
     }
 
     fn restore(&mut self) -> std::io::Result<()> {

@@ -9,8 +9,8 @@ use std::path::Path;
 /// Always, with the way that there is.
 pub fn counter_log(path: &Path) -> Result<String, String> {
     Err(format!(
-        "{} is a counter log of Windows, which Windows alone can read (PDH): convert it there by \
-         relog FILE.blg -f CSV -o FILE.csv, and import that",
+        "{} is a Windows counter log, which only Windows can read (PDH): convert it there with \
+         relog FILE.blg -f CSV -o FILE.csv, then import the CSV file",
         quoted(path)
     ))
 }

@@ -211,7 +211,7 @@ fn loop_file(roots: &Roots, disk: &Path) -> Option<LoopFile> {
 
 fn loop_layer(name: &str, file: &LoopFile) -> String {
     let cached = if file.direct {
-        "past the page cache"
+        "with direct I/O"
     } else {
         "through the page cache, which can serve reads without the disk"
     };
@@ -226,7 +226,8 @@ fn partition_layer(partition: &Path, disk: &Path) -> String {
         String::new()
     } else {
         format!(
-            ", which is not aligned to the disk's physical blocks of {}: small writes cost two",
+            ", which is not aligned to the disk's physical blocks of {}: each small write touches \
+             two blocks",
             format_bytes(physical)
         )
     };
@@ -259,7 +260,7 @@ fn stacked_layer(disk: &Path, slaves: &[String]) -> String {
             .unwrap_or_default();
         return format!("{name} is a {level} array{chunk} on {on}");
     }
-    format!("{name} is built on {on}")
+    format!("{name} is stacked on {on}")
 }
 
 /// Fills in what sysfs says of a whole disk.

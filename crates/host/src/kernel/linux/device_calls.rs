@@ -56,8 +56,8 @@ pub fn mount_word(word: &str) -> String {
 
 fn refused(errno: Errno, what: &str) -> String {
     match errno {
-        Errno::PERM | Errno::ACCESS => format!("{what} takes root"),
-        Errno::NOENT | Errno::NODEV | Errno::NXIO => format!("{what} does not exist here"),
+        Errno::PERM | Errno::ACCESS => format!("{what} needs root"),
+        Errno::NOENT | Errno::NODEV | Errno::NXIO => format!("{what} is not available here"),
         _ => format!("{what} cannot be read: {errno}"),
     }
 }
@@ -95,7 +95,7 @@ pub fn nvme_saves_power(roots: &Roots, name: &str) -> Result<bool, String> {
 /// Why they are not known.
 pub fn dm_lines(roots: &Roots, directory: &Path, table: bool) -> Result<Vec<DmTarget>, String> {
     let what = "the table of the volume";
-    let numbers = device_numbers(directory).ok_or("sysfs does not have its numbers")?;
+    let numbers = device_numbers(directory).ok_or("sysfs does not have its device numbers")?;
     let control = open(&roots.dev.join("mapper/control"), what)?;
     let found = dm_targets(&control, numbers, table).map_err(|errno| refused(errno, what))?;
     Ok(found.into_iter().map(|(kind, line)| without_key(kind, line)).collect())
@@ -160,7 +160,7 @@ mod tests {
         ];
         assert_eq!(told, expected);
         let none = testkit::Fake::new();
-        assert!(kernel_log(&Roots::below(none.root())).unwrap_err().contains("does not exist"));
+        assert!(kernel_log(&Roots::below(none.root())).unwrap_err().contains("is not available"));
     }
 
     #[test]

@@ -103,12 +103,11 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
         ("IOPS", format_iops(per_s))
     };
     let claim = format!(
-        "The control group {:?} limits {op}s on device {} to {rate}: a rate near it is the \
-         limit's, not the disk's.",
+        "The control group {:?} limits {op}s on device {} to {rate}: a rate near that measures the \
+         limit, not the disk.",
         limit.group, limit.major_minor
     );
-    let remedy =
-        "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).";
+    let remedy = "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).";
     Finding::warning(FindingCode::CgroupLimit, claim, remedy).with("limit", per_s, unit)
 }
 
@@ -160,7 +159,7 @@ pub fn check_huge_pages(roots: &Roots) -> Result<(), String> {
     let modes = text(&roots.sys.join("kernel/mm/transparent_hugepage/enabled"));
     match modes.is_some_and(|modes| !modes.contains("[never]")) {
         true => Ok(()),
-        false => Err("the kernel gives none; write madvise into \
+        false => Err("the kernel provides no huge pages; write madvise to \
                       /sys/kernel/mm/transparent_hugepage/enabled"
             .to_owned()),
     }

@@ -39,7 +39,7 @@ pub fn locate_filesystem(
     let mounts = read_mounts(roots);
     let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mount = mount_of(&mounts, &absolute, Some(numbers)).ok_or_else(|| {
-        let problem = format!("no mount holds {path:?}; is /proc mounted?");
+        let problem = format!("{path:?} is on no known mount; check that /proc is mounted");
         KernelError::Lacks { file: "/proc/self/mountinfo", problem }
     })?;
     // Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.

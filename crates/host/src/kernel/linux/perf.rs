@@ -63,8 +63,8 @@ pub(crate) fn refusal(roots: &Roots, cause: Errno) -> String {
     let level = paranoid_level(roots).and_then(|level| level.parse::<i64>().ok());
     match (cause, level) {
         (Errno::NOENT | Errno::OPNOTSUPP | Errno::NODEV | Errno::NXIO, _) => {
-            "the processor shows no performance counters (many virtual machines have none; the \
-             host must give one)"
+            "the CPU has no visible performance counters (many virtual machines have none unless \
+             the host enables them)"
                 .to_owned()
         }
         (Errno::ACCESS | Errno::PERM, Some(level)) if level > 1 => {
@@ -136,7 +136,7 @@ mod tests {
         says(Errno::ACCESS, "perf_event_paranoid is 3");
         fake.proc("sys/kernel/perf_event_paranoid", "0\n");
         says(Errno::PERM, "a security filter forbids");
-        says(Errno::NOENT, "no performance counters");
+        says(Errno::NOENT, "no visible performance counters");
         says(Errno::NOSYS, "the kernel has no perf events");
     }
 }

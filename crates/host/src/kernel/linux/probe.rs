@@ -82,9 +82,7 @@ impl Probe for Counters {
 
     fn facts(&self) -> ProbeFacts {
         let no_instructions_reason = match &self.instructions {
-            Ok(_) => {
-                "the counter never ran: other programs use all counters of the processor".to_owned()
-            }
+            Ok(_) => "the counter never ran: other programs use all counters of the CPU".to_owned(),
             Err(refusal) => refusal.clone(),
         };
         let (usable, clock) = (processors::usable(&self.roots), processors::clock(&self.roots));
@@ -92,7 +90,7 @@ impl Probe for Counters {
             cpu_split: cpu_split(&self.roots),
             processors: Processors { usable, clock, no_instructions_reason },
             no_device_reason: self.device.as_ref().err().cloned().unwrap_or_default(),
-            no_cpu_reason: "the system refuses getrusage".to_owned(),
+            no_cpu_reason: "the system call getrusage failed".to_owned(),
             cpu_step_ns: 0,
         }
     }
@@ -193,7 +191,7 @@ impl DeviceReader {
     /// The sums so far, or why there are none any more.
     pub(crate) fn read(&mut self, roots: &Roots) -> Result<DeviceSample, String> {
         let lines = read_lines(roots, &self.names)
-            .map_err(|error| format!("the device's counters are gone: {error}"))?;
+            .map_err(|error| format!("the device's counters have disappeared: {error}"))?;
         let mut next = DeviceSample {
             device: self.sample.device.clone(),
             busy_ns: self.sample.busy_ns,
@@ -219,7 +217,7 @@ impl DeviceReader {
         };
         if back(|sample| sample.ios) || back(|sample| sample.bytes) {
             return Err(format!(
-                "the counters of {} went back: another device took its name",
+                "the counters of {} decreased: another device took its name",
                 next.device
             ));
         }

@@ -71,33 +71,38 @@ pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = Vec::new();
     let cpus = roots.sys.join(CPUS);
     if let Some(governor) = governors(roots).iter().find(|governor| *governor != "performance") {
-        doubts.push(format!("the frequency governor is {governor}: the clock follows the load"));
+        doubts.push(format!(
+            "the frequency governor is {governor}: the CPU frequency follows the \
+                             load"
+        ));
     }
     let says = |file: &str, word: &str| text(&cpus.join(file)).is_some_and(|text| text == word);
     if says("cpufreq/boost", "1") || says("intel_pstate/no_turbo", "0") {
-        doubts.push("the processors boost: their clock depends on how many work".to_owned());
+        doubts.push(
+            "turbo boost is on: the CPU frequency depends on how many CPUs are busy".to_owned(),
+        );
     }
     if says("smt/active", "1") {
         doubts.push(
-            "hardware threads share cores (SMT): a soaker next to the load runs slower, which \
-             counts as load"
+            "hardware threads share cores (SMT): a soaker thread on the core of the load runs \
+             slower, and the difference counts as load"
                 .to_owned(),
         );
     }
     if let Some(quota) = cpu_quota(roots) {
         doubts.push(format!(
-            "a control group's quota allows {quota:.2} processors: the soakers use it up"
+            "a control group's quota allows {quota:.2} CPUs: the soaker threads use it up"
         ));
     }
     let unseen: Vec<String> =
         listed(roots, "online").difference(soaked).map(ToString::to_string).collect();
     if !unseen.is_empty() {
         let list = unseen.join(", ");
-        doubts.push(format!("work on processors that we may not use is not seen ({list})"));
+        doubts.push(format!("work on CPUs outside this process's affinity is not seen ({list})"));
     }
     let isolated = text(&cpus.join("isolated")).unwrap_or_default();
     if !cpu_list(&isolated).is_empty() {
-        doubts.push(format!("processors are isolated from the scheduler ({isolated})"));
+        doubts.push(format!("some CPUs are isolated from the scheduler ({isolated})"));
     }
     doubts
 }

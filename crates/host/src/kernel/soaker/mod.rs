@@ -55,10 +55,10 @@ const SKEW_TRIES: u32 = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum SoakerError {
     /// The kernel names no processor for us.
-    #[error("the kernel names no processor that this process may use; {NO_PROCESSOR}")]
+    #[error("the kernel reports no CPU that this process may use; {NO_PROCESSOR}")]
     NoProcessor,
     /// A thread could not be started.
-    #[error("no thread for the soaker of processor {cpu}: {source}; check how many it may start")]
+    #[error("cannot start the soaker thread of CPU {cpu}: {source}; check the limit of threads")]
     Thread {
         /// The processor.
         cpu: u32,
@@ -67,7 +67,7 @@ pub enum SoakerError {
     },
     /// A thread got no idle policy or no processor of its own.
     #[error(
-        "the soaker of processor {cpu} could not be given it with the idle policy: {}; {REFUSED}",
+        "cannot bind the soaker thread to CPU {cpu} with the idle policy: {}; {REFUSED}",
         system_words(.cause)
     )]
     Refused {

@@ -36,12 +36,15 @@ pub(crate) fn capabilities(
         hypervisor(roots),
         not_here(
             "io_uring",
-            "its engines are Linux's: use --ioengine iocp, events, readfileex or sync",
+            "this Linux engine is not available: use --ioengine iocp, events, readfileex or sync",
         ),
         not_here("instructions", "CPU time is measured without them"),
-        not_here("steal time", "time that a host takes shows as slow processors"),
-        not_here("pressure stall information", "stalls above the disk stay invisible"),
-        not_here("control group limits", "limits of job objects and of storage QoS are not seen"),
+        not_here("steal time", "CPU time taken by a host looks like slow CPUs"),
+        not_here("pressure stall information", "stalls above the disk are invisible"),
+        not_here(
+            "control group limits",
+            "limits of job objects and of storage QoS are not visible",
+        ),
     ]
 }
 
@@ -53,7 +56,7 @@ pub fn disk_of(_roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
 
 /// Whether disks may be opened, which shows who may.
 fn administrator(disk: Option<&DeviceFacts>) -> Capability {
-    let remedy = "disks and volumes cannot be read or written themselves: run as administrator";
+    let remedy = "whole disks and volumes cannot be read or written: run as administrator";
     let Some(disk) = disk else {
         return Capability::of("raw disks", false, "no disk is known under the directory", remedy);
     };
@@ -69,7 +72,7 @@ fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
     let name = "device counters";
     let Some(disk) = disk else {
         let detail = "no disk is known under the directory (IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS)";
-        let remedy = "what the device did cannot be checked: name a directory on a local disk";
+        let remedy = "device activity cannot be checked: name a directory on a local disk";
         return Capability::of(name, false, detail, remedy);
     };
     let opened = open_device(&opened_as(&disk.disk), 0, 0);
@@ -77,7 +80,7 @@ fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
         Ok(_) => Capability::of(name, true, format!("of {}", disk.leaves.join(", ")), ""),
         Err(error) => {
             let detail = format!("{} (IOCTL_DISK_PERFORMANCE): {error}", disk.disk);
-            let remedy = "what the device did cannot be checked: switch them on (diskperf -y)";
+            let remedy = "device activity cannot be checked: enable the counters (diskperf -y)";
             Capability::of(name, false, detail, remedy)
         }
     }
@@ -87,9 +90,9 @@ fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
 fn disk_layers() -> Capability {
     let opened = DiskLayers::open();
     let detail = opened.as_ref().map_or_else(ToString::to_string, |_| {
-        "PhysicalDisk and LogicalDisk, for disks whose driver gives no counters".to_owned()
+        "PhysicalDisk and LogicalDisk, for disks whose driver provides no counters".to_owned()
     });
-    let remedy = "a disk whose driver gives no counters has none: build them anew (lodctr /R)";
+    let remedy = "a disk whose driver provides no counters has none: rebuild them (lodctr /R)";
     Capability::of("counters by PDH", opened.is_ok(), detail, remedy)
 }
 
@@ -102,7 +105,7 @@ fn large_pages(roots: &Roots) -> Capability {
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
     let none = "the driver reports no bus";
-    let remedy = "the speed of the path to the disk must be known from elsewhere";
+    let remedy = "the speed of the path to the disk is unknown";
     Capability::of("link facts", link.is_some(), link.unwrap_or_else(|| none.into()), remedy)
 }
 
@@ -112,7 +115,7 @@ fn clock() -> Capability {
 
 fn processor_time() -> Capability {
     let detail = "user and system time are counted in ticks of the timer, some 15 ms each";
-    let remedy = "measure for seconds, not for tenths";
+    let remedy = "measure for seconds, not for tenths of a second";
     Capability::of("exact CPU split", false, detail, remedy)
 }
 
@@ -121,7 +124,7 @@ fn clock_frequency() -> Capability {
     let detail = clock
         .as_ref()
         .map(|clock| format!("{:.2} GHz, from the {}; nominal", clock.hz / 1e9, clock.source));
-    let remedy = "clocks per byte stay unknown; CPU time is measured without them";
+    let remedy = "clock cycles per byte are unknown; CPU time is measured without them";
     let none = "the registry has no frequency";
     Capability::of("processor clock", clock.is_some(), detail.unwrap_or(none.into()), remedy)
 }
@@ -131,10 +134,10 @@ fn upper_bound(soaker: &Result<Soaking, String>) -> Capability {
     let detail = match soaker {
         Err(error) => error.clone(),
         Ok(Soaking { cpus, doubts }) => {
-            format!("a soaker on each of {cpus} processors, but unsure: {doubts}")
+            format!("one idle-priority soaker thread on each of {cpus} CPUs, but unsure: {doubts}")
         }
     };
-    let remedy = "--cpu-upper cannot be used; lower bounds can";
+    let remedy = "--cpu-upper is not available; lower bounds are";
     Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
 }
 

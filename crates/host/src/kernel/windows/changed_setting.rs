@@ -6,8 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why no setting can be changed here, for a reader.
-pub const NONE_HERE: Option<&str> =
-    Some("Windows has no read-ahead of a device that a program could set");
+pub const NONE_HERE: Option<&str> = Some("Windows has no read-ahead setting per device");
 
 /// The folder where changes would be written down; none is made.
 #[must_use]

@@ -23,8 +23,8 @@ const MARCH_0_TO_1601_DAYS: u64 = 584_694;
 pub fn counter_log(path: &Path) -> Result<String, String> {
     let refused = |why: &dyn std::fmt::Display| {
         format!(
-            "cannot read the counter log {}: {why}; try relog FILE.blg -f CSV -o FILE.csv, and import \
-             that",
+            "cannot read the counter log {}: {why}; convert it with relog FILE.blg -f CSV -o \
+             FILE.csv, then import the CSV file",
             quoted(path)
         )
     };
@@ -32,7 +32,7 @@ pub fn counter_log(path: &Path) -> Result<String, String> {
         std::path::absolute(path).and_then(|whole| std::fs::metadata(&whole).map(|_| whole));
     let whole = there.map_err(|cause| refused(&system_words(&cause)))?;
     read(&whole).map_err(|cause| refused(&cause))?.ok_or_else(|| {
-        refused(&"it holds no counters of PhysicalDisk or LogicalDisk under their English names")
+        refused(&"the log has no counters of PhysicalDisk or LogicalDisk under their English names")
     })
 }
 

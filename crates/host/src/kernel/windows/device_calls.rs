@@ -23,7 +23,7 @@ pub fn mount_word(word: &str) -> String {
 }
 
 fn none<T>() -> Result<T, String> {
-    Err("it is read on Linux only".to_owned())
+    Err("it is available on Linux only".to_owned())
 }
 
 /// The health log of an NVMe drive.

@@ -77,9 +77,9 @@ pub fn check_huge_pages(_roots: &Roots) -> Result<(), String> {
     engine::allow_large_pages().map(drop).map_err(|cause| {
         let cause = system_words(&cause.into());
         format!(
-            "Windows gives large pages to an account that may lock pages in memory ({cause}); grant it \
-             that right (secpol.msc, Local Policies, User Rights Assignment: Lock pages in memory) and \
-             log on again"
+            "Windows provides large pages only to an account that may lock pages in memory \
+             ({cause}); grant this right (secpol.msc, Local Policies, User Rights Assignment: Lock \
+             pages in memory) and log on again"
         )
     })
 }

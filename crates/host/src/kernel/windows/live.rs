@@ -93,7 +93,7 @@ impl Sampler {
         }
         if tracked.is_empty() {
             let file = "the counters of disks (IOCTL_DISK_PERFORMANCE, then PhysicalDisk and LogicalDisk by PDH)";
-            let remedy = "switch them on (diskperf -y, lodctr /R)";
+            let remedy = "enable them (diskperf -y, lodctr /R)";
             return Err(KernelError::Lacks { file, problem: format!("{refused}; {remedy}") });
         }
         let known = |name: &str| tracked.iter().any(|one: &Tracked| one.device.name == name);

@@ -59,8 +59,7 @@ impl Probe for Counters {
     }
 
     fn facts(&self) -> ProbeFacts {
-        let no_instructions_reason =
-            "Windows gives a program no counter of instructions".to_owned();
+        let no_instructions_reason = "Windows has no instruction counter for programs".to_owned();
         let (usable, clock) = (processors::usable(), processors::clock());
         ProbeFacts {
             cpu_split: CpuSplit::Sampled,
@@ -103,7 +102,7 @@ impl DeviceReader {
     /// The sums since the first reading, or why there are none any more.
     pub(crate) fn read(&mut self, _roots: &Roots) -> Result<DeviceSample, String> {
         let gone = |name: &str, why: &dyn std::fmt::Display| {
-            format!("{name} gives no counters (IOCTL_DISK_PERFORMANCE): {why}")
+            format!("{name} provides no counters (IOCTL_DISK_PERFORMANCE): {why}")
         };
         if self.open.is_empty() {
             for name in &self.names {
@@ -117,7 +116,7 @@ impl DeviceReader {
         for ((disk, before), name) in self.open.iter_mut().zip(&self.names) {
             let now = performance(disk).map_err(|error| gone(name, &error))?;
             let moved = now.since(before).ok_or_else(|| {
-                format!("the counters of {name} went back: another device took its name")
+                format!("the counters of {name} decreased: another device took its name")
             })?;
             *before = now;
             for way in 0..2 {

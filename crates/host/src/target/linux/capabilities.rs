@@ -22,14 +22,15 @@ pub fn capabilities(dir: &Path) -> Vec<Capability> {
         Capability::of(name, outcome.is_ok(), detail, remedy)
     };
     let plain = make(OFlags::empty());
-    let remedy = "the test file is created and unlinked at once instead; it needs write permission";
+    let remedy = "the test file is created and unlinked at once instead, which needs write \
+                  permission";
     let nameless = made("O_TMPFILE", &plain, remedy);
     let remedy = "reads come from the page cache: name a directory on a disk, or use --cache all";
     let direct = made("O_DIRECT", &make(OFlags::DIRECT), remedy);
     let map = plain.ok().and_then(|file| extents(&file, Bytes(0), Bytes(1)).ok()).flatten();
-    let found = if map.is_some() { "works" } else { "this file system has no map" };
+    let found = if map.is_some() { "works" } else { "this file system reports no extent map" };
     let remedy =
-        "holes and the placement of files stay unknown: name a directory on ext4, XFS or btrfs";
+        "holes and the placement of files are unknown: name a directory on ext4, XFS or btrfs";
     let map = Capability::of("FIEMAP", map.is_some(), format!("{found} in {dir:?}"), remedy);
     vec![nameless, direct, map]
 }

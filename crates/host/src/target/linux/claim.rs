@@ -52,7 +52,9 @@ pub(crate) fn claim(
     let read_only = || {
         refused(
             format!("{} is read-only", node.name),
-            format!("if it is meant to be written, allow it first (blockdev --setrw {path:?})"),
+            format!(
+                "if the run may write to it, make it writable first (blockdev --setrw {path:?})"
+            ),
         )
     };
     let mode = if consent { OFlags::RDWR } else { OFlags::RDONLY };
@@ -66,7 +68,7 @@ pub(crate) fn claim(
                      mount namespace, or held by a driver",
                     node.name
                 ),
-                "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),
+                "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),
             ));
         }
         Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) if node.read_only() => {
@@ -77,8 +79,8 @@ pub(crate) fn claim(
     let opened = rustix::fs::fstat(&device).map_err(TargetError::failing("examine", path))?;
     if (opened.st_rdev, opened.st_mode) != (stat.st_rdev, stat.st_mode) {
         return Err(refused(
-            "the name led to another device while it was opened".to_owned(),
-            "see who changes it, and run again".to_owned(),
+            "the path resolved to another device while it was being opened".to_owned(),
+            "find out which program changes the path, then run again".to_owned(),
         ));
     }
     if is_read_only(&device).map_err(TargetError::failing("examine", path))? {
@@ -92,7 +94,8 @@ pub(crate) fn claim(
         refused(
             format!("{by} bears {} (at byte {})", signature.name, signature.at),
             format!(
-                "if nobody needs it, clear that yourself (wipefs --all /dev/{by}), then run again"
+                "if this data is no longer needed, erase it yourself (wipefs --all /dev/{by}), \
+                 then run again"
             ),
         )
     };
@@ -103,8 +106,8 @@ pub(crate) fn claim(
         return Err(refused(
             format!("{} has partitions, {} among them", node.name, base_name(&part)),
             format!(
-                "if nobody needs them, delete them yourself (wipefs --all {path:?}, then partx \
-                 --delete {path:?})"
+                "if they are no longer needed, delete them yourself (wipefs --all {path:?}, then \
+                 partx --delete {path:?})"
             ),
         ));
     }
@@ -124,18 +127,18 @@ pub(crate) fn claim(
 /// The refusal that tells the flag to type.
 fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> TargetError {
     let why = match typed {
-        [] => "everything on it would be lost".to_owned(),
-        typed => format!("--destroy-data-on names {}, which it is not", quoted(typed)),
+        [] => "all data on it would be lost".to_owned(),
+        typed => format!("--destroy-data-on names {}, which is another device", quoted(typed)),
     };
     let remedy = match stable.first() {
         Some(name) => format!(
-            "if nobody needs its data, give --destroy-data-on {}, or name a directory on a file \
-             system of this device",
+            "if its data is no longer needed, add --destroy-data-on {}, or name a directory on a \
+             file system of this device",
             shell_word(name)
         ),
         None => format!(
-            "{} has no name of its own (no link in /dev/disk/by-id, no serial number, no \
-             world-wide id, or it shares them with another): give it one where it is attached, or \
+            "{} has no unique name (no link in /dev/disk/by-id, no serial number, no world-wide \
+             id, or another device shares them): give it a serial number where it is attached, or \
              name a directory on a file system of this device",
             node.name
         ),

@@ -16,11 +16,11 @@ fn told(stable: &[&str], typed: &[&str]) -> String {
 #[test]
 fn a_missing_or_wrong_name_is_answered_with_the_flag_to_type() {
     let missing = told(&["ata-ACME_S1", "S1"], &[]);
-    assert!(missing.contains("everything on it would be lost"), "{missing}");
-    assert!(missing.contains("give --destroy-data-on ata-ACME_S1,"), "{missing}");
+    assert!(missing.contains("all data on it would be lost"), "{missing}");
+    assert!(missing.contains("add --destroy-data-on ata-ACME_S1,"), "{missing}");
     let wrong = told(&["ata-ACME_S1"], &["sdb"]);
-    assert!(wrong.contains("--destroy-data-on names \"sdb\", which it is not"), "{wrong}");
-    assert!(wrong.contains("give --destroy-data-on ata-ACME_S1,"), "{wrong}");
+    assert!(wrong.contains("--destroy-data-on names \"sdb\", which is another device"), "{wrong}");
+    assert!(wrong.contains("add --destroy-data-on ata-ACME_S1,"), "{wrong}");
     let none = told(&[], &[]);
-    assert!(none.contains("no name of its own") && !none.contains("give --"), "{none}");
+    assert!(none.contains("no unique name") && !none.contains("add --"), "{none}");
 }

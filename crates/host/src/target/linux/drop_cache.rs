@@ -144,7 +144,7 @@ fn drop_caches(roots: &Roots) -> Result<(), TargetError> {
             action: "have the kernel drop its caches through",
             cause: error,
             path,
-            remedy: "it takes root; --drop-cache dontneed and --drop-cache scratch-read do not",
+            remedy: "it needs root; --drop-cache dontneed and --drop-cache scratch-read do not",
         }
         .into()
     })
@@ -213,7 +213,7 @@ fn open_scratch(
     Err(refused.unwrap_or_else(|| {
         TargetError::refused(
             "a scratch read".to_owned(),
-            "no directory at hand is on a file system that caches what is read of a scratch file",
+            "no usable directory is on a file system that caches reads of a scratch file",
             "run from a directory on a disk, or use --drop-cache dontneed",
         )
     }))

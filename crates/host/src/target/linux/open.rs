@@ -102,8 +102,10 @@ impl Opening<'_> {
         // Before it is opened: closing it would take the locks of the database that this program has open.
         refuse_kept(identity, path, keep)?;
         if let Some(kind) = pseudo_file_system(path)? {
-            let why =
-                format!("it is no file on a disk but a part of {kind}, which changes this system");
+            let why = format!(
+                "it is not a file on a disk but a part of {kind}, and writing to it \
+                         changes this system"
+            );
             return Err(refused(why, "name a file on a disk"));
         }
         let leased = |cause: TargetError| match &cause {

@@ -30,8 +30,8 @@ pub fn capabilities(dir: &Path) -> Vec<Capability> {
     let map = Capability::of(
         "map of files",
         false,
-        "not asked for on Windows",
-        "holes and the placement of files stay unknown",
+        "not queried on Windows",
+        "holes and the placement of files are unknown",
     );
     vec![temporary, direct, map]
 }

@@ -61,7 +61,7 @@ fn in_use(name: &str, volumes: &[Volume]) -> Option<(String, String)> {
             .map_or(String::new(), |folder| format!(", mounted at {},", quoted(folder)));
         return Some((
             format!("the volume {}{at} is on it", volume.name),
-            remedy("if nobody needs what is on it, delete the volume first (diskpart, clean)"),
+            remedy("if its data is no longer needed, delete the volume first (diskpart, clean)"),
         ));
     }
     None
@@ -108,20 +108,22 @@ pub(crate) fn claim(
         if let Some(signature) = found {
             return Err(refused(
                 format!("{name} bears {} (at byte {})", signature.name, signature.at),
-                "if nobody needs it, clear that yourself (diskpart: select the disk, clean), then \
-                 run again"
+                "if this data is no longer needed, erase it yourself (diskpart: select the disk, \
+                 clean), then run again"
                     .to_owned(),
             ));
         }
     }
     if !typed.iter().any(|typed| same_name(typed, name)) {
         let why = match typed {
-            [] => "everything on it would be lost".to_owned(),
-            typed => format!("--destroy-data-on names {}, which it is not", typed.join(" and ")),
+            [] => "all data on it would be lost".to_owned(),
+            typed => {
+                format!("--destroy-data-on names {}, which is another device", typed.join(" and "))
+            }
         };
         let remedy = format!(
-            "if nobody needs its data, give --destroy-data-on {name}, or name a directory on a file \
-             system of this device"
+            "if its data is no longer needed, add --destroy-data-on {name}, or name a directory on \
+             a file system of this device"
         );
         return Err(refused(why, remedy));
     }

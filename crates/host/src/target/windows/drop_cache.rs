@@ -46,8 +46,8 @@ pub fn drop_cache(
             return Err(TargetError::refused(
                 "this way of dropping the cache".to_owned(),
                 "it is not on Windows",
-                "use --drop-cache dontneed, which opens the file without buffering and so has its \
-                 cached pages purged",
+                "use --drop-cache dontneed, which purges the cached pages by opening the file \
+                 unbuffered",
             ));
         }
     }

@@ -125,8 +125,9 @@ pub fn allow_valid_data() -> std::result::Result<(), String> {
     Privilege::ManageVolume.switch_on().map_err(|cause| {
         let cause = system_words(&cause.into());
         format!(
-            "SetFileValidData takes the right to manage volumes (SeManageVolumePrivilege: {cause}); run \
-             as an administrator, or grant it (secpol.msc: Perform volume maintenance tasks)"
+            "SetFileValidData needs the right to manage volumes (SeManageVolumePrivilege: \
+             {cause}); run as an administrator, or grant the right (secpol.msc: Perform volume \
+             maintenance tasks)"
         )
     })
 }

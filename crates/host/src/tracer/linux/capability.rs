@@ -22,7 +22,7 @@ fn tracepoints(roots: &Roots) -> Capability {
         found.map_or("no tracefs with block events is visible".to_owned(), |mount| {
             format!("in /sys/{mount}")
         }),
-        "queue and device time are unknown per request; as root, run 'mount -t tracefs nodev \
+        "queue and device time per request are unknown; as root, run 'mount -t tracefs nodev \
          /sys/kernel/tracing'",
     )
 }
@@ -36,7 +36,7 @@ fn tracer(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
         Ok(tracer) => (true, format!("works; {}", tracer.lacks.join("; "))),
         Err(error) => (false, error.to_string()),
     };
-    let remedy = "record, watch and diagnose fall back to the counters: run as root, on a disk that \
-                  takes requests";
+    let remedy = "record, watch and diagnose fall back to the counters: run as root, on a disk \
+                  that is in use";
     Capability::of("request tracer", available, detail, remedy)
 }

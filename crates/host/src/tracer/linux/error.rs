@@ -30,13 +30,16 @@ pub enum TracerError {
         why: String,
     },
     /// A device has no requests of its own.
-    #[error("{0} takes no requests of its own: trace what it is built of")]
+    #[error("{0} has no requests of its own: trace the devices below it")]
     NoRequests(String),
     /// Nothing to trace.
     #[error("there is no device to trace")]
     NoDevices,
     /// More devices than there is memory for.
-    #[error("{count} devices are too many: {most} can be traced here; name those that matter")]
+    #[error(
+        "{count} devices are too many: at most {most} can be traced here; name the ones that \
+             matter"
+    )]
     TooMany {
         /// Asked for.
         count: usize,

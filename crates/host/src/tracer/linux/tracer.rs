@@ -127,7 +127,7 @@ impl Tracer {
         }
         let waits = self.attach(types, Event::Getrq);
         if let Err(error) = waits.and_then(|()| self.attach(types, Event::BioQueue)) {
-            self.lacks.push(format!("waits before a request are not seen: {error}"));
+            self.lacks.push(format!("waits before a request starts are not visible: {error}"));
         }
         Ok(())
     }

@@ -108,7 +108,7 @@ impl Recorder {
 pub fn capabilities(_roots: &Roots, _disk: Option<&DeviceFacts>) -> Vec<Capability> {
     let remedy = "record, watch and diagnose use the counters of disks and volumes";
     let tracer = Capability::of("request tracer", false, "not on Windows", remedy);
-    let remedy = "who uses the disks is not known: ask Resource Monitor";
+    let remedy = "the processes that use the disks are unknown: see Resource Monitor";
     vec![tracer, Capability::of("requests by process", false, "not on Windows", remedy)]
 }
 

@@ -68,7 +68,7 @@ fn dropping_caches_without_the_right_says_what_it_needs_and_what_does_not() {
     let error = drop_cache(&roots, DropCache::DropCaches, &[], &[], &|| false).unwrap_err();
     assert_eq!(error.exit_code(), 4);
     let text = error.to_string();
-    assert!(text.contains("takes root") && text.contains("--drop-cache dontneed"), "{text}");
+    assert!(text.contains("needs root") && text.contains("--drop-cache dontneed"), "{text}");
 }
 
 #[test]

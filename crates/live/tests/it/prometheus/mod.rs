@@ -43,13 +43,16 @@ fn a_body_ends_by_its_length_by_chunks_or_with_the_stream() {
 #[test]
 fn an_answer_that_is_cut_or_refuses_is_an_error_that_says_so_and_tells_no_secret() {
     for (answer, word) in [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", "the answer stopped"),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello", "the answer stopped"),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "the answer stopped"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", "the response ended early"),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello",
+            "the response ended early",
+        ),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "the response ended early"),
         ("HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n", "302 to /login"),
         ("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", "--token-file"),
-        ("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "is a path missing"),
-        ("SSH-2.0-OpenSSH_9.2\r\n\r\n", "is it an HTTP server"),
+        ("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "includes its path"),
+        ("SSH-2.0-OpenSSH_9.2\r\n\r\n", "check that it is an HTTP server"),
         ("", "cannot fetch /base/x from 127.0.0.1"),
     ] {
         let error = fetched(answer).0.unwrap_err().to_string();

@@ -145,21 +145,22 @@ fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), 
         .max_by(|a, b| a.0.sure().total_cmp(&b.0.sure()))
     else {
         return Err(
-            "there are less than 30 intervals in which both had requests, so the recorded times are \
-             taken as they are",
+            "fewer than 30 intervals have requests on both, so the recorded times are used \
+             unchanged",
         );
     };
     if peak.correlation < CORRELATION_MIN || peak.sure() < STANDARD_ERRORS {
         return Err(
-            "their latencies do not rise and fall together, so the recorded times are taken as they are",
+            "their latencies do not rise and fall together, so the recorded times are used \
+             unchanged",
         );
     }
     let elsewhere = |one: &&Match| (one.lag - peak.lag).abs() > PEAK_STEPS;
     let next = found.iter().flatten().filter(elsewhere).map(Match::sure).fold(0.0, f64::max);
     if next > NEXT_PEAK * peak.sure() {
         return Err(
-            "their latencies rise and fall together at more than one difference of the clocks, so the \
-             recorded times are taken as they are",
+            "their latencies match at more than one clock offset, so the recorded times are used \
+             unchanged",
         );
     }
     // Between steps: the top of the parabola through the peak and its neighbours.

@@ -30,7 +30,7 @@ const EXPLAINS_MIN: f64 = 0.6;
 #[derive(Debug, thiserror::Error)]
 pub enum SharedError {
     /// Too few recordings.
-    #[error("a shared disk needs the recordings of two hosts or more, each in a file of its own")]
+    #[error("a shared disk needs recordings of at least two hosts, each in a separate file")]
     Few,
     /// More than one device, and none chosen.
     #[error(
@@ -43,7 +43,7 @@ pub enum SharedError {
         devices: String,
     },
     /// Two recordings of one host.
-    #[error("two recordings are of {host}; give one file for each host")]
+    #[error("two recordings are of {host}; name one file per host")]
     Twice {
         /// The host.
         host: String,
@@ -63,8 +63,8 @@ pub enum SharedError {
     },
     /// Too little of it was recorded by all.
     #[error(
-        "of the {common} intervals that the recordings have in common, {complete} are in all of them, and \
-         30 are needed; {host} lacks most"
+        "of the {common} common intervals, only {complete} are complete in all recordings, and 30 \
+         are needed; {host} lacks most"
     )]
     Gaps {
         /// Intervals of the common time.
@@ -160,8 +160,8 @@ fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
         .filter_map(|it| Some((it, it.ahead_s.value()?)))
         .find(|(_, ahead)| ahead.value.abs() > 2.0 * ahead.half_width())?;
     Some(format!(
-        "the clock of {} could not be compared, and that of {} is {:.1} s off, so the load of a host has no \
-        known time; set the clocks, or record for longer",
+        "the clock of {} could not be compared, and that of {} is {:.1} s off, so the times of a \
+         host's load are unknown; synchronize the clocks, or record for longer",
         unknown.host, other.host, ahead.value
     ))
 }
@@ -170,20 +170,21 @@ fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
 fn filled_by(parts: &[SharedHost]) -> Measured<String> {
     match parts.iter().filter(|host| host.slows_others()).collect::<Vec<_>>()[..] {
         [] => Measured::not(
-            "no host's load raises the latency of the other hosts by a fifth or more, or no load ever \
-            changes",
+            "no host's load raises the latency of the other hosts by a fifth or more, or the loads \
+             never change",
         ),
         [only] if only.explains.is_some_and(|share| share < EXPLAINS_MIN) => {
             Measured::not(format!(
-                "the latency of the others rises while {} transfers much, but much of their waiting is at \
-                other times: a host without a recording loads the disk, or the disk slows down by itself",
+                "the latency of the other hosts rises while {} transfers much, but much of their \
+                 waiting is at other times: either a host without a recording loads the disk, or \
+                 the disk itself slows down",
                 only.host
             ))
         }
         [only] => Measured::Value(only.host.clone()),
         [first, second, ..] => Measured::not(format!(
-            "{} and {} raise their load at the same times, and the recordings do not show which of them slows \
-            the others",
+            "{} and {} raise their load at the same times, so the recordings do not show which of \
+             them slows the others",
             first.host, second.host
         )),
     }

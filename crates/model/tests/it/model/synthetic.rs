@@ -75,6 +75,7 @@ pub fn trial(workload: &Workload, iops: f64) -> Trial {
     Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: "0.0.0".to_owned(),
+        measured_by: None,
         id: format!("{}-{iops}", workload.cell()),
         time: None,
         seed: 1,

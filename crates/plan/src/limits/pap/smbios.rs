@@ -34,7 +34,7 @@ struct Module {
 pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
     let folder = roots.sys.join(ENTRIES);
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        return Measured::not("this system shows no list of memory modules");
+        return Measured::not("this system provides no list of memory modules");
     };
     let is_module = |name: &str| name.starts_with(MODULE_PREFIX);
     let mut folders: Vec<_> = entries

@@ -142,7 +142,7 @@ fn unfit(market: &Market, disk: &MarketDisk, need: &PurchaseNeed) -> Option<Stri
     let streams = [need.stream_read_bytes_per_s, need.stream_write_bytes_per_s];
     match &disk.rates {
         Rates::Stated(_, false) if writes || streams[1] > 0.0 => {
-            return Some("the list states no random-write and sequential-write".to_owned());
+            return Some("the list has no random-write and sequential-write".to_owned());
         }
         Rates::Profiled(profile, predictor) => {
             let asked = [
@@ -173,8 +173,10 @@ fn why(failure: &Failure, need: &PurchaseNeed) -> String {
     };
     let within = format_share(1.0 - need.headroom);
     match bound {
-        PurchaseBound::FewestDisks => "no number of disks makes such arrays".to_owned(),
-        PurchaseBound::Part(PurchasePart::Size) => "1,000 disks have less room".to_owned(),
+        PurchaseBound::FewestDisks => {
+            "such arrays are impossible with any number of disks".to_owned()
+        }
+        PurchaseBound::Part(PurchasePart::Size) => "1,000 disks have less capacity".to_owned(),
         PurchaseBound::Part(PurchasePart::DisksRandom | PurchasePart::DisksStream) => {
             format!("1,000 disks would be more than {within} busy")
         }
@@ -189,10 +191,11 @@ fn why(failure: &Failure, need: &PurchaseNeed) -> String {
             format!("the mean latency stays above {most}, however many disks")
         }
         PurchaseBound::AfterLoss => {
-            "with a disk failed, the rest would not carry the need, or the data is lost".to_owned()
+            "with one disk failed, the rest could not meet the requirements, or data is lost"
+                .to_owned()
         }
-        PurchaseBound::Slots => "32 hosts have too few places for adapters".to_owned(),
-        PurchaseBound::Bays => "32 hosts have too few places for disks".to_owned(),
+        PurchaseBound::Slots => "32 hosts have too few slots for adapters".to_owned(),
+        PurchaseBound::Bays => "32 hosts have too few slots for disks".to_owned(),
     }
 }
 
@@ -313,10 +316,10 @@ fn assumes(market: &Market, need: &PurchaseNeed) -> Vec<String> {
     let both = need.random_iops > 0.0
         && need.stream_read_bytes_per_s + need.stream_write_bytes_per_s > 0.0;
     let mut all = vec![
-        "the load is spread evenly over the disks; headroom covers areas that get more".to_owned(),
+        "the load is spread evenly over the disks; headroom covers areas with more load".to_owned(),
         format!(
-            "the host binds the disks (in pieces of {}): copies, parity and what is read for it pass \
-             adapters and buses too",
+            "the host implements the array (in chunks of {}): copies, parity and reads for parity \
+             also use adapters and buses",
             format_bytes(need.chunk_bytes.0)
         ),
     ];
@@ -327,14 +330,14 @@ fn assumes(market: &Market, need: &PurchaseNeed) -> Vec<String> {
         } else {
             format!(
                 "random requests and streams come at the same time (--apart: at different times), \
-                 and each {bytes} of a stream is positioned anew"
+                 and each {bytes} of a stream needs a new seek"
             )
         });
     }
     if stated && need.random_iops > 0.0 {
         all.push(
-            "a stated disk queues as M/M/c, c from its latencies, else 1; its figures have no \
-             intervals of their own"
+            "a stated disk is an M/M/c queue, with c from its latencies, or else 1; its figures \
+             have no intervals"
                 .to_owned(),
         );
     }
@@ -351,7 +354,7 @@ fn assumes(market: &Market, need: &PurchaseNeed) -> Vec<String> {
     }
     if let Some(power) = market.power {
         all.push(format!(
-            "power costs {} {} per kWh for {} years, all of the time",
+            "power costs {} {} per kWh for {} years of continuous operation",
             power.per_kwh, market.currency, power.years
         ));
     }

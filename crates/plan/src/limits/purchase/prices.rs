@@ -230,7 +230,7 @@ impl Text<'_> {
             None if power.is_none() => Ok(0.0),
             None => {
                 let text =
-                    format!("{:?} has none; with [power] each part needs it", name.get_ref());
+                    format!("{:?} has none; with [power] each part needs one", name.get_ref());
                 Err(self.wrong("watts", name, text))
             }
         }
@@ -253,7 +253,7 @@ impl Text<'_> {
                     &disk.write_latency,
                 ];
                 if stated + texts.into_iter().flatten().count() > 0 {
-                    let text = "the rates come from the profile; leave out those that are stated";
+                    let text = "the rates come from the profile; remove the stated ones";
                     return Err(self.wrong("profile", id, text));
                 }
                 RateSource::Profile(id.get_ref().clone())
@@ -312,8 +312,8 @@ impl Text<'_> {
             && lone_ns * reads_per_s < LONE_LEAST * 1e9
         {
             let text = format!(
-                "{reads_per_s} random reads per second take {:.2} ms each one after the other, and \
-                 longer side by side: a read alone cannot take less",
+                "{reads_per_s} random reads per second take {:.2} ms each in series, and longer in \
+                 parallel: the latency at QD 1 cannot be lower",
                 1e3 / reads_per_s
             );
             return Err(self.wrong("read-latency", at, text));
@@ -349,7 +349,7 @@ impl Text<'_> {
             return Err(self.wrong("disks", &part.name, text));
         }
         if let (Some(at), false) = (&part.adapters, host) {
-            return Err(self.wrong("adapters", at, "only a host has places for adapters"));
+            return Err(self.wrong("adapters", at, "only a host has slots for adapters"));
         }
         if let (Some(at), true) = (&part.interface, host) {
             return Err(self.wrong("interface", at, "only disks and adapters have an interface"));
@@ -407,7 +407,7 @@ pub fn parse(text: &str) -> Result<PriceList, PricesError> {
         names.chain(adapters).chain(written.host.iter().map(|it| ("host", &it.name)))
     {
         if name.get_ref().trim().is_empty() || seen.contains(&(kind, name.get_ref())) {
-            let problem = format!("{:?}: each {kind} has a name of its own", name.get_ref());
+            let problem = format!("{:?}: each {kind} needs a unique name", name.get_ref());
             return Err(text.wrong("name", name, problem));
         }
         seen.push((kind, name.get_ref()));

@@ -38,7 +38,7 @@ pub struct Analysis {
     pub inner_loss: Measured<Estimate>,
 }
 
-/// Looks for steps and for a loss from the first places to the last; `None` with fewer than two
+/// Looks for steps and for a loss from the first positions to the last; `None` with fewer than two
 /// positions or passes.
 #[must_use]
 pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {

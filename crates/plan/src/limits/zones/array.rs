@@ -46,7 +46,7 @@ pub(super) fn together(
         share.ok_or("fewer than two passes have valid visits of all members").into()
     };
     let cost = if members.len() < 2 {
-        Measured::not("its members are alike")
+        Measured::not("its members are equally fast")
     } else {
         let costs = passes(whole).into_iter().filter_map(|pass| {
             let all: Option<Vec<f64>> =

@@ -86,30 +86,35 @@ fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Findi
     let (code, claim, remedy) = if random {
         (
             FindingCode::RateByPosition,
-            format!("Random requests near a place are served at {from_to}, in {bands} steps."),
-            "Map it with sequential requests too: they show the zones without the travel of the arm.",
+            format!(
+                "The rate of random requests depends on the position: {from_to}, in {bands} \
+                     steps."
+            ),
+            "Also map the disk with sequential requests: they show the zones without seeks.",
         )
     } else if turns {
         (
             FindingCode::ZonesFound,
             format!("The medium has zones: {bands} bands differ, from {from_to}."),
-            "Put what is read in sequence at the beginning; count on the lowest rate for streams.",
+            "Put sequentially read data at the start, and plan with the lowest rate for streams.",
         )
     } else {
         (
             FindingCode::RateByPosition,
             format!(
                 "The rate depends on the position, from {from_to} in {bands} steps, but this disk \
-                 is not known to turn: a cache below, tiering or parts of a volume look like that."
+                 is not known to rotate: a cache below, tiering or parts of a volume look the same."
             ),
-            "Map again later: differences that move are no property of the medium.",
+            "Map again later: differences that change are not a property of the medium.",
         )
     };
     let finding = Finding::new(code, Severity::Info, claim, remedy)
         .with("bands", bands as f64, "")
         .with("probability by chance", analysis.p_value, "");
     Some(match analysis.inner_loss.value() {
-        Some(loss) => finding.with("loss from the first places to the last", loss.value, "share"),
+        Some(loss) => {
+            finding.with("loss from the first positions to the last", loss.value, "share")
+        }
         None => finding,
     })
 }

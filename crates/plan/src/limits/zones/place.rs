@@ -20,7 +20,10 @@ pub fn place(
     let bytes: u64 = pieces.iter().map(|(_, length)| length.0).sum();
     let nowhere = |why: &str| (Measured::not(why), Measured::not(why));
     if bytes == 0 {
-        return nowhere("no byte of it is on the device: it is empty, or not written out yet");
+        return nowhere(
+            "no byte of the file is on the device: the file is empty, or not yet \
+                        written out",
+        );
     }
     let Some((begin, end)) = covered(map) else {
         return nowhere("the map does not have the positions on the device");
@@ -43,7 +46,7 @@ pub fn place(
     };
     let outside = 1.0 - pieces.iter().map(within).sum::<u64>() as f64 / bytes as f64;
     if outside > OUTSIDE_MAX {
-        let why = format!("{:.0} % of it is outside of what was mapped", outside * 100.0);
+        let why = format!("{:.0} % of it is outside the mapped area", outside * 100.0);
         return (Measured::Value(lies), Measured::not(why));
     }
     (Measured::Value(lies), rates(map, begin, pieces))
@@ -65,7 +68,7 @@ fn rates(map: &ZoneMap, begin: u64, pieces: &[(Bytes, Bytes)]) -> Measured<Place
     }
     if map.bands.len() < 2 {
         return Measured::not(
-            "what was mapped has no zones: moving the file gives nothing measurable",
+            "the mapped area has no zones: moving the file has no measurable effect",
         );
     }
     let base = map.bands[0].offset_bytes.0;

@@ -122,16 +122,19 @@ impl ZonePlan {
         let asked = settings.request.map(|bytes| [bytes.0]);
         let sizes = asked.as_ref().map_or(usual, |asked| asked);
         let request = *sizes.iter().find(|size| fits(**size, member_depth)).ok_or_else(|| {
-            if let Some(size) = sizes.iter().find(|size| !size.is_multiple_of(settings.alignment.max(1))) {
+            if let Some(size) =
+                sizes.iter().find(|size| !size.is_multiple_of(settings.alignment.max(1)))
+            {
                 return format!(
-                    "requests of {} are no multiple of {}, which the target needs; use another --bs",
+                    "requests of {} are not a multiple of {}, which the target requires; use \
+                     another --bs",
                     format_bytes(*size),
                     format_bytes(settings.alignment)
                 );
             }
             format!(
-                "{} are too few for {} positions and {} passes of such requests; name a larger target, or \
-                 fewer or smaller of them",
+                "{} are too few for {} positions and {} passes of such requests; use a larger \
+                 target, fewer positions, or smaller requests",
                 format_bytes(whole_area.0.min(member_area.0)),
                 settings.positions,
                 settings.passes

@@ -14,11 +14,12 @@ const STOOD_FOR: [&str; 6] = ["prepare", "raid", "chunk", "failed", "target", "t
 /// Flags that have nothing to do on a simulated target, whose file cache begins empty.
 const NOTHING_TO_DO: &str = "drop-cache";
 /// Why a target cannot be used twice at once.
-const ONE_TEST_FILE: &str = "it uses one target twice, which needs a directory, where each use gets a \
-                             test file of its own";
+const ONE_TEST_FILE: &str = "it uses one target twice, which needs a directory, where each use \
+                             gets a separate test file";
 /// Why a mapping is not compared with requests past the page cache.
-const OTHER_CACHE: &str = "mmap reads through the page cache and the other ways past it, which would \
-                           compare caches; run it by itself (halfpower run --ioengine mmap)";
+const OTHER_CACHE: &str = "mmap reads through the page cache and the other engines bypass it, \
+                           which would compare caches; run mmap separately (halfpower run \
+                           --ioengine mmap)";
 /// What stands for the largest rate of a direction until it is known.
 const UNKNOWN_RATE: u64 = 10_000;
 
@@ -72,7 +73,7 @@ impl LeftOut {
         let sentence = |(reason, all): &(String, Vec<BTreeMap<String, String>>)| {
             let what = common(all);
             let which = if what.is_empty() { String::new() } else { format!(" ({what})") };
-            format!("left out: {}{which}: {reason}", counted(all.len() as f64, "combination"))
+            format!("skipped: {}{which}: {reason}", counted(all.len() as f64, "combination"))
         };
         self.0.iter().map(sentence).collect()
     }
@@ -159,7 +160,7 @@ fn line(
     let preparation = combination.get("prepare").map(str::to_owned);
     if let Some(name) = &preparation {
         if on_simulated {
-            return Ok(Err(format!("{name}: a file is prepared on a real target only")));
+            return Ok(Err(format!("{name}: a file can be prepared only on a real target")));
         }
         if treatment::find(name).is_none() {
             let known = treatment::names();
@@ -206,8 +207,10 @@ fn elsewhere(name: &str) -> Option<(&str, &'static str)> {
 /// The targets that a combination uses.
 fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, String> {
     let number = |key: &str, text: &str| -> Result<usize, String> {
-        let number: usize =
-            text.trim().parse().map_err(|_| format!("{key} = {text} is no number of targets"))?;
+        let number: usize = text
+            .trim()
+            .parse()
+            .map_err(|_| format!("{key} = {text} is not a number of targets"))?;
         if (1..=targets.len()).contains(&number) {
             return Ok(number);
         }

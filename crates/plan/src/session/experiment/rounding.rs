@@ -39,10 +39,10 @@ fn finding(target: &Target) -> Option<Finding> {
     }
     let at_most = if sizes.len() == FILES_MAX { "the first " } else { "" };
     let files = match sizes.len() {
-        0 => format!("no file below {} loses by rounding", target.path),
+        0 => format!("no file below {} loses space to rounding", target.path),
         number => format!(
-            "{at_most}{number} files of {} below {} lose {:.1} % of the space that they take to \
-             rounding, and {:.1} % if the unit were {}",
+            "{at_most}{number} files of {} below {} lose {:.1} % of their space to rounding, and \
+             {:.1} % with a unit of {}",
             format_bytes(bytes),
             target.path,
             share(unit) * 100.0,
@@ -63,7 +63,7 @@ fn finding(target: &Target) -> Option<Finding> {
         Finding::note(
             FindingCode::RoundingLoss,
             claim,
-            "Large units suit large files; many small things belong into one file.",
+            "Large units suit large files; combine many small items in one file.",
         )
         .with("files", sizes.len() as f64, "")
         .with("their size", bytes as f64, "bytes")

@@ -72,7 +72,7 @@ impl Treatment for FileState {
         }
         if holes.contains(&false) {
             let text = "blocks of the test file that were never written do not read as zeros: the \
-                        file system shows what others left on the disk; do not trust it with secrets";
+                        file system exposes old data of other users; do not trust it with secrets";
             return Err(SessionError::NoResult(text.to_owned()));
         }
         if holes.is_empty() {

@@ -73,7 +73,7 @@ pub(crate) fn find(name: &str) -> Option<&'static dyn Treatment> {
 
 /// The treatment of a plan.
 pub(crate) fn known(name: &str) -> Result<&'static dyn Treatment> {
-    let unknown = || SessionError::usage(format!("this program knows no treatment {name:?}"));
+    let unknown = || SessionError::usage(format!("unknown treatment {name:?}"));
     find(name).ok_or_else(unknown)
 }
 

@@ -17,19 +17,19 @@ pub(super) enum Processors {
 }
 
 fn usable() -> Result<BTreeSet<u32>> {
-    let action = "asking which processors this program may use (sched_getaffinity)";
+    let action = "querying the CPUs that this program may use (sched_getaffinity)";
     kernel::usable_processors().map_err(SessionError::io(action))
 }
 
 fn bind(processors: &BTreeSet<u32>) -> Result<()> {
-    let action = "binding this program to processors (sched_setaffinity)";
+    let action = "binding this program to CPUs (sched_setaffinity)";
     kernel::bind_to_processors(processors).map_err(SessionError::io(action))
 }
 
 impl Treatment for Processors {
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
         let number = usable().map_or(1, |usable| usable.len());
-        if number > 1 { Ok(()) } else { Err("it needs more than one processor".to_owned()) }
+        if number > 1 { Ok(()) } else { Err("it needs more than one CPU".to_owned()) }
     }
 
     fn prepare(&self, _session: &Session, _workload: &Workload) -> Result<Finish> {

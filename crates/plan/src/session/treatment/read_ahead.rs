@@ -34,7 +34,7 @@ impl Treatment for ReadAhead {
         }
         for target in targets {
             let name = loop_device(target).ok_or_else(|| {
-                "the read-ahead of a disk is not changed; name a loop device over a file \
+                "the read-ahead of a disk is never changed; name a loop device over a file \
                  (losetup --find --show FILE)"
                     .to_owned()
             })?;
@@ -47,7 +47,7 @@ impl Treatment for ReadAhead {
 
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
         let folder = state_folder().ok_or_else(|| {
-            let why = "no place to write down what is changed: set XDG_STATE_HOME or HOME to an \
+            let why = "no directory to record the change in: set XDG_STATE_HOME or HOME to an \
                        absolute path";
             SessionError::NoResult(why.to_owned())
         })?;

@@ -60,5 +60,5 @@ fn a_virtual_machines_modules_tell_no_speed() {
 #[test]
 fn a_machine_without_the_tables_says_so() {
     let roots = Roots { sys: "/nowhere".into(), ..Roots::default() };
-    assert!(memory_peak(&roots).reason().unwrap().contains("shows no list of memory modules"));
+    assert!(memory_peak(&roots).reason().unwrap().contains("provides no list of memory modules"));
 }

@@ -164,7 +164,7 @@ fn lines_that_do_not_cross_in_the_range_say_which_is_dearer() {
     let none = break_even((12.0, 6.0, 0.5), (9.0, 0.5, 0.5));
     assert!(none.reason().unwrap().contains("buffered cost more at every size"));
     let none = break_even((1.0, 0.1, 0.1), (50.0, 0.5, 0.1));
-    assert!(none.reason().unwrap().contains("past the page cache cost more"));
+    assert!(none.reason().unwrap().contains("with direct I/O cost more"));
 }
 
 #[test]

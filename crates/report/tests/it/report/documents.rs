@@ -81,16 +81,19 @@ fn component(name: &str, busy_share: f64) -> ComponentUse {
 #[test]
 fn the_busiest_component_binds_only_if_it_is_busy_nearly_all_the_time() {
     let bus = text(&[component("drive 0", 0.4), component("bus 0", 0.98)]);
-    assert!(bus.starts_with("bus 0 binds. Busy: bus 0 98 % (data 75 %, selection 25 %)"), "{bus}");
+    assert!(
+        bus.starts_with("bus 0 is the bottleneck. Busy: bus 0 98 % (data 75 %, selection 25 %)"),
+        "{bus}"
+    );
     let none = text(&[component("drive 0", 0.4), component("bus 0", 0.5)]);
-    assert!(none.starts_with("none binds"), "{none}");
+    assert!(none.starts_with("no bottleneck"), "{none}");
 }
 
 #[test]
 fn of_several_that_are_always_busy_the_one_nearest_to_the_host_binds() {
     let path = [component("PCI 0", 0.96), component("bus 0", 1.0), component("drive 0", 0.99)];
     let shown = text(&path);
-    assert!(shown.starts_with("PCI 0 binds. Busy: bus 0 100 %"), "{shown}");
+    assert!(shown.starts_with("PCI 0 is the bottleneck. Busy: bus 0 100 %"), "{shown}");
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn poisoned_trial(value: f64) -> Trial {
 #[test]
 fn without_busy_counters_the_service_times_are_missing_with_their_reason() {
     let measured = report::terminal(&report::profile(&common::fast_profile(), &[]), &LOG);
-    assert!(measured.contains("S is the spacing of completions"), "{measured}");
+    assert!(measured.contains("S is the mean time between completions"), "{measured}");
     let mut profile = common::fast_profile();
     for cell in &mut profile.cells {
         cell.utilization = Measured::not("the kernel keeps no counters");
@@ -275,7 +275,7 @@ fn without_busy_counters_the_service_times_are_missing_with_their_reason() {
     }
     let text = report::terminal(&report::profile(&profile, &[]), &LOG);
     assert!(text.contains("S and U not measured: the kernel keeps no counters."), "{text}");
-    assert!(!text.contains("spacing of completions"), "{text}");
+    assert!(!text.contains("mean time between completions"), "{text}");
     assert_proper(&text, 80);
 }
 
@@ -422,6 +422,21 @@ fn ratios_and_factors_of_a_trial_have_three_digits() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("295 of our requests, 0.295 of our bytes"), "{text}");
     assert!(text.contains("2.57M times what a job did"), "{text}");
+}
+
+#[test]
+fn group_commit_is_praised_only_where_separate_flushes_reach_less() {
+    let mut profile = common::fast_profile();
+    let page = |profile: &Profile| report::terminal(&report::profile(profile, &[]), &LOG);
+    assert!(page(&profile).contains("(group commit)"));
+    let Measured::Value(commits) = &mut profile.commits else { panic!("it has commits") };
+    for point in &mut commits.points {
+        // A flush takes as long however many there are, and each serves more than one.
+        let rate = f64::from(point.committers) * 1e9 / 0.8e6;
+        point.commits_per_s = Estimate::symmetric(rate, 0.04 * rate, 3);
+    }
+    let text = page(&profile);
+    assert!(text.contains("committers, each with") && !text.contains("(group commit)"), "{text}");
 }
 
 #[test]

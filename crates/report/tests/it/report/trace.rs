@@ -105,7 +105,7 @@ fn a_mix_has_no_line() {
     let mut trial = clean_trial();
     trial.workload.read_percent = 70;
     let why = |trial: &Trial| trace_line(trial, "").unwrap_err().to_string();
-    assert!(why(&trial).contains("mixes several; run reads and writes apart"));
+    assert!(why(&trial).contains("mixes several; run reads and writes separately"));
     let mut trial = clean_trial();
     let half = |bytes| SizeShare { bytes: Bytes(bytes), percent: 50 };
     trial.workload.bs = vec![half(4096), half(8192)];
@@ -122,7 +122,7 @@ fn a_trace_is_told_from_other_files_by_its_first_line() {
     for other in ["", "name,size", "{", &sqlio.replace("read", "copy"), &sqlio.replace("9.32", "x")]
     {
         let why = check_trace_line(other).unwrap_err().to_string();
-        assert!(why.starts_with("it is no such trace: of its first line"), "{why}");
+        assert!(why.starts_with("it is not such a trace: in its first line"), "{why}");
     }
 }
 

@@ -86,7 +86,7 @@ fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
         "rates of deep reads x 0.924 (0.870 to 0.959), of reads at QD 1 x 1.02 (0.960 to 1.10); \
          latencies of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
         "(deep ones from x 0.810 to x 1.05)",
-        "without the correction the profile is off by 21 % and 8.5 %",
+        "without the correction the errors are 21 % and 8.5 %",
         "Goal reached for the device as it is; NOT for the device as it was profiled",
     ] {
         assert!(found.contains(part), "{part}: {found}");
@@ -104,7 +104,7 @@ fn a_simulated_device_begins_anew_and_has_no_level() {
     assert!(!found.contains("since the profile"), "{found}");
     assert!(found.contains("Goal reached latency"), "{found}");
     let untold = text(&validation(None, 0.04, None));
-    assert!(untold.contains("since the profile unknown: the profile holds too few"));
+    assert!(untold.contains("since the profile unknown: the profile has too few"));
     let few = text(&validation(Some(since(None)), 0.04, Some(0.04)));
     assert!(
         few.contains("since the profile rates of reads at QD 1 x 1.02 (0.960 to 1.10); lat"),
@@ -118,5 +118,5 @@ fn what_is_foretold_says_how_the_device_does_now() {
     let now = terminal(&predicted(&[], Some(&since(Some(between(0.924, 0.87, 0.959))))), &style);
     let now = now.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(now.contains("rates of deep reads x 0.924"), "{now}");
-    assert!(!terminal(&predicted(&[], None), &style).contains("over when"));
+    assert!(!terminal(&predicted(&[], None), &style).contains("device now"));
 }

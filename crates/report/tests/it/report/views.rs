@@ -217,7 +217,7 @@ fn an_answer_opens_with_what_follows_from_it() {
     let mut worse = whatif();
     worse.cases[0].latency_ratio = Some(Estimate::within_ratio(1.4, 0.05));
     let worse = headline(SavedDocument::WhatIf(Box::new(worse)));
-    assert!(worse.starts_with("Requests become no faster"), "{worse}");
+    assert!(worse.starts_with("Requests do not become faster"), "{worse}");
     let mut open = whatif();
     open.cases[0].latency_ratio = Some(Estimate::within_ratio(0.98, 0.1));
     let open = headline(SavedDocument::WhatIf(Box::new(open)));
@@ -323,7 +323,7 @@ fn a_fleet_says_how_many_disks_it_cannot_tell_of_and_no_spread_of_none() {
     };
     let some = page(15);
     assert!(
-        some.contains("Of 15 devices compared none was found slow; 1 could not be compared."),
+        some.contains("None of 15 devices compared devices is slow; 1 could not be compared."),
         "{some}"
     );
     assert!(some.contains("±2 %") && some.matches("Not judged").count() == 1, "{some}");
@@ -643,7 +643,7 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
     for words in [
         "**The claim of slow.**",
         "2025-11-24 16:30:00 to 2025-11-24 16:30:30 UTC: 30.0 s",
-        "What it costs the users",
+        "Impact on users",
         "latency 22.0 ms at 30 IOPS",
         "Evidence",
         "capped: The rate varies by 9 %.",

@@ -451,7 +451,7 @@ fn no_figure_loses_digits_in_its_column() {
 fn a_device_that_was_opened_and_went_is_not_replaced_by_another() {
     let view = WatchView { picked: Some("sdz".to_owned()), detail: true, ..plain() };
     let text = screen(&many(60), &view, SMALL);
-    assert!(text.contains("sdz is not there any more") && !text.contains("sd7"), "{text}");
+    assert!(text.contains("sdz is gone") && !text.contains("sd7"), "{text}");
 }
 
 #[test]

@@ -32,8 +32,8 @@ pub(crate) fn describe(
     } else {
         // Whatever the kernel.
         Some(format!(
-            "the kernel keeps the times of {name} in timer ticks, as it has no queue of its own; \
-             those of {} are finer",
+            "the kernel counts the times of {name} in timer ticks because it has no request queue; \
+             the times of {} have a finer resolution",
             built_of.join(", ")
         ))
     };

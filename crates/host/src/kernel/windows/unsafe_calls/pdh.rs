@@ -27,16 +27,16 @@ pub(crate) struct PdhError {
 
 /// What codes of pdhmsg.h mean that a user can meet.
 const MEANINGS: [(u32, &str); 10] = [
-    (PDH_NO_DATA, "there are no data yet"),
+    (PDH_NO_DATA, "there is no data yet"),
     (PDH_CSTATUS_NO_OBJECT, "there is no such object"),
     (PDH_CSTATUS_NO_COUNTER, "there is no such counter"),
-    (PDH_INVALID_DATA, "the data are not valid"),
+    (PDH_INVALID_DATA, "the data is not valid"),
     (PDH_ENTRY_NOT_IN_LOG_FILE, "the log has no such counter"),
     (PDH_LOG_FILE_OPEN_ERROR, "the log cannot be opened"),
     (PDH_FILE_NOT_FOUND, "there is no such log"),
-    (PDH_UNABLE_READ_LOG_HEADER, "the log has no header that can be read"),
-    (PDH_UNKNOWN_LOG_FORMAT, "it is no log of counters"),
-    (PDH_NOT_IMPLEMENTED, "this system does not implement it"),
+    (PDH_UNABLE_READ_LOG_HEADER, "the log has no readable header"),
+    (PDH_UNKNOWN_LOG_FORMAT, "the file is not a counter log"),
+    (PDH_NOT_IMPLEMENTED, "this system does not support it"),
 ];
 
 impl fmt::Display for PdhError {

@@ -37,20 +37,20 @@ pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Opt
     if writers == Writers::Hidden {
         return Some(Use {
             why: target.says(
-                "is another user's file, and the kernel shows only its owner whether a program has it open \
-                for writing",
+                "is another user's file, and the kernel shows only to its owner whether a program \
+                 has it open for writing",
             ),
-            remedy: "run as its owner or as root, or name a file of your own".to_owned(),
+            remedy: "run as its owner or as root, or name a file that you own".to_owned(),
         });
     }
     if writers == Writers::Some && !is_open_in_our_program(roots, target) {
         return Some(Use {
             why: target.says(
-                "is open for writing elsewhere, according to the kernel, by a process that is not visible \
-                here",
+                "is open for writing by a process that is not visible here, according to the \
+                 kernel",
             ),
-            remedy: "find its user (another container, an NFS, SMB or iSCSI server, a virtual \
-                     machine) and end it"
+            remedy: "find the program that uses it (another container, an NFS, SMB or iSCSI \
+                     server, a virtual machine) and end it"
                 .to_owned(),
         });
     }
@@ -121,7 +121,7 @@ pub(super) fn claimed_below(roots: &Roots, reach: &Reach) -> Option<Use> {
                 "is in use according to the kernel: it or a part of it is mounted in another mount \
                  namespace, or held by a driver",
             ),
-            remedy: "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),
+            remedy: "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),
         })
     })
 }

@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
         }
         for slave in &block.slaves {
             if let Some(slave) = self.block(slave) {
-                let predicate = format!("is built on {}", slave.node.name);
+                let predicate = format!("is stacked on {}", slave.node.name);
                 let mut member = part.then(&predicate, Thing::Device(slave.node.clone()), ALL);
                 member.member = true;
                 self.add(member);
@@ -190,7 +190,8 @@ impl<'a> Walk<'a> {
     }
 
     fn add_below(&mut self, part: &Part, name: &str, thing: Thing, window: &Range<u64>) {
-        let mut below = part.then(&format!("lies on {name}"), thing, shifted(&part.bytes, window));
+        let mut below =
+            part.then(&format!("is stored on {name}"), thing, shifted(&part.bytes, window));
         below.below_loop = true;
         self.add(below);
     }

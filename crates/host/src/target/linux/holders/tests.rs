@@ -198,10 +198,10 @@ fn zram_and_servers_in_the_kernel_are_users() {
     let fake = machine();
     fake.block("virtual/zram0", "252:0", 100);
     fake.sys("devices/virtual/zram0/backing_dev", "/dev/sdb\n");
-    assert_eq!(why(&fake, (8, 16)), "sdb takes the pages that zram0 writes back");
+    assert_eq!(why(&fake, (8, 16)), "sdb receives the pages that zram0 writes back");
     let fake = machine();
     fake.sys("kernel/config/nvmet/subsystems/one/namespaces/1/device_path", "/dev/sdb\n");
-    assert_eq!(why(&fake, (8, 16)), "sdb is given to other machines or guests (NVMe target)");
+    assert_eq!(why(&fake, (8, 16)), "sdb is exported to other machines or guests (NVMe target)");
 }
 
 /// Why a file of this fake machine cannot be written.

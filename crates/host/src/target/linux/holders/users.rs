@@ -70,11 +70,11 @@ impl<'a> Tables<'a> {
         if let Some(block) = self.blocks.iter().find(writes_back) {
             let name = &block.node.name;
             let remedy = format!("reset that first (echo 1 > /sys/block/{name}/reset)");
-            return used(format!("takes the pages that {name} writes back"), &remedy);
+            return used(format!("receives the pages that {name} writes back"), &remedy);
         }
         if let Some((_, how)) = self.exported.iter().find(|(path, _)| self.leads_to(path, part)) {
             let remedy = "take it out of that configuration first";
-            return used(format!("is given to other machines or guests ({how})"), remedy);
+            return used(format!("is exported to other machines or guests ({how})"), remedy);
         }
         let ids = part.file().map(|file| file.ids.as_slice()).unwrap_or_default();
         ids.iter().any(|id| self.open_at_server.contains(id)).then(|| Use {
@@ -90,15 +90,15 @@ impl<'a> Tables<'a> {
             if namespace.process == "self" {
                 return Some((
                     format!("is mounted at {point:?} ({kind})"),
-                    format!("if nobody needs what is on it, unmount it first (umount {point:?})"),
+                    format!("if nothing uses it, unmount it first (umount {point:?})"),
                 ));
             }
             let process = &namespace.process;
             Some((
                 format!("is mounted at {point:?} in the mount namespace of process {process}"),
                 format!(
-                    "if nobody needs what is on it, unmount it there first (nsenter -t {process} \
-                     -m umount {point:?})"
+                    "if nothing uses it, unmount it there first (nsenter -t {process} -m umount \
+                     {point:?})"
                 ),
             ))
         };

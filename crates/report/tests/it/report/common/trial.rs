@@ -65,6 +65,7 @@ pub fn clean_trial() -> Trial {
     Trial {
         schema: TRIAL_SCHEMA.into(),
         halfpower_version: "0.1.0".into(),
+        measured_by: None,
         id: "0190f3a2-6c1e-7b52-9d7e-3f0c5a8e1b45".into(),
         time: Some("2026-03-01T14:05:59.120Z".into()),
         seed: 42,

@@ -1,0 +1,29 @@
+//! What names of disks on Windows say: the instance of a disk is its number and the letters of its volumes.
+
+/// The first letter of a volume in the name of a disk or volume: `D:` of `1 D: E:`.
+#[must_use]
+pub fn drive_letter(device: &str) -> Option<&str> {
+    device.split(' ').find(|word| matches!(word.as_bytes(), [b'A'..=b'Z' | b'a'..=b'z', b':']))
+}
+
+/// Whether the counters of a device are those of Windows, by their source or its name.
+#[must_use]
+pub fn is_of_windows(source: &str, device: &str) -> bool {
+    source.starts_with("Windows ") || drive_letter(device).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{drive_letter, is_of_windows};
+
+    #[test]
+    fn a_letter_is_a_word_of_its_own() {
+        assert_eq!(drive_letter("1 D: E:"), Some("D:"));
+        assert_eq!(drive_letter("C:"), Some("C:"));
+        for other in ["sda", "3", "HarddiskVolume1", "a:/export", "sim:mm1", "10.0.0.1:/x y"] {
+            assert_eq!(drive_letter(other), None, "{other}");
+        }
+        assert!(is_of_windows("Windows PhysicalDisk CSV", "3") && is_of_windows("live", "0 C:"));
+        assert!(!is_of_windows("iostat -o JSON", "sda"));
+    }
+}
