@@ -15,6 +15,9 @@ use record::{
     shell_word,
 };
 
+/// An interval whose upper end is this many times the mean comes from bounds of the time in the queue.
+const BOUNDED: f64 = 1.5;
+
 /// The story of a prediction.
 #[must_use]
 pub fn prediction(document: &PredictionDocument) -> Story {
@@ -167,8 +170,15 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     };
     let p99 = prediction.p99_ns.as_ref().map(|p99| number::with_range(p99, number::time));
     story.fact("p99", p99.unwrap_or_else(|| unknown.to_owned()));
-    let [queued, alone] =
-        [prediction.queue_ns, prediction.unloaded_latency_ns.value].map(number::time);
+    let alone_ns = prediction.unloaded_latency_ns.value;
+    let (most, mean) = (prediction.latency_ns.high, prediction.latency_ns.value);
+    let queued = match number::time(prediction.queue_ns) {
+        queued if most > BOUNDED * mean => {
+            format!("{queued}, at most {}", number::time(most - alone_ns))
+        }
+        queued => queued,
+    };
+    let alone = number::time(alone_ns);
     story.fact("queue", format!("{queued} of it in the queue; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
     let busy = number::percent(prediction.utilization);

@@ -95,12 +95,13 @@ impl Capacity {
 
     /// Nanoseconds per request that limits ahead of the device leave a mix at least; 0 without any.
     fn least_ns(&self, mix: &Mix) -> f64 {
-        let of = |cap: &Cap| {
-            let classes = mix.classes.iter().filter(|class| cap.op.is_none_or(|op| op == class.op));
-            let each = |class: &MixClass| if cap.bytes { class.bytes as f64 } else { 1.0 };
-            classes.map(|class| class.share * each(class)).sum::<f64>() * 1e9 / cap.per_s.value
-        };
-        self.caps.iter().map(of).fold(0.0, f64::max)
+        self.caps.iter().map(|cap| Self::least_ns_of(cap, mix)).fold(0.0, f64::max)
+    }
+
+    fn least_ns_of(cap: &Cap, mix: &Mix) -> f64 {
+        let classes = mix.classes.iter().filter(|class| cap.op.is_none_or(|op| op == class.op));
+        let each = |class: &MixClass| if cap.bytes { class.bytes as f64 } else { 1.0 };
+        classes.map(|class| class.share * each(class)).sum::<f64>() * 1e9 / cap.per_s.value
     }
 
     /// Whether loops of a class meet a limit at this depth, by the measured sizes on both sides.
@@ -128,7 +129,19 @@ impl Capacity {
         self.known(mix)?;
         let time = self.times_ns(mix).and_then(|times| times(self.table.deepest().max(1)));
         let rate = 1e9 / time.ok_or_else(PredictError::nothing)?;
-        Ok(Estimate::symmetric(rate, self.rel(mix, self.table.deepest() as f64) * rate, 0))
+        let rel = match self.limit(mix) {
+            Some(cap) => cap.per_s.relative_half_width(),
+            None => self.rel(mix, self.table.deepest() as f64),
+        };
+        Ok(Estimate::symmetric(rate, rel * rate, 0))
+    }
+
+    /// The limit ahead of the device that sets the largest rate of a mix, whatever its file and hour.
+    pub(super) fn limit(&self, mix: &Mix) -> Option<&Cap> {
+        let deepest = self.table.deepest().max(1);
+        let is_held = mix.classes.iter().all(|class| self.is_held(class, deepest));
+        let tightest = || self.caps.iter().max_by_key(|cap| Ordered(Self::least_ns_of(cap, mix)));
+        is_held.then(tightest).flatten().filter(|cap| Self::least_ns_of(cap, mix) > 0.0)
     }
 
     /// Half-width of the interval of the rate of a mix at a depth, as a share: the errors of its

@@ -255,7 +255,10 @@ impl Predictor {
     /// If the profile has nothing of a class of the mix.
     pub fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
         let found = self.capacity.max_rate(mix)?;
-        Ok(found.with_ratio_error(self.rerun_rel(mix, false) / NORMAL_95))
+        Ok(match self.capacity.limit(mix) {
+            Some(_) => found,
+            None => found.with_ratio_error(self.rerun_rel(mix, false) / NORMAL_95),
+        })
     }
 
     /// How far each model lies from the profile's own open-loop trials, the best first; empty
