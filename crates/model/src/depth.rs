@@ -90,7 +90,7 @@ pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
             depth: cell.workload.depth,
             iops: cell.iops,
             latency_ns: cell.latency_ns,
-            p99_ns: cell.histogram.percentile(0.99),
+            p99_ns: cell.percentile(0.99),
             cpu_us_per_io: cell.cpu_us_per_io.value().map(|cost| cost.value),
         })
         .collect();

@@ -1,9 +1,10 @@
 //! The profile document: what characterising a device gave.
 
 use crate::{
-    AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Locality,
-    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact, Target,
-    Workload, format_binary_rate, format_whole_iops, shell_word, with_half_width, with_interval,
+    AreaSpread, Arrival, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot,
+    Locality, Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact,
+    Target, Workload, format_binary_rate, format_whole_iops, shell_word, with_half_width,
+    with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -194,6 +195,28 @@ pub struct Cell {
     pub cpu_us_per_io: Measured<Estimate>,
     /// Whether the interval of the rate reached the asked precision.
     pub precise: bool,
+}
+
+/// A visit has percentiles from this many times its depth on, in requests: the first ones find a queue that is
+/// not full yet.
+const FILLED: u64 = 10;
+
+impl Cell {
+    /// Whether its visits are long enough for their depth, so that its percentiles are those of a full queue.
+    #[must_use]
+    pub fn is_filled(&self) -> bool {
+        let visits = self.trial_ids.len() as u64;
+        let depth = u64::from(self.workload.depth);
+        self.workload.arrival != Arrival::Closed
+            || depth <= 1
+            || self.ios >= FILLED * depth * visits
+    }
+
+    /// A percentile of the latency in nanoseconds; `None` of too few requests.
+    #[must_use]
+    pub fn percentile(&self, share: f64) -> Option<f64> {
+        self.histogram.percentile(share).filter(|_| self.is_filled())
+    }
 }
 
 /// A limit on requests or bytes per second above the medium.

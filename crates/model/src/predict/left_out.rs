@@ -96,7 +96,7 @@ fn off(known: &[Known], left_out: &dyn Fn(&Known) -> bool) -> Vec<f64> {
 /// Log ratios of a percentile (over the mean) at each depth to that at the nearest other depth.
 fn tails_off(cells: &[&Cell], share: f64) -> Vec<f64> {
     let tail = |cell: &Cell| {
-        let time = cell.histogram.percentile(share)?;
+        let time = cell.percentile(share)?;
         Some(libm::log(time / cell.latency_ns.value)).filter(|log| log.is_finite())
     };
     let known = cells.iter().filter_map(|cell| {

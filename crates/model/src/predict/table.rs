@@ -416,7 +416,10 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
         prolonged_rel: 0.0,
         scv: alone.and_then(|cell| variation(&cell.histogram)),
         cpu_ns: processor_time_ns(of_size.clone()),
-        latencies: of_size.map(|cell| (cell.workload.depth, cell.histogram.clone())).collect(),
+        latencies: of_size
+            .filter(|cell| cell.is_filled())
+            .map(|cell| (cell.workload.depth, cell.histogram.clone()))
+            .collect(),
     })
 }
 

@@ -40,7 +40,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
         }
     });
     if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
-        section.note("p99 –: fewer than ten requests took longer, too few for a percentile.");
+        section.note("p50 and p99 –: too few requests for a percentile.");
     }
     missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
@@ -69,21 +69,21 @@ fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     let off = curves.iter().flat_map(|curve| {
         curve.points.iter().filter_map(|point| {
             let cell = cell_of(profile, curve.op, Pattern::Random, point.depth, curve.bs_bytes)?;
-            let off = cell.histogram.mean_ns()? * point.iops.value / 1e9 / f64::from(point.depth);
+            let mean_ns = cell.histogram.mean_ns().filter(|_| cell.is_filled())?;
+            let off = mean_ns * point.iops.value / 1e9 / f64::from(point.depth);
             Some((off.max(1.0 / off), curve.op, point.depth, off))
         })
     });
     let (_, op, depth, off) =
         off.filter(|it| it.0 > SAME_REQUESTS).max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
-        "p50 and p99 cover all requests of all visits. IOPS exclude warm-ups and the differences \
-         between files. So the two need not match in every row: {} at QD {depth} took {} in all \
-         visits than the IOPS imply.",
+        "p50 and p99 include warm-ups and all files; IOPS exclude warm-ups. The mean latency of {} \
+         at QD {depth} is therefore {} QD divided by IOPS.",
         op.plural(),
         if off > 1.0 {
-            format!("{} longer", number::percent(off - 1.0))
+            format!("{} above", number::percent(off - 1.0))
         } else {
-            format!("{} less", number::percent(1.0 - off))
+            format!("{} below", number::percent(1.0 - off))
         }
     ))
 }
@@ -105,7 +105,7 @@ fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve
     });
     t.of("latency_p50_ns", |depth| {
         let cell = cell_of(profile, curve.op, Pattern::Random, *depth, bytes)?;
-        cell.histogram.percentile(0.5)
+        cell.percentile(0.5)
     })
     .expendable(1);
     t.of("latency_p99_ns", |depth| at(depth).and_then(|it| it.p99_ns));
