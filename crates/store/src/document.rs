@@ -492,17 +492,17 @@ impl Store {
         Ok(found.flatten())
     }
 
-    /// Kind and id of the only document of these kinds whose id begins or ends with `part`, or of the
-    /// newest. All our ids are lower-case hexadecimal.
+    /// Kind and id of the only document of these kinds whose id begins or ends with a word, or of the
+    /// newest, or of the newest of the target of that name. All our ids are lower-case hexadecimal.
     pub(crate) fn only(
         &self,
-        part: &str,
+        word: &str,
         kinds: &[&'static str],
     ) -> Result<(&'static str, String), StoreError> {
-        if let Some(back) = back(part) {
-            return self.newest(back, kinds)?.ok_or_else(|| self.not_found(part, kinds));
+        if let Some(back) = back(word) {
+            return self.newest(back, kinds, None)?.ok_or_else(|| self.not_found(word, kinds));
         }
-        let part = part.to_lowercase();
+        let part = word.to_lowercase();
         let ids = |condition: &str| -> Result<Vec<(&'static str, String)>, StoreError> {
             let mut found = Vec::new();
             for &kind in kinds.iter().filter(|_| !part.is_empty()) {
@@ -529,7 +529,10 @@ impl Store {
             found = one.into_iter().collect();
         }
         match found.len() {
-            0 => Err(self.not_found(&part, kinds)),
+            0 => {
+                let of_target = self.newest(0, kinds, Some(word))?;
+                of_target.ok_or_else(|| self.not_found(word, kinds))
+            }
             1 => Ok(found.swap_remove(0)),
             _ => Err(StoreError::Ambiguous {
                 id: part,
@@ -539,28 +542,30 @@ impl Store {
         }
     }
 
-    /// The newest document of these kinds but for so many.
+    /// The newest document of these kinds but for so many, of this target where one is named.
     fn newest(
         &self,
         back: usize,
         kinds: &[&'static str],
+        target: Option<&str>,
     ) -> Result<Option<(&'static str, String)>, StoreError> {
         let mut found: Vec<(i64, &'static str, String)> = Vec::new();
         for &kind in kinds {
             let is_own = if kind == Trial::KIND && kinds.len() > 1 { OF_NO_OTHER } else { "" };
             let sql = format!(
-                "SELECT rowid, id FROM {}{is_own} ORDER BY rowid DESC LIMIT {}",
+                "SELECT rowid, id FROM {}{is_own} AND (?1 IS NULL OR target = ?1)
+                 ORDER BY rowid DESC LIMIT {}",
                 place(kind),
                 back.saturating_add(1)
             );
-            found.extend(self.rows(&sql, &[], |row| Ok((row.get(0)?, kind, row.get(1)?)))?);
+            found.extend(self.rows(&sql, &[&target], |row| Ok((row.get(0)?, kind, row.get(1)?)))?);
         }
         found.sort_by_key(|(row, ..)| std::cmp::Reverse(*row));
         let newest = found.into_iter().nth(back).map(|(_, kind, id)| (kind, id));
         // What an interrupted command left may be the trials of a document that was never finished.
         match newest {
             None if kinds.len() > 1 && kinds.contains(&Trial::KIND) => {
-                self.newest(back, &[Trial::KIND])
+                self.newest(back, &[Trial::KIND], target)
             }
             newest => Ok(newest),
         }

@@ -1,6 +1,7 @@
-//! Documents by the words of a command line: files, ids and beginnings of ids, `last`.
+//! Documents by the words of a command line: files, targets, ids and beginnings of ids, `last`.
 //!
-//! A word that names a file is a file, because it can be named otherwise and an id cannot. The
+//! A word that names a file is a file, because it can be named otherwise and an id cannot; a directory, a device or
+//! a simulated one stands for the newest document about it. The
 //! database is opened where something of it is asked for, so that files can be read on a machine
 //! that has none.
 
@@ -47,7 +48,8 @@ impl Library {
         self.store.get().ok_or_else(|| StoreError::Missing(self.path.clone()))
     }
 
-    /// The documents of a file, or the one of these kinds that the word names in the database.
+    /// The documents of a file, or the one of these kinds that the word names in the database: of a target the
+    /// newest one.
     ///
     /// # Errors
     /// If there is no such document, or it cannot be read.
@@ -60,7 +62,11 @@ impl Library {
         if path.is_file() {
             return self.file(path);
         }
-        if path.is_dir() || word.contains('/') || word.ends_with(".json") {
+        let of_target = path.canonicalize().ok().filter(|_| path.is_dir() || word.contains('/'));
+        if let Some(target) = of_target.as_ref().and_then(|path| path.to_str()) {
+            return Ok(vec![self.store()?.find(target, kinds)?]);
+        }
+        if word.contains('/') || word.ends_with(".json") {
             return Err(StoreError::NoFile(path.to_owned()));
         }
         Ok(vec![self.store()?.find(word, kinds)?])
@@ -99,7 +105,7 @@ impl Library {
                 .collect());
         }
         let mut found = Vec::new();
-        let no_json = |error| cannot(format!("it is no JSON document of this program: {error}"));
+        let no_json = |error| cannot(format!("it is not a JSON document of halfpower: {error}"));
         for value in Deserializer::from_str(text).into_iter::<&RawValue>() {
             let value = value.map_err(no_json)?;
             let documents = match value.get().starts_with('[') {
@@ -111,7 +117,7 @@ impl Library {
             }
         }
         if found.is_empty() {
-            return Err(cannot("it is no JSON document of this program: it is empty".to_owned()));
+            return Err(cannot("it is not a JSON document of halfpower: it is empty".to_owned()));
         }
         let beside: Vec<Trial> = found.iter().flat_map(SavedDocument::trials).cloned().collect();
         for document in &mut found {
