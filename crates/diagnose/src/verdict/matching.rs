@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// A size may differ by this share: partitions, units, reserved blocks.
 const SIZE_DIFFERS: f64 = 0.05;
 
+/// A rate that is not known to a factor of 1.5 expects too little of a device.
+const UNSTEADY_SE: f64 = 0.2;
+
 /// How a profile stands to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit {
@@ -62,14 +65,17 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     }
 }
 
-/// The profile that fits best: of equals a valid one, and of those the latest; `profiles` come in order of time.
+/// The profile that fits best: of equals a valid one, of those one of a device that was steady while it was
+/// measured, and of those the latest; `profiles` come in order of time.
 pub(super) fn best_fit<'a>(
     device: &ObservedDevice,
     profiles: &'a [Arc<FittedProfile>],
 ) -> Option<&'a Arc<FittedProfile>> {
     let rank = |fitted: &Arc<FittedProfile>| {
-        let rank = fit(device, fitted.profile(), false).rank()?;
-        Some((rank, !Finding::none_invalid(&fitted.profile().findings)))
+        let profile = fitted.profile();
+        let rank = fit(device, profile, false).rank()?;
+        let is_unsteady = profile.common_se() > UNSTEADY_SE;
+        Some((rank, !Finding::none_invalid(&profile.findings), is_unsteady))
     };
     let ranked = profiles.iter().rev().filter_map(|fitted| Some((rank(fitted)?, fitted)));
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, fitted)| fitted)
