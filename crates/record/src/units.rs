@@ -356,11 +356,18 @@ pub fn with_half_width(value: String, relative: Option<f64>) -> String {
     }
 }
 
-/// An estimate in running text: `118k IOPS ±2 %`.
+/// An estimate in running text: `118k IOPS ±2 %`, and with both ends where half of the interval says little:
+/// `2.30k IOPS (490 IOPS to 8.10k IOPS)`.
 #[must_use]
 pub fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> String {
-    with_half_width(format(estimate.value), Some(estimate.relative_half_width()))
+    match estimate.relative_half_width() {
+        wide if wide > WIDE && wide.is_finite() => with_range(estimate, format),
+        relative => with_half_width(format(estimate.value), Some(relative)),
+    }
 }
+
+/// Half of an interval as a share of its value, from which on both ends are printed instead.
+pub const WIDE: f64 = 0.5;
 
 /// An estimate with the ends of its interval: `118k IOPS (116k IOPS to 120k IOPS)`.
 #[must_use]

@@ -8,10 +8,7 @@
 use crate::chart::Chart;
 use crate::number;
 use crate::page::Tone;
-use record::{Confidence, Estimate, Finding, Measured, Severity, quantity};
-
-/// Half-width of an interval, as a share of its value, from which both ends are told.
-const WIDE: f64 = 0.5;
+use record::{Confidence, Estimate, Finding, Measured, Severity, WIDE, quantity};
 
 /// The label and the tone of a severity, the same in every view.
 #[must_use]

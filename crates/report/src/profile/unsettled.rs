@@ -8,10 +8,8 @@
 use super::largest;
 use crate::number;
 use crate::story::{Action, joined};
-use record::{Estimate, FindingCode, Locality, NORMAL_95, OpKind, Profile};
+use record::{Estimate, FindingCode, Locality, NORMAL_95, OpKind, Profile, WIDE};
 
-/// Half-width of the largest rate, as a share, from which on a check does not settle it.
-const WIDE: f64 = 0.5;
 /// A part that is less than this share of the largest part is not named.
 const BESIDE: f64 = 0.5;
 /// Findings that name who else was at work.
