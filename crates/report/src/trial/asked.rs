@@ -20,7 +20,7 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
         Some(depth(workload)),
         arrival(workload),
         think.map(|think| format!("think time {}", number::time(think))),
-        workload.flush.map(flush),
+        workload.flush.map(|it| flush(it, workload.iodepth)),
         Some(format!("cache {} ({})", workload.cache.name(), workload.cache.letter())),
         Some(engine(workload)),
         data(workload),
@@ -63,11 +63,16 @@ fn beside(workload: &Workload) -> Option<String> {
     (count > 0).then(|| format!("beside {}", number::counted(count as f64, "other job")))
 }
 
-fn flush(flush: Flush) -> String {
+fn flush(flush: Flush, depth: u32) -> String {
     let kind = flush.kind.name();
+    // Who compares the rate with fio's needs to know.
+    let waits = match depth {
+        0..=1 => "",
+        _ => " (waits for the writes in flight; fio's io_uring does not)",
+    };
     match flush.every {
-        1 => format!("{kind} after every write"),
-        every => format!("{kind} after every {every} writes"),
+        1 => format!("{kind} after every write{waits}"),
+        every => format!("{kind} after every {every} writes{waits}"),
     }
 }
 
