@@ -8,7 +8,7 @@
 //! whole number of lone requests side by side. A ceiling of bytes by itself may be a link's. Rejected: a
 //! published limit at that rate as a sign; eight servers of 0.5 ms do 16,000 requests a second, too.
 
-use crate::verdict::published_limit;
+use crate::published_limits::published_limit;
 use model::counts;
 use record::{
     Arrival, CacheMode, Cap, Cell, Estimate, OpKind, Pattern, Profile, StepCause, Sustained, Trial,

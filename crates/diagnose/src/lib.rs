@@ -13,6 +13,7 @@ mod drift;
 mod findings;
 pub mod observe;
 mod observed_load;
+mod published_limits;
 mod rules;
 mod settings;
 mod trials;

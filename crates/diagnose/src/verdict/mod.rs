@@ -61,7 +61,6 @@ mod wakeup_latency;
 mod weighing;
 mod whole;
 
-pub(crate) use classes::published as published_limit;
 pub use fitted_profile::FittedProfile;
 pub use matching::{Fit, fit};
 pub use profile_set::ProfileSet;

@@ -9,13 +9,14 @@
 //! threshold of the class, which calls every deep queue a slow disk.
 
 use super::alike::same_kind;
-use super::classes::{Class, published};
+use super::classes::Class;
 use super::constant_rate::{ConstantRate, regularity};
 use super::expected::{Expectation, mixes_of};
 use super::facts::Segment;
 use super::interval_totals::IntervalTotals;
 use super::outstanding::{SufficientDepth, chance_of_busy, constant_depth, kept_up};
 use super::posterior::Posterior;
+use crate::published_limits::published_limit;
 use crate::words::{percent, times};
 use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count, format_nanos};
 
@@ -488,7 +489,7 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
     if posterior.depth < MEET || !kept {
         return None;
     }
-    let figure = published(pin.per_s, pin.bytes, segment.most_bytes_per_s)
+    let figure = published_limit(pin.per_s, pin.bytes, segment.most_bytes_per_s)
         .filter(|_| posterior.class.may_be_capped);
     let even = regularity(segment.series, pin.bytes)?;
     let of_class = match (posterior.class.may_be_capped, posterior.class.is_unknown()) {

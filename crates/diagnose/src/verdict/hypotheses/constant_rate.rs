@@ -1,6 +1,6 @@
 //! A rate that stays the same: a cap, if somebody waits for more; else the program's own pace.
 
-use crate::verdict::classes::published;
+use crate::published_limits::published_limit;
 use crate::verdict::constant_rate::ConstantRate;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{NEAR_MAXIMUM, PRESSURE_ALONE, Waiter, is_hosted};
@@ -38,7 +38,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     let own = segment.best_look().and_then(|(look, _)| look.own);
     if measure.saturation >= NEAR_MAXIMUM || own.is_some_and(|own| own.overloaded >= 0.5) {
         let may_be = segment.class.may_be_capped && segment.never_empties();
-        let what = published(pin.per_s, pin.bytes, segment.most_bytes_per_s);
+        let what = published_limit(pin.per_s, pin.bytes, segment.most_bytes_per_s);
         if let Some(what) = what.filter(|_| own.is_none() && may_be) {
             let claim = format!(
                 "{}, and so is the profile's maximum: this is the limit of {what}.",

@@ -1,0 +1,82 @@
+//! Rates at which providers cap volumes, by their own pages.
+//!
+//! A rate alone fits too many devices: one that moves more bytes than the volume can is another. (Limits of
+//! Amazon's volumes and of Azure's disks with their bursts, as published in 2026; Google's per machine size.)
+
+const MIB_PER_S: f64 = 1_048_576.0;
+
+/// A rate at which a provider caps a volume.
+struct Published {
+    per_s: f64,
+    bytes: bool,
+    /// The most bytes per second of any volume with this cap, bursts included.
+    bandwidth: f64,
+    name: &'static str,
+}
+
+const fn requests(per_s: f64, bandwidth: f64, name: &'static str) -> Published {
+    Published { per_s, bytes: false, bandwidth, name }
+}
+
+/// A burst goes beyond a cap of bytes, so that no throughput speaks against it.
+const fn throughput(per_s: f64, name: &'static str) -> Published {
+    Published { per_s, bytes: true, bandwidth: f64::INFINITY, name }
+}
+
+const PUBLISHED: [Published; 14] = [
+    requests(
+        3_000.0,
+        250.0 * MIB_PER_S,
+        "an Amazon gp3 volume by default, or a gp2 volume in a burst",
+    ),
+    requests(
+        16_000.0,
+        1_000.0 * MIB_PER_S,
+        "the most of an Amazon gp2 volume, and of a gp3 volume until 2025",
+    ),
+    requests(100.0, 128.0 * MIB_PER_S, "the smallest Amazon gp2 volume"),
+    throughput(125.0 * MIB_PER_S, "125 MiB/s, an Amazon gp3 volume by default"),
+    throughput(250.0 * MIB_PER_S, "250 MiB/s, the most of an Amazon gp2 volume"),
+    requests(120.0, 170e6, "an Azure P4 disk"),
+    requests(240.0, 170e6, "an Azure P6 disk"),
+    requests(500.0, 170e6, "an Azure P10 disk, or a standard one"),
+    requests(1_100.0, 170e6, "an Azure P15 disk"),
+    requests(2_300.0, 170e6, "an Azure P20 disk"),
+    requests(5_000.0, 1e9, "an Azure P30 disk"),
+    requests(7_500.0, 1e9, "an Azure P40 disk"),
+    requests(15_000.0, 800e6, "a Google balanced or SSD disk on a small machine"),
+    requests(20_000.0, 1e9, "an Azure P80 disk"),
+];
+/// How near a rate lies to a published one that is that.
+const NEAR: f64 = 0.012;
+/// A device that moves this many times the bytes of a volume is another one.
+const CLEARLY_ABOVE: f64 = 1.25;
+
+/// What has a published cap at this rate, and moves as many bytes per second as were seen.
+pub(crate) fn published_limit(
+    per_s: f64,
+    bytes: bool,
+    most_bytes_per_s: f64,
+) -> Option<&'static str> {
+    let fits = |one: &&Published| {
+        one.bytes == bytes
+            && (per_s / one.per_s - 1.0).abs() <= NEAR
+            && most_bytes_per_s <= CLEARLY_ABOVE * one.bandwidth
+    };
+    PUBLISHED.iter().find(fits).map(|one| one.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::published_limit;
+
+    #[test]
+    fn a_volume_is_named_only_for_a_device_that_moves_no_more_bytes_than_it() {
+        let gp3 = |per_s, bytes, most| {
+            published_limit(per_s, bytes, most).is_some_and(|name| name.contains("gp3"))
+        };
+        assert!(gp3(3_000.0, false, 131e6) && gp3(3_001.0, false, 262e6));
+        assert!(!gp3(3_000.0, false, 3.15e9) && !gp3(3_100.0, false, 131e6));
+        assert!(gp3(131_072_000.0, true, 131e6));
+    }
+}
