@@ -45,7 +45,7 @@ pub(crate) enum Verb {
     Report(crate::reports::ReportArgs),
     /// Write trials as Parquet tables for DuckDB and pandas.
     Export(crate::export::ExportArgs),
-    /// Check what this machine can measure, and why it cannot measure the rest.
+    /// Check what this machine can measure, and why not the rest.
     Doctor(crate::doctor::DoctorArgs),
     /// List the commands for experiments.
     Lab,

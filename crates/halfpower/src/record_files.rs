@@ -83,7 +83,7 @@ fn of_fio(files: &[(String, Vec<u8>)]) -> anyhow::Result<Option<Vec<Trial>>> {
             Some(Ok(trials)) => all.extend(trials),
             Some(Err(why)) => return Err(usage(format!("{name}: {why}"))),
             None if all.is_empty() => return Ok(None),
-            None => return Err(usage(format!("{name} is no result of fio"))),
+            None => return Err(usage(format!("{name} is not a fio result"))),
         }
     }
     Ok(Some(all).filter(|all| !all.is_empty()))

@@ -68,7 +68,8 @@ impl Serialize for OwnEngineName {
 impl<'de> Deserialize<'de> for OwnEngineName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        Self::read(&name).ok_or_else(|| Error::custom(format!("{name:?} is no name of an engine")))
+        Self::read(&name)
+            .ok_or_else(|| Error::custom(format!("{name:?} is not the name of an engine")))
     }
 }
 

@@ -92,7 +92,7 @@ pub enum StoreError {
     )]
     Damaged(PathBuf, String),
     /// A word that can only be a file, and there is none.
-    #[error("{} is no file; name a JSON document or an id", .0.display())]
+    #[error("{} is not a file; name a JSON document or an id", .0.display())]
     NoFile(PathBuf),
     /// A file of documents that cannot be read.
     #[error(transparent)]
@@ -165,7 +165,7 @@ impl StoreError {
         let words = words.clone().unwrap_or_else(|| failure.to_string());
         let path = path.to_owned();
         match failure.code {
-            ErrorCode::NotADatabase => Self::NotADatabase(path, "it is no SQLite file"),
+            ErrorCode::NotADatabase => Self::NotADatabase(path, "it is not a SQLite file"),
             ErrorCode::DatabaseCorrupt => Self::Damaged(path, words),
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Locked(path),
             ErrorCode::ReadOnly => Self::ReadOnly(path),

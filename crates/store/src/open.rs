@@ -105,7 +105,7 @@ fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
     } else if !kind.is_file() {
         "it is not a regular file"
     } else if OPEN.load(Ordering::SeqCst) == 0 && is_other() {
-        "it is no SQLite file"
+        "it is not a SQLite file"
     } else {
         return Ok(());
     };

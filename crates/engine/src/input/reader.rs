@@ -18,7 +18,7 @@ const FIRST_LINE_BYTES: u64 = 4 << 10;
 /// All bytes of a file, a pipe or, for `-`, standard input.
 ///
 /// # Errors
-/// If it cannot be read, is no file or pipe, or has more than its kind may have; or at a signal.
+/// If it cannot be read, is not a file or pipe, or has more than its kind may have; or at a signal.
 pub fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
     bytes_if_known(path, kind, |_| true)
 }
@@ -116,7 +116,7 @@ fn fill(
 /// The first line of a file, as far as it can belong to a text; empty for an empty file.
 ///
 /// # Errors
-/// If it cannot be read, or is no file.
+/// If it cannot be read, or is not a file.
 pub fn first_line(path: &Path, kind: Kind) -> Result<String, InputError> {
     let failed = |reason| InputError { path: path.to_owned(), reason };
     let mut source = Source::open(path, kind).map_err(failed)?;

@@ -22,7 +22,7 @@ pub fn join_control_group(group: &str) -> Result<(), EngineError> {
     let file = file.filter(|_| is_group);
     let wrong = |why: String| EngineError::ControlGroup { group: group.to_owned(), why };
     let file = file.ok_or_else(|| {
-        wrong("it is no directory of a control group, as /sys/fs/cgroup/blkio/slow".to_owned())
+        wrong("it is not the directory of a control group, as /sys/fs/cgroup/blkio/slow".to_owned())
     })?;
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let written = File::options().write(true).open(file);

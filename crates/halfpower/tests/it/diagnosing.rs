@@ -101,7 +101,7 @@ fn the_page_gives_the_verdict_first_the_rivals_behind_it_and_fits_eighty_columns
     let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words:?}: {page}"));
     assert!(place("OVERLOADED") < place("--verbose shows "), "{page}");
     assert!(!page.contains("utilization law") && page.lines().count() <= 40, "{page}");
-    assert!(place("do first") < place("predicted"), "{page}");
+    assert!(place("do first") < place("  predicted  "), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert!(!page.contains('…'), "{page}");
     let paced = diagnose(folder.path(), EIGHT, &["rate-iops=1000"], "").expect(0).stdout;
@@ -160,7 +160,7 @@ fn a_profile_of_another_device_is_told_apart_by_name() {
     let load = ["rate-iops=100 arrival=poisson"];
     let page = diagnose(folder.path(), "sim:md1", &load, "--profile last").expect(0).stdout;
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(&format!("it is of the simulated device {EIGHT}")), "{page}");
+    assert!(words.contains(&format!("the profile is of the simulated device {EIGHT}")), "{page}");
     assert!(words.contains("the observed device is sim:md1"), "{page}");
     for wrong in ["names no device", "Without a profile"] {
         assert!(!words.contains(wrong), "{page}");
@@ -221,7 +221,7 @@ fn mistakes_are_named_with_what_to_use() {
     wrong("depth=4", &["depth"]);
     wrong("iodepth=4 from=1m", &["never active"]);
     wrong("rw=randrw limit=100", &["only reads or only writes"]);
-    wrong("riops=0", &["riops=0", "requests per second"]);
+    wrong("riops=0", &["riops=0", "rate in IOPS"]);
     wrong("wbps=0", &["wbps=0", "allows no requests"]);
     wrong("write-back=maybe", &["write-back=maybe", "yes or no"]);
 }

@@ -94,7 +94,7 @@ fn a_deep_queue_is_the_answer_with_the_program_that_keeps_it() {
 fn a_limit_that_holds_a_program_of_libaio_is_proven_by_who_starts_its_reads() {
     says(
         "group-limit",
-        &["CAPPED (certain)", "\"/db\" may do 1.50k IOPS", "do first Raise riops=1500"],
+        &["CAPPED (certain)", "\"/db\" is limited to 1.50k IOPS", "do first Raise riops=1500"],
         NO_ANSWER,
     );
 }

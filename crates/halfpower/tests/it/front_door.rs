@@ -196,7 +196,7 @@ fn offered(source: &str) -> Vec<String> {
 }
 
 /// Words behind the program's name at the start of a sentence.
-const PROSE: [&str; 5] = ["document", "has", "keeps", "runs", "version"];
+const PROSE: [&str; 7] = ["document", "does", "has", "keeps", "runs", "submitted", "version"];
 
 /// What is wrong with a command that is offered.
 fn problem(words: &str, commands: &[(String, Command)]) -> Option<String> {

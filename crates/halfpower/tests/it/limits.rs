@@ -59,7 +59,7 @@ fn a_device_without_a_cache_is_no_evidence_of_any_bus() {
     let test = run.bus.value().unwrap();
     assert_eq!(test.evidence, CacheEvidence::NotServed);
     let link = component(&run, ComponentKind::Link);
-    assert!(link.rap_bytes_per_s.reason().unwrap().contains("nothing shows"), "{link:?}");
+    assert!(link.rap_bytes_per_s.reason().unwrap().contains("no sign of a cache"), "{link:?}");
     assert_eq!(run.memory.reason(), Some("simulated target"));
     // One server of 1 ms and 10 ns a byte: the hit is as slow as any other request.
     let fit = run.hits.value().unwrap().again_fit.value().unwrap();
@@ -153,7 +153,7 @@ fn a_fourth_disk_on_a_card_raises_the_least_rate_of_an_array_and_hardly_the_firs
     assert!(of_four < 0.6 * of_three, "{of_four} {of_three}");
     let page =
         halfpower("zones sim:fireball,disks=4,raid=0 --positions 40 --no-save").expect(0).stdout;
-    assert!(page.contains("of 4 times its slowest member: something"), "{page}");
+    assert!(page.contains("of 4 times its slowest member: the"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
 }
 
@@ -272,7 +272,7 @@ fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
 fn what_cannot_be_mapped_or_priced_is_refused_with_the_way_out() {
     halfpower("zones sim:md1,size=1m --no-save").refuses(2, &["larger target", "positions"]);
     halfpower("zones sim:md1 --positions 29 --no-save").refuses(2, &["--positions"]);
-    halfpower("limits sim:md1 . --no-save").refuses(2, &["alone", "disks=N"]);
+    halfpower("limits sim:md1 . --no-save").refuses(2, &["cannot be combined", "disks=N"]);
     halfpower("limits sim:md1 --pap cable=1GB/s --no-save").refuses(2, &["file-cache"]);
     let folder = tempfile::tempdir().unwrap();
     halfpower_in(folder.path(), "design --db db").refuses(2, &["--price"]);

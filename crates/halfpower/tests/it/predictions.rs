@@ -174,7 +174,7 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("h.db");
     on(&database, "check sim:md1,service=1ms --budget 20s --json").expect(0);
-    on(&database, "predict last --rate-iops 5000").refuses(2, &["5000", " at most)"]);
+    on(&database, "predict last --rate-iops 5000").refuses(2, &["5000", "maximum"]);
     on(&database, "predict last").refuses(2, &["--rate-iops", "--slo"]);
     on(&database, "predict last --slo p99=10").refuses(2, &["write 10ms or 10s"]);
     on(&database, "predict last --rate-iops 1 --sequential 60 --hit 60").refuses(2, &["120 %"]);
@@ -261,7 +261,7 @@ fn the_printed_run_is_the_load_that_was_asked_about() {
         }
     }
     let page = on(&database, "predict last --rate-iops 100 --hit 40%").expect(0).stdout;
-    assert!(page.contains("but for the 40 %"), "{page}");
+    assert!(page.contains("except that the 40 %"), "{page}");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn a_recording_that_cannot_be_made_again_runs_nothing() {
     );
     refuses("data --replay gone.io", &["gone.io", "No such file"]);
     refuses("data --replay data", &["not the start of a known recording"]);
-    refuses("data --replay log.io --rw read", &["--rw", "drawn"]);
+    refuses("data --replay log.io --rw read", &["--rw", "random requests"]);
     refuses("data --replay-speed 2", &["required arguments"]);
     refuses("sim:md1,size=8KiB --replay log.io", &["reaches to byte 16384"]);
     refuses(

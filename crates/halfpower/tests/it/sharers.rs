@@ -35,7 +35,7 @@ fn a_loop_device_over_a_mounted_one_is_refused_and_the_way_is_printed() {
     let mounted = Mounted::ext4(below.path()).unwrap();
     let above = LoopDevice::over(below.path(), &["--offset", "16M"]).unwrap();
     let (name, below_name) = (kernel_name(above.path()), kernel_name(below.path()));
-    let way = format!("{name} lies on {below_name}, which is mounted at");
+    let way = format!("{name} is stored on {below_name}, which is mounted at");
     let point = mounted.path().display().to_string();
     is_refused(above.path(), &below.backing_file(), &[&way, &point, "umount"]);
 }
@@ -86,7 +86,7 @@ fn a_loop_device_over_a_file_that_another_program_writes_to_is_refused() {
     let device = LoopDevice::new(8 * MIB).unwrap();
     let _writer = File::options().write(true).open(device.backing_file()).unwrap();
     let name = kernel_name(device.path());
-    let words = [&*format!("{name} lies on"), "is open for writing by process"];
+    let words = [&*format!("{name} is stored on"), "is open for writing by process"];
     is_refused(device.path(), &device.backing_file(), &words);
 }
 
@@ -117,7 +117,7 @@ fn the_file_of_a_layer_whose_overlay_is_in_use_is_refused_whatever_name_it_has()
     let writer = File::options().write(true).open(&seen).unwrap();
     is_refused(&hard, &kept, &["is open for writing"]);
     let above = LoopDevice::over(&kept, &[]).unwrap();
-    is_refused(above.path(), &kept, &["lies on", "is open for writing by process"]);
+    is_refused(above.path(), &kept, &["is stored on", "is open for writing by process"]);
     drop((above, writer));
     let above = LoopDevice::over(&seen, &[]).unwrap();
     is_refused(&hard, &kept, &["in use as the loop device", &kernel_name(above.path())]);
@@ -211,7 +211,8 @@ fn a_folder_that_is_no_control_group_keeps_its_files() {
         let file = folder.path().join(name);
         fs::write(&file, "buy milk").unwrap();
         let words = format!("run . --size 1m --no-save --cgroup {}", folder.path().display());
-        halfpower_in(folder.path(), &words).refuses(2, &["it is no directory of a control group"]);
+        halfpower_in(folder.path(), &words)
+            .refuses(2, &["it is not the directory of a control group"]);
         assert_eq!(fs::read_to_string(&file).unwrap(), "buy milk");
         fs::remove_file(&file).unwrap();
     }
@@ -224,7 +225,7 @@ fn a_result_replaces_an_older_one_of_its_own_kind_alone() {
     run("run sim:mm1 --runtime 1s --no-save --output trial.json").expect(0);
     let before = fs::read(folder.path().join("trial.json")).unwrap();
     run("record --for 1s --no-save --output trial.json")
-        .refuses(3, &["trial.json", "no halfpower document of a recording"]);
+        .refuses(3, &["trial.json", "is not a halfpower document of a recording"]);
     assert_eq!(fs::read(folder.path().join("trial.json")).unwrap(), before);
     run("run sim:mm1 --runtime 1s --seed 2 --no-save --output trial.json").expect(0);
 }

@@ -44,7 +44,7 @@ fn one_drive_is_bound_by_its_mechanism_and_many_on_a_bus_by_the_bus() {
     assert!(share(&streams, "bus 0") > 0.9, "{:?}", streams.result.components);
     assert!(share(&streams, "drive 0 mechanism") < 0.8);
     let page = halfpower(&format!("run {words} --no-save")).expect(0).stdout;
-    assert!(page.contains("  components  bus 0 binds."), "{page}");
+    assert!(page.contains("  components  bus 0 is the bottleneck."), "{page}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
     let on: BTreeSet<&String> = striped.plan.iter().flat_map(|planned| &planned.targets).collect();
     assert_eq!(on.len(), 2, "{on:?}");
     let ended = halfpower("sweep engines sim:md1,service=1ms --json --no-save").expect(0);
-    assert!(ended.stderr.contains("left out: 6 combinations: --ioengine needs a real target"));
+    assert!(ended.stderr.contains("skipped: 6 combinations: --ioengine needs a real target"));
     let ways: BTreeSet<&str> = experiment(&ended)
         .cells
         .iter()
@@ -158,7 +158,7 @@ fn mistakes_in_designs_are_usage_errors_that_name_the_place() {
     let words = format!("sweep --resume last --db {}", missing.display());
     halfpower(&words).refuses(4, &["no database at"]);
     let words = format!("sweep --resume last --blocks 2 --db {}", missing.display());
-    halfpower(&words).refuses(2, &["leave --blocks out"]);
+    halfpower(&words).refuses(2, &["omit --blocks"]);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn existing_files_are_read_without_a_word_and_written_only_with_it() {
         file.display()
     );
     let ended = halfpower(&words).expect(0);
-    assert!(ended.stderr.contains("left out: 2 combinations"), "{ended:?}");
+    assert!(ended.stderr.contains("skipped: 2 combinations"), "{ended:?}");
     let levels: BTreeSet<String> =
         experiment(&ended).cells.iter().map(|cell| cell.levels["rw"].clone()).collect();
     assert_eq!(levels, ["randread".to_owned(), "read".to_owned()].into());

@@ -100,7 +100,7 @@ fn a_load_that_is_too_much_for_the_disk_has_a_state_after_a_change_alone() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
     let found = disk.whatif("--rate-iops 2500 --disks 2 --raid 0 --faster 1% --simulate");
     let before = found.before_unsustained.unwrap();
-    assert!(before.why.contains("2500") && before.why.contains(" at most"), "{before:?}");
+    assert!(before.why.contains("2500") && before.why.contains("maximum"), "{before:?}");
     assert!(found.before.is_none() && found.before_simulated.is_none());
     let [striped, faster] = [0, 1].map(|at| &found.cases[at]);
     let (striped, faster) = match striped.changes[..] {

@@ -194,7 +194,7 @@ impl Library {
             let figure = about.ok_or(format!("charts.csv has no {chart}"))?.figure.clone();
             let peak = match record.get("peak") {
                 "" => None,
-                text => Some(text.parse().map_err(|_| format!("{id}: {text:?} is no peak"))?),
+                text => Some(text.parse().map_err(|_| format!("{id}: {text:?} is not a peak"))?),
             };
             let point = |&(x, value): &(f64, f64)| Point {
                 x: Some(x),
@@ -259,7 +259,7 @@ fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {
         }
         let fitted_at = record.get("fitted_at").split_whitespace().map(str::parse);
         let fitted_at: Vec<f64> =
-            fitted_at.collect::<Result<_, _>>().map_err(|_| says("fitted_at is no list"))?;
+            fitted_at.collect::<Result<_, _>>().map_err(|_| says("fitted_at is not a list"))?;
         let row = Row {
             id: id.clone(),
             paper: files.paper,

@@ -92,7 +92,7 @@ mod tests {
         let off = facts("alignment", &machine(63), &sda);
         let now = Machine { facts: &off, disk: Some(&sda), ..Machine::default() };
         let says = cause_only_with_effect("alignment", now, Effect::SlowWrites, writes);
-        assert!(says.contains("sda1 begins"), "{says}");
+        assert!(says.contains("sda1 starts"), "{says}");
         nothing("alignment", now, Load { reads_per_s: 100.0, ..Load::default() });
         let on = facts("alignment", &machine(2048), &sda);
         nothing("alignment", Machine { facts: &on, ..now }, writes);

@@ -108,7 +108,7 @@ mod tests {
         let now = Machine { facts: &read, disk: Some(&slow), ..Machine::default() };
         let full = Load { bytes_per_s: Some(38e6), ..Load::default() };
         let says = cause_only_with_effect("usb_bridge", now, Effect::CappedRate, full);
-        assert!(says.contains("480 Mb/s") && says.contains("no TRIM"), "{says}");
+        assert!(says.contains("480 Mb/s") && says.contains("does not pass TRIM on"), "{says}");
         nothing("usb_bridge", now, Load { bytes_per_s: Some(2e6), ..Load::default() });
         let old = usb("usb 5000 Mb/s", "usb-storage");
         let now = Machine { facts: &[], disk: Some(&old), ..now };

@@ -173,7 +173,12 @@ mod tests {
             between("zfs", &fake, &sda, || set(&fake, delayed, sync_ns, state))
         };
         for (delayed, sync_ns, state, word) in [
-            (900, 3_000_000_000, "ONLINE", "holds writers back: 80 delayed"),
+            (
+                900,
+                3_000_000_000,
+                "ONLINE",
+                "throttles writers because too much data is dirty: 80 delayed",
+            ),
             (100, 9_000_000_000, "ONLINE", "took 9.00 s"),
             (100, 1_000_000, "DEGRADED", "is DEGRADED"),
         ] {

@@ -225,7 +225,7 @@ fn the_price_of_durable_writes_and_the_risk_of_the_others_are_stated() {
 fn durability_is_advised_where_it_costs_nothing() {
     let advice = only(&write_pair(4096, 10_000.0, 10_050.0));
     assert!(
-        advice.recommendation.starts_with("--cache none: written through"),
+        advice.recommendation.starts_with("--cache none: write-through"),
         "{}",
         advice.recommendation
     );
@@ -241,7 +241,7 @@ fn a_size_whose_price_is_unknown_follows_the_one_that_is_known() {
         *trial = crate::diagnose::synthetic::trial(&trial.workload.clone(), iops);
     }
     let alone = only(&trials).recommendation;
-    assert!(alone.starts_with("undecided; --cache none is the safe one"), "{alone}");
+    assert!(alone.starts_with("undecided; --cache none is the safe choice"), "{alone}");
     assert!(only(&trials).next_best.contains("undecided ("));
     let mut costly = trials.clone();
     costly.extend(write_pair(4096, 1000.0, 10_000.0));

@@ -313,7 +313,7 @@ fn what_an_array_reads_of_its_own_is_told_beside_what_programs_ask_for() {
     let figures: Vec<f64> = own.evidence.iter().map(|number| number.value).collect();
     let [members, asked] = figures[..] else { panic!("{own:#?}") };
     assert!((members / asked - 2.0).abs() < 0.1, "{own:#?}");
-    assert!(own.claim.contains("check under way"), "{}", own.claim);
+    assert!(own.claim.contains("check in progress"), "{}", own.claim);
 }
 
 /// A disk and a volume over it, at which requests take this many times as long.

@@ -49,7 +49,7 @@ fn a_tail_as_the_profile_has_it_is_told_and_rules_out_the_device() {
         let ratio = tail.latency_ns / tail.expected_ns;
         assert!((0.7..1.4).contains(&ratio), "{ratio}: {tail:?}");
         let excluded = episode.excluded.iter().find(|one| one.verdict == Verdict::Slow).unwrap();
-        assert!(excluded.because.contains("one in 1000"), "{}", excluded.because);
+        assert!(excluded.because.contains("One request in 1000"), "{}", excluded.because);
         assert!(!has_note(&found, NoteCode::MeansOnly));
     }
 }
@@ -67,7 +67,7 @@ fn a_recording_of_windows_is_not_sent_to_the_tracer() {
     let told = |source: &str| {
         let mut observation = seen(STANDS_STILL, vec![closed(0, 60, 4)], false);
         observation.source = source.to_owned();
-        format!("{:?}", diagnosed(&observation, Some(&EIGHT_PROFILE))).contains("Live and as root")
+        format!("{:?}", diagnosed(&observation, Some(&EIGHT_PROFILE))).contains("Run live as root")
     };
     assert!(told("simulated") && !told("Windows PhysicalDisk CSV"));
 }

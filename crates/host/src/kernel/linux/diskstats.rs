@@ -94,7 +94,7 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
             .map_err(|_| fail(format!("column {} is not a count", index + 1)))
     };
     let id = |index: usize| {
-        let wrong = |_| fail(format!("column {} is no device number", index + 1));
+        let wrong = |_| fail(format!("column {} is not a device number", index + 1));
         value(index).and_then(|id| u32::try_from(id).map_err(wrong))
     };
     let mut parsed = DiskstatsLine {

@@ -323,7 +323,7 @@ fn a_fleet_says_how_many_disks_it_cannot_tell_of_and_no_spread_of_none() {
     };
     let some = page(15);
     assert!(
-        some.contains("None of 15 devices compared devices is slow; 1 could not be compared."),
+        some.contains("None of 15 compared devices is slow; 1 could not be compared."),
         "{some}"
     );
     assert!(some.contains("±2 %") && some.matches("Not judged").count() == 1, "{some}");
