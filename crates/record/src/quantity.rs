@@ -101,9 +101,9 @@ quantities! {
     "bytes_per_s", "throughput", BytesPerSecond,
         "Bytes that completed requests transferred per second; MB is 10^6 bytes.";
     "iops_ci95_rel", "rate ±", Share,
-        "Half-width of the 95 % confidence interval of the IOPS, by batch means, as a share of the IOPS.";
+        "Half-width of the 95 % confidence interval (batch means), divided by the IOPS.";
     "latency_mean_ns", "latency", Nanos,
-        "Mean time from intended arrival to completion; exact, not from the histogram.";
+        "Mean time from intended arrival to completion; exact, not computed from the histogram.";
     "latency_p50_ns", "p50", Nanos, "Median latency, within 0.8 %.";
     "latency_p90_ns", "p90", Nanos, "90th percentile of the latency, within 0.8 %.";
     "latency_p95_ns", "p95", Nanos, "95th percentile of the latency, within 0.8 %.";
@@ -116,40 +116,40 @@ quantities! {
     "completion_mean_ns", "completion mean", Nanos,
         "Mean time from submission to completion: the latency without the wait before submission.";
     "offered_iops", "arrivals", PerSecond,
-        "Requests that arrived per second of the measured time in an open loop, including those that could not be served.";
+        "Open loop: arrivals per second of the measured time, whether or not they have been submitted yet.";
     "late_mean_ns", "late", Nanos,
         "Mean time from intended arrival to submission, including the wait for a free slot.";
     "late_p99_ns", "late p99", Nanos,
         "99th percentile of the time from intended arrival to submission.";
     "late_max_ns", "late at most", Nanos, "Longest time from intended arrival to submission.";
     "pacer_late_mean_ns", "pacer late", Nanos,
-        "Mean lateness of halfpower itself: of arrivals that found a free slot.";
-    "backlog_max", "backlog", Count, "Largest number of arrivals that waited for a slot at one time.";
+        "Mean delay that halfpower itself adds, measured on arrivals that found a free slot.";
+    "backlog_max", "backlog", Count, "Largest number of arrivals that waited for a free slot at the same time.";
     "backlog_end", "backlog at the end", Count,
-        "Arrivals that still waited when the measured time ended; no arrival is dropped.";
+        "Arrivals that were still waiting when the measured time ended; no arrival is dropped.";
     "spin_ms", "polling", Millis,
         "CPU time spent polling for the next arrival; not part of the CPU cost.";
     "warm_up_ns", "warm-up", Nanos,
-        "Length of the start of the run that differs from the rest; the numbers exclude it.";
+        "Length of the warm-up: the start of the run, if it differs from the rest. The numbers exclude it.";
     "errors", "errors", Count, "Requests that the kernel rejected or failed.";
     "short", "short", Count, "Requests that transferred fewer bytes than requested; never counted as completed.";
     "concurrency", "QD", Ratio,
         "Queue depth: mean requests in flight, by Little's law; near --iodepth in a closed loop.";
     "cpu_lower_us_per_io", "CPU per request", Micros,
-        "CPU time per request charged to halfpower, including kernel workers of io_uring: a lower bound of the true cost.";
+        "CPU time per request that the kernel charges to halfpower, including io_uring's kernel workers: a lower bound of the true cost.";
     "cpu_upper_us_per_io", "CPU at most", Micros,
-        "CPU time per request of the whole machine, measured with a second program that uses all idle time: an upper bound.";
+        "CPU time per request on the whole machine, measured while a second program uses all idle time: an upper bound.";
     "cpu_elsewhere_us_per_io", "CPU elsewhere", Micros,
-        "The part of the upper bound that was not charged to halfpower in the same pass: interrupts, kernel threads, other programs.";
+        "CPU time per request in the upper bound that the same pass did not charge to halfpower: interrupts, kernel threads, other programs.";
     "cpu_ms_per_mib", "CPU per MiB", Millis, "CPU time charged to halfpower per MiB transferred.";
     "cpu_clocks_per_byte", "clocks per byte", Ratio,
         "CPU clock cycles charged to halfpower per byte transferred, at the actual clock frequency.";
     "cpu_instructions_per_io", "instructions", Count,
-        "Instructions per request in halfpower and in the kernel on its behalf, if perf events are allowed.";
+        "CPU instructions per request, in halfpower and in the kernel on its behalf; needs perf events.";
     "cpu_saturation_iops", "CPU saturation", PerSecond,
-        "IOPS at which all CPUs would be busy, by the lower bound.";
+        "IOPS at which all CPUs would be busy, computed from the lower bound of the CPU cost.";
     "cpu_saturation_bytes_per_s", "CPU saturation", BytesPerSecond,
-        "Throughput at which all CPUs would be busy, by the lower bound.";
+        "Throughput at which all CPUs would be busy, computed from the lower bound of the CPU cost.";
     "cpu_steal_ms", "steal", Millis,
         "CPU time that the host took from this virtual machine, summed over all CPUs.";
     "cpu_user_ms", "CPU user", Millis, "CPU time in halfpower.";
@@ -160,33 +160,33 @@ quantities! {
     "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the measured time.";
     "device_mean_request_bytes", "device request size", Bytes, "Mean size of the requests that the device counted.";
     "device_other_bytes", "others' bytes", Bytes,
-        "Bytes that the device moved in the direction that the run did not use.";
+        "Bytes that other programs transferred in the opposite direction (written during a read-only run, or read during a write-only run).";
     "device_merges", "merges", Count,
         "Requests that the kernel merged with others before they reached the device.";
     "device_splits", "splits", Count,
-        "Additional device requests caused by splitting; unknown if other traffic or caching hides them.";
+        "Additional device requests because the kernel split requests; unknown if other traffic or caching hides them.";
     "device_concurrency", "device concurrency", Ratio,
         "Mean requests in flight at the device, from the device's own counter.";
     "device_busy_share", "device busy", Share,
         "Share of the measured time with at least one request in flight; on a parallel device, this is not saturation.";
     "device_ratio_ios", "device/our requests", Ratio,
-        "Device requests divided by halfpower's requests: 1 if each request reached the device as it was issued.";
+        "Device requests divided by halfpower's requests: 1 if every request reached the device unchanged (not merged or split).";
     "device_ratio_bytes", "device/our bytes", Ratio,
         "Device bytes divided by halfpower's bytes: below 1 if a cache served some bytes, above 1 with other traffic.";
     "service_ns", "service", Nanos,
-        "S = U/X, utilization divided by IOPS; on a parallel device, the mean time between completions while busy.";
-    "utilization", "busy", Share, "U: share of time with at least one request in flight.";
+        "Service time S = U/X, utilization divided by IOPS. On a parallel device, it is the mean time between completions while busy.";
+    "utilization", "busy", Share, "Utilization U: share of the time with at least one request in flight.";
     "ceiling_iops", "harness ceiling", PerSecond,
-        "IOPS that one job of halfpower can generate on the null engine.";
-    "clock_cost_ns", "clock", Nanos, "Cost of one reading of the clock.";
+        "Highest IOPS that one halfpower job generates on the null engine, which does no I/O.";
+    "clock_cost_ns", "clock", Nanos, "Time that one clock reading takes.";
     "requests_per_call", "batch", Ratio, "Mean number of requests submitted to the kernel in one call.";
     "batching_error_mean_ns", "batching error", Nanos,
-        "Mean time that the kernel took to accept a batch; on average, latencies are too long by at most this time.";
+        "Mean time that the kernel took to accept a batch of requests. On average, this makes latencies at most this much too long.";
     "batching_error_max_ns", "batching error at most", Nanos,
-        "Longest time that the kernel took to accept a batch.";
+        "Longest time that the kernel took to accept a batch of requests.";
     "callback_depth", "callback depth", Count, "Deepest nesting of completion callbacks.";
-    "verify_good", "blocks as written", Count, "Blocks that were read back with the data last written.";
-    "verify_bad", "bad blocks", Count, "Blocks that were found lost, misplaced, torn or stale when read back.";
+    "verify_good", "blocks as written", Count, "Blocks that contained the last data written when they were read back.";
+    "verify_bad", "bad blocks", Count, "Blocks that turned out to be lost, misplaced, torn or stale when they were read back.";
     "resident_before_bytes", "in the page cache", Bytes,
         "Bytes of the area in the page cache before the cache was dropped.";
     "resident_after_bytes", "left in the page cache", Bytes,
