@@ -22,10 +22,11 @@ const EARLIER: usize = 5;
     halfpower advise --for postgresql        by the newest profile of this machine\n  \
     halfpower advise --for io.cost 0192f     by the profile of this id\n  \
     halfpower advise --for fio > recommended.fio\n\n\
-    Every setting has its derivation from the profile as a comment. How to use the\n\
-    disk itself is part of `check`, what to do about a slow load of `diagnose`.")]
+    A comment shows how each setting was derived from the profile. For how to use\n\
+    the disk itself, see `check`; for a slow load, see `diagnose`.")]
 pub(crate) struct AdviseArgs {
-    /// Id of a saved profile, its beginning or its end; "last" is the newest of a real disk of this machine.
+    /// Id of a saved profile, its beginning or its end; "last" is this machine's newest profile of
+    /// a real disk.
     #[arg(default_value = store::LAST)]
     profile: String,
     /// Program to print settings for: postgresql, mysql, etcd, linux, io.cost, scylla or fio.

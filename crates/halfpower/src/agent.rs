@@ -10,8 +10,8 @@ use std::io::IsTerminal;
 #[derive(Debug, Args)]
 #[command(after_help = "It is started by `halfpower run --hosts`, for example as\n  \
     ssh HOST halfpower agent\n\
-    It writes to no target unless the coordinator was given the flag that names it,\n\
-    and ends with its standard input.")]
+    It writes to a target only if the coordinator has the flag that allows it. It\n\
+    ends when its standard input closes.")]
 pub(crate) struct AgentArgs {}
 
 pub(crate) fn agent(_: &AgentArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {

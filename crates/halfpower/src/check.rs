@@ -64,17 +64,17 @@ pub(crate) struct CheckArgs {
     /// Directory (for a temporary test file), file, block device (both read only) or sim:NAME.
     #[arg(default_value = ".")]
     target: String,
-    /// Measuring time, at least 5s, excluding the time to write the test file and reads at QD 1 of
-    /// a simulated target [default: 60s; 10m with --for-diagnosis, on a simulated target as long as
+    /// Measuring time, at least 5s. It excludes writing the test file and, on a simulated target,
+    /// QD 1 reads [default: 60s; with --for-diagnosis 10m, on a simulated target as long as
     /// necessary].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Also measure what predictions need: depth curves by size, mixes, open loads.
     #[arg(long)]
     for_diagnosis: bool,
-    /// Continue the heaviest loads until their rate falls, for at most 10 minutes, to find the
-    /// burst credit of a volume or the fast write cache of a flash drive. On a simulated target
-    /// this takes no real time.
+    /// Continue the heaviest loads until their rate falls, for at most 10 minutes, to find a
+    /// volume's burst credit or a flash drive's fast write cache. On a simulated target, this takes
+    /// no real time.
     #[arg(long)]
     sustained: bool,
     /// Measure the full matrix: 36 cells, 4 to 128 KiB.
@@ -84,10 +84,10 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     no_write: bool,
     /// Total size of the test files, or of the measured area [default: a tenth of the free space,
-    /// 256 MiB to 2 GiB; all of a file or device].
+    /// 256 MiB to 2 GiB; the whole file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
-    /// Another file on the disk to measure, read only; can be repeated. Files on one disk differ in
+    /// Also measure this file on the disk, read only; can be repeated. Files on one disk differ in
     /// speed.
     #[arg(long, value_name = "PATH", conflicts_with = "hosts")]
     file: Vec<String>,

@@ -21,9 +21,9 @@ use store::{LAST, Library, StoreError};
 #[derive(Debug, Args)]
 #[command(
     after_help = "A and B are trials, experiments, profiles or trace CSVs: files, or ids in the\n\
-    database (\"last\" is the newest profile, \"last~1\" the one before it). Several,\n\
-    separated by commas, are put together; three or more profiles or experiments\n\
-    count as one observation each.\n\n\
+    database (\"last\" is the newest profile, \"last~1\" the one before it). Results\n\
+    separated by commas are combined; with three or more profiles or experiments,\n\
+    each counts as one observation.\n\n\
     Examples:\n  \
     halfpower compare last~1 last                the two newest profiles\n  \
     halfpower compare before.json after.json --fail-on worse:10%\n  \
@@ -33,10 +33,10 @@ use store::{LAST, Library, StoreError};
     halfpower compare old.csv new.csv            trials as CSV"
 )]
 pub(crate) struct CompareArgs {
-    /// The first: the baseline.
+    /// The baseline result.
     #[arg(value_name = "A")]
     first: String,
-    /// The second: compared with the baseline.
+    /// The result to compare with the baseline.
     #[arg(value_name = "B")]
     second: String,
     /// Exit with 1 if any row of B is worse than A by more than this, beyond its error bar.

@@ -20,16 +20,17 @@ pub(crate) struct CostArgs {
     /// Saved profile, for --price and --fill: its id, its beginning or end, or last [default: last].
     #[arg(conflicts_with = "prices")]
     profile: Option<String>,
-    /// Price of the disk: prints what its accesses cost.
+    /// Price of the disk: prints the cost of its accesses.
     #[arg(long, value_name = "AMOUNT", value_parser = amount, conflicts_with = "prices")]
     price: Option<f64>,
     /// Currency of --price.
     #[arg(long, value_name = "NAME", default_value = CURRENCY, requires = "price")]
     currency: String,
-    /// Capacity for that price [default: that of the device, or else of the target].
+    /// Capacity for that price [default: the size of the device, or else of the target].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, requires = "price")]
     capacity: Option<Bytes>,
-    /// A component and its maximum rate: prints how many such disks saturate it. Can be repeated.
+    /// A component and its maximum rate: prints how many of these disks saturate it. Can be
+    /// repeated.
     #[arg(long, value_name = "NAME=RATE", value_parser = named, conflicts_with = "prices")]
     fill: Vec<Named>,
 }

@@ -26,17 +26,17 @@ const SECTOR: u64 = 512;
     halfpower design --kaps 5000 --mbps 400 --size 4TB --prices prices.toml\n  \
     halfpower design --kaps 5000 --rwmixread 70% --survive 1 --prices prices.toml\n  \
     halfpower design --kaps 20000 --bs 4k --slo mean=2ms --prices prices.toml\n  \
-    halfpower design last --price 209           what its accesses cost\n  \
-    halfpower design last --fill pci=98.5MB/s   how many such disks fill it",
+    halfpower design last --price 209           the cost of its accesses\n  \
+    halfpower design last --fill pci=98.5MB/s   how many disks fill it",
     after_long_help = "Examples:\n  \
     halfpower design --kaps 5000 --mbps 400 --size 4TB --prices prices.toml\n  \
     halfpower design --kaps 5000 --rwmixread 70% --survive 1 --prices prices.toml\n  \
     halfpower design --kaps 20000 --bs 4k --slo mean=2ms --prices prices.toml\n  \
     halfpower design --mbps 900 --prices prices.toml --json > plan.json\n  \
     halfpower report plan.json -o plan.html     the same as a page; --md, --csv\n  \
-    halfpower design last --price 209           what its accesses cost\n  \
+    halfpower design last --price 209           the cost of its accesses\n  \
     halfpower design 0192f --price 534 --currency EUR --capacity 18GB\n  \
-    halfpower design last --fill pci=98.5MB/s   how many such disks fill it\n\n\
+    halfpower design last --fill pci=98.5MB/s   how many disks fill it\n\n\
     A price list is a TOML file:\n  \
     currency = \"USD\"\n  \
     [[disk]]\n  \
@@ -54,7 +54,7 @@ const SECTOR: u64 = 512;
     bandwidth = \"98.5MB/s\""
 )]
 pub(crate) struct DesignArgs {
-    /// The price list: prints what to buy for the requirements.
+    /// Price list: prints the cheapest purchases that meet the requirements.
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
     /// Random IOPS.
@@ -88,7 +88,7 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "TARGET", value_parser = mean, requires = "kaps",
         help_heading = "Need")]
     slo: Option<f64>,
-    /// Share of each part's rate that stays free at the required load.
+    /// Share of each part's maximum rate that stays unused at the required load.
     #[arg(long, value_name = "PERCENT", default_value = "30%", value_parser = headroom,
         help_heading = "Safety")]
     headroom: u8,
@@ -96,7 +96,7 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Safety",
         value_parser = clap::value_parser!(u32).range(0..=2))]
     survive: u32,
-    /// The disks must also meet the requirements with one of them failed, at up to 100 % load.
+    /// The disks must meet the requirements even if one of them fails, at up to 100 % load.
     #[arg(long, help_heading = "Safety")]
     degraded: bool,
     /// Number of spare disks, installed and idle.
@@ -107,7 +107,7 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = some_bytes,
         help_heading = "Arrays")]
     chunk: Bytes,
-    /// Maximum number of disks in an array with parity; more disks form several arrays.
+    /// Maximum number of disks in a parity array; more disks form several arrays.
     #[arg(long, value_name = "N", default_value = "12", help_heading = "Arrays",
         value_parser = clap::value_parser!(u32).range(4..=64))]
     parity_disks: u32,

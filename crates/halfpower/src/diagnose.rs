@@ -59,14 +59,14 @@ const AREA: Bytes = Bytes(2 << 30);
     Simulated devices:\n  \
     halfpower diagnose sim:mmc,servers=8 --profile last \\\n      \
       --load \"rw=randread rate-iops=900 arrival=poisson\"\n\n\
-    --load takes the flags of `halfpower run` as KEY=VALUE, and from=, for= (when it\n\
-    runs), limit= (of its control group, requests per second), write-back=yes (the\n\
-    page cache's own), name= (of the program). \n\n\
+    --load takes the flags of `halfpower run` as KEY=VALUE. It also takes from= and\n\
+    for= (start and duration), limit= (its control group's limit in requests per\n\
+    second), write-back=yes (the page cache sends it) and name= (its program).\n\n\
     halfpower explain CODE explains a cause or a finding."
 )]
 pub(crate) struct DiagnoseArgs {
-    /// Devices or directories to watch, a saved observation (its id, the beginning of it, or last),
-    /// recordings of one machine in files, or sim:NAME [default: all disks].
+    /// Devices or directories to watch; a saved observation (its id, the beginning of the id, or
+    /// last); recording files of one machine; or sim:NAME [default: all disks].
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     /// Profile to compare with: an id, its beginning or end, or last [default: the saved one that fits].
@@ -77,11 +77,11 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
-    /// Do not issue test reads. By default, a device without a profile is read for 5 s: blocks of 4
-    /// KiB at QD 1, at most 20 per second and at most 1 % of its time.
+    /// Do not issue test reads. By default, halfpower reads a device without a profile for 5 s: 4
+    /// KiB at QD 1, at most 20 reads per second and at most 1 % of the device's time.
     #[arg(long)]
     pub(crate) no_probe: bool,
-    /// A load on a simulated device, KEY=VALUE ...; can be repeated.
+    /// Load on a simulated device, KEY=VALUE ...; can be repeated.
     #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
     pub(crate) load: Vec<String>,
     /// Share of CPU time that the host takes from the simulated machine (steal).
@@ -91,12 +91,12 @@ pub(crate) struct DiagnoseArgs {
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
-    /// A trace of the disk's requests (`record --trace-io`, fio, blkparse, DiskSim), to count the
-    /// reads that more memory would serve.
+    /// Trace of the disk's requests (`record --trace-io`, fio, blkparse, DiskSim), to predict how
+    /// many reads more memory would serve.
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording)]
     pub(crate) recorded: Option<Replay>,
-    /// Print a ticket for another team in Markdown: when and where, what is excluded, the cost, the
-    /// request, and the commands that reproduce it.
+    /// Print a Markdown ticket for another team: time, device, evidence, excluded causes, cost to
+    /// users, and commands that reproduce it.
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     pub(crate) for_ticket: bool,
     /// Write both splits of the latency, interval by interval, to a CSV file.

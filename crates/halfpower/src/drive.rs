@@ -17,11 +17,13 @@ const DEMERIT_MAX: f64 = 0.1;
 #[command(after_help = "Examples:\n  \
     zcat atlas10k.trace.gz | halfpower drive atlas10k.parv -\n  \
     halfpower run sim:atlas10k.parv --rw randread   the drive as a target\n\n\
-    A line of the trace: R|W, a word, first block (512 B), blocks, service time in\n\
-    us, pause in us.\n\
+    Each line of the trace has R or W, a word (ignored), first block (512 B), number\n\
+    of blocks, service time in us, pause in us.\n\
+    Demerit: root mean square difference between the simulated and the real\n\
+    distribution of service times, divided by the real mean.\n\
     Exit code 1: the demerit is above 10 %.")]
 pub(crate) struct DriveArgs {
-    /// Parameters in DiskSim's format; files that it includes must be in the same folder.
+    /// The drive's parameters in DiskSim's format; included files must be in the same folder.
     #[arg(value_name = "FILE.parv")]
     drive: String,
     /// Requests with their measured service times; - is standard input.

@@ -26,7 +26,7 @@ const KINDS: [DocumentKind; 3] =
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower export last --parquet tables     the trials of the newest result\n  \
-    halfpower export --all --parquet tables    every trial of the database\n  \
+    halfpower export --all --parquet tables    every trial in the database\n  \
     halfpower export trial.json 0197f3 --parquet tables\n\n\
     DIR gets trials.parquet (a row per job), intervals.parquet, histograms.parquet\n\
     and clients.parquet (a row per client of a load from several machines).\n  \
@@ -35,10 +35,10 @@ pub(crate) struct ExportArgs {
     /// Ids of trials, profiles or experiments, their beginnings or ends, "last", or JSON files of these.
     #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "WHAT")]
     what: Vec<String>,
-    /// Every trial of the database.
+    /// Export every trial in the database.
     #[arg(long)]
     all: bool,
-    /// The folder of the tables; created if missing.
+    /// Folder for the tables; created if missing.
     #[arg(long, value_name = "DIR", required = true)]
     parquet: PathBuf,
     /// Print what was written as JSON.

@@ -49,7 +49,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "URL", requires = "all", help_heading = "Fleet",
         conflicts_with_all = ["sources", "profile", "load", "recorded", "csv", "for_ticket"])]
     pub(crate) prometheus: Option<String>,
-    /// All devices.
+    /// Diagnose all devices of the server.
     #[arg(long, requires = "prometheus", help_heading = "Fleet")]
     all: bool,
     /// Time range: START..END, such as now-7d..now.
@@ -60,8 +60,8 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = window,
         requires = "prometheus", help_heading = "Fleet")]
     window: Nanos,
-    /// Labels that peers have in common, separated by commas; family stands for the letters of a
-    /// device's name.
+    /// Labels that peers share, separated by commas; family means the letters of the device name
+    /// (sd, nvme).
     #[arg(
         long,
         value_name = "LABELS",
@@ -71,8 +71,8 @@ pub(crate) struct FleetArgs {
         help_heading = "Fleet"
     )]
     peers: Vec<String>,
-    /// Labels to search for something that slow devices have in common [default: all that group
-    /// three devices or more].
+    /// Labels in which slow devices may have a value in common [default: all that group three
+    /// devices or more].
     #[arg(
         long,
         value_name = "LABELS",

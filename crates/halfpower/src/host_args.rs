@@ -34,16 +34,16 @@ pub(crate) struct HostArgs {
     /// {host} halfpower agent].
     #[arg(long, value_name = "WORDS", requires = "hosts", help_heading = "Several machines")]
     launch: Option<String>,
-    /// Whether the machines share one target, each using a part of it, or each has its own
-    /// [default: depends on the path and the machines].
+    /// Whether the machines share one target (shared) or each has its own (own) [default: detected
+    /// from the path and the machines].
     #[arg(long, value_name = "shared|own", value_parser = sharing, help_heading = "Several machines")]
     targets_are: Option<TargetSharing>,
     /// Time without a message after which an agent counts as lost [default: 60s at the start, then
     /// 15s].
     #[arg(long, value_name = "TIME", help_heading = "Several machines")]
     agent_timeout: Option<Nanos>,
-    /// The processes that mpirun or srun started with this command generate the load together; rank
-    /// 0 coordinates.
+    /// Use the processes that mpirun or srun started with this command as clients; rank 0
+    /// coordinates.
     #[arg(long, conflicts_with = "hosts", help_heading = "Several machines")]
     mpi: bool,
     /// File through which the processes find each other, in a shared folder; not needed on one

@@ -35,7 +35,7 @@ const PROFILES: usize = 8;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower limits                     memory, cache, link and disk of a folder\n  \
+    halfpower limits                     memory, cache, link and disk of this folder\n  \
     halfpower limits /dev/sdb /dev/sdc /dev/sdd   do they fill a controller?\n  \
     halfpower limits --pap device=3.5GB/s --pap memory=38.4GB/s\n  \
     halfpower limits sim:fireball,disks=4    the same on a simulated machine")]
@@ -43,11 +43,12 @@ pub(crate) struct LimitsArgs {
     /// Directories, files or block devices on different disks, or one sim:NAME.
     #[arg(default_value = ".")]
     targets: Vec<String>,
-    /// Set an advertised peak, for example from a data sheet: processor, memory, file-cache,
-    /// throttle, network, bus, link or device. Can be repeated.
+    /// Set the advertised peak rate of a part, for example from a data sheet. Parts: processor,
+    /// memory, file-cache, throttle, network, bus, link, device. Can be repeated.
     #[arg(long, value_name = "NAME=RATE", value_parser = Stated::parse)]
     pap: Vec<Stated>,
-    /// Time for the trials; with less, memory is visited less often [default: 30s; 180s of virtual time].
+    /// Time for the trials; less time means fewer memory tests [default: 30s; 180s of virtual
+    /// time].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Size of the test file [default: 512 MiB].

@@ -26,10 +26,11 @@ pub(crate) type Recorder = observe::Recorder<anyhow::Error>;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ObservingArgs {
     /// Devices: kernel names (sda), device nodes, or paths on a file system; each includes all
-    /// devices below it [default: all whole devices that were ever used].
+    /// devices below it [default: every device that has completed I/O since boot, without
+    /// partitions].
     #[arg(value_name = "DEVICE")]
     pub(crate) devices: Vec<String>,
-    /// Without names: also partitions and devices that were never used.
+    /// Without names: include partitions, and devices without I/O since boot.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]

@@ -26,22 +26,22 @@ use std::sync::atomic::Ordering;
     halfpower papers                        how many figures are reproduced\n  \
     halfpower papers --only riedel --html papers.html\n  \
     halfpower papers --only fig06.write.3 --verbose\n  \
-    halfpower papers --without rotation     what fails when the disk does not turn")]
+    halfpower papers --without rotation     what fails without rotational delay")]
 pub(crate) struct PapersArgs {
-    /// Only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung,
+    /// Compare only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung,
     /// friedman). Can be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Disable a part of the physics in every simulated drive: seek, rotation, readahead, coalesce,
+    /// Disable a physical effect in every simulated drive: seek, rotation, readahead, coalesce,
     /// contention or zones. Can be repeated.
     #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
     without: Vec<Switch>,
-    /// Replace a machine of the papers' runs with this description, to see its figures. --show-sim
-    /// NAME prints a description to start from.
+    /// Replace a machine in the papers' runs with this description, to compare its results. run
+    /// --show-sim NAME prints a description to start from.
     #[arg(long, value_name = "NAME=FILE", value_parser = machine)]
     machine: Vec<(String, String)>,
-    /// Multiply the published values by this before the comparison: the reproduced values must not
-    /// change.
+    /// Multiply the published values by this factor before the comparison. It must not change the
+    /// reproduced values.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     scale_published: f64,
     /// Print JSON.

@@ -28,7 +28,7 @@ const LOGS: &[(&str, LogKind)] =
 #[command(
     after_help = "Examples:\n  \
     halfpower predict last --rate-iops 3000 --rwmixread 70% --bs 8k\n  \
-    halfpower predict last --bs 8k --slo p99=5ms        the highest rate for it\n  \
+    halfpower predict last --bs 8k --slo p99=5ms        the highest rate that meets it\n  \
     halfpower predict last --rate-iops 90 --disks 4 --raid 5  before and after\n  \
     halfpower predict last --bs 4k --iodepth 1 --iodepth 16   QD 1, then QD 16\n  \
     halfpower predict night.json --host-cache 60%     the load of a recording\n  \
@@ -47,15 +47,16 @@ const LOGS: &[(&str, LogKind)] =
     halfpower predict night.json --profile last --host-cache 60%\n  \
     halfpower predict observed --balance                    the newest recording\n  \
     halfpower predict last --rate-iops 90 --disks 4 --raid 0 --simulate\n\n\
-    --bs, --iodepth and --sequential state the load. Given again, or for a\n\
-    recording, they are a change (--sequential +30% always is).\n\n\
+    --bs, --iodepth and --sequential describe the load. A second value, or any value\n\
+    for a recording, is a change to that load. --sequential +30% (with a sign) is\n\
+    always a change.\n\n\
     A data sheet is a TOML file:\n  \
     name = \"a server disk of 2003\"\n  \
     seek = \"5ms\"\n  \
-    write-seek = \"5.5ms\"     # where it differs\n  \
+    write-seek = \"5.5ms\"     # if it differs\n  \
     rpm = 10000\n  \
     transfer = \"43MB/s\"\n  \
-    overhead = \"0.1ms\"       # controller and bus, where known"
+    overhead = \"0.1ms\"       # controller and bus, if known"
 )]
 pub(crate) struct PredictArgs {
     /// A saved profile (id, its beginning or end, or last), or a recording whose load is used: an
@@ -67,10 +68,10 @@ pub(crate) struct PredictArgs {
     /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; a second value is a change.
     #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
     pub(crate) bs: Vec<Sizes>,
-    /// Constant queue depth, instead of a rate; with a rate, or as a second value, it is a change.
+    /// Constant queue depth, instead of a rate; with a rate, or as a second value, a change.
     #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
     pub(crate) iodepth: Vec<f64>,
-    /// Share of sequential requests; with a plus sign it is an increase, and a change.
+    /// Share of sequential requests; with a plus sign, a change that adds to the share.
     #[arg(long, value_name = "PERCENT", value_parser = sequential, help_heading = "Load")]
     pub(crate) sequential: Vec<Sequential>,
     /// An SLO for which to find the highest rate: mean=2ms or p99=5ms. Can be repeated.
@@ -114,7 +115,7 @@ pub(crate) struct SessionArgs {
         help_heading = "Commits"
     )]
     pub(crate) work: Nanos,
-    /// Number of CPUs for that work [default: those of the profiled machine].
+    /// Number of CPUs for that work [default: as in the profiled machine].
     #[arg(long, value_name = "N", requires = "sessions", help_heading = "Commits",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) processors: Option<u32>,

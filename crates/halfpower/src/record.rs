@@ -29,7 +29,7 @@ use std::sync::atomic::Ordering;
     after_help = "Examples:\n  \
     halfpower record --for 10m           all disks, once a second\n  \
     halfpower record /srv/db -o slow.json   disks below a directory, to a file too\n  \
-    halfpower record night.json          keep what iostat, sar or others wrote\n  \
+    halfpower record night.json          save output of iostat, sar or others\n  \
     halfpower record sda --trace-io sda.io --for 30s   each request\n  \
     halfpower record twin sda.io         an equivalent load\n\n\
     Then: halfpower diagnose last",
@@ -58,12 +58,12 @@ pub(crate) struct RecordArgs {
     /// Also write the observation as JSON to a file.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
-    /// Record each request of the named disks in this file, instead of their counters: to replay it
-    /// (run --replay), or to make an equivalent load (record twin). Needs root.
+    /// Record each request to the named disks in this file, instead of counters, for run --replay
+    /// or record twin. Needs root.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
     trace_io: Option<PathBuf>,
-    /// Record only requests of processes of this name, as ps -o comm prints it. Writes through the
-    /// page cache are issued by the kernel's write-back threads.
+    /// Record only requests of processes with this name (as ps -o comm prints it). This excludes
+    /// their writes through the page cache, which kernel threads issue.
     #[arg(long, value_name = "NAME", requires = "trace_io", value_parser = process_name)]
     process: Option<String>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub(crate) struct RecordArgs {
 /// What can be made of a recording.
 #[derive(Debug, Subcommand)]
 enum RecordAction {
-    /// Summarise recorded requests, find an equivalent load, and run it beside the original.
+    /// Summarise recorded requests, find an equivalent load, and compare it with the original.
     Twin(Box<TwinArgs>),
 }
 

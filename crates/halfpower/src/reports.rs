@@ -57,10 +57,10 @@ pub(crate) struct ReportArgs {
     /// Write every value of every plot to a CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Append a line per trial to a file of trials (CSV of 14 fields), as `run` does.
+    /// Append a line per trial to a CSV file with 14 fields, as `run` does.
     #[arg(long, value_name = "FILE")]
     sqlio_csv: Option<PathBuf>,
-    /// The comment of these lines.
+    /// The comment in these lines.
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
     /// Print the results and the files written as JSON.

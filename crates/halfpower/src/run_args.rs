@@ -86,15 +86,15 @@ pub(crate) struct RunArgs {
     /// Files that the command line comes from, such as fio's job files.
     #[arg(skip)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Directory (for a temporary test file), file, block device, or sim:NAME. With several
-    /// targets, jobs are spread over them.
+    /// Directory (for a temporary test file), file, block device, or sim:NAME. Several targets
+    /// share the jobs.
     #[arg(required_unless_present_any = ["list_sim", "show_sim"], value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// List the simulated devices with their keys, units and defaults, and run nothing.
     #[arg(long, exclusive = true)]
     pub(crate) list_sim: bool,
-    /// Print the description of a simulated device with the source of each value, and run nothing.
-    /// Save it to a file, edit it, and use it as sim:FILE.toml.
+    /// Print a simulated device as TOML, with the source of each value, and run nothing. Save it to
+    /// a file, edit it, and use it as sim:FILE.toml.
     #[arg(long, value_name = "NAME", exclusive = true)]
     pub(crate) show_sim: Option<String>,
     #[command(flatten, next_help_heading = "Load")]
@@ -111,10 +111,11 @@ pub(crate) struct RunArgs {
     pub(crate) jobs: JobsArgs,
     #[command(flatten, next_help_heading = "Recorded requests")]
     pub(crate) replay: ReplayArgs,
-    /// Run a second pass with a counting load on every CPU, for an upper bound of the CPU cost.
+    /// Find an upper bound of the CPU cost: a second pass counts the idle time left on every CPU.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cpu_upper: bool,
-    /// Run a series of request sizes and fit the fixed and marginal CPU cost, buffered and direct.
+    /// Run several request sizes, buffered and direct, and fit the CPU cost per request and per
+    /// byte.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cost_fit: bool,
     #[command(flatten)]
@@ -174,11 +175,11 @@ pub(crate) struct LoadArgs {
     /// Request size, or a mix of sizes with percentages: 4k/60:64k/40 [default: 4k].
     #[arg(long, value_name = "SIZE|MIX", value_parser = mix, alias = "bssplit")]
     pub(crate) bs: Option<Mix>,
-    /// Queue depth per job; with --rate-iops, the maximum in flight [default: 1; with --rate-iops
+    /// Queue depth per job; with --rate-iops, the maximum queue depth [default: 1; with --rate-iops
     /// 128].
     #[arg(long, value_name = "N")]
     pub(crate) iodepth: Option<u32>,
-    /// Jobs, a thread each [default: 1; one per target].
+    /// Number of jobs, each with its own thread [default: 1; one per target].
     #[arg(long, value_name = "N")]
     pub(crate) numjobs: Option<u32>,
     /// Share of reads in a mix [default: 50].
@@ -188,46 +189,47 @@ pub(crate) struct LoadArgs {
     /// (popular blocks), hot (a popular area), strided.
     #[arg(long, value_name = "NAME", value_parser = one_of(&Pattern::ALL, Pattern::name))]
     pub(crate) pattern: Option<Pattern>,
-    /// Area of --pattern hit [default: 1m].
+    /// Size of the area of --pattern hit [default: 1m].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) hit_size: Option<Bytes>,
     /// Exponent of --pattern zipf, 0.001 to 10 [default: 1.2].
     #[arg(long, value_name = "NUMBER", value_parser = thousandths)]
     pub(crate) zipf_theta: Option<u32>,
-    /// Popular area of --pattern hot, at the start [default: a fifth].
+    /// Size of the popular area of --pattern hot, at the start of the area [default: a fifth].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) hot_size: Option<Bytes>,
-    /// Share of the requests in the popular area [default: 80%].
+    /// Share of the requests that go to the popular area [default: 80%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) hot_share: Option<u8>,
-    /// Distance between the starts of --pattern strided.
+    /// Distance between the starts of successive requests of --pattern strided.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) stride: Option<Bytes>,
-    /// Share of random requests that continue the previous one of the same direction.
+    /// Share of random requests that start where the previous one of the same direction ended.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) seq_share: Option<u8>,
-    /// Consecutive parts of the area, each with its share of the random requests and of the area in
-    /// percent: 50/5:30/15:20/80.
+    /// Split the area into consecutive parts, each with its percentage of the random requests and
+    /// of the area: 50/5:30/15:20/80.
     #[arg(long, value_name = "ZONES", value_parser = zones)]
     pub(crate) zones: Option<Zones>,
-    /// Alignment: random requests start at multiples of this [default: the smallest size].
+    /// Alignment: random requests start at multiples of this size [default: the smallest request
+    /// size].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "blockalign")]
     pub(crate) align: Option<Bytes>,
-    /// Strided requests go backwards from the end of the area.
+    /// Run strided requests backwards from the end of the area.
     #[arg(long)]
     pub(crate) backwards: bool,
-    /// Sequential and strided requests start at the beginning of the area, not at a random
+    /// Start sequential and strided requests at the beginning of the area, not at a random
     /// position.
     #[arg(long)]
     pub(crate) from_start: bool,
-    /// Random requests of one size visit each block once before any block repeats.
+    /// Visit every block once before any block repeats (random requests of one size).
     #[arg(long)]
     pub(crate) without_replacement: bool,
-    /// Shifts every request by this much.
+    /// Shift every request by this many bytes.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) misalign: Bytes,
-    /// Jobs on one area: own (each has a part) or, if sequential or strided, shared (jobs take
-    /// turns in one stream) [default: own; other jobs all use the whole area].
+    /// How sequential or strided jobs use one area: own (each job has a part) or shared (jobs take
+    /// turns in one stream) [default: own]. Other jobs all use the whole area.
     #[arg(long, value_parser = choice(REGIONS), value_name = "HOW")]
     pub(crate) regions: Option<Regions>,
     /// Seed of all random choices [default: from the time; 1 for a simulated target].
@@ -237,8 +239,8 @@ pub(crate) struct LoadArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ArrivalArgs {
-    /// Open loop: IOPS over all jobs, or READS,WRITES. Without it, each completion starts the next
-    /// request (closed loop).
+    /// Open loop: total arrivals per second of all jobs, or READS,WRITES. Without this flag, each
+    /// completion starts the next request (closed loop).
     #[arg(long, value_name = "N|R,W", value_parser = rates, alias = "rate_iops")]
     pub(crate) rate_iops: Option<Rates>,
     /// Arrivals of --rate-iops: constant (equal intervals) or poisson [default: constant].
@@ -251,8 +253,9 @@ pub(crate) struct ArrivalArgs {
     /// Pause between a completion and the next request.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "thinktime")]
     pub(crate) think_time: Nanos,
-    /// Commit like a database: after every N writes, a job waits for those in flight and flushes
-    /// (fsync). --numjobs is the number of committers; --iodepth N commits N writes at once.
+    /// Commit like a database: after every N writes, a job waits for the writes in flight and
+    /// flushes (fsync). --numjobs is the number of committers; --iodepth N commits N writes at
+    /// once.
     #[arg(long, value_name = "N", conflicts_with_all = ["fdatasync", "sync_file_range"])]
     pub(crate) fsync: Option<u32>,
     /// Like --fsync but with fdatasync, which skips metadata that is not needed to read the data
@@ -273,13 +276,13 @@ pub(crate) struct ArrivalArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
     /// Size of the test file, or of the area in each file or device [default: a tenth of the free
-    /// space, 256 MiB to 2 GiB; all of a file or device].
+    /// space, 256 MiB to 2 GiB; the whole file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) size: Option<Bytes>,
     /// Start of the area.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) offset: Bytes,
-    /// Offset between the areas of consecutive jobs, each of one --size; with 0, all jobs use the
+    /// Distance between the starts of the jobs' areas, each of one --size; with 0, all jobs use the
     /// same area.
     #[arg(long, value_name = "SIZE", value_parser = bytes, alias = "offset_increment")]
     pub(crate) offset_increment: Option<Bytes>,
@@ -307,16 +310,16 @@ pub(crate) struct PlaceArgs {
     /// io_uring: a kernel thread polls for submissions.
     #[arg(long, alias = "sqthread_poll")]
     pub(crate) sqthread_poll: bool,
-    /// Use huge pages for the buffers: large requests then consist of few memory segments and are
-    /// not split for devices that take a limited number. Without this flag, the system's setting
-    /// applies.
+    /// Use huge pages for the buffers. Large requests then have few memory segments, so the kernel
+    /// does not split them for devices that limit the number of segments. Without this flag, the
+    /// system's setting applies.
     #[arg(long)]
     pub(crate) huge_pages: bool,
     /// Caches in use: all (Y, 0: buffered), fs (S: buffered, O_DSYNC), device (H: O_DIRECT), none
     /// (N: O_DIRECT, O_DSYNC) [default: device; with mmap: all].
     #[arg(long, value_name = "MODE", value_parser = cache)]
     pub(crate) cache: Option<CacheMode>,
-    /// As in fio: 1 is --cache device, 0 is --cache all. Without a value, 1.
+    /// As in fio: 1 (or no value) is --cache device, 0 is --cache all.
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1",
         value_parser = direct, conflicts_with = "cache")]
     pub(crate) direct: Option<CacheMode>,
@@ -325,7 +328,7 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "HOW", default_value = "none",
         value_parser = one_of(&DropCache::ALL, DropCache::name))]
     pub(crate) drop_cache: DropCache,
-    /// Write twice the area, then rounds of writes until the device is steady (SNIA).
+    /// Before the run, write the area twice, then in rounds until the device is steady (SNIA).
     #[arg(long)]
     pub(crate) precondition: bool,
 }
@@ -339,17 +342,17 @@ pub(crate) struct StopArgs {
     /// Warm-up time before the measured time; not counted.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "ramp_time")]
     pub(crate) ramp_time: Nanos,
-    /// End after this many bytes, over all jobs.
+    /// End after this number of bytes, counted over all jobs.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "io_size")]
     pub(crate) io_size: Option<Bytes>,
-    /// End after this many passes over the area.
+    /// End after this number of passes over the area.
     #[arg(long, value_name = "N", alias = "loops")]
     pub(crate) passes: Option<u32>,
-    /// End when the 95 % interval of the rate is this narrow; with --hosts, that of all machines
-    /// together.
+    /// End when the 95 % interval of the rate is this narrow; with --hosts, of the total rate of
+    /// all machines.
     #[arg(long, value_name = "PERCENT", value_parser = ppm)]
     pub(crate) until_precision: Option<u32>,
-    /// Include a start that differs from the rest in the result.
+    /// Include the warm-up in the result, even if it differs from the rest of the run.
     #[arg(long)]
     pub(crate) keep_warm_up: bool,
     /// Maximum time without a completion before the run ends [default: 30s].
@@ -363,11 +366,11 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent,
         alias = "buffer_compress_percentage")]
     pub(crate) compressible: Option<u8>,
-    /// Writes zeros.
+    /// Write zeros.
     #[arg(long, conflicts_with_all = ["compressible", "verify"], alias = "zero_buffers")]
     pub(crate) zeros: bool,
     /// Tag every written block and read all blocks back to find lost, misplaced, torn and stale
-    /// ones. With reads only: check the blocks of an earlier such run, by its --seed.
+    /// ones. With a read-only load: check the blocks that an earlier run wrote, given its --seed.
     #[arg(long, conflicts_with = "compressible")]
     pub(crate) verify: bool,
 }
@@ -425,7 +428,7 @@ pub(crate) struct ReplayArgs {
     /// completed [default: 1].
     #[arg(long, value_name = "FACTOR|max", value_parser = replay_pace, requires = "replay")]
     pub(crate) replay_speed: Option<ReplayPace>,
-    /// Wrap positions beyond the area around to its start; without this flag, they are an error.
+    /// Wrap offsets beyond the area around to its start; without this flag, they are an error.
     #[arg(long, requires = "replay")]
     pub(crate) replay_wrap: bool,
 }
@@ -478,7 +481,7 @@ pub(crate) struct ResultArgs {
     /// Append a line to a file of trials (CSV with 14 fields).
     #[arg(long, value_name = "FILE")]
     pub(crate) sqlio_csv: Option<PathBuf>,
-    /// Comment of that line.
+    /// Comment in that line.
     #[arg(long, value_name = "TEXT")]
     pub(crate) comment: Option<String>,
     /// Also write the trial as JSON to a file.

@@ -10,13 +10,12 @@ use record::{Observation, SHARED_SCHEMA, SharedDiagnosis};
 
 #[derive(Debug, Args)]
 pub(crate) struct SharedArgs {
-    /// The recordings are from hosts that share one disk, one file per host: find the host that
-    /// loads it.
+    /// Recordings of hosts that share one disk, one file per host: find the host that overloads it.
     #[arg(long, help_heading = "Fleet", requires = "sources",
         conflicts_with_all = ["prometheus", "load", "recorded", "csv", "for_ticket"])]
     pub(crate) shared: bool,
-    /// The shared disk's name, NAME on all hosts or HOST:NAME on one, if the recordings contain
-    /// several.
+    /// Name of the shared disk, if a recording contains several: NAME on all hosts, or HOST:NAME on
+    /// one.
     #[arg(long, value_name = "DISK", requires = "shared", help_heading = "Fleet")]
     disk: Vec<String>,
 }

@@ -49,9 +49,9 @@ pub(crate) struct ShowArgs {
 /// What can be done with kept documents beside showing one.
 #[derive(Debug, Subcommand)]
 enum ShowAction {
-    /// List what is kept.
+    /// List the saved results.
     List(ListArgs),
-    /// Measure how good the predictions of a profile are, on loads that are no part of it.
+    /// Measure how good a profile's predictions are, on loads that it does not contain.
     Validate(ValidateArgs),
 }
 

@@ -34,7 +34,7 @@ use record::{Experiment, Trial};
     halfpower sweep riedel . --set bs=4k,64k --set rw=read --runtime 2s\n  \
     halfpower sweep my.toml /mnt/a /mnt/b --dry-run > trials.sh\n  \
     halfpower sweep --resume last\n\n\
-    A design of your own: halfpower sweep --show riedel > my.toml, and change it.")]
+    To write your own design: halfpower sweep --show riedel > my.toml, then edit it.")]
 pub(crate) struct SweepArgs {
     /// A preset, or a TOML file.
     #[arg(required_unless_present_any = ["list", "resume"])]
@@ -57,10 +57,10 @@ pub(crate) struct SweepArgs {
     /// Number of runs of each combination [default: the design's, usually 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
     blocks: Option<u32>,
-    /// Named set of constants of the design: paper uses the times of the publication.
+    /// Use a named set of constants of the design: paper uses the run times of the publication.
     #[arg(long, value_name = "NAME", help_heading = "Design")]
     protocol: Option<String>,
-    /// Other levels of an axis (bs=4k,64k) or another constant (numjobs=2). Can be repeated.
+    /// Set the levels of an axis (bs=4k,64k) or a constant (numjobs=2). Can be repeated.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<String>,
     /// Size of the test file, or of the area: --set size=SIZE.

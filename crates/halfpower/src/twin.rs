@@ -52,7 +52,7 @@ pub(crate) struct TwinArgs {
     /// Print only the load, as a fio job file.
     #[arg(long, conflicts_with_all = ["target", "json"])]
     fio: bool,
-    /// Runs of each.
+    /// Number of pairs of runs: original, then twin.
     #[arg(long, value_name = "N", default_value_t = 3,
         value_parser = clap::value_parser!(u32).range(2..=100), requires = "target")]
     pairs: u32,

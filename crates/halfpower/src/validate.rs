@@ -18,13 +18,13 @@ const UNFINISHED: &str = "the validation was not finished";
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Its id, or the beginning of it; "last" is the newest.
+    /// Id of the profile, or its beginning; "last" is the newest.
     id: String,
     /// Number of random loads; each is measured twice.
     #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(1..=1000))]
     trials: u32,
-    /// Measured time of each visit to a load; a visit for its max IOPS takes half of that [default:
-    /// 8s; on a simulated target 40,000 requests].
+    /// Measured time of each run of a load; the run that finds its maximum IOPS takes half as long
+    /// [default: 8s; on a simulated target, 40,000 requests].
     #[arg(long, value_name = "TIME")]
     runtime: Option<Nanos>,
     /// Seed of the loads [default: from the time; 2 for a simulated target].

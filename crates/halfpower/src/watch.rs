@@ -44,7 +44,7 @@ pub(crate) struct WatchArgs {
     /// Print one interval, a line per device, without a screen; --verbose prints all columns.
     #[arg(long, conflicts_with = "count", help_heading = "Without a screen")]
     pub(crate) once: bool,
-    /// Print this many intervals, a line per device and interval, without a screen.
+    /// Print this number of intervals, a line per device and interval, without a screen.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
         help_heading = "Without a screen")]
     pub(crate) count: Option<u64>,
@@ -65,14 +65,14 @@ pub(crate) struct ExportingArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address,
         conflicts_with_all = ["once", "count", "json", "sort"], help_heading = "As an exporter")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Allow an address that other machines can reach.
+    /// Allow --listen with an address that other machines can reach.
     #[arg(long, requires = "listen", help_heading = "As an exporter")]
     pub(crate) listen_beyond_loopback: bool,
-    /// Also answer requests for this host name; can be repeated. Addresses, localhost and the
-    /// machine's own names are always answered.
+    /// Also accept requests for this host name; can be repeated. Addresses, localhost and the
+    /// machine's own names are always accepted.
     #[arg(long, value_name = "NAME", requires = "listen", help_heading = "As an exporter")]
     pub(crate) allow_host: Vec<String>,
-    /// Certificate and passwords: a web configuration file of Prometheus.
+    /// Web configuration file with certificate and passwords, in Prometheus' format.
     #[arg(long, value_name = "FILE", requires = "listen", help_heading = "As an exporter")]
     pub(crate) web_config: Option<PathBuf>,
 }

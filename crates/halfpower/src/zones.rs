@@ -43,7 +43,7 @@ pub(crate) struct ZonesArgs {
           conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "chunk", "size", "seed",
                                 "no_save"])]
     file: Option<PathBuf>,
-    /// The map: its id, the beginning of it, last, or a file [default: the newest one of the disk].
+    /// The map: its id, the beginning of the id, last, or a file [default: the disk's newest map].
     #[arg(
         long,
         value_name = "ID",
@@ -52,24 +52,24 @@ pub(crate) struct ZonesArgs {
         help_heading = "Place of a file"
     )]
     map: Option<String>,
-    /// Positions, at least 30.
+    /// Number of positions, at least 30.
     #[arg(long, value_name = "N", default_value = "60",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_POSITIONS)..=10_000))]
     positions: u32,
-    /// Passes over all positions, each in a different order; at least 3.
+    /// Number of passes over all positions, each in a different order; at least 3.
     #[arg(long, value_name = "N", default_value = "5",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_PASSES)..=1_000))]
     passes: u32,
-    /// Requests at a position: sequential, or random around it.
+    /// Requests at each position: sequential, or random around it.
     #[arg(long, value_enum, default_value = "read", value_name = "PATTERN")]
     rw: Order,
     /// Request size [default: 64k, less if the target is small; 4k for random reads].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     bs: Option<Bytes>,
-    /// Queue depth [default: 1; 4 for each member of an array].
+    /// Queue depth [default: 1; for an array, 4 per member].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
     iodepth: Option<u32>,
-    /// Read the targets as one area with chunks of this size (RAID 0), and each target alone.
+    /// Read the targets as one area with chunks of this size (RAID 0), and also each target alone.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     chunk: Option<Bytes>,
     /// Size of the test file [default: a tenth of the free space, 256 MiB to 2 GiB].
