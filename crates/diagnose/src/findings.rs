@@ -92,7 +92,7 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
                       speed it up.";
         Finding::warning(FindingCode::AreasDiffer, claim, remedy)
             .with("rate of the fastest area over the slowest", ratio, "")
-            .with("standard error of a further file", spread.rate_se, "share")
+            .with("standard error of another file's rate", spread.rate_se, "share")
             .confidence(Confidence::Likely)
     })
 }
@@ -109,8 +109,8 @@ fn wandered(profile: &Profile) -> Option<Finding> {
         // No neighbour moves it: its own state does, as that of a bucket of credit.
         return Some(Finding::note(FindingCode::Drift, claim, "").confidence(Confidence::Likely));
     }
-    let remedy = "Run the check again on a quiet machine. After three checks the ± comes from \
-                  their spread.";
+    let remedy = "Run the check again on a quiet machine. From the third check on, the ± \
+                  includes the differences between checks.";
     Some(Finding::warning(FindingCode::Drift, claim, remedy).confidence(Confidence::Likely))
 }
 
@@ -360,8 +360,8 @@ fn small_area(profile: &Profile) -> Option<Finding> {
     let share = area_bytes as f64 / device_bytes as f64;
     (device_bytes > 0 && share < SMALL_AREA_SHARE).then(|| {
         let claim = format!(
-            "The measured area of {} is only {} of the device: seeks are short, and a cache may \
-             hold much of it.",
+            "The check measured only {}, which is {} of the device. So seeks are shorter than on \
+             the whole device, and a cache may hold much of the area.",
             format_bytes(area_bytes),
             percent(share),
         );

@@ -139,8 +139,8 @@ fn result(comparison: &Comparison) -> Badge {
     let because = match comparison.tests {
         0 => String::new(),
         tests => format!(
-            "{} tested; the table counts a difference only if chance alone would produce one \
-             anywhere in it in at most {} of comparisons.",
+            "{} tested; between equal results, chance would produce a difference anywhere in the \
+             table in at most {} of comparisons.",
             rows(tests as usize),
             number::percent(comparison.false_alarm_rate),
         ),
@@ -363,7 +363,7 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
             verdict(first.verdict).0
         ),
         _ => format!(
-            "No change of the {word} was found; {label} is the farthest, at {ratio} times that of A."
+            "No change of the {word} was found; {label} differs most, at {ratio} times the value of A."
         ),
     };
     let (shown, left_out) = found.split_at(found.len().min(ROWS));

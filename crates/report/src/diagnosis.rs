@@ -349,8 +349,7 @@ fn where_in_time(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> S
 }
 
 fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
-    let remark =
-        "expected: latency at that queue depth; of max: share of this mix's largest predicted rate";
+    let remark = "expected: predicted latency at that queue depth; of max: rate relative to this mix's predicted maximum";
     let section = story.section(title, remark).supporting();
     let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
     listed.sort_by_cached_key(|&index| {

@@ -17,7 +17,7 @@ pub fn drive(truth: &DriveTruth) -> Story {
          over {requests}."
     );
     story.fact("demerit", demerit);
-    story.fact("distance", format!("{} (root of the mean square)", number::time(truth.rms_ns)));
+    story.fact("distance", format!("{} (root mean square)", number::time(truth.rms_ns)));
     story.takeaway("mean", directions(truth));
     story.charts.extend([distributions(truth), distances(truth)].into_iter().flatten());
     let section = story

@@ -30,7 +30,7 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     let reasons: Vec<String> = document.left_out.iter().map(not_judged).collect();
     story.list("Not judged", "", &reasons);
     let section = story.section("Assumptions", "");
-    section.item("Devices of one kind are alike: the spread of the healthy ones is measured.");
+    section.item("Devices of one kind differ little: the spread is measured on the healthy ones.");
     section.item(
         "The devices of a kind are compared with each other, so a cause that slows all of them \
          equally is invisible.",

@@ -142,7 +142,7 @@ fn summary(story: &mut Story, report: &Report) {
         story.fact("physics", text);
     }
     for machine in &report.machines {
-        story.fact("machine", format!("{machine}: the reader's, not that of the papers"));
+        story.fact("machine", format!("{machine}: the user's description, not that of the papers"));
     }
     for (class, what) in [
         (Class::Simulated, "no parameter was fitted on them"),
@@ -249,7 +249,8 @@ fn verdicts(report: &Report) -> Option<chart::Chart> {
     chart::Chart {
         title: "Judged rows by verdict".to_owned(),
         finding: format!("{}: {} of {} are reproduced, the largest share.", best.0, best.1, best.2),
-        errors: "Counts of rows; a row is a value or a series of a figure.".to_owned(),
+        errors: "Bars count rows; a row is one value, or one series of a chart in the paper."
+            .to_owned(),
         x: Axis::from_zero("rows", None, whole),
         y: Axis::named(rows.iter().map(|(name, _)| name.clone()).collect()),
         series,

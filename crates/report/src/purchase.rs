@@ -269,13 +269,15 @@ fn break_even(story: &mut Story, document: &Purchase) {
             times => format!("a disk as {}, {times} times as quick at random", one.name),
         };
         if one.pays_at <= 0.0 {
-            return format!("{what}: pays at no price; what its {count} hang on costs more");
+            return format!(
+                "{what}: too dear at any price; the parts that its {count} need cost more"
+            );
         }
         let at = money(one.pays_at);
         format!("{what}: pays at {at} {currency} or less, with {count}")
     };
     let items: Vec<String> = document.break_even.iter().map(words).collect();
-    let remark = "the price of one at which it would be as cheap as the first configuration";
+    let remark = "unit price at which this disk would be as cheap as the first configuration";
     story.list("Another disk", remark, &items);
 }
 

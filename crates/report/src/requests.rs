@@ -96,7 +96,7 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     let share = number::percent(last.read_hit_share);
     let enough = enough_cache(&summary.cache).unwrap_or(*last);
     section.note(format!(
-        "More than {} does not serve more than {share}. To predict the effect of memory: halfpower \
+        "A cache larger than {} serves no more than {share}. To predict the effect of memory: halfpower \
          predict RECORDING --memory {} --recorded {}",
         format_bytes(last.bytes.0),
         format_bytes(enough.bytes.0).replace(' ', ""),

@@ -23,7 +23,7 @@ pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> St
     if let Some(since) = since {
         story.condition(
             "device now, relative to the profile",
-            format!("{}; the predictions follow that before each visit", level_text(since)),
+            format!("{}; predictions are adjusted for that before each visit", level_text(since)),
         );
     }
     let latency = |trial: &ValidationTrial| -> Option<Estimate> {
@@ -58,14 +58,14 @@ pub fn validation(validation: &Validation) -> Story {
     story.badges.push(goal(summary));
     let advised = summary.accuracy.iter().find(|one| one.model == summary.advised);
     let latency = format!(
-        "median error {} below 70 % of the max IOPS, goal {}; the same loads repeat to {}",
+        "median error {} below 70 % of the max IOPS, goal {}; repeated loads differ by {}",
         known(advised.and_then(|one| one.median_rel)),
         error(summary.goal_rel),
         known(summary.repeat_rel)
     );
     story.fact("latency", latency);
     let rate = format!(
-        "median error {}, goal {}; the same loads repeat to {}",
+        "median error {}, goal {}; repeated loads differ by {}",
         known(summary.max_iops_rel),
         error(summary.max_iops_goal_rel),
         known(summary.max_iops_repeat_rel)

@@ -25,15 +25,17 @@ pub fn zones(map: &ZoneMap) -> Story {
         .saved(&map.id, &map.findings);
     story.headline = match map.bands.len() {
         0 | 1 if map.random => format!(
-            "Random requests are equally fast everywhere: {} passes detect no step (test at \
-             {chance}).",
+            "Random requests are equally fast everywhere: {} passes found no step (false-alarm \
+             rate {chance}).",
             map.passes
         ),
         many if map.random => format!(
-            "Random requests have {many} levels of speed by position; without any, the test would \
-             find a step in {chance} of maps."
+            "Random requests have {many} speed levels by position (false-alarm rate of the test \
+             {chance})."
         ),
-        0 | 1 => format!("No zones: {} passes detect no step (test at {chance}).", map.passes),
+        0 | 1 => {
+            format!("No zones: {} passes found no step (false-alarm rate {chance}).", map.passes)
+        }
         many => match map.bands.first().zip(map.bands.last()) {
             Some((first, last)) => format!(
                 "{many} zones, from {} at the start to {} at the end.",
@@ -220,7 +222,7 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
     });
     let finding = match map.bands.as_slice() {
         [] | [_] => format!(
-            "No step is found; chance alone would show one in {} of maps.",
+            "No step was found (false-alarm rate {}).",
             number::percent(map.false_alarm_share)
         ),
         [first, .., last] => format!(

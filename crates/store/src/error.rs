@@ -81,14 +81,14 @@ pub enum StoreError {
     ReadOnly(PathBuf),
     /// The file system is full.
     #[error(
-        "no space left for the database {}; what was saved before is kept; free some space, or \
+        "no space left for the database {}; earlier results are kept; free some space, or \
          name a file on another file system with --db", .0.display()
     )]
     NoSpace(PathBuf),
     /// The file is one of ours, and broken: what is wrong with it.
     #[error(
         "the database {} is damaged: {}; copy it away, rescue what is readable with \
-         `sqlite3 FILE .recover`, and go on with another --db", .0.display(), .1
+         `sqlite3 FILE .recover`, and continue with another --db", .0.display(), .1
     )]
     Damaged(PathBuf, String),
     /// A word that can only be a file, and there is none.
@@ -111,7 +111,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Several documents have ids that begin so.
-    #[error("{id:?} stands for more than one document in {}: {}; give more of the id",
+    #[error("{id:?} stands for more than one document in {}: {}; give more characters of the id",
             .path.display(), .candidates.join(", "))]
     Ambiguous {
         /// The prefix asked for.
@@ -122,7 +122,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A measured document with this id is there already, with other content.
-    #[error("{kind} {id} is in {} already, with other content; it was not replaced", .path.display())]
+    #[error("{kind} {id} is already in {}, with different content; it was not replaced", .path.display())]
     Duplicate {
         /// Its kind, `trial` or another.
         kind: &'static str,
@@ -186,7 +186,7 @@ fn what_is_there(kinds: &[&str]) -> &'static str {
     match kinds {
         ["profile"] => "`halfpower show list` shows what is there, `halfpower check` makes one",
         ["experiment"] => "`halfpower show list` shows what is there, `halfpower sweep` makes one",
-        ["observation"] => "`halfpower record` makes one, or keeps another tool's file",
+        ["observation"] => "`halfpower record` makes one, or saves another tool's file",
         _ => {
             "give the id that was printed with it, its beginning or its end; \"last\" is the newest; \
              `halfpower show list` shows what is there"

@@ -86,15 +86,15 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
     };
     let name = array.name;
     let mut claim = format!(
-        "{name} reads and writes its members on its own account ({work} in progress when the \
-         observation began)."
+        "{name} itself reads and writes its members ({work} in progress when the observation \
+         began)."
     );
     let mut evidence: Vec<Number> = Vec::new();
     let members: Option<f64> = array.members.iter().map(|member| read_per_s(member)).sum();
     if let (Some(asked), Some(members)) = (read_per_s(name), members) {
         let text = |per_s: f64| format_bytes(per_s as u64);
         claim.push_str(&format!(
-            " They read {}/s; programs asked {name} for {}/s.",
+            " They read {}/s, but programs requested only {}/s from {name}.",
             text(members),
             text(asked)
         ));

@@ -268,14 +268,14 @@ fn stolen(segment: &Segment<'_>) -> Option<Cause> {
 /// Buffered reads in order of which nothing is read ahead.
 fn read_ahead_off(segment: &Segment<'_>) -> Option<Cause> {
     let share = segment.read_ahead_off()?;
-    let numbers = [("in order, of the reads", share, "share")];
+    let numbers = [("sequential share of the reads", share, "share")];
     Some(cause(CauseCode::ReadAheadOff, page_cache::read_ahead_off(share), &numbers))
 }
 
 /// Tasks that wait for memory, or read again what it was too small to hold.
 fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
     if let Some(share) = segment.read_again() {
-        let numbers = [("read again, of the bytes read", share, "share")];
+        let numbers = [("reread share of the bytes read", share, "share")];
         return Some(cause(
             CauseCode::MemoryShort,
             page_cache::read_again(segment, share),
@@ -319,7 +319,7 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
 fn stands_still(segment: &Segment<'_>) -> Option<Cause> {
     let tail = segment.long_tail()?;
     let numbers = [
-        ("slowest requests, over the expected", tail.latency_ns / tail.expected_ns, ""),
+        ("slowest requests relative to expected", tail.latency_ns / tail.expected_ns, ""),
         ("intervals with such requests", f64::from(tail.intervals), ""),
     ];
     Some(cause(CauseCode::StandsStill, sentence(tail), &numbers))
@@ -349,8 +349,8 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
     let mut numbers =
         vec![("requests in flight", deep.present.value(), ""), ("enough", enough.depth, "")];
     let shares = [
-        ("rate at that queue depth over that at the present one", enough.rate_share),
-        ("rate at that queue depth over the largest of the mix", enough.max_share),
+        ("rate at that queue depth relative to the present one", enough.rate_share),
+        ("rate at that queue depth relative to the mix's maximum", enough.max_share),
     ];
     numbers.extend(shares.into_iter().filter_map(|(name, share)| Some((name, share?, "share"))));
     if let Outstanding::InPrograms(_) = deep.present {
@@ -359,7 +359,7 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
         numbers.push(("latency in the programs", waits_ns, "ns"));
         if waits_ns >= MOSTLY_BEFORE * at_device {
             claim.push_str(&format!(
-                " They wait {} for each, of which the device's counters show {}.",
+                " They wait {} per request, of which the device's counters show {}.",
                 format_nanos(waits_ns),
                 format_nanos(at_device)
             ));
@@ -372,8 +372,7 @@ fn near_maximum(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let saturation = segment.tally.iops() / look.max_iops;
     let (share, max) = (of_largest(saturation), format_iops(look.max_iops));
     let claim = format!("The rate is {share} for this mix, {max}.");
-    let numbers =
-        [("rate over the largest of this mix that the profile predicts", saturation, "share")];
+    let numbers = [("rate relative to the mix's predicted maximum", saturation, "share")];
     (saturation >= NEAR).then(|| cause(CauseCode::RateNearMaximum, claim, &numbers))
 }
 
@@ -401,7 +400,7 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
         format_nanos(read_ns)
     );
     let numbers = [
-        ("writes among the time in progress", work, "share"),
+        ("writes' share of the time in flight", work, "share"),
         ("latency of reads", read_ns, "ns"),
         ("latency of writes", write_ns, "ns"),
     ];
@@ -456,7 +455,7 @@ fn hot(spare: &[String]) -> Option<Cause> {
     let others =
         if spare.len() > 1 { format!(" and {} more", spare.len() - 1) } else { String::new() };
     let claim = format!("{first}{others} had spare capacity at the same time.");
-    let numbers = [("devices with much to spare", spare.len() as f64, "")];
+    let numbers = [("devices with spare capacity", spare.len() as f64, "")];
     Some(cause(CauseCode::HotDevice, claim, &numbers))
 }
 

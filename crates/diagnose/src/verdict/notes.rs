@@ -43,7 +43,7 @@ fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
     };
     let first = judged.iter().find(|one| fine(one))?;
     let how = if first.segment.of_windows {
-        "The counters of Windows time no single request."
+        "Windows counters do not time individual requests."
     } else {
         "Run live as root: the tracer then times each request."
     };
@@ -70,7 +70,7 @@ pub(crate) fn notes(
     });
     let told = profile.map(|profile| changed(profile.differences.iter()));
     let settings = told.filter(|told| !told.is_empty()).map(|told| {
-        let claim = format!("Not as when the profile was made: {told}.");
+        let claim = format!("Changed since the profile was made: {told}.");
         note(NoteCode::ConditionsChanged, claim, &[])
     });
     let doubtful = judged.iter().any(|one| !one.segment.known.busy);
@@ -229,8 +229,8 @@ fn pieces(judged: &Judged<'_>) -> Option<Note> {
     let segment = &judged.segment;
     let (layout, piece, bytes) = segment.in_pieces()?;
     let claim = format!(
-        "Of {}, each extent holds {} on average. That costs time only where requests continue in the file, and whether \
-        they do was not traced.",
+        "The average extent of {} holds {}. That costs time only if requests are sequential in \
+        the file, which was not traced.",
         files(layout),
         format_bytes(piece as u64)
     );

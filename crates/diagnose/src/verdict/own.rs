@@ -366,7 +366,7 @@ impl Posterior {
     pub(crate) fn says(&self, segment: &Segment<'_>) -> String {
         let seen = match (self.own_reads, self.lone_intervals) {
             (Some(own), _) => format!(
-                "{} test reads of halfpower at QD 1 took {} in the median (p10 {})",
+                "{} test reads by halfpower at QD 1 took {} in the median (p10 {})",
                 own.reads,
                 format_nanos(own.median_ns as f64),
                 format_nanos(own.quick_ns as f64)

@@ -499,7 +499,7 @@ pub(super) static ROWS: [Row; 34] = [
     row(Strategy::LargerRequests, &[CauseCode::SmallSequential], Fixes::Load, |case| {
         let factor = LARGER_BYTES as f64 / case.judged.segment.tally.all.request_bytes()?.max(1.0);
         let action = format!(
-            "Ask for {} at a time: one request does the work of {factor:.0}.",
+            "Request {} at a time: one request then does the work of {factor:.0}.",
             format_bytes(LARGER_BYTES)
         );
         (factor > LARGER_MIN).then_some((action, Some(Change::RequestBytes(LARGER_BYTES))))

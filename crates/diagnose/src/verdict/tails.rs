@@ -19,9 +19,9 @@ use record::{HistogramSnapshot, Interval, Offered, Tail, bucket_mid, format_nano
 /// Shares of the requests that are quicker than the slowest ones, the preferred first.
 const SHARES: [f64; 2] = [0.999, 0.99];
 /// What is open where nothing but means is known.
-pub(super) const MEANS_HIDE: &str = "A mean hides short stalls of the device. Too few single \
-                                     requests were timed, or none, or the profile has no load like \
-                                     this.";
+pub(super) const MEANS_HIDE: &str = "A mean hides short stalls of the device. Too few requests, \
+                                     or none, were timed individually, or the profile has no \
+                                     similar load.";
 /// Fewest requests beyond a share that is told.
 const BEYOND_MIN: f64 = 10.0;
 /// The difference of two shares is not exact.

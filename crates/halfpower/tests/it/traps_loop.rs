@@ -49,7 +49,7 @@ fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
     let held = small.iter().find(|trial| found(trial) == [depth, memory]);
     let held = held.unwrap_or_else(|| panic!("{:#?}", small.each_ref().map(found)));
     let finding = held.findings.iter().find(|it| it.code == depth.0).unwrap();
-    assert!(finding.claim.contains("this program was busy"), "{finding:?}");
+    assert!(finding.claim.contains("halfpower was busy"), "{finding:?}");
     let one_pass = in_memory(64 << 20, &format!("{words} --bs 64k"));
     assert_eq!(found(&one_pass), [memory]);
 }

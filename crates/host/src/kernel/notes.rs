@@ -61,8 +61,8 @@ impl Notes {
     fn unreadable_finding(&self) -> Option<Finding> {
         let Events { count, examples } = &self.unreadable;
         let claim = format!(
-            "{count} lines of the kernel's counters could not be read, so each device concerned \
-             lost an interval. The first: {}.",
+            "{count} lines of the kernel's counter file could not be read, so each affected \
+             device has no values for one interval. The first: {}.",
             examples.first()?
         );
         let remedy = "The other devices are not affected. If the same device is always affected, \
@@ -88,8 +88,8 @@ impl Notes {
         let parts = [told(&self.came, "appeared"), told(&self.went, "went away")];
         let told: Vec<String> = parts.into_iter().flatten().collect();
         let claim = format!(
-            "The set of devices changed: {}. A device has figures from the second reading after \
-             its arrival.",
+            "The set of devices changed: {}. A device has values from the second reading after \
+             it appears.",
             told.join("; ")
         );
         let finding = Finding::note(FindingCode::DevicesChanged, claim, "")

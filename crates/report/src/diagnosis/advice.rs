@@ -108,7 +108,7 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
              the disk while it is quiet, then observe again."
         }
         _ => {
-            "This profile can predict no useful change. `halfpower check --for-diagnosis` also \
+            "This profile does not predict a useful change. `halfpower check --for-diagnosis` also \
              measures mixes and open loads; `halfpower predict` computes a change that you name."
         }
     };

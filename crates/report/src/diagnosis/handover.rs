@@ -51,7 +51,7 @@ fn when_and_where(
     let end = main.begin_ns.saturating_add(main.duration_ns);
     let length = number::duration(main.duration_ns);
     let share = (device.episodes.len() > 1)
-        .then(|| format!("{} of the time observed", number::percent(main.share_of_time)));
+        .then(|| format!("{} of the observed time", number::percent(main.share_of_time)));
     let time = if main.begin_ns >= DATES_FROM_NS {
         format!("{} to {} UTC", moment(main.begin_ns), moment(end))
     } else {

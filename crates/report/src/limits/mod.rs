@@ -63,7 +63,7 @@ fn path(story: &mut Story, components: &[PathComponent]) {
     let section = story.section(
         "The path",
         "advertised peak (PAP) and measured rate (RAP); ½: half of PAP reached; disks: number of \
-         such disks that saturate it with sequential reads",
+         these disks that saturate the part with sequential reads",
     );
     section.table(components, |t| {
         t.left("", |part| part.name.clone());

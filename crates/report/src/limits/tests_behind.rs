@@ -151,7 +151,7 @@ fn shifts(section: &mut Section, tests: &MemoryTests) {
         format!("{}/{} {rate}", row.source_shift_bytes, row.destination_shift_bytes)
     });
     let text = format!(
-        "copy of {}, source/destination so many bytes behind a page, GB/s: {each}",
+        "copy of {}, source/destination offset in bytes from a page boundary, GB/s: {each}",
         format_bytes(first.buffer_bytes.0)
     );
     section.row("alignment", text);

@@ -158,7 +158,7 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
              trials."
         }
         false => {
-            "The scatter is the error. With this many trials the error bars of each are not drawn."
+            "The scatter shows the error. With this many trials, individual error bars are not drawn."
         }
     };
     Some(Chart {

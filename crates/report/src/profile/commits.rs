@@ -41,7 +41,10 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     protected(section, profile);
     let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
     if !sources.is_empty() {
-        section.note(format!("Source of these needs: {}.", joined(sources, "; ", str::to_owned)));
+        section.note(format!(
+            "Source of these requirements: {}.",
+            joined(sources, "; ", str::to_owned)
+        ));
     }
     // Where all is well, the programs' names are the answer.
     let is_enough = commits.verdicts.iter().all(|verdict| verdict.met == Some(true));
@@ -82,7 +85,9 @@ fn points(section: &mut Section, commits: &Commits) {
     });
     let unknown = |point: &CommitPoint| point.histogram.percentile(0.999).is_none();
     if commits.points.iter().any(unknown) {
-        section.note("–: fewer than ten flushes took longer, too few; a larger --budget has more.");
+        section.note(
+            "–: fewer than ten slower flushes, too few to report; a larger --budget gives more.",
+        );
     }
 }
 

@@ -118,7 +118,7 @@ fn window_text(trial: &Trial, clients: &Clients) -> String {
     match clients.common_window_ns {
         Some(common) => format!(
             "all except {} at most, from the last start to the first end; each client's window \
-             starts at its own start, and rates cover the whole window",
+             begins when that client starts, and rates cover the whole window",
             number::time((whole - common.0 as f64).max(0.0))
         ),
         None => "not measured: no client started".to_owned(),

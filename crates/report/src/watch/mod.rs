@@ -183,11 +183,11 @@ pub enum WatchPlace {
 
 /// The keys, with what they do; in the order of the help.
 const KEYS: [(&str, &str); 10] = [
-    ("up, down, k, j", "pick a device (Home, End, Page Up, Page Down: further)"),
-    ("Enter", "show the picked device on the whole screen, and back (Esc)"),
-    ("s, S", "sort by the next figure; reverse the order"),
+    ("up, down, k, j", "select a device (also Home, End, Page Up, Page Down)"),
+    ("Enter", "show the selected device on the whole screen; Esc: back"),
+    ("s, S", "sort by the next column; reverse the order"),
     ("/", "show devices by name, model or process only; Esc: all again"),
-    ("mouse, m", "click a device or a title; m: off, so that text can be marked"),
+    ("mouse, m", "click a device or a title; m: mouse off, to select text"),
     ("p, Space", "pause and continue; counting continues"),
     ("r", "start and stop a recording, saved as by `halfpower record`"),
     ("a", "show all devices, also idle ones, partitions and unused ones; and back"),

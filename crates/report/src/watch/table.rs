@@ -98,12 +98,12 @@ pub(super) const MEANINGS: [(&str, &str); 11] = [
     ("latency", "mean time of a request in the block layer; ! beyond expect"),
     ("expect", "latency that the profile predicts at this queue depth"),
     ("QD", "queue depth: mean requests in flight"),
-    ("busy", "share of time with any; 100 % is not full; ? in doubt"),
+    ("busy", "share of time with a request; not saturation; ?: unreliable"),
     ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),
-    ("sat", "saturation: IOPS over the largest of this mix, by the profile"),
+    ("sat", "saturation: IOPS relative to the profile's max for this mix"),
     ("process", "process with most of the requests, and its share; as root"),
     ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
-    (HISTORY, "latency of the last intervals, on a scale of its own"),
+    (HISTORY, "latency in recent intervals, on its own scale"),
 ];
 
 const COLUMNS: [Column; 21] = [

@@ -112,8 +112,8 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
         )
     } else {
         format!(
-            "The area of {} is {} of {}: seeks are short, and a large cache of a controller or \
-             host may hold it.",
+            "The area of {} is {} of {}: seeks are short, and a large cache in a controller or \
+             host may hold the area.",
             format_bytes(area),
             format_share(share),
             device.disk
@@ -124,7 +124,7 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
             FindingCode::CacheSizedArea,
             severity,
             claim,
-            "Use a larger --size: if the rate falls, it was the rate of a cache.",
+            "Use a larger --size: if the rate is then lower, a cache served this area.",
         )
         .with("times that the area was transferred", times, "")
         .with("device", whole as f64, "bytes")

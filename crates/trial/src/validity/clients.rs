@@ -32,7 +32,7 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
     };
     let told = reason.until_ns.map_or_else(String::new, |until| {
         format!(
-            " After {} of its window it had reported {} requests, which no figure includes.",
+            " After {} of its window it had reported {} requests, which the results exclude.",
             format_nanos(until.0 as f64),
             format_count(reason.ios as f64)
         )
@@ -43,8 +43,8 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::ClientLost,
             format!(
-                "{who}: {}. The figures cover {counted} of {} clients; the load of the lost client \
-                 ran for only a part of the window.{told}",
+                "{who}: {}. The results cover {counted} of {} clients; the lost client also \
+                 loaded the target for part of the window.{told}",
                 reason.reason,
                 clients.each.len()
             ),
@@ -220,7 +220,7 @@ pub(super) fn differ(trial: &Trial) -> Option<Finding> {
         Finding::note(
             FindingCode::ClientsDiffer,
             format!("The clients have different kernels: {}.", names.join(", ")),
-            "If a client is slower, try it with the kernel of another.",
+            "If a client is slower, boot it with the kernel of a faster one.",
         )
         .with("kernels", kernels.len() as f64, "")
         .with("clients", clients.each.len() as f64, "")

@@ -36,7 +36,7 @@ pub(super) fn short(trial: &Trial) -> Option<Finding> {
                 "{} transferred less than requested; they are not counted.",
                 record::counted(count as f64, "request")
             ),
-            "The file may have been truncated during the run; use a target that keeps its size.",
+            "The file may have been truncated during the run; use a target whose size does not change.",
         )
         .with("short requests", count as f64, "")
     })

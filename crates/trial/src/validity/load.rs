@@ -69,7 +69,7 @@ fn held_up(trial: &Trial) -> Option<Finding> {
              starts the next request.",
         ),
         _ => (
-            "this program was busy between them",
+            "halfpower was busy between requests",
             "Look for a busy CPU, or use more --numjobs with a smaller --iodepth.",
         ),
     };
@@ -105,7 +105,7 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
                  depth (--iodepth, --numjobs).",
             )
             .with("arrivals waiting at the end", waiting, "")
-            .with("longest wait for the hand-over", open.late_max_ns as f64, "ns"),
+            .with("longest wait before submission", open.late_max_ns as f64, "ns"),
         );
     }
     let (late, latency) = (open.pacer_late_mean_ns?, trial.latency_ns()?);

@@ -40,10 +40,11 @@ pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             ("latency", measure.latency, "ns"),
             ("expected at this concurrency", look.at_concurrency.value, "ns"),
             ("expected at QD 1", look.unloaded_ns, "ns"),
-            ("rate over the largest of this mix", measure.saturation, "share"),
+            ("rate relative to the mix's maximum", measure.saturation, "share"),
         ]);
         if let Some(held) = measure.held.filter(|_| verdict.is_slow() && measure.is_slow()) {
-            state = state.with(&[("busy, over what requests at QD 1 make", held.times, "")]);
+            state =
+                state.with(&[("busy time relative to the same requests at QD 1", held.times, "")]);
         }
         if !verdict.is_slow() && measure.over < HARDLY_SLOW && measure.asleep >= SLOW_FROM {
             let waking_ns = facts.segment.waking_ns;

@@ -23,7 +23,7 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (claim, fine) = (page_cache::read_again(segment, share), facts.states.fine());
     found.push(
         Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAgain, fine, claim, rival).with(&[(
-            "read again, of the bytes read",
+            "reread share of the bytes read",
             share,
             "share",
         )]),

@@ -22,7 +22,7 @@ pub(super) fn off(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (claim, fine) = (page_cache::read_ahead_off(share), facts.states.fine());
     found.push(
         Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAheadOff, fine, claim, rival)
-            .with(&[("in order, of the reads", share, "share")]),
+            .with(&[("sequential share of the reads", share, "share")]),
     );
 }
 

@@ -57,7 +57,7 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             .with(&[
                 (IN_SCHEDULER, traced.queue_ns, "ns"),
                 ("time at the device", traced.device_ns, "ns"),
-                ("rate over the largest of this mix", saturation, "share"),
+                ("rate relative to the mix's maximum", saturation, "share"),
             ]),
     );
     let because = "Requests may come in bursts, which any scheduler has to queue.";

@@ -11,7 +11,7 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let decided_by = if facts.segment.of_windows {
-        "Use a log of the program or a trace of Windows that times single requests."
+        "Use an application log or a Windows (ETW) trace that times individual requests."
     } else {
         "Run live as root: the tracer then times each request."
     };

@@ -150,7 +150,7 @@ fn lone_reads_that_are_quick_make_a_queue_of_long_times_and_slow_ones_a_slow_dis
     // One after the other, nearly all of the time.
     let queue = with("mm1,service=1ms", 970, 1_000_000);
     assert_eq!(longest(&queue).verdict, Verdict::Overloaded, "{:#?}", longest(&queue));
-    assert!(longest(&queue).baseline.as_ref().unwrap().says.contains("test reads of halfpower"));
+    assert!(longest(&queue).baseline.as_ref().unwrap().says.contains("test reads by halfpower"));
     // The same times without a queue.
     let slow = with("mmc,servers=64,service=120ms", 3, 110_000_000);
     assert_eq!(longest(&slow).verdict, Verdict::Slow, "{:#?}", longest(&slow));

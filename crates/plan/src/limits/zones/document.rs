@@ -90,7 +90,7 @@ fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Findi
                 "The rate of random requests depends on the position: {from_to}, in {bands} \
                      steps."
             ),
-            "Also map the disk with sequential requests: they show the zones without seeks.",
+            "Also map the disk with sequential requests, because seeks do not affect that map.",
         )
     } else if turns {
         (

@@ -56,7 +56,7 @@ fn finding(target: &Target) -> Option<Finding> {
         device.and_then(|device| Some((device.logical_block_bytes?, device.physical_block_bytes?)));
     let blocks = blocks.map_or(String::new(), |(logical, physical)| {
         let (logical, physical) = (format_bytes(logical), format_bytes(physical));
-        format!(", the disk's blocks are {logical} (logical) and {physical} (physical)")
+        format!("; the disk's blocks are {logical} (logical) and {physical} (physical)")
     });
     let claim = format!("The allocation unit is {}{blocks}; {files}.", format_bytes(unit));
     Some(
