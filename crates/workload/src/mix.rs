@@ -26,13 +26,18 @@ pub fn parse_mix(text: &str) -> Result<Vec<SizeShare>, String> {
                 || format!("'{part}' needs a whole percentage from 1 to 100; {EXAMPLE}"),
             )?;
         if mix.iter().any(|share| share.bytes == bytes) {
-            return Err(format!("'{text}' names {} bytes twice; add the shares up", bytes.0));
+            return Err(format!(
+                "'{text}' contains {} bytes twice; combine the two shares",
+                bytes.0
+            ));
         }
         mix.push(SizeShare { bytes, percent });
     }
     let sum: u32 = mix.iter().map(|share| u32::from(share.percent)).sum();
     if sum != 100 {
-        return Err(format!("the percentages of '{text}' add up to {sum}; they must make 100"));
+        return Err(format!(
+            "the percentages of '{text}' add up to {sum}; they must add up to 100"
+        ));
     }
     Ok(mix)
 }

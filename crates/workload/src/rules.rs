@@ -66,21 +66,22 @@ impl Spec {
             return Err(BuildError::range("burst", &(f64::from(burst) / 1e3), "1 to 1000"));
         }
         let poisson = self.asked.rate_iops.is_some() && self.arrival == Some(Arrival::Poisson);
-        refuse(!poisson, "burst", "is of arrivals by chance; use --rate-iops and --arrival poisson")
+        refuse(!poisson, "burst", "needs random arrivals; use --rate-iops and --arrival poisson")
     }
 
     fn check_replay(&self) -> Result<(), BuildError> {
         let Some(replay) = &self.asked.replay else { return Ok(()) };
-        refuse(replay.requests == 0, "replay", "holds nothing that can be made")?;
+        refuse(replay.requests == 0, "replay", "contains no request that can be replayed")?;
         let asked = &self.asked;
-        let why = "makes the requests of a recording; leave it out";
-        refuse(asked.flush.is_some(), "replay", &format!("cannot be with flushes: it {why}"))?;
-        refuse(asked.think_ns.0 > 0, "think-time", "is not of a recording; leave it out")?;
-        refuse(asked.rate_iops.is_some(), "rate-iops", "is that of the recording; leave it out")?;
-        refuse(asked.data == Data::Tagged, "verify", "needs blocks that are drawn; leave it out")?;
-        refuse(asked.ramp_ns.0 > 0, "ramp-time", "would leave a part of the recording out")?;
+        let why =
+            "cannot be combined with flushes, which are part of the recording; omit one of them";
+        refuse(asked.flush.is_some(), "replay", why)?;
+        refuse(asked.think_ns.0 > 0, "think-time", "does not apply to a recording; omit it")?;
+        refuse(asked.rate_iops.is_some(), "rate-iops", "comes from the recording; omit it")?;
+        refuse(asked.data == Data::Tagged, "verify", "does not work with a recording; omit it")?;
+        refuse(asked.ramp_ns.0 > 0, "ramp-time", "would skip a part of the recording; omit it")?;
         let any = asked.discipline == Discipline::Any;
-        refuse(!any, "completion", "is not of a recording; leave it out")?;
+        refuse(!any, "completion", "does not apply to a recording; omit it")?;
         if let ReplayPace::AtTimes { speed_milli } = replay.pace
             && !(1..=1_000_000).contains(&speed_milli)
         {
@@ -108,14 +109,14 @@ impl Spec {
             }
         }
         let sum: u32 = self.asked.bs.iter().map(|share| u32::from(share.percent)).sum();
-        let why = format!("has percentages that add up to {sum}; they must make 100");
+        let why = format!("has percentages that add up to {sum}; they must add up to 100");
         refuse(sum != 100, "bs", &why)
     }
 
     fn check_pattern(&self) -> Result<(), BuildError> {
         let is = |pattern| self.asked.pattern == pattern;
         let alone = |given: bool, flag, pattern: Pattern| {
-            let why = format!("belongs to --pattern {}; add that, or leave it out", pattern.name());
+            let why = format!("needs --pattern {}; add that, or omit this flag", pattern.name());
             refuse(given && self.asked.pattern != pattern, flag, &why)
         };
         alone(self.asked.hit_bytes.is_some(), "hit-size", Pattern::Hit)?;
@@ -134,25 +135,23 @@ impl Spec {
             in_range("hot-share", u64::from(percent), 1, 99)?;
         }
         if let Some(blend) = self.asked.blend {
-            let why = "belongs to --pattern random; leave it out with another";
+            let why = "works only with --pattern random; omit it with other patterns";
             refuse(!is(Pattern::Random), "sequential-share", why)?;
             let sum = u64::from(blend.sequential_percent) + u64::from(blend.hit_percent);
             in_range("sequential-share and --hit-share", sum, 0, 100)?;
         }
         let cursor = is(Pattern::Sequential) || is(Pattern::Strided);
-        let why = "is of sequential and strided requests; leave it out with another --pattern";
+        let why = "works only with sequential and strided requests; omit it with other patterns";
         refuse(self.asked.from_start && !cursor, "from-start", why)?;
         let plain = is(Pattern::Random) && self.asked.blend.is_none();
-        let why = "is of random requests of one size, without --seq-share; leave it out";
+        let why = "works only with random requests of one size, without --seq-share; omit it";
         let once = self.asked.without_replacement;
         refuse(once && !(plain && self.asked.bs.len() == 1), "without-replacement", why)?;
-        let why =
-            "is of strided requests from the start; use it with --pattern strided --from-start";
+        let why = "works only with strided requests from the start; use it with --pattern strided --from-start";
         let down = is(Pattern::Strided) && self.asked.from_start;
         refuse(self.asked.backwards && !down, "backwards", why)?;
         let zones = &self.asked.zones;
-        let why =
-            "are of random requests, without --seq-share and --without-replacement; leave them out";
+        let why = "work only with random requests, without --seq-share and --without-replacement; omit them";
         refuse(!zones.is_empty() && (!plain || once), "zones", why)?;
         let sum = |share: fn(&record::AreaZone) -> u8| -> u32 {
             zones.iter().map(|zone| u32::from(share(zone))).sum()
@@ -160,19 +159,19 @@ impl Spec {
         let whole = sum(|zone| zone.request_percent) == 100 && sum(|zone| zone.area_percent) == 100;
         let why = "have shares that do not add up to 100 of the requests and 100 of the area";
         refuse(!zones.is_empty() && !whole, "zones", why)?;
-        let why = "is of random requests; leave it out with another --pattern";
+        let why = "works only with random requests; omit it with other patterns";
         refuse(self.asked.align_bytes.is_some() && !is(Pattern::Random), "align", why)?;
-        let why = "gives each job an area of its own distance; leave --regions out";
+        let why = "already sets the area of each job; omit --regions";
         refuse(
             self.asked.job_distance_bytes.is_some() && self.regions.is_some(),
             "offset-increment",
             why,
         )?;
-        let needs = "strided needs a distance; add for example --stride 64k";
+        let needs = "strided needs a distance; add, for example, --stride 64k";
         refuse(is(Pattern::Strided) && self.asked.stride_bytes.is_none(), "pattern", needs)?;
         if self.regions == Some(Regions::Shared) {
             let why = "shared is for sequential and strided jobs; with other patterns jobs share the area \
-            anyway: leave it out";
+            anyway: omit it";
             refuse(!cursor, "regions", why)?;
         }
         Ok(())
@@ -181,26 +180,27 @@ impl Spec {
     fn check_flush(&self) -> Result<(), BuildError> {
         let Some(Flush { kind, every }) = self.asked.flush else { return Ok(()) };
         let without = matches!(self.asked.engine, EngineName::Libaio | EngineName::Mmap);
-        let why = "is unknown to this engine; use --ioengine io_uring, sync or threads";
+        let why = "is not supported by this engine; use --ioengine io_uring, sync or threads";
         refuse(without && kind == FlushKind::SyncFileRange, kind.name(), why)?;
-        let why = "is a call of Linux; use --fsync, which Windows has";
+        let why = "exists only on Linux; use --fsync";
         refuse(of_windows(self.asked.engine) && kind != FlushKind::Fsync, kind.name(), why)?;
-        let why = "writes out what the page cache holds; use --cache all, or --fdatasync";
+        let why = "writes back the page cache; use --cache all, or --fdatasync";
         let direct = self.asked.cache.direct() && kind == FlushKind::SyncFileRange;
         refuse(direct, kind.name(), why)?;
         let flag = kind.name();
         in_range(flag, u64::from(every), 1, u64::from(u32::MAX))?;
-        let why = "flushes what is written; use it with --rw write, randwrite, rw or randrw";
+        let why = "flushes writes; use it with --rw write, randwrite, rw or randrw";
         refuse(self.asked.read_percent == 100, flag, why)?;
-        let why = "needs a closed loop: a job that commits continues when its flush has ended; leave \
-        --rate-iops out";
+        let why = "needs a closed loop, because a job that commits continues after its flush; \
+        omit --rate-iops";
         refuse(self.asked.rate_iops.is_some(), flag, why)?;
-        let why = "waits for all that is in flight; leave --completion out";
+        let why = "waits for all requests in flight; omit --completion";
         refuse(self.asked.discipline != Discipline::Any, flag, why)?;
-        let why = "adds pauses between the writes of a job and does not go with --think-time; leave one out";
+        let why =
+            "pauses a job's writes and cannot be combined with --think-time; omit one of them";
         refuse(self.asked.think_ns > Nanos(0), flag, why)?;
-        let why = "has nothing to do after writes that are durable when they end; use --cache device \
-                   or --cache all";
+        let why = "has no effect after writes that are already durable; use --cache device or \
+                   --cache all";
         refuse(self.asked.cache.synchronous(), flag, why)
     }
 
@@ -208,19 +208,23 @@ impl Spec {
         let asked = &self.asked;
         let Some(instead) = asked.instead else { return Ok(()) };
         if instead == Instead::Trim {
-            let why = "knows no trims; use --ioengine io_uring, sync or threads";
+            let why = "does not support trims; use --ioengine io_uring, sync or threads";
             refuse(asked.engine == EngineName::Libaio, "ioengine libaio", why)?;
             refuse(asked.engine == EngineName::Mmap, "ioengine mmap", why)?;
-            let why = "trims with no engine of Windows; use reads and writes there";
+            let why = "cannot trim on Windows; use reads and writes";
             refuse(of_windows(asked.engine), "rw", why)?;
         }
-        refuse(asked.engine == EngineName::Sim, "rw", "trims nothing on a simulated device")?;
-        refuse(asked.read_percent > 0, "rw", "trims or flushes, without reads in the same job")?;
-        let why = "polls for reads and writes, not for trims and flushes; leave it out";
+        refuse(asked.engine == EngineName::Sim, "rw", "cannot trim a simulated device")?;
+        refuse(
+            asked.read_percent > 0,
+            "rw",
+            "cannot combine trims or flushes with reads in the same job",
+        )?;
+        let why = "polls for reads and writes, not for trims and flushes; omit it";
         refuse(asked.polled, "hipri", why)?;
-        let why = "is for reads and writes; trim one target at a time";
+        let why = "supports only reads and writes; trim one target at a time";
         refuse(asked.stripe_bytes.is_some(), "chunk", why)?;
-        let why = "is for the data of writes, and a trim has none; leave it out";
+        let why = "sets the data of writes, and a trim has no data; omit it";
         refuse(asked.data != Data::Random, "verify, --zeros or --compressible", why)
     }
 
@@ -232,8 +236,8 @@ impl Spec {
             return refuse(self.arrival.is_some(), "arrival", why);
         };
         in_range("rate-iops", rate, 1, MAX_RATE_IOPS)?;
-        let why = "means nothing with --rate-iops, where arrivals do not wait for completions; \
-                   leave one of them out";
+        let why = "has no effect with --rate-iops, because arrivals do not wait for completions; \
+                   omit one of them";
         refuse(self.asked.think_ns > Nanos(0), "think-time", why)?;
         refuse(self.asked.discipline != Discipline::Any, "completion", why)?;
         refuse(self.arrival == Some(Arrival::Closed), "arrival", "is open with --rate-iops")?;
@@ -251,11 +255,11 @@ impl Spec {
 
     fn check_engine(&self) -> Result<(), BuildError> {
         let uring = self.asked.engine == EngineName::IoUring;
-        let why = "is an option of --ioengine io_uring; use that, or leave it out";
+        let why = "works only with --ioengine io_uring; use that, or omit it";
         refuse(self.asked.polled && !uring, "hipri", why)?;
         refuse(self.asked.sqpoll && !uring, "sqthread-poll", why)?;
-        let why = "polls the device, which requests through the page cache never wait for; use \
-                   --cache device or --cache none";
+        let why = "polls the device, but requests through the page cache do not wait for the \
+                   device; use --cache device or --cache none";
         refuse(self.asked.polled && !self.asked.cache.direct(), "hipri", why)?;
         let mmap = self.asked.engine == EngineName::Mmap && self.asked.cache.direct();
         let why = "copies through the page cache; use --cache all or --cache fs with it";
@@ -271,7 +275,7 @@ impl Spec {
             );
             return refuse(uneven, "numjobs", &why);
         };
-        let why = "spreads an area over several targets; name more than one, or leave it out";
+        let why = "spreads an area over several targets; name more than one target, or omit it";
         let flag = if self.asked.array.is_some() { "raid" } else { "chunk" };
         refuse(self.asked.targets < 2, flag, why)?;
         in_range("chunk", stripe.0, 1, MAX_STRIPE_BYTES)
@@ -296,17 +300,17 @@ impl Spec {
                    --stride and --misalign";
         refuse(odd, flag, why)?;
         let null = self.asked.engine == EngineName::Null;
-        refuse(null, flag, "means nothing on --ioengine null, which writes nothing")?;
+        refuse(null, flag, "has no effect with --ioengine null, which writes nothing")?;
         in_range("compressible", u64::from(self.asked.compressible_percent), 0, 100)?;
         let shared = tagged && self.regions == Some(Regions::Shared);
-        let why = "gives each job a part of the area, so that it knows what it wrote last; leave \
-                   --regions shared out";
+        let why = "gives each job a part of the area, so that the job knows its last writes; \
+                   omit --regions shared";
         refuse(shared, flag, why)?;
         let distance = self.asked.job_distance_bytes;
         let apart = distance.is_none_or(|distance| self.size.is_some_and(|size| distance >= size))
             || self.asked.numjobs == 1;
-        let why = "gives each job a part of the area, so that it knows what it wrote last; leave \
-                   --offset-increment out";
+        let why = "gives each job a part of the area, so that the job knows its last writes; \
+                   omit --offset-increment";
         refuse(tagged && !apart, flag, why)
     }
 
@@ -315,7 +319,7 @@ impl Spec {
         duration("ramp-time", self.asked.ramp_ns, Nanos(0), "2s")?;
         duration("think-time", self.asked.think_ns, Nanos(0), "1ms")?;
         duration("io-timeout", self.asked.stop.io_timeout_ns, Nanos(100_000_000), "30s")?;
-        let why = "and --passes both end the run by bytes; give one of them";
+        let why = "and --passes both limit the bytes of the run; use only one of them";
         refuse(
             self.asked.stop.max_bytes.is_some() && self.asked.stop.passes.is_some(),
             "io-size",

@@ -61,7 +61,7 @@ pub struct Rates {
 pub fn rates(text: &str) -> Result<Rates, String> {
     let number = |text: &str| {
         thousands(text).and_then(whole).ok_or_else(|| {
-            "use requests per second as one number (1000 or 1k), or as two for reads and writes \
+            "use requests per second: one number (1000 or 1k), or two for reads and writes \
              (700,300)"
                 .to_owned()
         })

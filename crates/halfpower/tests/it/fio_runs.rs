@@ -281,7 +281,7 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
         assert!(outcome.stderr.contains(&said), "{flag}: {outcome:?}");
     }
     let refused = halfpower_in(folder.path(), "run data --filename=data --no-save").expect(2);
-    assert!(refused.stderr.contains("the target is named already"), "{refused:?}");
+    assert!(refused.stderr.contains("the target is already named"), "{refused:?}");
     assert!(!refused.stderr.contains("failed"), "{refused:?}");
     halfpower_in(folder.path(), "run data --bsrange=1k-4k")
         .refuses(2, &["--bsrange=1k-4k", "--name"]);

@@ -75,10 +75,10 @@ fn what_knows_no_trims_says_so() {
         command.args(shlex::split(words).unwrap());
         crate::program::run(command, "").refuses(2, reasons);
     };
-    refuses(". --rw trim --ioengine libaio", &["libaio", "no trims", "io_uring"]);
-    refuses(". --rw trim --ioengine mmap --cache all", &["mmap", "no trims"]);
-    refuses(". --rw randtrim --verify", &["--verify", "a trim has none"]);
-    refuses(". --rw trim --hipri", &["--hipri", "leave it out"]);
+    refuses(". --rw trim --ioengine libaio", &["libaio", "not support trims", "io_uring"]);
+    refuses(". --rw trim --ioengine mmap --cache all", &["mmap", "not support trims"]);
+    refuses(". --rw randtrim --verify", &["--verify", "a trim has no data"]);
+    refuses(". --rw trim --hipri", &["--hipri", "omit it"]);
     refuses("sim:mmc --rw trim", &["simulated"]);
     refuses(". --verify --rw randwrite --beside '--rw randtrim'", &["--verify", "trims"]);
     refuses(". --rw trim --sqlio-csv lines.csv --comment a", &["--sqlio-csv", "trims"]);

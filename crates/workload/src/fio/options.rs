@@ -69,51 +69,51 @@ const NOTES: &[(&str, &str)] = &[
     ("randrepeat allrandrepeat", "give randseed for the same sequence again"),
     (
         "refill_buffers scramble_buffers buffer_pattern buffer_compress_chunk",
-        "each write carries bytes of its own",
+        "each write contains different bytes",
     ),
     (
         "dedupe_percentage dedupe_mode dedupe_global dedupe_working_set_percentage",
-        "no block is written twice with the same bytes; a device that deduplicates notices that",
+        "no block is written twice with the same bytes, so a deduplicating device behaves differently",
     ),
     (
         "overwrite fallocate unlink unlink_each_loop create_on_open allow_file_create file_append",
-        "a test file is written out before the run and removed after it",
+        "a test file is written in full before the run and removed after it",
     ),
-    ("registerfiles fixedbufs nonvectored userspace_reap", "done anyway where the kernel can"),
+    ("registerfiles fixedbufs nonvectored userspace_reap", "always done if the kernel supports it"),
     (
         "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min iodepth_batch_complete_max iodepth_low",
-        "each request is handed over by itself, unless batches turn out faster",
+        "each request is submitted separately, unless batches are faster",
     ),
     (
         "gtod_reduce disable_lat disable_clat disable_slat disable_bw_measurement disable_bw clocksource gtod_cpu",
-        "latencies are measured all the same",
+        "latencies are always measured",
     ),
     (
         "lat_percentiles clat_percentiles slat_percentiles percentile_list significant_figures",
-        "percentiles are printed where the number of requests supports them",
+        "percentiles are printed if the number of requests supports them",
     ),
     (
         "end_fsync fsync_on_close end_syncfs",
-        "no flush after the last write is made, and its time is not counted; fio counts it",
+        "there is no flush after the last write, so its time is not counted; fio counts it",
     ),
-    ("exit_what exitall_on_error", "each job runs to its own end"),
+    ("exit_what exitall_on_error", "each job runs until it is finished"),
     (
         "softrandommap random_generator",
-        "the order of random blocks comes from a generator of our own",
+        "halfpower's own generator determines the order of random blocks",
     ),
-    ("io_submit_mode", "each job hands over its requests itself"),
+    ("io_submit_mode", "each job submits its requests itself"),
     ("serialize_overlap", "requests of one job may overlap"),
     (
         "verify_interval verify_offset verify_pattern verify_pattern_interval verify_fatal verify_dump verify_async verify_async_cpus verify_backlog verify_backlog_batch verifysort verifysort_nr verify_state_save verify_state_load verify_header_seed verify_write_sequence experimental_verify verify_policy",
-        "blocks are checked after the run, by tags of our own",
+        "blocks are checked after the run, with halfpower's own tags",
     ),
     (
         "write_iolog",
-        "no log of the requests is written; halfpower record --trace-io FILE records them",
+        "halfpower writes no log of requests; halfpower record --trace-io FILE records them",
     ),
     (
         "write_hist_log log_hist_msec log_hist_coarseness",
-        "no log of histograms is written; --output-format=json+ has that of the run",
+        "halfpower writes no log of histograms; --output-format=json+ contains the histogram of the run",
     ),
     (
         "log_offset log_prio log_issue_time log_max_value log_window_value log_entries log_compression log_compression_cpus log_store_compressed log_unix_epoch log_alternate_epoch log_alternate_epoch_clock_id block_error_percentiles bwavgtime iopsavgtime",
@@ -121,7 +121,7 @@ const NOTES: &[(&str, &str)] = &[
     ),
     (
         "rate_min ratemin rate_iops_min rate_cycle ratecycle max_latency",
-        "the run does not end where that is missed; compare it with the result",
+        "the run does not end if this limit is violated; compare the limit with the result",
     ),
     (
         "continue_on_error ignore_error error_dump",
@@ -129,32 +129,32 @@ const NOTES: &[(&str, &str)] = &[
     ),
     (
         "steadystate steadystate_duration ss_dur steadystate_ramp_time ss_ramp steadystate_check_interval ss_interval",
-        "the run takes its whole time, and its page says whether the rate was steady; --until-precision ends a run \
-      early",
+        "the run takes its full time, and the page shows whether the rate was steady; \
+      --until-precision ends a run early",
     ),
-    ("unified_rw_reporting", "reads and writes are reported apart"),
-    ("fadvise_hint write_hint", "the kernel gets a hint on the order of reads only"),
+    ("unified_rw_reporting", "reads and writes are reported separately"),
+    ("fadvise_hint write_hint", "only reads give the kernel a hint about their order"),
     ("hugepage-size", "the kernel chooses the size of huge pages"),
-    ("sqthread_poll_cpu", "the kernel chooses the processor of its thread"),
+    ("sqthread_poll_cpu", "the kernel chooses the CPU of its thread"),
     (
         "status-interval",
-        "progress is on the terminal; --interval 1s --csv FILE writes a line for each interval",
+        "progress is shown on the terminal; --interval 1s --csv FILE writes a line for each interval",
     ),
     (
         "minimal append-terse terse-version",
-        "fio's terse lines are not written; --output-format=json has the same numbers",
+        "terse output is not supported; --output-format=json has the same numbers",
     ),
     ("latency-log bandwidth-log", "name a log of a job: write_lat_log or write_bw_log"),
-    ("idle-prof", "the page says what the processors did"),
+    ("idle-prof", "the page shows the CPU time"),
     ("rw_sequencer", "it only modifies the count in rw=KIND:COUNT, which has its own note"),
     (
         "trim_backlog trim_backlog_batch trim_verify_zero",
-        "they mean nothing without trims among writes",
+        "they have no effect without trims among writes",
     ),
     ("openfiles", "all files are open during the run"),
     (
         "numa_mem_policy",
-        "buffers are on the node of the thread that uses them; numa_cpu_nodes says which that is",
+        "buffers are on the NUMA node of the thread that uses them; numa_cpu_nodes selects that node",
     ),
     ("aux-path", "files are named by their paths"),
 ];
@@ -171,9 +171,9 @@ const SILENT: &str = "
 const REFUSALS: &[(&str, &str)] = &[
     (
         "replay_align replay_scale replay_skip merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters merge-blktrace-only",
-        "a recording is repeated as it is",
+        "a recording is replayed unchanged",
     ),
-    ("flow_id flow_watermark flow_sleep", "the rates of jobs are not tied to each other"),
+    ("flow_id flow_watermark flow_sleep", "the rates of jobs are independent of each other"),
     ("trim_percentage", "trims among writes are not supported"),
     ("nice", "run the program under nice"),
     ("uid gid", "run the program as that user"),
@@ -192,31 +192,31 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     (
         "cmdprio_percentage cmdprio_class cmdprio cmdprio_hint cmdprio_bssplit priohint",
-        "all requests of a job have one priority: prio and prioclass",
+        "all requests of a job have the same priority: prio and prioclass",
     ),
-    ("exec_postrun", "run the command after halfpower"),
-    ("ioscheduler", "set the scheduler before: echo NAME > /sys/block/DEV/queue/scheduler"),
+    ("exec_postrun", "run that command after halfpower"),
+    ("ioscheduler", "set the scheduler before the run: echo NAME > /sys/block/DEV/queue/scheduler"),
     ("pre_read", "the file is not read into the page cache before the run; read it with cat"),
     (
         "thinktime_spin thinktime_iotime thinktime_blocks_type thinkcycles rate_ignore_thinktime",
-        "a pause sleeps after each request and has no other form",
+        "the only supported pause is a sleep after each request",
     ),
     (
         "percentage_sequential bs_is_seq_rand sprandom spr_num_regions spr_op spr_cs random_sequence_stride num_range offset_align",
-        "random requests are drawn in another way; see --pattern",
+        "random requests are chosen differently; see --pattern",
     ),
     (
         "atomic uncached nowait force_async write_barrier lockfile lockmem libaio_vectored hipri_percentage md_per_io_size",
-        "no such flag is set on requests",
+        "requests cannot have this flag",
     ),
-    ("verify_only", "blocks are checked after they were written, in the same run"),
+    ("verify_only", "blocks are checked after the writes, in the same run"),
     (
         "client server remote-config server-internal daemonize",
-        "a load from several machines is halfpower run --hosts A,B",
+        "for a load from several machines, use halfpower run --hosts A,B",
     ),
     (
         "trigger trigger-file trigger-timeout trigger-remote inflate-log profile cpuclock-test crctest memcpytest cmdhelp enghelp showcmd ramp_size",
-        "no command of halfpower does that",
+        "halfpower has no command for this",
     ),
     (
         "fdp fdp_pli fdp_pli_select dataplacement data_placement plid_select plids dp_scheme",
@@ -297,7 +297,7 @@ pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'stati
             Err(format!("fio has no such option{}", did_you_mean(name, names())))
         }
         // Read where it means something; here it does not.
-        _ => Ok(Some("it means nothing in this job, in fio too")),
+        _ => Ok(Some("it has no effect in this job, in fio either")),
     }
 }
 
@@ -312,12 +312,10 @@ pub fn without_load(name: &str, value: Option<&str>) -> Result<Option<&'static s
         "readonly" => Ok(Some("a run only reads unless --rw says otherwise")),
         "norandommap" => Ok(Some("random blocks are drawn with replacement anyway")),
         "name" => Ok(Some("the run needs no name")),
-        "filename" | "directory" => {
-            Err("the target is named already; leave this out".to_owned())
-        }
+        "filename" | "directory" => Err("the target is already named; omit this option".to_owned()),
         first if lists(READ, first) => Err(
-            "`halfpower run` has no such flag; add --name=JOB, and the whole line is read as one of fio, or use the flags \
-             of `halfpower run --help`"
+            "`halfpower run` has no such flag; add --name=JOB to use a fio command line, or use \
+             the flags in `halfpower run --help`"
                 .to_owned(),
         ),
         _ => leftover(name, value),

@@ -13,7 +13,7 @@ pub(crate) fn pace(settings: &Settings<'_>, out: &mut Words, jobs: u64, load: &L
     let requests = settings.value("rate_iops", |text| rates(text, number));
     let of_bytes = settings.value("rate", |text| rates(text, |text| Ok(number(text)? / mean)));
     if requests.is_some() && of_bytes.is_some() {
-        return settings.refuse("rate", "it and rate_iops are both limits; leave one out");
+        return settings.refuse("rate", "it and rate_iops both set a limit; omit one of them");
     }
     let name = if of_bytes.is_some() { "rate" } else { "rate_iops" };
     if let Some([reads, writes, trims]) = requests.or(of_bytes) {
@@ -25,7 +25,7 @@ pub(crate) fn pace(settings: &Settings<'_>, out: &mut Words, jobs: u64, load: &L
         settings.refuse("thinktime_blocks", "a pause follows each request");
     }
     if settings.has(name) {
-        settings.refuse("thinktime", "a load has a rate or pauses; leave one out");
+        settings.refuse("thinktime", "a load has either a rate or pauses; omit one of them");
     }
     out.flag("think-time", &time_word(pause));
 }
@@ -50,7 +50,8 @@ fn rate(
     // A limit is for each direction.
     let limits = match (load.reads, load.writes) {
         (true, true) if reads.is_some() != writes.is_some() => {
-            return settings.refuse(name, "a mix has a rate for reads and one for writes, or none");
+            return settings
+                .refuse(name, "a mix needs a rate for both reads and writes, or for neither");
         }
         (true, true) => vec![reads, writes],
         (true, false) => vec![reads],
@@ -67,8 +68,8 @@ fn rate(
     let word = limits.iter().map(of_all).collect::<Vec<_>>().join(",");
     out.flag("rate-iops", &word);
     out.note(format!(
-        "{name}: requests arrive at that rate, and their latency counts from there; fio holds them back and counts \
-         from when it lets them go"
+        "{name}: requests arrive at that rate, and latency counts from the arrival; fio delays \
+         requests, and its latency counts from the end of the delay"
     ));
     match settings.text("rate_process") {
         None | Some("linear") => {}
@@ -91,7 +92,7 @@ fn write_out(text: &str) -> Result<u64, String> {
     let kinds: Vec<&str> = kinds.split(',').collect();
     let known = kinds.iter().all(|kind| ["wait_before", "write", "wait_after"].contains(kind));
     if !known || !kinds.contains(&"write") || !kinds.contains(&"wait_after") {
-        return Err("what is written out is waited for here; use write,wait_after:N".to_owned());
+        return Err("halfpower waits for the written data; use write,wait_after:N".to_owned());
     }
     number(every)
 }
@@ -102,10 +103,10 @@ pub(crate) fn flushes(settings: &Settings<'_>, out: &mut Words, load: &Load) {
     let mut flush = |name: &str, flag: &str, every: Option<u64>| {
         let Some(every) = every.filter(|every| *every > 0) else { return };
         if !load.writes || load.trims {
-            out.note(format!("{name}: means nothing without writes, as in fio"));
+            out.note(format!("{name}: has no effect without writes, as in fio"));
         } else if durable {
             out.note(format!(
-                "{name}: each write is durable when it ends, so that no flush is made"
+                "{name}: each write is durable when it completes, so there is no flush"
             ));
         } else if let Some(paced) = paced {
             settings.refuse(name, &format!("flushes with {paced} in one job are not supported"));
@@ -119,7 +120,7 @@ pub(crate) fn flushes(settings: &Settings<'_>, out: &mut Words, load: &Load) {
     flush("sync_file_range", "sync-file-range", written_out);
     if written_out.is_some() {
         out.note(
-            "sync_file_range: of all that was written to the file, not of the last requests alone",
+            "sync_file_range: covers all data written to the file, not only the last requests",
         );
     }
 }

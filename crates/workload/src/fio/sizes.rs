@@ -50,8 +50,9 @@ pub(crate) fn plain(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
     of_each(text, |part| {
         // What fio reads of a range here.
         let (first, range) = part.split_once('-').map_or((part, None), |it| (it.0, Some(part)));
-        let note = range
-            .map(|range| format!("bs: {first} of {range}, as fio reads it; bsrange is for ranges"));
+        let note = range.map(|range| {
+            format!("bs: {first} of {range} is used, as in fio; use bsrange for ranges")
+        });
         match size(first, kb_base)? {
             0 => Err("a request has at least one byte".to_owned()),
             bytes => Ok(Sizes { note, ..Sizes::one(bytes) }),
@@ -66,7 +67,7 @@ pub(crate) fn range(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
             part.split_once(['-', ':']).ok_or("write LEAST-MOST, for example 4k-64k")?;
         let (low, high) = (size(low, kb_base)?, size(high, kb_base)?);
         if low == 0 || high < low {
-            return Err(format!("{part:?} is no range; write LEAST-MOST"));
+            return Err(format!("{part:?} is not a range; write LEAST-MOST"));
         }
         let count = high / low;
         let taken = count.min(SIZES_MAX);
@@ -77,8 +78,9 @@ pub(crate) fn range(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
         };
         let shares =
             (0..taken).map(|at| (multiple(at) * low, 100 / taken + u64::from(at < 100 % taken)));
-        let note = (count > SIZES_MAX)
-            .then(|| format!("bsrange: {taken} sizes, evenly over the range, in place of {count}"));
+        let note = (count > SIZES_MAX).then(|| {
+            format!("bsrange: {taken} sizes, spread evenly over the range, instead of {count}")
+        });
         Ok(Sizes { shares: shares.collect(), note })
     })
 }
@@ -93,7 +95,9 @@ pub(crate) fn split(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
             let share = match share {
                 "" => None,
                 share => Some(share.trim_end_matches('%').parse::<u64>().map_err(|_| {
-                    format!("{entry:?} has no whole share; write SIZE/PERCENT, separated by colons")
+                    format!(
+                        "{entry:?} has no whole percentage; write SIZE/PERCENT, separated by colons"
+                    )
                 })?),
             };
             shares.push((bytes, share));
@@ -101,7 +105,7 @@ pub(crate) fn split(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
         let given: u64 = shares.iter().filter_map(|(_, share)| *share).sum();
         let open = shares.iter().filter(|(_, share)| share.is_none()).count() as u64;
         if given > 100 || shares.iter().any(|(bytes, _)| *bytes == 0) {
-            return Err(format!("the shares of {part:?} are {given} % together"));
+            return Err(format!("the shares of {part:?} add up to {given} %"));
         }
         let each = (100 - given).checked_div(open).unwrap_or(0);
         let mut shares: Vec<(u64, u64)> =

@@ -8,7 +8,7 @@ const DECIMAL: u64 = 1000;
 /// whatever its manual says (fio 3.33, `bs=4Ki` reads 4,096 bytes).
 pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     let wrong =
-        || format!("{text:?} is no size here; use whole bytes, or a number with k, m, g or t");
+        || format!("{text:?} is not a size; use whole bytes, or a number with k, m, g or t");
     let lower = text.trim().to_ascii_lowercase();
     let hex = lower.strip_prefix("0x");
     let digits = |letter: char| {
@@ -56,7 +56,7 @@ pub(crate) fn length(text: &str, kb_base: u64) -> Result<Length, String> {
     match text.trim().strip_suffix('%') {
         Some(percent) => match number(percent)? {
             percent @ 0..=100 => Ok(Length::Percent(percent)),
-            _ => Err(format!("{text:?} is more than all")),
+            _ => Err(format!("{text:?} is more than 100 %")),
         },
         None => size(text, kb_base).map(Length::Bytes),
     }
@@ -71,13 +71,13 @@ pub(crate) fn by_direction(text: &str) -> Result<[Option<&str>; 3], String> {
         [all] => Ok([all; 3]),
         [reads, others] => Ok([reads, others, others]),
         [reads, writes, trims] => Ok([reads, writes, trims]),
-        _ => Err("use at most three values, of reads, writes and trims".to_owned()),
+        _ => Err("use at most three values: for reads, writes and trims".to_owned()),
     }
 }
 
 /// Nanoseconds; `unit_ns` is what a plain number counts.
 pub(crate) fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no time here; use a number with us, ms, s, m, h or d");
+    let wrong = || format!("{text:?} is not a time; use a number with us, ms, s, m, h or d");
     let lower = text.trim().to_ascii_lowercase();
     let end = lower.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(lower.len());
     let (number, suffix) = lower.split_at(end);
@@ -123,7 +123,7 @@ pub(crate) fn switch(text: Option<&str>, any: bool) -> Result<bool, String> {
         None | Some("" | "1" | "true" | "yes" | "on") => Ok(true),
         Some("0" | "false" | "no" | "off") => Ok(false),
         Some(number) if any && number.parse::<i64>().is_ok() => Ok(true),
-        Some(other) => Err(format!("{other:?} is no switch; use 0 or 1")),
+        Some(other) => Err(format!("{other:?} is neither 0 nor 1; use one of them")),
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>)
 
 /// A whole number.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("{text:?} is no whole number"))
+    text.trim().parse().map_err(|_| format!("{text:?} is not a whole number"))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub fn read_words(words: &[String]) -> Result<(Vec<Setting>, Vec<Section>), Vec<
     while let Some(word) = left.next() {
         let option = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
         let Some(option) = option.filter(|option| !option.is_empty()) else {
-            reading.fault(word, "no option of fio; its options begin with --");
+            reading.fault(word, "not a fio option; fio's options begin with --");
             continue;
         };
         let (name, value) = match option.split_once('=') {

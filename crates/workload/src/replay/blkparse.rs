@@ -27,7 +27,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         }
         let digit = |letter: char| letter.is_ascii_digit();
         if !device.starts_with(digit) || !device.contains(',') {
-            return Err(place.wrong(&format!("{device:?} is no device; use major,minor")));
+            return Err(place.wrong(&format!("{device:?} is not a device; use major,minor")));
         }
         words.number("the processor")?;
         words.number("the number of the event")?;
@@ -66,7 +66,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let offset = offset.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
         let bytes = sectors.checked_mul(SECTOR_BYTES);
         let bytes = bytes.filter(|bytes| has('D') || *bytes <= i32::MAX as u64);
-        let bytes = bytes.ok_or_else(|| length.wrong("the length is no request's"))?;
+        let bytes = bytes.ok_or_else(|| length.wrong("the length is not that of a request"))?;
         let end = offset.checked_add(bytes);
         end.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
         let number = requests.device(device).ok_or_else(too_many)?;

@@ -124,7 +124,7 @@ fn request<'a>(
             Column::Size => {
                 let number = fields.number("the size")?;
                 let fits = (1..=i32::MAX as u64).contains(&number);
-                let wrong = || place.wrong(&format!("a size of {number} bytes is no request"));
+                let wrong = || place.wrong(&format!("a request cannot have {number} bytes"));
                 bytes = u32::try_from(number).ok().filter(|_| fits).ok_or_else(wrong)?;
             }
             Column::Number | Column::Word => {

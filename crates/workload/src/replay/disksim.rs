@@ -25,7 +25,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let flags_at = words;
         let flags = words.word("the field of flags")?;
         let flags = u32::from_str_radix(flags.trim_start_matches("0x"), 16)
-            .map_err(|_| flags_at.wrong(&format!("{flags:?} are no flags in hexadecimal")))?;
+            .map_err(|_| flags_at.wrong(&format!("{flags:?} are not hexadecimal flags")))?;
         if words.maybe().is_some() {
             return Err(flags_at.wrong("the line has more than five fields"));
         }
@@ -33,7 +33,8 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let offset = offset.ok_or_else(|| place.wrong("the block is beyond any device"))?;
         let bytes = blocks.checked_mul(BLOCK_BYTES).and_then(|it| u32::try_from(it).ok());
         let bytes = bytes.filter(|bytes| *bytes > 0 && *bytes <= i32::MAX as u32);
-        let bytes = bytes.ok_or_else(|| length.wrong("the number of blocks is no request's"))?;
+        let bytes =
+            bytes.ok_or_else(|| length.wrong("a request cannot have this number of blocks"))?;
         let end = offset.checked_add(u64::from(bytes));
         end.ok_or_else(|| place.wrong("the block is beyond any device"))?;
         let op = if flags & READ == 1 { OpKind::Read } else { OpKind::Write };

@@ -24,7 +24,9 @@ pub fn fio_job(summary: &RequestsSummary) -> Option<String> {
     }
     let bursts = summary.sides().any(|(_, side)| side.spacing() == Spacing::Bursts);
     if bursts {
-        line(format_args!("# without bursts, which fio has none of; halfpower's twin has them"));
+        line(format_args!(
+            "# without bursts, which fio does not support; halfpower's twin has them"
+        ));
     }
     line(format_args!("[global]\nioengine=libaio\ndirect=1\ntime_based=1\nruntime={runtime}"));
     line(format_args!("# write the file or device here\nfilename=TARGET"));

@@ -17,7 +17,7 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
         "fio version 2 iolog" => false,
         "fio version 3 iolog" => true,
         other => {
-            let what = format!("{other:?} is no log of version 2 or 3");
+            let what = format!("{other:?} is not a log of version 2 or 3");
             return Err(head.words().wrong(&what));
         }
     };
@@ -60,7 +60,7 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
             }
             other => {
                 let what = format!(
-                    "{other:?} is no action; add, open, close, read, write, sync, datasync, trim and wait are"
+                    "{other:?} is not an action; actions are add, open, close, read, write, sync, datasync, trim and wait"
                 );
                 return Err(before_action.wrong(&what));
             }
@@ -74,7 +74,7 @@ fn place(words: &mut Words<'_>, trim: bool) -> Result<(u64, u64), ReplayError> {
     let offset = words.number("the offset")?;
     let before = *words;
     let bytes = words.number("the length")?;
-    let wrong = || before.wrong(&format!("a length of {bytes} bytes is no request"));
+    let wrong = || before.wrong(&format!("a request cannot have {bytes} bytes"));
     offset.checked_add(bytes).ok_or_else(wrong)?;
     let fits = bytes > 0 && (trim || bytes <= i32::MAX as u64);
     if fits { Ok((offset, bytes)) } else { Err(wrong()) }

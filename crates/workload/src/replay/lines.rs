@@ -20,7 +20,7 @@ pub enum ReplayError {
     )]
     Unknown(String),
     /// Nothing to make again.
-    #[error("there is no read and no write in it{0}")]
+    #[error("it contains no read and no write{0}")]
     Empty(&'static str),
 }
 
@@ -99,14 +99,14 @@ impl<'a> Words<'a> {
     pub(crate) fn number(&mut self, what: &str) -> Result<u64, ReplayError> {
         let place = *self;
         let word = self.word(what)?;
-        word.parse().map_err(|_| place.wrong(&format!("{what} is {word:?}, which is no number")))
+        word.parse().map_err(|_| place.wrong(&format!("{what} is {word:?}, which is not a number")))
     }
 
     /// A time in seconds or another unit of so many nanoseconds, with a fraction.
     pub(crate) fn time(&mut self, what: &str, unit_ns: u64) -> Result<u64, ReplayError> {
         let place = *self;
         let word = self.word(what)?;
-        let wrong = || place.wrong(&format!("{what} is {word:?}, which is no time"));
+        let wrong = || place.wrong(&format!("{what} is {word:?}, which is not a time"));
         let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
         let whole: u64 = whole.parse().map_err(|_| wrong())?;
         let mut part = 0;

@@ -57,7 +57,7 @@ pub fn times_taken(text: &str, unit_ns: Option<u64>) -> Result<Option<String>, R
         Form::Csv(form) => format!("as in the traces of {}", form.name),
     };
     let unit = times::unit_name(unit_of(text, unit_ns)?);
-    Ok(Some(format!("times are in {unit}, {how}; FILE,times=ns (us, ms, s) names another unit")))
+    Ok(Some(format!("times are in {unit}, {how}; FILE,times=ns (us, ms, s) sets another unit")))
 }
 
 /// A form of recordings.

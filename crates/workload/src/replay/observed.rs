@@ -71,8 +71,9 @@ fn lacks(counted: &Counted<'_>) -> Vec<String> {
         sizes.then(|| "sizes other than the mean".to_owned()),
         Some("the places that requests go to".to_owned()),
         counted.offered.is_open().then(|| "bursts".to_owned()),
-        (order && !counted.sequential_traced)
-            .then(|| "an order that was seen: it is the one that explains the latency".to_owned()),
+        (order && !counted.sequential_traced).then(|| {
+            "the order of the requests (the twin has one that explains the latency)".to_owned()
+        }),
         (hits > RANDOM).then(|| format!("re-reads, {:.0} % of the requests", hits * 100.0)),
     ];
     all.into_iter().flatten().collect()

@@ -114,7 +114,7 @@ fn job(
     // The flag takes whole numbers.
     let rate = side.per_s.round().max(1.0);
     if !close(side.per_s, rate) {
-        lacks.push(format!("the rate of {name}, which is {:.2} a second", side.per_s));
+        lacks.push(format!("the rate of {name}, which is {:.2} per second", side.per_s));
     }
     flag("rate-iops", format!("{rate}"));
     if side.spacing() != Spacing::Even {

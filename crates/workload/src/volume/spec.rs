@@ -91,8 +91,8 @@ impl VolumeSpec {
         }
         match self.failed {
             Some(_) if !copies => Err(format!(
-                "raid={raid} holds no second copy: with a failed disk its data is gone; use raid=1 \
-                 or 5"
+                "raid={raid} has no redundancy: the data of a failed disk is lost; use raid=1 or \
+                 5"
             )),
             Some(failed) if failed >= disks => {
                 Err(format!("failed={failed}: disks are 0 to {}", disks - 1))

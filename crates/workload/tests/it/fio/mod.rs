@@ -230,8 +230,10 @@ fn a_rate_is_of_each_job_and_direction_in_requests_or_bytes() {
     );
     // Less than a request per second is a pause: 4,096 bytes at 1,024 per second.
     assert!(of("rate=1024\nrw=read").contains("--think-time 4s"));
-    assert!(refused("filename=old\nrw=rw\nrate_iops=,50").contains("a rate for reads and one"));
-    assert!(refused("filename=old\nrate=1m\nrate_iops=5").contains("leave one out"));
+    assert!(
+        refused("filename=old\nrw=rw\nrate_iops=,50").contains("a rate for both reads and writes")
+    );
+    assert!(refused("filename=old\nrate=1m\nrate_iops=5").contains("omit one of them"));
     assert!(refused("filename=old\nrw=write\nrate=1m\nfsync=1").contains("flushes with rate"));
 }
 
@@ -341,7 +343,7 @@ fn a_switch_that_takes_no_value_is_on_with_any_number_but_0() {
     let ends = |value: &str| words(&format!("filename=old\nruntime=9\ntime_based={value}"));
     assert!(!ends("30").contains("--io-size") && !ends("30").contains("--passes"));
     assert!(ends("0").contains("--passes"));
-    assert!(refused("filename=old\ndirect=30").contains("no switch"));
+    assert!(refused("filename=old\ndirect=30").contains("neither 0 nor 1"));
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn a_discard_of_any_length_comes_in_pieces_that_are_requests() {
     // It came first, so the read is later by what it was.
     assert_eq!((replay.discards.0[0].at, replay.recorded.0[0].at), (Nanos(0), Nanos(400_000)));
     assert_eq!((replay.end(), replay.reach()), (4_096, 4_096 + long));
-    wrong(&format!("{head}900 /x read 0 {long}\n"), "a length of 3221225472 bytes is no request");
+    wrong(&format!("{head}900 /x read 0 {long}\n"), "a request cannot have 3221225472 bytes");
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
     wrong(&log("5 /x read 0 0"), "line 3, column 13: a length of 0 bytes");
     wrong(&log("5 /y read 0 512"), "line 3, column 3: the file \"/y\" was not added");
     wrong(&log("5 /x read 0 512 more"), "line 3, column 17: \"more\" follows the length");
-    wrong(&log("5.0000000001x /x read 0 512"), "no time");
+    wrong(&log("5.0000000001x /x read 0 512"), "not a time");
     wrong(
         "8,0 3 1 0.0 697 Q R 2048 + 8 [a]\ngarbage in it\n",
-        "line 2, column 1: \"garbage\" is no device",
+        "line 2, column 1: \"garbage\" is not a device",
     );
     wrong("0.0 0 36028797018963967 8 1\n", "line 1, column 7: the block is beyond any device");
-    wrong(&log("5 /x rewind"), "line 3, column 6: \"rewind\" is no action");
+    wrong(&log("5 /x rewind"), "line 3, column 6: \"rewind\" is not an action");
     wrong(&log("x /x read 0 512"), "line 3, column 1: the time is \"x\"");
     wrong(&log("5 /x close"), "no read and no write");
     wrong(&log("5 /x read 18446744073709551615 512"), "line 3, column 32");

@@ -477,7 +477,7 @@ fn what_cannot_be_bound_together_is_refused_with_what_to_set() {
     let raid5 = spec(Raid::Raid5, 64 * KIB);
     assert!(raid5.check(2).unwrap_err().contains("disks=3"));
     let lost = VolumeSpec { failed: Some(0), ..spec(Raid::Raid0, 64 * KIB) };
-    assert!(lost.check(4).unwrap_err().contains("raid=0 holds no second copy"));
+    assert!(lost.check(4).unwrap_err().contains("raid=0 has no redundancy"));
     let beyond = VolumeSpec { failed: Some(4), ..raid5 };
     assert!(beyond.check(4).unwrap_err().contains("0 to 3"));
     assert!(spec(Raid::Raid0, 1_000).check(2).unwrap_err().contains("512"));

@@ -131,7 +131,7 @@ fn options_of_one_engine_are_refused_on_others() {
             (spec.asked.read_percent, spec.asked.engine) = (0, engine);
             spec.asked.flush = Some(Flush { kind: FlushKind::Fsync, every: 1 });
         });
-        refused("rw", "no engine of Windows", |spec| {
+        refused("rw", "cannot trim on Windows", |spec| {
             (spec.asked.read_percent, spec.asked.engine) = (0, engine);
             spec.asked.instead = Some(Instead::Trim);
         });
