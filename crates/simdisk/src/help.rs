@@ -21,8 +21,8 @@ pub fn help_with_names(before: &str) -> String {
     }
     text.push_str(
         "Their keys, with defaults: halfpower run --list-sim\n\
-         One of your own: halfpower run --show-sim NAME > my.toml, change it, and name it\n\
-         as sim:my.toml.",
+         Your own device: halfpower run --show-sim NAME > my.toml, edit it, and use it as\n\
+         sim:my.toml.",
     );
     text
 }

@@ -12,7 +12,7 @@ use record::{Bytes, Nanos};
 pub(crate) const KINDS: &[Kind] = &[
     kind("mm1", "one server, exponential service times: in a closed loop X = 1/S, R = depth x S"),
     kind("md1", "one server, fixed service time").with(&[("cv", "0")]),
-    kind("mg1", "one server, service times of the variation that cv= sets").with(&[("cv", "2")]),
+    kind("mg1", "one server, service times whose variation cv= sets").with(&[("cv", "2")]),
     kind(
         "mmc",
         "several servers with one queue, exponential service times: knee near the number of servers",
@@ -29,8 +29,7 @@ pub(crate) const KINDS: &[Kind] = &[
     ]),
     kind(
         "cloud",
-        "a cloud volume of ordinary specification: 3,000 requests and 125 MiB per second, below a \
-         millisecond each",
+        "an ordinary cloud volume: 3,000 IOPS, 125 MiB per second, latency below a millisecond",
     )
     .with(&[
         ("service", "700us"),
@@ -75,22 +74,18 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
     )
     .sets(|it, value| put(&mut it.rate_bytes_per_s, bytes_per_s(value))),
     key("size", "64GiB", "capacity").sets(|it, value| put(&mut it.size, bytes(value))),
-    key("cache", "0", "bytes of a cache on the device that keeps the blocks last used")
+    key("cache", "0", "size of a cache on the device that keeps the most recently used blocks")
         .sets(|it, value| put(&mut it.cache, bytes(value))),
     key("hit", "100us", "service time of a request that the cache serves")
         .sets(|it, value| put(&mut it.hit, time(value))),
-    key("iops", "none", "requests per second at most: tokens of a bucket ahead of the servers")
+    key("iops", "none", "maximum requests per second: a token bucket ahead of the servers")
         .sets(|it, value| put(&mut it.iops, or_none(value, |value| count(value, 1, MOST)))),
-    key("burst", "1", "requests that may pass at once after a rest")
+    key("burst", "1", "requests that may pass at once after an idle period")
         .sets(|it, value| put(&mut it.burst, count(value, 1, MOST))),
-    key("throughput", "none", "bytes per second at most, ahead of the servers; without a burst")
+    key("throughput", "none", "maximum bytes per second, ahead of the servers, without burst")
         .sets(|it, value| put(&mut it.throughput_bytes_per_s, bytes_per_s(value))),
-    key(
-        "write-cache",
-        "0",
-        "bytes of writes that a faster medium takes first, as flash drives have it",
-    )
-    .sets(|it, value| put(&mut it.write_cache, bytes(value))),
+    key("write-cache", "0", "size of the fast write cache, as in flash drives")
+        .sets(|it, value| put(&mut it.write_cache, bytes(value))),
     key(
         "drain",
         "none",
@@ -101,9 +96,9 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
         .sets(|it, value| put(&mut it.stall, time_or_none(value))),
     key("stall-every", "1s", "mean time from one such stop to the next, exponential")
         .sets(|it, value| put(&mut it.stall_every, time(value))),
-    key("wake", "none", "what a request takes longer that arrives after a rest")
+    key("wake", "none", "additional time of a request that arrives after an idle period")
         .sets(|it, value| put(&mut it.wake, time_or_none(value))),
-    key("wake-after", "5ms", "time without a request after which the device rests")
+    key("wake-after", "5ms", "time without requests after which the device becomes idle")
         .sets(|it, value| put(&mut it.wake_after, time(value))),
     key("drift", "0%", "growth of the service time per minute of virtual time")
         .sets(|it, value| put(&mut it.drift_per_min, percentage(value, -1_000.0, 1_000.0))),

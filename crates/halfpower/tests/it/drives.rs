@@ -93,7 +93,7 @@ fn what_is_wrong_in_a_file_of_parameters_is_named_by_file_line_and_key() {
     let place = "hp_c2247a_validate.model:";
     let rpm = "Rotation speed (in rpms) = 5400";
     let copy = changed("hp_c2247a_validate.model", rpm, "Rotation speed (in rpms) = fast");
-    refuses(&copy, &[place, "Rotation speed", "\"fast\"", "no number"]);
+    refuses(&copy, &[place, "Rotation speed", "\"fast\"", "not a number"]);
     let copy = changed("hp_c2247a_validate.model", rpm, "");
     refuses(&copy, &["dm_mech_g1 has no \"Rotation speed (in rpms)\""]);
     let copy =

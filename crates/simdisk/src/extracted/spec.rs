@@ -171,7 +171,8 @@ impl Keys<'_> {
     fn number(&self, key: &str) -> Result<f64, String> {
         let (place, text) = self.text(key)?;
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| self.wrong(&place, key, &format!("is {text:?}, which is no number")))
+        number
+            .ok_or_else(|| self.wrong(&place, key, &format!("is {text:?}, which is not a number")))
     }
 
     fn positive(&self, key: &str) -> Result<f64, String> {

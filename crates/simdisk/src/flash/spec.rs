@@ -83,14 +83,14 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
         .sets(|it, value| put(&mut it.op, percentage(value, 1.0, 300.0))),
     key("channels", BY_KIND, "channels between controller and dies")
         .sets(|it, value| put(&mut it.channels, count(value, 1, 64))),
-    key("dies", BY_KIND, "dies over all channels; each does one thing a time")
+    key("dies", BY_KIND, "dies over all channels; each does one operation at a time")
         .sets(|it, value| put(&mut it.dies, count(value, 1, 1_024))),
     key("read", BY_KIND, "time to sense a page").sets(|it, value| put(&mut it.read, nanos(value))),
     key("program", BY_KIND, "time to program a page")
         .sets(|it, value| put(&mut it.program, nanos(value))),
     key("erase", BY_KIND, "time to erase a block")
         .sets(|it, value| put(&mut it.erase, nanos(value))),
-    key("page", BY_KIND, "what a die programs at once, over its planes")
+    key("page", BY_KIND, "bytes that a die programs at once, over its planes")
         .sets(|it, value| put(&mut it.page, bytes(value))),
     key("block", BY_KIND, "erase block of a die, over its planes")
         .sets(|it, value| put(&mut it.block, bytes(value))),
@@ -99,21 +99,24 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
     key(
         "reads",
         BY_KIND,
-        "order of a die's work: queued, first (reads before what waits), or suspend (reads also \
-         interrupt what is under way)",
+        "order of a die's work: queued, first (reads before other waiting work), or suspend (reads \
+         also interrupt current work)",
     )
     .sets(|it, value| put(&mut it.reads, choice(value, ReadOrder::WORDS))),
-    key("buffer", BY_KIND, "write buffer; what is in it is acknowledged")
+    key("buffer", BY_KIND, "write buffer; data in it counts as written")
         .sets(|it, value| put(&mut it.buffer, bytes(value))),
     key(
         "plp",
         BY_KIND,
-        "on: the buffer survives a loss of power, so that writes through all caches need not wait \
-         for the flash",
+        "on: the buffer survives a power loss, so durable writes do not wait for the flash",
     )
     .sets(|it, value| put(&mut it.plp, switch(value))),
-    key("gc", BY_KIND, "on: collects while idle, too; off: only when free blocks run low")
-        .sets(|it, value| put(&mut it.gc, switch(value))),
+    key(
+        "gc",
+        BY_KIND,
+        "on: garbage collection also while idle; off: only when free blocks run low",
+    )
+    .sets(|it, value| put(&mut it.gc, switch(value))),
     key(
         "preconditioned",
         BY_KIND,
@@ -121,17 +124,17 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
          (overwritten until steady)",
     )
     .sets(|it, value| put(&mut it.start, choice(value, Start::WORDS))),
-    key("queue", BY_KIND, "commands that it takes at once; more wait outside")
+    key("queue", BY_KIND, "commands that it accepts at once; more commands wait outside")
         .sets(|it, value| put(&mut it.queue, count(value, 1, 65_536))),
     key("link", BY_KIND, "transfer rate of the link")
         .sets(|it, value| put(&mut it.link_bytes_per_s, rate(value))),
     key("duplex", BY_KIND, "on: the link carries both directions at once")
         .sets(|it, value| put(&mut it.duplex, switch(value))),
-    key("command", BY_KIND, "controller time of a read, one by one")
+    key("command", BY_KIND, "controller time per read, in series")
         .sets(|it, value| put(&mut it.command, nanos(value))),
-    key("write-command", BY_KIND, "controller time of a write, one by one")
+    key("write-command", BY_KIND, "controller time per write, in series")
         .sets(|it, value| put(&mut it.write_command, nanos(value))),
-    key("overhead", BY_KIND, "further time of a command, in parallel")
+    key("overhead", BY_KIND, "additional time per command, in parallel")
         .sets(|it, value| put(&mut it.overhead, nanos(value))),
 ];
 

@@ -53,15 +53,15 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "buses",
         "0",
-        "buses, each with an equal share of the drives in their order; 0: as few as hold them",
+        "number of buses, which share the drives equally, in order; 0: as few as possible",
     )
     .sets(|it, value| put(&mut it.buses, count(value, 0, MOST))),
-    key("pci", "1", "PCI buses over which the adapters are spread in turn")
+    key("pci", "1", "number of PCI buses, which share the adapters in turn")
         .sets(|it, value| put(&mut it.pcis, count(value, 1, MOST))),
     key(
         "adapter",
         BY_KIND,
-        "adapter: aha2940, aic160, 3w5400 or 3w6800; none: one that costs nothing",
+        "adapter: aha2940, aic160, 3w5400 or 3w6800; none: an adapter without cost",
     )
     .sets(|it, value| {
         let names = || format!("use {}", ADAPTERS.names());
@@ -87,11 +87,11 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     .sets(|it, value| put(&mut it.drive.write_cache, switch(value))),
     key("raid", "none", "none (one disk after the other), 0, 1 or 5")
         .sets(|it, value| put(&mut it.volume.raid, choice(value, Raid::WORDS))),
-    key("chunk", "64KiB", "chunk size of an array: bytes in a row on one disk")
+    key("chunk", "64KiB", "chunk size of an array: contiguous bytes on one disk")
         .sets(|it, value| put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))),
     key("align", "0", "bytes from the start of a chunk to the first byte of the volume")
         .sets(|it, value| put(&mut it.volume.align_bytes, bytes(value).map(|bytes| bytes.0))),
-    key("failed", "none", "the disk of an array that has failed, from 0").sets(|it, value| {
+    key("failed", "none", "index of the failed disk of an array, from 0").sets(|it, value| {
         let number = || count(value, 0, MOST - 1);
         put(&mut it.volume.failed, (value != "none").then(number).transpose())
     }),
@@ -117,12 +117,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         "who does the work of an array: host, adapter, or array (a box with a controller)",
     )
     .sets(|it, value| put(&mut it.location, choice(value, LOCATIONS))),
-    key(
-        "mirror",
-        "twinstor",
-        "which copy a read of a mirror takes: twinstor (as 3ware's) or plain (in turn)",
-    )
-    .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MIRROR_READS))),
+    key("mirror", "twinstor", "copy that a mirror reads: twinstor (as 3ware's) or plain (in turn)")
+        .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MIRROR_READS))),
     key("fs", BY_KIND, "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k")
         .sets(|it, value| put(&mut it.file.system, choice(value, FILE_SYSTEMS))),
     key(
@@ -148,11 +144,11 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     }),
     key("seek", "on", "off: the arm takes no time")
         .sets(|it, value| put(&mut it.drive.effects.seek, switch(value))),
-    key("rotation", "on", "off: the platter is where it is wanted")
+    key("rotation", "on", "off: no rotational delay")
         .sets(|it, value| put(&mut it.drive.effects.rotation, switch(value))),
     key("readahead", "on", "off: the drive reads only requested blocks")
         .sets(|it, value| put(&mut it.drive.effects.read_ahead, switch(value))),
-    key("coalesce", "on", "off: writes in sequence stay separate")
+    key("coalesce", "on", "off: sequential writes stay separate")
         .sets(|it, value| put(&mut it.drive.effects.coalesce, switch(value))),
     key("zones", "on", "off: every track holds as much as the mean of the outermost and innermost")
         .sets(|it, value| put(&mut it.drive.effects.zones, switch(value))),
@@ -232,7 +228,7 @@ impl MachineSpec {
         self.drive.check()?;
         self.volume.check(self.disks)?;
         if self.rebuild.is_some() && self.volume.failed.is_none() {
-            return Err("rebuild needs the disk that has failed: add failed=1".to_owned());
+            return Err("rebuild needs a failed disk: add failed=1".to_owned());
         }
         let least = self.least_buses();
         if self.buses != 0 && self.buses < least {
