@@ -28,7 +28,7 @@ const LOGS: &[(&str, LogKind)] =
 #[command(
     after_help = "Examples:\n  \
     halfpower predict last --rate-iops 3000 --rwmixread 70% --bs 8k\n  \
-    halfpower predict last --bs 8k --slo p99=5ms        the highest rate that meets it\n  \
+    halfpower predict last --bs 8k --slo p99=5ms    the highest rate that meets it\n  \
     halfpower predict last --rate-iops 90 --disks 4 --raid 5  before and after\n  \
     halfpower predict last --bs 4k --iodepth 1 --iodepth 16   QD 1, then QD 16\n  \
     halfpower predict night.json --host-cache 60%     the load of a recording\n  \
