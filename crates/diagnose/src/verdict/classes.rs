@@ -181,6 +181,11 @@ impl Class {
         Self { above: self.above.max(WRITES), ..self }
     }
 
+    /// Whether requests that are not in sequence may have to wait for an arm.
+    pub(crate) fn may_seek(&self) -> bool {
+        *self == ROTATING || self.is_unknown()
+    }
+
     /// Whether nothing says what kind it is.
     pub(crate) fn is_unknown(&self) -> bool {
         *self == UNKNOWN

@@ -22,6 +22,8 @@ const PAST_MAX: usize = 20_000;
 /// Variation from day to day, and between similar devices: standard deviations of the logarithm.
 const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
+/// The same of requests in sequence or not, on a disk with an arm: the former take up to twenty times less.
+const PLACE_SD: f64 = 1.5;
 /// How much quicker another time of the recording must be to say something, and how many fewer requests may have been
 /// in progress then.
 const QUICKER: f64 = 1.25;
@@ -55,13 +57,14 @@ pub(crate) fn best(priors: &[Prior], class: Class, total: &IntervalTotals) -> (C
 /// What the device did at another time of the recording: of `others`, each the intervals of one use of it, the quickest
 /// with requests like `now`, if it was clearly quicker and a queue does not explain that. None does where no fewer
 /// were in progress then, or where work that comes by itself came as often: then the device should take as long now. It
-/// explains a part only where more was completed then with fewer in progress. What the counters do not show may differ
-/// all the same, as whether requests are in sequence.
+/// explains a part only where more was completed then with fewer in progress. Of a disk with an arm it says little where
+/// the source does not tell requests in sequence from others.
 pub(crate) fn at_another_time<'a>(
     class: Class,
     now: &IntervalTotals,
     others: impl Iterator<Item = &'a [IntervalTotals]>,
     (busy, closed): (bool, bool),
+    is_place_known: bool,
 ) -> Option<Prior> {
     let (latency, depth) = (now.latency_ns()?, now.concurrency()?);
     let quicker = others.filter(|other| other.len() >= PAST_MIN).filter_map(|other| {
@@ -81,7 +84,9 @@ pub(crate) fn at_another_time<'a>(
         (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
     }
     let words = ("this disk at another time", "the same recording");
-    let class = class.seen(words, (libm::exp(log_lone), spread.hypot(OTHER_DAY_SD)), side);
+    let of_place = if !is_place_known && class.may_seek() { PLACE_SD } else { 0.0 };
+    let spread = spread.hypot(OTHER_DAY_SD).hypot(of_place);
+    let class = class.seen(words, (libm::exp(log_lone), spread), side);
     Some(Prior { rung: Rung::Past, class, of: served.of })
 }
 

@@ -176,7 +176,9 @@ impl<'a> Subject<'a> {
             let others = self.ranges().into_iter().filter(|other| other.start != from);
             let others = others.map(|other| &self.series[self.body(&other)]);
             // Of a device that was quicker then, other times tell nothing of what it is now.
-            let (prior, whole) = match at_another_time(self.class, &now, others, loop_kind) {
+            let place_known = known.sequential.is_some();
+            let then = at_another_time(self.class, &now, others, loop_kind, place_known);
+            let (prior, whole) = match then {
                 Some(prior) => (prior.read(), series),
                 None => (best(priors, self.class, &now), &self.series[..]),
             };

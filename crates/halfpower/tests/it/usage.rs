@@ -61,7 +61,7 @@ fn a_number_that_is_none_is_refused_with_what_is_allowed() {
 fn a_view_of_the_kernel_is_refused_with_what_to_name() {
     for place in ["/proc", "/sys/kernel"] {
         for verb in ["check", "run"] {
-            refused(&format!("{verb} {place}"), &[place, "no disk", "/var/tmp"]);
+            refused(&format!("{verb} {place}"), &[place, "not on a disk", "/var/tmp"]);
         }
     }
 }
@@ -147,7 +147,7 @@ fn an_engine_of_windows_is_refused_with_the_one_that_comes_closest() {
         [("iocp", "io_uring"), ("events", "libaio"), ("readfileex", "io_uring")]
     {
         let closest = format!("on this system use --ioengine {closest}");
-        refused(&format!("run . --ioengine {engine}"), &["an engine of Windows", &closest]);
+        refused(&format!("run . --ioengine {engine}"), &["needs Windows", &closest]);
     }
 }
 

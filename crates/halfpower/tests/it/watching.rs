@@ -66,7 +66,7 @@ fn a_named_device_is_shown_alone_and_an_unknown_one_is_an_error() {
         assert_eq!(line["interval"]["all"]["per_s"]["value"], 0.0);
         assert_eq!(line["verdict"], Value::Null);
     }
-    halfpower(&format!("{words} sdz")).refuses(4, &["\"sdz\"", "there are sda, sdb"]);
+    halfpower(&format!("{words} sdz")).refuses(4, &["\"sdz\"", "the devices are sda, sdb"]);
     halfpower("watch --interval 1ms --once").refuses(2, &["--interval", "10ms"]);
     halfpower("record --for 1s --interval 2s --no-save").refuses(2, &["--for", "--interval"]);
     halfpower("watch --procfs /none --once").refuses(4, &["/none/diskstats", "check the path"]);

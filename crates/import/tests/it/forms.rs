@@ -107,7 +107,11 @@ fn the_short_form_of_iostat_has_one_figure_for_all_and_says_what_is_lost() {
     // 13.06.2020, day first, two hours ahead of UTC.
     assert_eq!(disk[0].begin_ns, MOMENT_NS + (12 * 86_400 - 7_200) * SECOND_NS);
     assert!(found(&read, FindingCode::FiguresMixed).is_some());
-    assert!(lost(&read).iter().any(|claim| claim.contains("lost: the mix")), "{:?}", lost(&read));
+    assert!(
+        lost(&read).iter().any(|claim| claim.contains("unavailable: the mix")),
+        "{:?}",
+        lost(&read)
+    );
 }
 
 #[test]

@@ -299,7 +299,7 @@ mod tests {
                 rates[slow] /= 10.0;
                 let all = clients(depths, &rates);
                 let found = straggler_of(&all, 0.01).expect("it is slow");
-                assert!(found.claim.starts_with(&format!("{slow} did ")), "{}", found.claim);
+                assert!(found.claim.starts_with(&format!("{slow} achieved ")), "{}", found.claim);
                 assert!(unequal_of(&all).is_some(), "{depths:?}, {rates:?}");
             }
         }

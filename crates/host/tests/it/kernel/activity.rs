@@ -43,5 +43,5 @@ fn an_idle_disk_shows_no_activity_and_an_unknown_one_is_an_error() {
     let idle = activity("sda").unwrap();
     assert_eq!((idle.reads_per_s, idle.writes_per_s, idle.busy_share), (0.0, 0.0, 0.0));
     let error = activity("sdz").unwrap_err();
-    assert!(error.to_string().contains("sdz has no line"), "{error}");
+    assert!(error.to_string().contains("no line for the device sdz"), "{error}");
 }

@@ -95,7 +95,7 @@ fn counters_that_go_back_or_vanish_end_the_series_with_a_reason() {
     fake.proc("diskstats", "8 16 sdb 1 0 8 0 1 0 8 0 0 5 5\n");
     assert_eq!(probe.sample().device, None);
     assert!(
-        probe.facts().no_device_reason.contains("sda has no line"),
+        probe.facts().no_device_reason.contains("no line for the device sda"),
         "{}",
         probe.facts().no_device_reason
     );

@@ -226,7 +226,7 @@ fn the_most_that_was_in_memory_is_said_and_durable_modes_lose_nothing() {
     assert!(finding.claim.contains("device: until a flush, the contents of the drive's cache"));
     assert!(finding.claim.ends_with("none: nothing."), "{finding:?}");
     let uncounted = crash_loss(&[(CacheMode::All, None), (CacheMode::Fs, None)], 0);
-    assert!(uncounted.unwrap().claim.contains("all: the contents of the page cache, and what"));
+    assert!(uncounted.unwrap().claim.contains("all: the contents of the page cache, and "));
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn what_was_traced_is_told_with_both_parts_and_without_a_tracer_nothing_is() {
     assert!(!text.contains("writes  "), "{text}");
     assert!(text.contains("3 requests lost"), "{text}");
     assert!(text.contains("(7) in db.service") && !text.contains('\u{1b}'), "{text}");
-    assert!(text.contains("none waited"), "{text}");
+    assert!(text.contains("no request waited"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 

@@ -137,7 +137,8 @@ fn what_lies_below_a_loop_device_is_asked_too() {
     attach(&fake, 0, "/dev/sdb", 0);
     attach(&fake, 1, "/dev/loop0", 512);
     fake.proc("self/mountinfo", "20 1 8:16 / /mnt rw - ext4 /dev/sdb rw\n");
-    let expected = "loop1 lies on loop0, which lies on sdb, which is mounted at \"/mnt\" (ext4)";
+    let expected =
+        "loop1 is stored on loop0, which is stored on sdb, which is mounted at \"/mnt\" (ext4)";
     assert_eq!(why(&fake, (7, 1)), expected);
 }
 
@@ -149,7 +150,7 @@ fn two_loop_devices_over_one_file_share_it_where_their_bytes_overlap() {
     attach(&fake, 1, &file, 512);
     fake.proc("self/mountinfo", "20 1 7:0 / /mnt rw - ext4 /dev/loop0 rw\n");
     let shared = format!(
-        "loop1 lies on {file:?}, which is in use as the loop device loop0, which is mounted at \
+        "loop1 is stored on {file:?}, which is in use as the loop device loop0, which is mounted at \
          \"/mnt\" (ext4)"
     );
     assert_eq!(why(&fake, (7, 1)), shared);
