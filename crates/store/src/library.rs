@@ -62,7 +62,8 @@ impl Library {
         if path.is_file() {
             return self.file(path);
         }
-        let of_target = path.canonicalize().ok().filter(|_| path.is_dir() || word.contains('/'));
+        let is_target = path.is_dir() || word.starts_with("/dev/");
+        let of_target = path.canonicalize().ok().filter(|_| is_target);
         if let Some(target) = of_target.as_ref().and_then(|path| path.to_str()) {
             return Ok(vec![self.store()?.find(target, kinds)?]);
         }

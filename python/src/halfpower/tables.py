@@ -19,6 +19,8 @@ Column = namedtuple("Column", "name kind value")
 Spec = namedtuple("Spec", "kind columns parts")
 
 _OPERATIONS = ("read", "write", "trim", "flush")
+#: A visit has percentiles from this many times its depth on, in requests.
+_FILLED = 10
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -346,8 +348,16 @@ def _estimate(name, of):
     ]
 
 
+def _is_filled(cell):
+    """Whether the visits of a cell are long enough for the percentiles of a full queue."""
+    workload = cell["workload"]
+    visits = len(cell["trial_ids"])
+    is_closed = workload["arrival"] == "closed" and workload["depth"] > 1
+    return not is_closed or cell["ios"] >= _FILLED * workload["depth"] * visits
+
+
 def _cell_percentile(share):
-    return lambda cell: histogram.percentile(cell["histogram"], share)
+    return lambda cell: histogram.percentile(cell["histogram"], share) if _is_filled(cell) else None
 
 
 _CELL = [

@@ -147,5 +147,5 @@ fn a_job_alone_comes_under_the_limits_of_its_control_group() {
     assert_eq!(trial.result.read.as_ref().unwrap().ios, 2_048);
     assert_eq!(trial.workload.cgroup, None);
     let gone = format!("run {path} --runtime 1s --no-save --cgroup /sys/fs/cgroup/none");
-    typed(folder.path(), &gone).refuses(2, &["--cgroup", "no directory of a control group"]);
+    typed(folder.path(), &gone).refuses(2, &["--cgroup", "not the directory of a control group"]);
 }

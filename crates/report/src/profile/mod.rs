@@ -155,7 +155,7 @@ fn cells(section: &mut Section, profile: &Profile) {
             .expendable(4);
         t.of("bytes_per_s", |cell| cell.bytes_per_s.value);
         t.of("latency_mean_ns", |cell| cell.latency_ns.value);
-        t.of("latency_p99_ns", |cell| cell.histogram.percentile(0.99)).expendable(1);
+        t.of("latency_p99_ns", |cell| cell.percentile(0.99)).expendable(1);
         t.of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value))
             .expendable(2);
         t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())).expendable(3);
