@@ -103,7 +103,7 @@ fn headline(document: &FleetDiagnosis) -> String {
             0 => String::new(),
             others => format!("; {others} could not be compared"),
         };
-        return format!("None of {} compared devices is slow{unknown}.", of_devices(compared));
+        return format!("None of {compared} compared devices is slow{unknown}.");
     }
     format!("Slow: {}; {} compared.", what.join("; "), of_devices(compared))
 }

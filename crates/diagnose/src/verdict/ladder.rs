@@ -22,8 +22,6 @@ const PAST_MAX: usize = 20_000;
 /// Variation from day to day, and between similar devices: standard deviations of the logarithm.
 const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
-/// The same of requests in sequence or not, on a disk with an arm: the former take up to twenty times less.
-const PLACE_SD: f64 = 1.5;
 /// How much quicker another time of the recording must be to say something, and how many fewer requests may have been
 /// in progress then.
 const QUICKER: f64 = 1.25;
@@ -84,7 +82,7 @@ pub(crate) fn at_another_time<'a>(
         (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
     }
     let words = ("this disk at another time", "the same recording");
-    let of_place = if !is_place_known && class.may_seek() { PLACE_SD } else { 0.0 };
+    let of_place = if is_place_known { 0.0 } else { class.place_sd() };
     let spread = spread.hypot(OTHER_DAY_SD).hypot(of_place);
     let class = class.seen(words, (libm::exp(log_lone), spread), side);
     Some(Prior { rung: Rung::Past, class, of: served.of })

@@ -23,7 +23,7 @@ const LEAST_REL: f64 = 0.01;
 /// The same of a lone request and of both bounds of an open load: a check's visits know a mean to a few per
 /// cent.
 const LEAST_OPEN_REL: f64 = 0.03;
-/// A mean between two bounds is at most this many times below the upper one: with arrivals by chance a limit
+/// Behind a limit the mean is at most this many times below its upper bound: with arrivals by chance a limit
 /// on requests queues them, whatever credit it saves. (On two simulated limits at 80 to 97 % of their rate,
 /// measured means were 2.2 to 3.2 times below it.)
 const MOST_BELOW: f64 = 2.5;
@@ -135,8 +135,8 @@ impl Predictor {
         self.capacity.rel(mix, 1.0).hypot(self.rerun_rel(mix, true)).max(LEAST_OPEN_REL)
     }
 
-    /// The ends of the interval over the mean, at a rate without open-loop trials in the profile. The mean
-    /// moves up where it is further than [`MOST_BELOW`] below the upper end.
+    /// The ends of the interval over the mean, at a rate without open-loop trials in the profile. Behind
+    /// a limit the mean moves up where it is further than [`MOST_BELOW`] below the upper end.
     fn bounded(
         &self,
         model: ModelName,
@@ -150,7 +150,9 @@ impl Predictor {
         let max_rel = self.max_rate(mix).map_or(1.0, |max| max.relative_half_width());
         let rels = (self.alone_rel(mix), max_rel.max(LEAST_REL));
         let (least, most) = self.bounds(mix, means.rate_per_s, means.alone, rels)?;
-        means.latency = means.latency.max(most / MOST_BELOW);
+        if self.capacity.limit(mix).is_some() {
+            means.latency = means.latency.max(most / MOST_BELOW);
+        }
         let (of, least_rel) = (means.latency, libm::exp(LEAST_OPEN_REL));
         Some(((least / of).min(1.0 / least_rel), (most / of).max(least_rel)))
     }

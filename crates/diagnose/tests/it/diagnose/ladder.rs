@@ -1,8 +1,10 @@
 //! What is expected of a device without a profile of it: by one of its model, by its own past, by its peers.
 
-use crate::diagnose::staged::{closed, diagnosed, longest, profiled, reads, seen};
+use crate::diagnose::staged::{closed, diagnosed, longest, may_be, profiled, reads, seen};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
-use record::{Bytes, DeviceDiagnosis, DeviceFacts, LoneReads, Observation, Rung, Verdict};
+use record::{
+    Bytes, Confidence, DeviceDiagnosis, DeviceFacts, LoneReads, Observation, Rung, Verdict,
+};
 
 /// A disk of a name that takes `service` for a request, eight of them side by side, asked for 900 reads a second.
 fn disk(name: &str, service: &str) -> Observation {
@@ -50,7 +52,7 @@ fn and_then(mut first: Observation, second: Observation) -> Observation {
 
 #[test]
 fn a_disk_that_is_quicker_at_another_time_of_the_recording_is_slow_and_was_not_then() {
-    let (quick, slow) = (|| disk("sda", "1ms"), || disk("sda", "6ms"));
+    let (quick, slow) = (|| disk("vdb", "1ms"), || disk("vdb", "6ms"));
     for (recording, slow_first) in
         [(and_then(quick(), slow()), false), (and_then(slow(), quick()), true)]
     {
@@ -62,6 +64,10 @@ fn a_disk_that_is_quicker_at_another_time_of_the_recording_is_slow_and_was_not_t
         assert_eq!(slow.baseline.as_ref().unwrap().rung, Rung::Past);
         assert!(quick.verdict.is_fine(), "{quick:#?}");
     }
+    // Of a disk that may have an arm, requests may have become random.
+    let with_arm = with_past(&and_then(disk("sda", "1ms"), disk("sda", "6ms")), Vec::new());
+    let slow = with_arm.episodes.last().unwrap();
+    assert!(slow.confidence == Confidence::Possible && may_be(slow, Verdict::Slow), "{slow:#?}");
     let steady = with_past(&and_then(disk("sda", "6ms"), disk("sda", "6100us")), Vec::new());
     assert!(longest(&steady).verdict.is_fine(), "{:#?}", longest(&steady));
     assert_ne!(rung(&steady), Rung::Past);

@@ -436,7 +436,10 @@ fn group_commit_is_praised_only_where_separate_flushes_reach_less() {
         point.commits_per_s = Estimate::symmetric(rate, 0.04 * rate, 3);
     }
     let text = page(&profile);
-    assert!(text.contains("committers, each with") && !text.contains("(group commit)"), "{text}");
+    assert!(
+        text.contains("committers with separate flushes") && !text.contains("(group commit)"),
+        "{text}"
+    );
 }
 
 #[test]

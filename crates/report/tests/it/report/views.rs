@@ -328,7 +328,7 @@ fn a_fleet_says_how_many_disks_it_cannot_tell_of_and_no_spread_of_none() {
         "{some}"
     );
     assert!(some.contains("±2 %") && some.matches("Not judged").count() == 1, "{some}");
-    assert!(page(16).contains("none was found slow."), "{}", page(16));
+    assert!(page(16).contains("None of 16 compared devices is slow."), "{}", page(16));
     let none = page(0);
     assert!(none.contains("No device could be compared") && none.contains("unknown"), "{none}");
     assert!(!none.contains('±'), "{none}");

@@ -301,7 +301,7 @@ fn what_is_not_honoured_is_refused_with_its_place_and_the_reason() {
         ),
         (
             "filename=old\nthinktime_blocks_type=issue",
-            "jobs.fio:3:1: thinktime_blocks_type=issue: a pause",
+            "jobs.fio:3:1: thinktime_blocks_type=issue: the only supported pause",
         ),
         ("filename=old\nflow=2", "jobs.fio:3:1: flow=2: the rates of jobs"),
         ("filename=old\nzonemode=zbd", "jobs.fio:3:1: zonemode=zbd: zoned devices"),
@@ -412,7 +412,7 @@ fn a_command_line_is_the_same_jobs_with_one_dash_or_two() {
     assert!(second.contains("--bs 16k") && second.contains("--cache device"), "{second}");
     assert_eq!((&one.waits, &two.waits), (&Wait::No, &Wait::All));
     let wrong: Vec<String> = vec!["old".to_owned()];
-    assert!(lines(&read_words(&wrong).unwrap_err()).starts_with("old: no option of fio"));
+    assert!(lines(&read_words(&wrong).unwrap_err()).starts_with("old: not a fio option"));
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
     let log = |line: &str| format!("fio version 3 iolog\n0 /x add\n{line}\n");
     wrong(&log("5 /x read 0"), "line 3, column 12: the length is missing");
     wrong(&log("5 /x read 0 zero"), "line 3, column 13: the length is \"zero\"");
-    wrong(&log("5 /x read 0 0"), "line 3, column 13: a length of 0 bytes");
+    wrong(&log("5 /x read 0 0"), "line 3, column 13: a request cannot have 0 bytes");
     wrong(&log("5 /y read 0 512"), "line 3, column 3: the file \"/y\" was not added");
     wrong(&log("5 /x read 0 512 more"), "line 3, column 17: \"more\" follows the length");
     wrong(&log("5.0000000001x /x read 0 512"), "not a time");
