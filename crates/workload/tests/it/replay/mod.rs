@@ -154,7 +154,10 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
     wrong(&log("5 /x read 18446744073709551615 512"), "line 3, column 32");
     wrong("8,0 3 1 0.0 697 Q R 2048 8 [fio]\n", "line 1, column 26: a plus is missing");
     wrong("8,0 3 1 0.0 697 Q R 2048\n", "a plus is missing");
-    wrong("8,0 3 1 0.0 697 I R 2048 + 8 [fio]\n", "it contains no read and no write (events Q, D or C)");
+    wrong(
+        "8,0 3 1 0.0 697 I R 2048 + 8 [fio]\n",
+        "it contains no read and no write (events Q, D or C)",
+    );
     wrong("0.5 0 100 8 1\n0.7 0 100 8\n", "line 2, column 12: the field of flags is missing");
     wrong("0.5 0 100 0 1\n", "line 1, column 11: the number of blocks");
 }
