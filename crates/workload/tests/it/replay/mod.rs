@@ -159,7 +159,7 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
         "it contains no read and no write (events Q, D or C)",
     );
     wrong("0.5 0 100 8 1\n0.7 0 100 8\n", "line 2, column 12: the field of flags is missing");
-    wrong("0.5 0 100 0 1\n", "line 1, column 11: the number of blocks");
+    wrong("0.5 0 100 0 1\n", "line 1, column 11: a request cannot have this number of blocks");
 }
 
 /// A trace in DiskSim's columns with equal gaps.
