@@ -10,8 +10,6 @@ use record::{
 /// Share of the largest throughput from which on larger requests are not worth their memory.
 const NEARLY: f64 = 0.9;
 
-/// How many times as long a check is that narrows a setting: errors of visits halve with four times as many.
-const LONGER: u64 = 5;
 /// The largest value that the errors of a check leave possible over the smallest one, up to which a number
 /// is a setting: about ±50 %.
 const OPEN_MAX: f64 = 3.0;
@@ -124,7 +122,7 @@ impl<'a> ProfileFacts<'a> {
             "uncertain: the errors of this check allow {least} to {most}. {}. To narrow the range, \
              stop other programs and run: {}",
             words.trim_end_matches('.'),
-            self.profile.longer_check(LONGER)
+            self.profile.longer_check()
         ))
     }
 

@@ -12,8 +12,6 @@ use std::collections::BTreeSet;
 
 /// A size of direct writes that every check measures.
 const DIRECT_BYTES: u64 = 4 << 10;
-/// How many times the budget of a check narrows an interval to half.
-const LONGER: u64 = 4;
 
 pub(super) fn commits(story: &mut Story, profile: &Profile) {
     let commits = match profile.commits.known() {
@@ -168,7 +166,7 @@ fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
     reasons.dedup();
     section.rows("not measured", reasons);
     if commits.verdicts.iter().any(|verdict| verdict.met.is_none()) {
-        section.row("to decide it", format!("`{}`", profile.longer_check(LONGER)));
+        section.row("to decide it", format!("`{}`", profile.longer_check()));
     }
 }
 

@@ -85,7 +85,7 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
 }
 
 fn action(profile: &Profile, main: Option<Kind>) -> Action {
-    let again = profile.longer_check(5);
+    let again = profile.longer_check();
     let what = match main {
         _ if profile.simulated => again,
         Some(Kind::Files) => {
