@@ -10,6 +10,7 @@ use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
 use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
 use super::page_cache;
+use super::posterior::Posterior;
 use super::starved;
 use super::tails::sentence;
 use crate::words::{of_largest, percent};
@@ -299,20 +300,18 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
             && fine.is_some_and(|ratio| ratio <= OPERATION_FINE)
     };
     let (code, what) = if alone(writes, reads) {
-        (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.")
+        (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.".to_owned())
     } else if alone(reads, writes) {
-        (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.")
+        (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.".to_owned())
     } else {
-        let what = match look.own {
-            Some(_) => "Requests take longer than usual for a device of this kind.",
-            None => "Requests take longer than the profile predicts.",
-        };
-        (CauseCode::ServiceSlower, what)
+        let than = look.own.as_ref().map(Posterior::than_usual);
+        let than = than.as_deref().unwrap_or("than the profile predicts");
+        (CauseCode::ServiceSlower, format!("Requests take longer {than}."))
     };
     let mut numbers = vec![("latency over the expected", over, "")];
     numbers.extend(reads.map(|ratio| ("reads, over the expected", ratio, "")));
     numbers.extend(writes.map(|ratio| ("writes, over the expected", ratio, "")));
-    cause(code, what.to_owned(), &numbers)
+    cause(code, what, &numbers)
 }
 
 /// A few requests that take far longer than the profile's slowest.

@@ -23,3 +23,14 @@ pub(crate) struct Posterior {
     /// Our own lone reads, where they are like the requests.
     pub(crate) own_reads: Option<LoneReads>,
 }
+
+impl Posterior {
+    /// Than what requests of a slow device take longer: `than usual for a rotating disk`.
+    pub(crate) fn than_usual(&self) -> String {
+        match self.rung {
+            Rung::Past => "than at another time".to_owned(),
+            Rung::Peers => "than on other disks of its kind".to_owned(),
+            _ => format!("than usual for {}", self.class.name),
+        }
+    }
+}

@@ -192,7 +192,7 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
         let over = each.map_or(over, |each| each[at]);
         // Without a profile what is expected follows the observation itself, and the verdict alone says that it is slow.
         let says = match &look.own {
-            Some(_) => format!("{what} take longer than usual for a device of this kind."),
+            Some(own) => format!("{what} take longer {}.", own.than_usual()),
             None if over >= SLOW_FROM => {
                 format!("{what} take {} the predicted latency.", times(over))
             }
@@ -204,7 +204,7 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
     }
     if segment.hardly_in_use() {
         let than = match &look.own {
-            Some(_) => "longer than usual for a device of this kind".to_owned(),
+            Some(own) => format!("longer {}", own.than_usual()),
             None => format!("{} the predicted latency", times(over)),
         };
         let says = format!("Requests come at QD 1 and take {}, {than}.", format_nanos(latency));
