@@ -1,7 +1,7 @@
 //! Whether commits are good enough for programs that state what they need.
 //!
 //! Only programs whose makers give a number stand here, each with its source. A program that takes
-//! whatever it gets, as PostgreSQL and MySQL do, has settings that follow ([`crate::settings`]).
+//! whatever it gets, as PostgreSQL and MySQL do, has settings that follow ([`mod@crate::settings`]).
 //!
 //! Facts: etcd's documentation wants the 99th percentile of `wal_fsync_duration_seconds` below 10 ms
 //! on a disk that is fast enough, at least 50 sequential IOPS, and 500 for a cluster under heavy

@@ -1,7 +1,7 @@
 //! Settings of other programs that a profile has an answer to, each with its derivation: numbers,
 //! formula and default, so that whoever disagrees can put another number in its place. A setting
 //! without its measurement says what is missing, and one that the errors of its measurement leave open
-//! says between what ([`settled`]). Rejected: classes of devices ("SSD: 1.1 and 200"), silent clamps,
+//! says between what. Rejected: classes of devices ("SSD: 1.1 and 200"), silent clamps,
 //! and one limit on the ± of a check for all settings, because a wide one may decide a setting that is
 //! clamped, and a narrow one leave a choice open.
 

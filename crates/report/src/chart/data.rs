@@ -11,7 +11,7 @@ use crate::page::csv_field;
 use askama::Template;
 use serde_json::{Value, json};
 
-/// The head line of [`csv`](crate::csv).
+/// The head line of [`csv`](fn@crate::csv).
 pub const CSV_HEADER: &str = "document,chart,series,x,x_is,value,value_is,low,high,remark";
 /// Rows of a series in the page's tables; longer ones are thinned.
 const TABLE_ROWS: usize = 64;
