@@ -127,7 +127,7 @@ impl Profile {
         }
     }
 
-    /// The command of another check of this target with [`LONGER`] times its budget, which narrows the intervals.
+    /// The command of another check of this target with five times its budget, which narrows the intervals.
     #[must_use]
     pub fn longer_check(&self) -> String {
         let budget_s = self.budget_ns.0.div_ceil(1_000_000_000).max(1);
