@@ -66,7 +66,9 @@ impl Machine {
         qemu.arg("-append").arg(format!(
             "console=ttyS0 panic=-1 no_timer_check rdinit=/init address=10.0.0.{address}"
         ));
+        // qemu makes its own a moment after it began, and it is read at once.
         let told = file("told");
+        std::fs::write(&told, "")?;
         for file in [&file("console"), &told] {
             qemu.arg("-serial").arg(format!("file:{}", file.display()));
         }
