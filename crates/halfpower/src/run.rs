@@ -60,8 +60,11 @@ pub(crate) fn run_into(
             recognise::refuse_as_targets(&sets)?;
             let opener = arguments.hosts.opener(stop, &progress)?;
             let spec = opener.whole(arguments.spec())?;
-            let beside =
-                Beside { cost_fit: arguments.cost_fit, precondition: arguments.place.precondition };
+            let beside = Beside {
+                cost_fit: arguments.cost_fit,
+                precondition: arguments.place.precondition,
+                reserve: arguments.reserve,
+            };
             let (targets, workload) = session::open_for_run(&spec, &sets, beside, opener.as_ref())?;
             let store = arguments.results.save.store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;

@@ -118,6 +118,9 @@ pub(crate) struct RunArgs {
     /// byte.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cost_fit: bool,
+    /// Leave test files that no job reads unwritten, as fio does.
+    #[arg(skip)]
+    pub(crate) reserve: bool,
     #[command(flatten)]
     pub(crate) hosts: HostArgs,
     #[command(flatten, next_help_heading = "Results")]

@@ -21,6 +21,9 @@ pub enum Written {
     /// Through the page cache in one go, but with text instead of random bytes: a device or file system
     /// that compresses spends processor time on it.
     Text,
+    /// Allocated whole and not written, as fio leaves the file of a job that only writes: the file system notes the
+    /// first write to each block as a change of the file.
+    Reserved,
 }
 
 impl Written {
@@ -32,6 +35,7 @@ impl Written {
             Self::Grown => "grown in small pieces",
             Self::PastCache => "written past the page cache",
             Self::Text => "that holds text",
+            Self::Reserved => "allocated but not written",
         }
     }
 }

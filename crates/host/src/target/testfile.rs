@@ -105,7 +105,8 @@ pub fn write_test_file(
     drop_clean_pages(&handle.file, Bytes(0), size)?;
     handle.facts.size_bytes = size;
     handle.facts.extents = extents(&handle.file, Bytes(0), size)?;
-    if let Some(map) = &handle.facts.extents {
+    let is_written = handle.facts.test_file.is_none_or(|file| file.written != Written::Reserved);
+    if let Some(map) = handle.facts.extents.as_ref().filter(|_| is_written) {
         handle.findings.extend(placement_findings(map, size, Severity::Invalid));
     }
     Ok(())
@@ -134,6 +135,14 @@ fn fill(
     if past_cache {
         // The others grow as they are written.
         allocate(&handle.file, size.0).map_err(|cause| failed(0, cause))?;
+    }
+    if written == Written::Reserved {
+        // The last byte gives it its length where the file system cannot allocate.
+        let last = size.0.saturating_sub(1);
+        return allocate(&handle.file, size.0)
+            .and_then(|()| engine::write_all(&handle.file, &[0], last).map_err(Error::from))
+            .and_then(|()| sync_data(&handle.file))
+            .map_err(|cause| failed(0, cause));
     }
     let direct = if past_cache { reopen(handle, CacheMode::Device, true).ok() } else { None };
     let plan = Plan {

@@ -4,7 +4,7 @@ use crate::session::real::{size_for_all, with_engine};
 use crate::session::{Opener, RealTargets, Result, Session, SessionError, StopFlag};
 use host::kernel;
 use host::target::{Access, TargetError};
-use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload, quoted};
+use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, TestFile, Workload, Written, quoted};
 use simdisk::SimSpec;
 use std::path::Path;
 use workload::Spec;
@@ -16,6 +16,8 @@ pub struct Beside {
     pub cost_fit: bool,
     /// Writing them until they are steady.
     pub precondition: bool,
+    /// Leaving test files that no job reads unwritten, as fio does.
+    pub reserve: bool,
 }
 
 /// A set of targets, and what may be done to them.
@@ -59,6 +61,7 @@ pub fn open_for_run(
     let mut targets = targets.ok_or_else(|| SessionError::usage("name at least one target"))?;
     let facts: Vec<Vec<&Target>> = targets.sets().map(|set| set.all_facts().collect()).collect();
     let workload = workload_on(spec, &facts)?;
+    let is_read = |set| workload.by_targets().any(|(it, job)| it == set && job.read_percent > 0);
     for (number, workload) in workload.by_targets() {
         let Some((_, access)) = sets.get(number as usize) else { continue };
         let Some(set) = targets.set(number) else { continue };
@@ -69,6 +72,9 @@ pub fn open_for_run(
             let text = "--verify with reads only needs the data of an earlier run with --verify, \
                         but the test file of a directory is new; name a file or a device";
             return Err(SessionError::usage(text));
+        }
+        if with.reserve && fresh() && !is_read(number) {
+            set.write_as(TestFile { number: 0, written: Written::Reserved });
         }
         set.look_at_area(workload)?;
         set.open_mode(workload.cache, write)?;

@@ -21,7 +21,7 @@ const ENGINES: &[(&str, &str, Option<&str>)] = &[
 ];
 
 /// The engine by our name; depth and caches with it.
-pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words, reads: bool) -> &'static str {
+pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     let name = settings.text("ioengine").unwrap_or("psync");
     let known = ENGINES.iter().find(|(known, ..)| *known == name);
     let Some((_, engine, other)) = known else {
@@ -71,7 +71,7 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words, reads: bool) -> &
             (false, false) => "all",
         },
     );
-    emptied(settings, out, reads && !direct && *engine != "null");
+    emptied(settings, out, !direct && *engine != "null");
     let huge = settings.value("mem", |kind| match kind.split(':').next().unwrap_or(kind) {
         "malloc" | "mmap" | "shm" | "mmapshared" => Ok(false),
         "mmaphuge" | "shmhuge" => Ok(true),
@@ -116,8 +116,8 @@ fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str))
     out.flag("iodepth", &depth);
 }
 
-/// fio empties the cache of its file before it reads from it; a command that empties all of it goes further.
-fn emptied(settings: &Settings<'_>, out: &mut Words, buffered_reads: bool) {
+/// fio empties the cache of its file before it reads or writes it; a command that empties all of it goes further.
+fn emptied(settings: &Settings<'_>, out: &mut Words, buffered: bool) {
     if let Some(command) = settings.text("exec_prerun") {
         if command.contains("drop_caches") {
             out.flag("drop-cache", &"drop-caches");
@@ -127,7 +127,7 @@ fn emptied(settings: &Settings<'_>, out: &mut Words, buffered_reads: bool) {
         }
         settings.refuse("exec_prerun", "run the command before halfpower");
     }
-    if settings.switch("invalidate").unwrap_or(true) && buffered_reads {
+    if settings.switch("invalidate").unwrap_or(true) && buffered {
         out.flag("drop-cache", &"dontneed");
         if settings.on("time_based") {
             out.note(

@@ -78,13 +78,13 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     not_at_all(&settings);
     let writes = if let Some(log) = settings.text("read_iolog") {
         replayed(&settings, &mut out, log);
-        caches(&settings, &mut out, true);
+        caches(&settings, &mut out);
         data(&settings, &mut out, None);
         // What is in it is known when it is read.
         true
     } else {
         let load = load(&settings, &mut out, kb_base);
-        let engine = caches(&settings, &mut out, load.reads);
+        let engine = caches(&settings, &mut out);
         let verified = data(&settings, &mut out, Some(&load));
         area(&settings, &mut out, known, &load, (kb_base, jobs, engine, verified));
         pace(&settings, &mut out, jobs, &load, kb_base);
