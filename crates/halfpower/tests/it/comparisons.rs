@@ -115,7 +115,7 @@ fn traces_are_read_with_and_without_a_head_line_and_not_against_documents() {
     assert!(same.rows().all(|row| row.ratio == Some(1.0)), "{same:?}");
     trials(path, "a.json", "sim:mm1", 1..2);
     halfpower_in(path, "compare old.csv a.json")
-        .refuses(2, &["a trace", "only be compared with a trace"]);
+        .refuses(2, &["a trace", "compared only with another trace"]);
     std::fs::write(path.join("notes.csv"), "a,b\n").unwrap();
     halfpower_in(path, "compare notes.csv old.csv").refuses(2, &["notes.csv", "line 1"]);
 }

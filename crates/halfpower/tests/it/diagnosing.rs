@@ -46,7 +46,7 @@ fn what_is_not_saved_is_not_offered_to_be_asked_for() {
     assert!(short.contains("--verbose shows ") && !short.contains("halfpower report"), "{short}");
     let saved = diagnose(folder.path(), EIGHT, &loads, "--verbose").expect(0).stdout;
     assert!(saved.contains("To repeat it") && saved.contains("report ID"), "{saved}");
-    // What was saved before can be asked for, also where the diagnosis of it is not saved.
+    // What was saved before can be asked for, also where the diagnosis of is not saved.
     let again = diagnose(folder.path(), "last", &[], "--no-save --verbose").expect(0).stdout;
     assert!(again.contains("halfpower diagnose ") && !again.contains("\n  id "), "{again}");
 }

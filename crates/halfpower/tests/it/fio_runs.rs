@@ -116,7 +116,7 @@ fn all_jobs_end_with_the_first_where_the_file_says_so() {
     assert!(outcome.stderr.contains("--runtime 3s") && !outcome.stderr.contains("exitall"));
     std::fs::write(folder.path().join("ends.fio"), text.replace("time_based\n", "")).unwrap();
     let outcome = halfpower_in(folder.path(), "run ends.fio --parse-only").expect(0);
-    assert!(outcome.stderr.contains("exitall: each job runs to its own end"), "{outcome:?}");
+    assert!(outcome.stderr.contains("exitall: each job runs until it is finished"), "{outcome:?}");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
     let outcome = halfpower_in(folder.path(), words);
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
     for flag in ["--group_reporting", "--time_based", "--norandommap", "--randrepeat=0"] {
-        let said = format!("{flag}: a fio option without effect");
+        let said = format!("{flag} is a fio option without effect");
         assert!(outcome.stderr.contains(&said), "{flag}: {outcome:?}");
     }
     let refused = halfpower_in(folder.path(), "run data --filename=data --no-save").expect(2);

@@ -143,7 +143,7 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
         (file("a", "hello"), 4, ["unknown file format", "iostat as text and JSON"]),
         (file("b", "avg-cpu:  %user"), 4, ["iostat", "-o JSON -x -t 1"]),
         (file("c", "node_disk_io_now{device=\"sda\"} 1\n"), 4, ["--timestamp", "two or more"]),
-        ("record --no-save none.json".to_owned(), 2, ["none.json", "no such file"]),
+        ("record --no-save none.json".to_owned(), 2, ["none.json", "does not exist"]),
         (
             "record --no-save --prometheus http://u:p@h --query-range now-1h..now".to_owned(),
             2,

@@ -134,7 +134,7 @@ fn an_interrupt_before_the_first_trial_has_ended_says_that_nothing_is_kept() {
     let mut running = Running::start(command);
     running.wait_for("matrix ...");
     running.signal("INT");
-    running.end().refuses(130, &["interrupted", "no trial had finished", "so nothing is saved"]);
+    running.end().refuses(130, &["interrupted", "no trial finished", "so nothing is saved"]);
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn a_file_on_a_partition_lies_behind_its_start_on_a_map_of_the_whole_disk() {
 
 #[test]
 fn what_is_no_file_and_flags_that_measure_are_refused() {
-    halfpower("zones --file /tmp").refuses(2, &["needs a file", "/tmp"]);
+    halfpower("zones --file /tmp").refuses(2, &["is not a file", "/tmp"]);
     halfpower("zones --file gone.dat").refuses(4, &["gone.dat"]);
     halfpower("zones --file /proc/cpuinfo --passes 3").refuses(2, &["--passes"]);
     halfpower("zones sim:mm1 --map last").refuses(2, &["--map"]);

@@ -120,7 +120,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
     assert_eq!(ways, ["any", "callback", "callback-posted", "oldest-first"].into());
     let nothing = halfpower("sweep hints sim:md1 --no-save").expect(2);
     assert!(nothing.stderr.contains("a file can be prepared only on a real target"), "{nothing:?}");
-    assert!(nothing.stderr.contains("no trial of the design hints can run here"));
+    assert!(nothing.stderr.contains("no trial of the design hints can run on these targets"));
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
@@ -319,7 +319,7 @@ fn an_interrupted_sweep_says_how_to_go_on_and_a_whole_one_has_nothing_left() {
     running.signal("INT");
     let ended = running.end().expect(130);
     assert!(
-        ended.stderr.contains("12 trials had finished, `halfpower sweep --resume"),
+        ended.stderr.contains("12 trials finished; to run the rest: `halfpower sweep --resume"),
         "{ended:?}"
     );
     assert!(ended.stdout.contains("runs the rest"), "{ended:?}");
