@@ -157,7 +157,7 @@ fn a_folder_that_takes_no_files_is_named_before_anything_is_read() {
     requires!(Root, Setpriv);
     let (reachable, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::set_permissions(folder.path(), Permissions::from_mode(0o555)).unwrap();
-    for (sub, word) in [("", "trials.parquet"), ("/new", "cannot make the folder")] {
+    for (sub, word) in [("", "trials.parquet"), ("/new", "cannot create the folder")] {
         let words = format!("export --all --db none.db --parquet {}{sub}", folder.path().display());
         run(unprivileged(reachable.path()), &words)
             .refuses(4, &["--parquet", word, "Permission denied"]);

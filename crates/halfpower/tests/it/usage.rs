@@ -61,7 +61,7 @@ fn a_number_that_is_none_is_refused_with_what_is_allowed() {
 fn a_view_of_the_kernel_is_refused_with_what_to_name() {
     for place in ["/proc", "/sys/kernel"] {
         for verb in ["check", "run"] {
-            refused(&format!("{verb} {place}"), &[place, "not on a disk", "/var/tmp"]);
+            refused(&format!("{verb} {place}"), &[place, "not a disk", "/var/tmp"]);
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// A probe of this process and of the disks under its targets, each of which counts once.
-    #[expect(clippy::needless_pass_by_value, reason = "Linux keeps them")]
+    #[expect(clippy::needless_pass_by_value, reason = "only Linux has them")]
     pub(crate) fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let device = if disks.is_empty() {
             Err("Windows reports no disk below the target".to_owned())

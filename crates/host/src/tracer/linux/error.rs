@@ -37,8 +37,8 @@ pub enum TracerError {
     NoDevices,
     /// More devices than there is memory for.
     #[error(
-        "{count} devices are too many: at most {most} can be traced here; name the ones that \
-             matter"
+        "{count} devices are too many, because at most {most} can be traced here; name the \
+         devices to trace"
     )]
     TooMany {
         /// Asked for.
