@@ -250,7 +250,7 @@ fn errors_of_a_job_file_are_in_the_order_of_its_lines_with_the_nearest_names() {
     let lines: Vec<&str> = stderr.lines().collect();
     let expected = [
         "halfpower: four.fio:3:1: runntime=10: fio has no such option; did you mean runtime?",
-        "halfpower: four.fio:5:1: rw=randraed: fio has no such direction; did you mean randread?",
+        "halfpower: four.fio:5:1: rw=randraed: fio has no such value; did you mean randread?",
         "halfpower: four.fio:6:1: bs=4q: ",
         "halfpower: four.fio:9:1: iodpth=4: fio has no such option; did you mean iodepth?",
         "halfpower: 4 errors in four.fio",

@@ -162,7 +162,7 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
     for flag in ["--for 1s", "--all", "--trace", "--output x"] {
         let words = format!("record --no-save night.json {flag}");
         let name = flag.split(' ').next().unwrap();
-        halfpower_in(folder.path(), &words).refuses(2, &[name, "files are named"]);
+        halfpower_in(folder.path(), &words).refuses(2, &[name, "you named files"]);
     }
 }
 

@@ -148,11 +148,11 @@ fn mistakes_in_designs_are_usage_errors_that_name_the_place() {
         .refuses(2, &["cannot be combined with others"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --blocks 0").refuses(2, &["from 1 to 1000"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --protocol paper")
-        .refuses(2, &["no protocol in it", "leave --protocol"]);
+        .refuses(2, &["the design has no protocols", "omit it"]);
     with("[axes]\nprepare = [\"dance\"]\n", ".").refuses(2, &["no preparation \"dance\""]);
     with("[axes]\nrw = [\"read\"]\n[constants]\nrwmixread = 5\n", "sim:md1")
         .refuses(2, &["--rwmixread needs a mix"]);
-    halfpower("sweep riedl sim:md1").refuses(2, &["there is no preset \"riedl\"; use one of"]);
+    halfpower("sweep riedl sim:md1").refuses(2, &["unknown preset \"riedl\"; use one of"]);
     halfpower("sweep /no/such.toml sim:md1").refuses(4, &["the design: cannot read"]);
     let missing = folder.path().join("x.db");
     let words = format!("sweep --resume last --db {}", missing.display());

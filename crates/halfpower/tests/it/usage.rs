@@ -104,7 +104,7 @@ fn an_area_smaller_than_one_request_is_refused_with_both_sizes() {
     refused("run . --size 4k --bs 64k", &["4096", "65536", "--size"]);
     refused("run sim:mm1 --size 4k --bs 64k", &["4 KiB", "64 KiB", "--bs"]);
     refused("check sim:mm1 --size 2k", &["too small", "--size"]);
-    refused("run sim:mm1,size=1m --size 2m", &["beyond the target", "2 MiB", "1 MiB"]);
+    refused("run sim:mm1,size=1m --size 2m", &["beyond the end of the target", "2 MiB", "1 MiB"]);
 }
 
 #[test]
