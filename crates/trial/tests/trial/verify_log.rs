@@ -162,8 +162,8 @@ fn half_a_write_is_torn() {
     assert_eq!(faults(&result), [0, 0, 0, 1, 0]);
     assert_eq!(
         result.bad[0].detail,
-        "torn at byte 8192: write 2 was expected, of its sectors are 0 to 3 of write 2, 4 to 7 of \
-         write 1"
+        "torn at byte 8192: write 2 was expected, sectors 0 to 3 of write 2, \
+         sectors 4 to 7 of write 1"
     );
 }
 

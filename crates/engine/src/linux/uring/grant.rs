@@ -47,7 +47,8 @@ pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
 fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
     let (cause, remedy) = match errno {
         Errno::NOSYS => (
-            "the kernel has none (before 5.11, or built without it, or a seccomp filter hides it)"
+            "the kernel does not support it (it is older than 5.11 or was built without it), or a \
+             seccomp filter hides it"
                 .to_owned(),
             "update the kernel or lift the filter, or use --ioengine sync",
         ),
@@ -61,10 +62,10 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
             "set it to 0 with sysctl, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if options.sqpoll => (
-            "the kernel's submission thread takes privileges before 5.13, or a seccomp filter \
-             forbids io_uring"
+            "before Linux 5.13, the kernel's submission thread needs privileges; or a seccomp \
+             filter forbids io_uring"
                 .to_owned(),
-            "leave --sqthread-poll out, or use --ioengine sync",
+            "omit --sqthread-poll, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS => (
             "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
@@ -72,17 +73,17 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
         ),
         Errno::NOMEM => (
             "the limit of locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
-            "raise it with ulimit -l, or use --ioengine sync",
+            "raise the limit with ulimit -l, or use --ioengine sync",
         ),
         Errno::MFILE | Errno::NFILE => (
             "no file descriptor is left".to_owned(),
             "raise the limit with ulimit -n, or use --ioengine sync",
         ),
         Errno::OPNOTSUPP | Errno::INVAL if options.polled => (
-            "the kernel makes no ring with polled completion".to_owned(),
-            "leave --hipri out, or use --ioengine sync",
+            "the kernel does not support rings with polled completion".to_owned(),
+            "omit --hipri, or use --ioengine sync",
         ),
-        _ => ("io_uring_setup failed".to_owned(), "see the error, or use --ioengine sync"),
+        _ => ("io_uring_setup failed".to_owned(), "use --ioengine sync"),
     };
     EngineError::Unavailable { engine: "io_uring", cause, errno: errno.into(), remedy }
 }
@@ -100,6 +101,6 @@ mod tests {
         says("2", Errno::PERM, "for everyone");
         says("1", Errno::PERM, "ordinary users");
         says("0", Errno::PERM, "seccomp");
-        says("0", Errno::NOSYS, "the kernel has none");
+        says("0", Errno::NOSYS, "the kernel does not support it");
     }
 }
