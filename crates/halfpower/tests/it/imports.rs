@@ -57,7 +57,7 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
         "iostat -o JSON of oak",
         "2020-06-01 12:00:01 to 2020-06-01 12:00:06 UTC",
         "1 report of averages since boot",
-        "unavailable: hung requests",
+        "not available: hung requests",
     ] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
     }
@@ -115,7 +115,10 @@ fn what_a_source_lacks_is_found_and_its_opposite_is_not() {
         missing.filter(|it| it.claim.contains(words)).count()
     };
     assert_eq!(
-        (lost("sadf.json", "unavailable: the mix"), lost("iostat.json", "unavailable: the mix")),
+        (
+            lost("sadf.json", "not available: the mix"),
+            lost("iostat.json", "not available: the mix")
+        ),
         (1, 0)
     );
 }

@@ -99,13 +99,16 @@ fn what_is_wrong_in_a_description_is_a_message_with_file_and_line() {
         halfpower_in(folder.path(), "run sim:my.toml --no-save").refuses(2, words);
     };
     refuses("like = st15150w\n", &["sim:my.toml: line 1"]);
-    refuses("like = \"st15150w\"\n[drive]\nrpm = 10000\n", &["line 3", "a drive has no \"rpm\""]);
+    refuses(
+        "like = \"st15150w\"\n[drive]\nrpm = 10000\n",
+        &["line 3", "a drive has no key \"rpm\""],
+    );
     refuses("like = \"st15150w\"\ndisks = 0\n", &["line 2", "disks = \"0\"", "from 1 to 4096"]);
     refuses("like = \"st15150w\"\nraid = 5\n", &["sim:my.toml cannot be built", "use disks=3"]);
     halfpower_in(folder.path(), "run sim:gone.toml").refuses(2, &["sim:gone.toml", "No such file"]);
     write(folder.path(), "my.toml", FASTER);
     halfpower_in(folder.path(), "run sim:my.toml,dsks=2 --no-save")
-        .refuses(2, &["sim:my.toml has no 'dsks'", "did you mean 'disks'"]);
+        .refuses(2, &["sim:my.toml has no key 'dsks'", "did you mean 'disks'"]);
 }
 
 #[test]
