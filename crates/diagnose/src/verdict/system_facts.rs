@@ -124,7 +124,7 @@ pub(super) fn notes(judged: &[Judged<'_>]) -> Vec<Note> {
         if !notable || is_cause(claim.check.name) {
             continue;
         }
-        let text = format!("{says} It has no visible effect here. ({})", claim.check.name);
+        let text = format!("{says} This has no visible effect here. ({})", claim.check.name);
         if found.iter().all(|known| known.claim != text) {
             let evidence = evidence.clone();
             found.push(Note { code: NoteCode::HarmlessFact, claim: text, evidence });
@@ -221,7 +221,7 @@ fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
     let mostly = segment.in_flush()? >= MOSTLY_IN_FLUSH;
     (each_ns >= FLUSH_LONGER * write_ns && mostly).then(|| {
         let says = format!(
-            "The device gets many flushes. They take {}, writes {}.",
+            "The device gets many flushes. A flush takes {}, a write {}.",
             format_nanos(each_ns),
             format_nanos(write_ns)
         );

@@ -160,7 +160,10 @@ fn a_profile_of_another_device_is_told_apart_by_name() {
     let load = ["rate-iops=100 arrival=poisson"];
     let page = diagnose(folder.path(), "sim:md1", &load, "--profile last").expect(0).stdout;
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(&format!("the profile is of the simulated device {EIGHT}")), "{page}");
+    assert!(
+        words.contains(&format!("the profile was made on the simulated device {EIGHT}")),
+        "{page}"
+    );
     assert!(words.contains("the observed device is sim:md1"), "{page}");
     for wrong in ["names no device", "Without a profile"] {
         assert!(!words.contains(wrong), "{page}");

@@ -184,7 +184,7 @@ fn stripe_holds_n_plus_one_outstanding_against_drives_on_which_it_holds_and_does
             "stripe sim:st34371w{kind} --set disks=4 --set cache=direct --set bs=64k --set rw={op} \
              --size 64m --runtime 2s"
         ));
-        let subject = format!("{op} depth of 4 striped disks");
+        let subject = format!("{op} queue depth for 4 striped disks");
         swept.advice.into_iter().find(|advice| advice.subject == subject).unwrap()
     };
     // Each write waits for the platter: five of them keep four disks busy.

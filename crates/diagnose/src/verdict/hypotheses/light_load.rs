@@ -99,8 +99,8 @@ pub(super) fn wake_ups(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let because = format!(
-        "Requests take {} what is predicted for CPUs that are awake. Here the CPUs sleep between \
-         requests, and waking up takes up to {}.",
+        "Requests take {} the latency predicted for CPUs that are awake. Here the CPUs sleep \
+         between requests, and waking up takes up to {}.",
         times(measure.asleep),
         format_nanos(segment.waking_ns)
     );

@@ -156,9 +156,9 @@ fn only_a_disk_can_be_shared() {
         found.retain(|finding| finding.code == FindingCode::PrecisionNotReached);
         found.remove(0).remedy
     };
-    assert_eq!(remedy(target(), false), "Allow more --budget; a shared disk varies.");
-    assert_eq!(remedy(target(), true), "Allow more --budget.");
-    assert_eq!(remedy(Target { device: None, ..target() }, false), "Allow more --budget.");
+    assert_eq!(remedy(target(), false), "Increase --budget; a shared disk varies.");
+    assert_eq!(remedy(target(), true), "Increase --budget.");
+    assert_eq!(remedy(Target { device: None, ..target() }, false), "Increase --budget.");
 }
 
 fn line_with_bump(bump: f64) -> Vec<Trial> {

@@ -82,9 +82,9 @@ fn of_numbers_that_cannot_be_added_the_worst_is_quoted_as_such() {
         trial_findings(&trials, &[]).remove(0).claim
     };
     let foreign = claim_of(FindingCode::ForeignIo, [1.5, 3.5, 2.5]);
-    assert_eq!(foreign, "In 3 of 3 trials, at worst: Ratio 3.5.");
+    assert_eq!(foreign, "In 3 of 3 trials (worst case shown): Ratio 3.5.");
     let less = claim_of(FindingCode::DeviceSawLess, [0.5, 0.25, 0.75]);
-    assert_eq!(less, "In 3 of 3 trials, at worst: Ratio 0.25.");
+    assert_eq!(less, "In 3 of 3 trials (worst case shown): Ratio 0.25.");
 }
 
 #[test]
