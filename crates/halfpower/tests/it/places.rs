@@ -84,7 +84,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
     let found = place(folder.path(), &name.to_string());
     assert_eq!(found.map.unwrap().id, "a2");
     let Measured::NotMeasured { not_measured } = found.rates else { panic!("{:?}", found.rates) };
-    assert!(not_measured.contains("no zones: moving the file has no measurable effect"));
+    assert!(not_measured.contains("no zones, so moving the file has no measurable effect"));
     let page =
         halfpower_in(folder.path(), &format!("zones --file {name} --db db")).expect(0).stdout;
     assert!(page.contains("Not zoned: the mapped area has no zones"), "{page}");

@@ -140,7 +140,7 @@ fn a_simulated_device_has_no_level_of_this_moment() {
     let folder = profiled("mm1", "1m");
     let ended = on(&folder.path().join("h.db"), "predict last --now --rate-iops 10");
     assert_eq!(ended.code, Some(2), "{ended:#?}");
-    assert!(ended.stderr.contains("does not drift after its profile"), "{ended:#?}");
+    assert!(ended.stderr.contains("does not change after it was profiled"), "{ended:#?}");
 }
 
 #[test]

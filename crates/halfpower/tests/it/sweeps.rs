@@ -119,7 +119,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
         .collect();
     assert_eq!(ways, ["any", "callback", "callback-posted", "oldest-first"].into());
     let nothing = halfpower("sweep hints sim:md1 --no-save").expect(2);
-    assert!(nothing.stderr.contains("a file can be prepared only on a real target"), "{nothing:?}");
+    assert!(nothing.stderr.contains("only a real target can be prepared"), "{nothing:?}");
     assert!(nothing.stderr.contains("no trial of the design hints can run on these targets"));
     requires!(Disk);
     let folder = disk_folder().unwrap();
@@ -129,7 +129,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
         folder.path().display()
     );
     let ended = halfpower(&words).expect(0);
-    assert!(ended.stderr.contains("it needs 2 targets, and there is 1; name 2"), "{ended:?}");
+    assert!(ended.stderr.contains("it needs 2 targets, but only 1 is named; name 2"), "{ended:?}");
     assert_eq!(experiment(&ended).plan.len(), 1);
 }
 
@@ -149,7 +149,7 @@ fn mistakes_in_designs_are_usage_errors_that_name_the_place() {
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --blocks 0").refuses(2, &["from 1 to 1000"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --protocol paper")
         .refuses(2, &["the design has no protocols", "omit it"]);
-    with("[axes]\nprepare = [\"dance\"]\n", ".").refuses(2, &["no preparation \"dance\""]);
+    with("[axes]\nprepare = [\"dance\"]\n", ".").refuses(2, &["unknown preparation \"dance\""]);
     with("[axes]\nrw = [\"read\"]\n[constants]\nrwmixread = 5\n", "sim:md1")
         .refuses(2, &["--rwmixread needs a mix"]);
     halfpower("sweep riedl sim:md1").refuses(2, &["unknown preset \"riedl\"; use one of"]);

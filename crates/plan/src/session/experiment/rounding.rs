@@ -63,10 +63,10 @@ fn finding(target: &Target) -> Option<Finding> {
         Finding::note(
             FindingCode::RoundingLoss,
             claim,
-            "Large units suit large files; combine many small items in one file.",
+            "Use large units for large files; combine many small items in one file.",
         )
         .with("files", sizes.len() as f64, "")
-        .with("their size", bytes as f64, "bytes")
+        .with("total size", bytes as f64, "bytes")
         .with("allocation unit", unit as f64, "bytes")
         .with("lost at that unit", share(unit), "")
         .with("lost at 64 KiB", share(ADVISED_BYTES), ""),
