@@ -319,7 +319,7 @@ fn sharing(
         return own("each client creates a separate test file in the directory");
     }
     if opened.len() < 2 {
-        return own("there is one client");
+        return own("only one client takes part");
     }
     let one_kernel = boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]);
     if one_kernel && opened.windows(2).all(|pair| pair[0].identities == pair[1].identities) {

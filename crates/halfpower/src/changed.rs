@@ -63,7 +63,7 @@ pub(crate) fn of_observation(
         return of_load(arguments, stop, Some(observed), profile, predictor, &setup);
     }
     if !arguments.changes(true)?.is_empty() {
-        return Err(usage("--balance cannot be combined with another change; leave one out"));
+        return Err(usage("--balance cannot be combined with another change; omit one of them"));
     }
     if arguments.change.simulate {
         return Err(usage("--balance is not simulated: a simulated machine has one device"));

@@ -321,7 +321,9 @@ impl PredictArgs {
                 // It states the load.
                 Sequential::Now(_) if at == 0 && !observed => {}
                 Sequential::Now(_) => {
-                    return Err(usage("as a change, --sequential takes an increase: +30%"));
+                    return Err(usage(
+                        "as a change, --sequential must be an increase, for example +30%",
+                    ));
                 }
             }
         }

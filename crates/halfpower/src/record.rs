@@ -138,7 +138,7 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     output::document(json, observation, || output::page(&report::observation(observation)))?;
     if saved && !json && !output::is_quiet() {
         let next = output::saved_by(&format!("halfpower diagnose {}", observation.id));
-        output::remark(&format!("saved; next: {next}"));
+        output::remark(&format!("saved; to diagnose it: {next}"));
     }
     if !recorded.interrupted {
         return Ok(Verdict::Clean);

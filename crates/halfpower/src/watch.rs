@@ -123,7 +123,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let ended = screen.show(stop)?;
     for id in &ended.recorded {
         let next = output::saved_by(&format!("halfpower diagnose {id}"));
-        output::remark(&format!("recorded; next: {next}"));
+        output::remark(&format!("recorded; to diagnose it: {next}"));
     }
     ended.outcome?;
     if stop.load(Ordering::Relaxed) {

@@ -253,7 +253,7 @@ impl ObservationBuilder {
             (
                 self.lengths_given,
                 "the source has no times; intervals have the length that --interval gives",
-                "record times as well: iostat -t",
+                "also record times: iostat -t",
             ),
             (self.length_in_text.is_some(), &in_text, "if that is wrong, use --interval"),
             (self.length_implied.is_some(), &implied, "if that is wrong, use --interval"),

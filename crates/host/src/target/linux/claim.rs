@@ -64,8 +64,8 @@ pub(crate) fn claim(
         Err(Errno::BUSY) => {
             return Err(refused(
                 format!(
-                    "{} is in use according to the kernel: it or a part of it is mounted in another \
-                     mount namespace, or held by a driver",
+                    "{} is in use according to the kernel: the device or a part of it is mounted \
+                     in another mount namespace, or a driver uses it",
                     node.name
                 ),
                 "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),

@@ -33,7 +33,7 @@ pub enum TracerError {
     #[error("{0} has no requests of its own: trace the devices below it")]
     NoRequests(String),
     /// Nothing to trace.
-    #[error("there is no device to trace")]
+    #[error("no device to trace")]
     NoDevices,
     /// More devices than there is memory for.
     #[error(

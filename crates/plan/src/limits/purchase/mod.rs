@@ -85,7 +85,7 @@ fn of_disk(
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for layout in Layout::ALL {
         if layout.survives() < need.survive {
-            let why = format!("an array survives only {} failed disks", layout.survives());
+            let why = format!("failed disks that an array survives: {}", layout.survives());
             left_out.push((layout.words().to_owned(), why));
             continue;
         }

@@ -41,8 +41,8 @@ fn finding(target: &Target) -> Option<Finding> {
     let files = match sizes.len() {
         0 => format!("no file below {} loses space to rounding", target.path),
         number => format!(
-            "{at_most}{number} files of {} below {} lose {:.1} % of their space to rounding, and \
-             {:.1} % with a unit of {}",
+            "{at_most}{number} files below {1} ({0} in total) lose {2:.1} % of their space to \
+             rounding, or {3:.1} % with a unit of {4}",
             format_bytes(bytes),
             target.path,
             share(unit) * 100.0,

@@ -281,7 +281,7 @@ fn what_a_map_cannot_say_of_a_file_is_not_measured_with_the_reason() {
     };
     let zoned = map_of(&[12e6, 8e6]);
     assert!(why(&zoned, &[]).contains("the file has no bytes on the device"));
-    assert!(why(&zoned, &[piece(15, 10)]).contains("50 % of it is outside"));
+    assert!(why(&zoned, &[piece(15, 10)]).contains("50 % of the file is outside"));
     assert!(why(&map_of(&[12e6]), &[piece(1, 1)]).contains("no zones, so moving the file has no"));
     let random = ZoneMap { random: true, ..zoned.clone() };
     assert!(why(&random, &[piece(1, 1)]).contains("random reads"));
