@@ -79,7 +79,7 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
             wholly.push(need);
         } else if without > 0.0 {
             let claim = format!(
-                "some intervals lack {}; not available for these intervals: {}",
+                "some intervals do not report {}; not available for these intervals: {}",
                 need.name, need.lost
             );
             let finding = Finding::note(FindingCode::FiguresMissing, claim, "");

@@ -255,8 +255,8 @@ impl ObservationBuilder {
                 "the source has no times; intervals have the length that --interval gives",
                 "also record times: iostat -t",
             ),
-            (self.length_in_text.is_some(), &in_text, "if that is wrong, use --interval"),
-            (self.length_implied.is_some(), &implied, "if that is wrong, use --interval"),
+            (self.length_in_text.is_some(), &in_text, "if the length is wrong, use --interval"),
+            (self.length_implied.is_some(), &implied, "if the length is wrong, use --interval"),
             (self.length_assumed.is_some(), &assumed, "use --interval, or record times: iostat -t"),
             (
                 self.begin_assumed,

@@ -73,7 +73,10 @@ fn an_interrupt_in_the_middle_of_a_run_prints_and_keeps_what_was_measured_and_le
         } else {
             assert_eq!(serde_json::from_str::<Trial>(&ended.stdout).unwrap(), trial);
         }
-        assert!(last_line(&ended).contains("the time until then, saved"), "{ended:?}");
+        assert!(
+            last_line(&ended).contains("the time before the interruption; they are saved"),
+            "{ended:?}"
+        );
     }
 }
 

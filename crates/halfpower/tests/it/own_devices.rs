@@ -57,7 +57,8 @@ fn the_shown_file_says_what_it_is_and_where_each_value_is_from() {
     }
     let comments = shown.lines().filter(|line| line.starts_with('#'));
     assert!(comments.clone().count() > 20 && comments.clone().all(|line| line.len() <= 80));
-    halfpower("run --show-sim st15").refuses(2, &["no simulated device 'st15'", "st15150w"]);
+    halfpower("run --show-sim st15")
+        .refuses(2, &["no simulated device is named 'st15'", "st15150w"]);
     halfpower("run --show-sim mm1,servise=2ms").refuses(2, &["did you mean 'service'"]);
     halfpower("run sim:mm1 --show-sim mm1").refuses(2, &["cannot be used with"]);
     halfpower("run --list-sim --show-sim mm1").refuses(2, &["cannot be used with"]);

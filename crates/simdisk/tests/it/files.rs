@@ -201,7 +201,7 @@ fn a_file_that_cannot_be_read_says_why() {
     std::fs::create_dir(&path).unwrap();
     assert!(text(path.to_str().unwrap()).contains("directory"));
     let large = Described::new(&"#".repeat(2 << 20));
-    assert!(text(&large.target()).contains("the most that a description of a device may have"));
+    assert!(text(&large.target()).contains("the maximum size of a description of a device"));
     let bytes = Described::new("");
     std::fs::write(&bytes.path, [0xff, 0xfe]).unwrap();
     assert!(text(&bytes.target()).contains("UTF-8"));

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(range.only(), Some(4_096));
         assert_eq!(
             range.note.as_deref(),
-            Some("bs: 4k of 4k-512k is used, as in fio; use bsrange for ranges")
+            Some("bs: only 4k of 4k-512k is used, as in fio; for a range, use bsrange")
         );
     }
 }

@@ -62,8 +62,8 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
             "set it to 0 with sysctl, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if options.sqpoll => (
-            "before Linux 5.13, the kernel's submission thread needs privileges; or a seccomp \
-             filter forbids io_uring"
+            "either the kernel's submission thread needs privileges (before Linux 5.13), or a \
+             seccomp filter forbids io_uring"
                 .to_owned(),
             "omit --sqthread-poll, or use --ioengine sync",
         ),

@@ -202,8 +202,8 @@ impl<const NOP: bool> Uring<NOP> {
                     them through io_uring (before 6.12)"
                 .to_owned(),
             errno: Errno::OPNOTSUPP.into(),
-            remedy: "use --ioengine sync or threads, which fails only if the device does not \
-                     support them",
+            remedy: "use --ioengine sync or threads, which fail only if the device does not \
+                     support discards",
         })
     }
 

@@ -163,7 +163,7 @@ fn a_device_that_is_named_and_not_there_is_an_error_with_those_that_are() {
     let named = |name: &str| Selection { named: vec![name.to_owned()], ..Selection::default() };
     let error = Sampler::new(Roots::below(fake.root()), named("sdb")).unwrap_err();
     assert!(
-        error.to_string().contains("\"sdb\"") && error.to_string().contains("the devices are sda")
+        error.to_string().contains("\"sdb\"") && error.to_string().contains("known devices: sda")
     );
     assert_eq!(
         Sampler::new(Roots::below(fake.root()), named("/dev/sda")).unwrap().devices().len(),

@@ -364,7 +364,10 @@ fn a_device_that_is_not_here_has_an_assumed_length() {
     let section = &sections("[a]\nfilename=/dev/nvme9n1\nsize=50%\n").unwrap()[0];
     let run = run_of(section, &elsewhere).unwrap();
     assert!(run.words.join(" ").contains("--size 512g"), "{run:?}");
-    assert!(run.notes[0].contains("not here; its shares are printed for a length of 1024g"));
+    assert!(
+        run.notes[0]
+            .contains("not on this machine; percentages are computed from a length of 1024g")
+    );
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_stripe_is_the_whole_chunks_of_the_smallest_target_times_their_number() {
     let sized = Spec { size: Some(Bytes(70_000)), ..spec.clone() };
     assert_eq!(sized.build(Bytes(200_000)).unwrap().size_bytes, Bytes(3 * 65_536));
     let text = spec.build(Bytes(60_000)).unwrap_err().to_string();
-    assert!(text.contains("--chunk 64 KiB is more than the smallest target has"), "{text}");
+    assert!(text.contains("--chunk 64 KiB is larger than the smallest target"), "{text}");
 }
 
 #[test]
