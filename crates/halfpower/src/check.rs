@@ -103,7 +103,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     }
     let simulated = session::simulated(&arguments.target)?;
     if arguments.sustained && arguments.hosts.given() {
-        return Err(usage("--sustained runs on one machine; omit --hosts or --sustained"));
+        return Err(usage("--sustained works only on one machine; omit --hosts or --sustained"));
     }
     if simulated.is_some() && !arguments.file.is_empty() {
         return Err(usage("--file names a file on a disk; a simulated target has no files"));
@@ -335,7 +335,7 @@ fn open(
         let name = |device: &Option<DeviceFacts>| device.as_ref().map(|it| it.name.clone());
         if name(&facts.device) != name(&disk) {
             return Err(usage(format!(
-                "--file {file} is on another disk than {}; a profile covers one disk",
+                "--file {file} and {} are on different disks, but a profile covers only one disk",
                 arguments.target
             )));
         }

@@ -24,8 +24,8 @@ use std::sync::atomic::Ordering;
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true,
     mut_arg("devices", |devices| devices.value_name("DEVICE|FILE").help(
         "Devices: kernel names (sda), device nodes, or paths on a file system; each includes all \
-         devices below it [default: all whole devices that were ever used]. Or files of another \
-         tool, which are saved; - is standard input")),
+         devices below it [default: all whole devices that have completed I/O since boot]. Or \
+         files of another tool, which are saved; - is standard input")),
     after_help = "Examples:\n  \
     halfpower record --for 10m           all disks, once a second\n  \
     halfpower record /srv/db -o slow.json   disks below a directory, to a file too\n  \

@@ -146,8 +146,8 @@ impl RunArgs {
                 results.comment.is_some() && results.sqlio_csv.is_none(),
             ),
             (
-                "--verify with reads only checks what an earlier run with --verify wrote to the \
-                 whole area: use the --seed of that run, or write with --rw write",
+                "--verify with a read-only load checks what an earlier run with --verify wrote to \
+                 the whole area: use the --seed of that run, or write with --rw write",
                 self.data.verify && self.read_percent() == 100 && load.seed.is_none(),
             ),
         ];
@@ -201,7 +201,7 @@ impl RunArgs {
         }
         let trims = self.jobs.beside.iter().any(|job| job.0.rw().trims);
         if self.data.verify && trims {
-            let text = "--verify would report the blocks that another job trims as bad; omit the \
+            let text = "--verify would count blocks as bad after another job trims them; omit the \
                         job that trims";
             return Some(text.to_owned());
         }

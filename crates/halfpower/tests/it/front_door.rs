@@ -204,6 +204,7 @@ const PROSE: &[&str] = &[
     "does",
     "gives",
     "has",
+    "is",
     "keeps",
     "never",
     "pauses",

@@ -155,8 +155,12 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         .sets(|it, value| put(&mut it.drive.effects.read_ahead, switch(value))),
     key("coalesce", "on", "off: sequential writes stay separate")
         .sets(|it, value| put(&mut it.drive.effects.coalesce, switch(value))),
-    key("zones", "on", "off: every track holds the mean of the outermost and innermost")
-        .sets(|it, value| put(&mut it.drive.effects.zones, switch(value))),
+    key(
+        "zones",
+        "on",
+        "off: every track has the mean capacity of the outermost and the innermost track",
+    )
+    .sets(|it, value| put(&mut it.drive.effects.zones, switch(value))),
     key(
         "contention",
         "on",

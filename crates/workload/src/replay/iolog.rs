@@ -46,7 +46,7 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
                 let (offset, bytes) = place(&mut words, action == "trim")?;
                 let behind = words;
                 if let Some(more) = words.maybe() {
-                    return Err(behind.wrong(&format!("{more:?} after the length is not expected")));
+                    return Err(behind.wrong(&format!("unexpected {more:?} after the length")));
                 }
                 let device = found.device(name).ok_or_else(device)?;
                 match action {

@@ -53,12 +53,15 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
             "update the kernel or lift the filter, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if disabled == "1" => (
-            "kernel.io_uring_disabled is 1: off for ordinary users".to_owned(),
+            "kernel.io_uring_disabled is 1, which turns io_uring off for ordinary users".to_owned(),
             "run as root, join the group of kernel.io_uring_group, set it to 0 with sysctl, or use \
              --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if disabled != "0" => (
-            format!("kernel.io_uring_disabled is {disabled}: off for everyone"),
+            format!(
+                "kernel.io_uring_disabled is {disabled}, which turns io_uring off for all \
+                     users"
+            ),
             "set it to 0 with sysctl, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if options.sqpoll => (
@@ -72,7 +75,7 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
             "allow io_uring_setup, io_uring_enter and io_uring_register in the filter, or use --ioengine sync",
         ),
         Errno::NOMEM => (
-            "the limit of locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
+            "the limit on locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
             "raise the limit with ulimit -l, or use --ioengine sync",
         ),
         Errno::MFILE | Errno::NFILE => (

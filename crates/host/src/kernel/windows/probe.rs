@@ -116,7 +116,7 @@ impl DeviceReader {
         for ((disk, before), name) in self.open.iter_mut().zip(&self.names) {
             let now = performance(disk).map_err(|error| gone(name, &error))?;
             let moved = now.since(before).ok_or_else(|| {
-                format!("the counters of {name} decreased: another device took its name")
+                format!("the counters of {name} decreased: another device now has this name")
             })?;
             *before = now;
             for way in 0..2 {

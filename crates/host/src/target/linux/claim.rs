@@ -138,8 +138,8 @@ fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> T
         ),
         None => format!(
             "{} has no unique name (no link in /dev/disk/by-id, no serial number, no world-wide \
-             id, or another device shares them): give it a serial number where it is attached, or \
-             name a directory on a file system of this device",
+             id, or another device shares them): set a serial number in the host or hypervisor \
+             that provides the device, or name a directory on a file system of this device",
             node.name
         ),
     };

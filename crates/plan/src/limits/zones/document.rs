@@ -107,7 +107,7 @@ fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Findi
                  But this disk is not known to rotate, so a cache below, tiering or the parts of \
                  a volume may be the reason."
             ),
-            "Map again later: differences that change are not a property of the medium.",
+            "Map again later: the medium does not cause differences that change.",
         )
     };
     let finding = Finding::new(code, Severity::Info, claim, remedy)
