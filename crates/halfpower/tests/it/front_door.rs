@@ -212,6 +212,7 @@ const PROSE: &[&str] = &[
     "runs",
     "submitted",
     "trims",
+    "uses",
     "version",
     "waits",
     "was",

@@ -101,7 +101,7 @@ mod tests {
             let error = told(errno, Options::default(), disabled).to_string();
             assert!(error.contains(words) && error.contains("--ioengine sync"), "{error}");
         };
-        says("2", Errno::PERM, "for everyone");
+        says("2", Errno::PERM, "for all users");
         says("1", Errno::PERM, "ordinary users");
         says("0", Errno::PERM, "seccomp");
         says("0", Errno::NOSYS, "the kernel does not support it");
