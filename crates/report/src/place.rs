@@ -26,7 +26,7 @@ pub fn place(document: &FilePlace) -> Story {
         let share = mapped
             .then(|| format!(", {} of the way on average", number::percent(place.mean_share)));
         let text = format!(
-            "{} of {} in {} from {} to {} of the device{}",
+            "{} of {} in {} from {} to {} on the device{}",
             format_bytes(place.bytes.0),
             format_bytes(document.target.size_bytes.0),
             number::counted(place.pieces as f64, "piece"),
@@ -39,7 +39,7 @@ pub fn place(document: &FilePlace) -> Story {
     if let Measured::Value(rates) = &document.rates {
         story.fact("here", number::rate_with_interval(&rates.here_bytes_per_s));
         let fastest = format!(
-            "{} from {} of the device on",
+            "{} from offset {} upwards",
             number::rate_with_interval(&rates.fastest_bytes_per_s),
             format_bytes(rates.fastest_offset_bytes.0)
         );

@@ -101,8 +101,8 @@ fn headline(document: &SharedDiagnosis) -> String {
     match document.filled_by.value().and_then(|name| found(name)) {
         Some(host) => {
             format!(
-                "{} loads the disk: while it transfers much, the other hosts' latency is {} that \
-                 at other times. It issues {} of the requests and {} of the bytes.{}",
+                "{} loads the disk: while it transfers much, the other hosts' latency is {} the \
+                 latency at other times. It issues {} of the requests and {} of the bytes.{}",
                 host.host,
                 told(&host.effect, |effect| {
                     let [value, low, high] =

@@ -63,7 +63,7 @@ pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
         return Ok(());
     };
     Err(TraceError(format!(
-        "--sqlio-csv has one {what} a line, and this run mixes several; {remedy}"
+        "--sqlio-csv has one {what} per line, but this run mixes several; {remedy}"
     )))
 }
 

@@ -68,7 +68,7 @@ fn results_without_a_load_in_common_are_said_to_be_and_exit_with_1() {
     trials(path, "a.json", "sim:mm1", 1..2);
     trials(path, "b.json", "sim:mm1 --bs 64k", 2..3);
     let nothing = halfpower_in(path, "compare a.json b.json --fail-on worse:10%").expect(1).stdout;
-    assert!(nothing.contains("Nothing compared: no load is in both"), "{nothing}");
+    assert!(nothing.contains("Nothing to compare: no load is in both"), "{nothing}");
     assert!(nothing.contains("no cell in common") && !nothing.contains("Passes"), "{nothing}");
 }
 

@@ -117,7 +117,7 @@ fn window_text(trial: &Trial, clients: &Clients) -> String {
     let whole = trial.result.duration_ns.0 as f64 + cut;
     match clients.common_window_ns {
         Some(common) => format!(
-            "all except {} at most, from the last start to the first end; each client's window \
+            "all except at most {}, from the last start to the first end; each client's window \
              begins when that client starts, and rates cover the whole window",
             number::time((whole - common.0 as f64).max(0.0))
         ),

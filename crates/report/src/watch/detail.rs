@@ -84,7 +84,7 @@ fn title(pane: &mut Page, row: &WatchRow) {
         what.extend(facts.model.clone());
         what.extend((facts.size_bytes.0 > 0).then(|| format_bytes(facts.size_bytes.0)));
     }
-    what.extend(device.partition_of.iter().map(|disk| format!("a part of {disk}")));
+    what.extend(device.partition_of.iter().map(|disk| format!("a partition of {disk}")));
     if !device.built_of.is_empty() {
         what.push(format!("built of {}", device.built_of.join(", ")));
     }
@@ -146,7 +146,7 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
         lines.push(format!("{alone} at QD1 + {queue} queued, by the profile"));
     }
     if let Some(split) = row.utilization_law {
-        let doubt = if row.device.busy_doubt.is_some() { ", busy time in doubt" } else { "" };
+        let doubt = if row.device.busy_doubt.is_some() { ", busy time unreliable" } else { "" };
         let [service, queue] = [split.service_ns, split.queue_ns].map(number::time);
         let busy = number::percent(split.utilization);
         lines.push(format!("{service} service + {queue} queued, by S = U/X (U {busy}{doubt})"));
@@ -312,6 +312,6 @@ fn facts(pane: &mut Page, row: &WatchRow) {
         pane.hanging(vec![label("layer")], layer, Tone::Plain);
     }
     if let Some(doubt) = &row.device.busy_doubt {
-        pane.hanging(vec![label("busy time")], &format!("in doubt: {doubt}"), Tone::Plain);
+        pane.hanging(vec![label("busy time")], &format!("unreliable: {doubt}"), Tone::Plain);
     }
 }

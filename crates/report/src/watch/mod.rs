@@ -186,11 +186,11 @@ const KEYS: [(&str, &str); 10] = [
     ("up, down, k, j", "select a device (also Home, End, Page Up, Page Down)"),
     ("Enter", "show the selected device on the whole screen; Esc: back"),
     ("s, S", "sort by the next column; reverse the order"),
-    ("/", "show devices by name, model or process only; Esc: all again"),
+    ("/", "filter by name, model or process; Esc: all devices again"),
     ("mouse, m", "click a device or a title; m: mouse off, to select text"),
     ("p, Space", "pause and continue; counting continues"),
     ("r", "start and stop a recording, saved as by `halfpower record`"),
-    ("a", "show all devices, also idle ones, partitions and unused ones; and back"),
+    ("a", "show all devices, including idle, unused and partitions; and back"),
     ("+, -, u", "longer and shorter intervals; MB/s or MiB/s"),
     ("h, ?, q, Ctrl-C", "this page, and back; quit"),
 ];

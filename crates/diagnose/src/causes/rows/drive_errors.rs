@@ -90,7 +90,7 @@ mod tests {
         let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
         let says =
             cause_only_with_effect("drive_errors", now, Effect::StandsStill, Load::default());
-        assert_eq!(says, "The disk had 20 commands that failed during the observation.");
+        assert_eq!(says, "During the observation, 20 commands failed on this disk.");
         let old = between("drive_errors", &fake, &sda, || {});
         nothing("drive_errors", Machine { facts: &old, ..now }, Load::default());
     }

@@ -59,7 +59,7 @@ fn where_a_growing_file_is_slower_the_rule_holds_with_its_gain_and_its_price() {
     let advice = only(vec![slow]);
     assert_eq!(advice.subject, "growing files");
     assert!(
-        advice.recommendation.starts_with("write into a file whose blocks are allocated"),
+        advice.recommendation.starts_with("write to a file whose blocks are already allocated"),
         "{advice:?}"
     );
     assert!(advice.because.contains("append against written: iodepth 8 -50 %"), "{advice:?}");
@@ -218,7 +218,7 @@ fn the_page_cache_crosses_where_the_order_of_sizes_is_one_and_nowhere_else() {
     let small = crossing(&[("2k", 1.5, 0.01), ("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]).unwrap();
     assert!(small.against_rule.unwrap().ends_with("here it is smaller"));
     let large = crossing(&[("64k", 1.5, 0.01), ("128k", 1.2, 0.01), ("1m", 0.5, 0.01)]).unwrap();
-    assert_eq!(large.recommendation, "through it up to 128 KiB, past it from 1 MiB on");
+    assert_eq!(large.recommendation, "buffered up to 128 KiB, direct from 1 MiB");
     assert!(large.against_rule.unwrap().ends_with("here it is larger"));
     // Slower everywhere, faster everywhere, the other way round, and not known.
     assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]), None);
