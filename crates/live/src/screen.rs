@@ -233,7 +233,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
                 self.view.all = self.all;
                 self.events.order(Order::All(self.all));
                 let what = if self.all { "all devices" } else { "whole devices that were used" };
-                self.view.remark = Some(format!("{what}, from the next interval on"));
+                self.view.remark = Some(format!("{what}, starting with the next interval"));
             }
             KeyCode::Char('+') => self.lengthen(true),
             KeyCode::Char('-') => self.lengthen(false),

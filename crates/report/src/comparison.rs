@@ -36,8 +36,13 @@ const METRICS: [Metric; 5] = [
     (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
     (ComparedMetric::LatencyMeanNs, "Mean latency", "mean latency", Unit::Nanos),
     (ComparedMetric::LatencyP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
-    (ComparedMetric::CpuUsPerIo, "CPU time per request, at least", "CPU time", Unit::Micros),
-    (ComparedMetric::CpuClocksPerIo, "CPU clocks per request, at least", "CPU clocks", Unit::Count),
+    (ComparedMetric::CpuUsPerIo, "CPU time per request (lower bound)", "CPU time", Unit::Micros),
+    (
+        ComparedMetric::CpuClocksPerIo,
+        "CPU clocks per request (lower bound)",
+        "CPU clocks",
+        Unit::Count,
+    ),
 ];
 
 fn word(metric: ComparedMetric) -> &'static str {

@@ -34,7 +34,7 @@ pub fn place(document: &FilePlace) -> Story {
             format_bytes(place.last_bytes.0),
             share.unwrap_or_default()
         );
-        story.fact("lies", text);
+        story.fact("location", text);
     }
     if let Measured::Value(rates) = &document.rates {
         story.fact("here", number::rate_with_interval(&rates.here_bytes_per_s));

@@ -76,7 +76,7 @@ pub fn check_trace_line(line: &str) -> Result<(), TraceError> {
     if line == TRACE_HEADER {
         return Ok(());
     }
-    let not = |why| TraceError(format!("it is not such a trace: in its first line, {why}"));
+    let not = |why| TraceError(format!("it is not a SQLIO trace: in its first line, {why}"));
     read_line(line).map(drop).map_err(not)
 }
 

@@ -246,7 +246,8 @@ pub(crate) fn expectation(
     (busy, closed): (bool, bool),
 ) -> Result<Expectation, String> {
     let closed = closed || constant_depth(series);
-    let seen = Seen::of(series, whole, busy, closed).ok_or("the source reports no latencies")?;
+    let seen =
+        Seen::of(series, whole, busy, closed).ok_or("the source does not report latencies")?;
     let total = IntervalTotals::sum(series);
     let class = for_kind(class, &total);
     let seen = seen.with_lone_reads(lone_reads, &total, &class);
@@ -507,9 +508,7 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
                 times(even)
             ),
         ),
-        None => {
-            (0.3, "a provider's cap does that, but the device itself may do so, too".to_owned())
-        }
+        None => (0.3, "a provider's cap does that, but so may the device itself".to_owned()),
     };
     Some(Cap { odds: odds * of_class, because })
 }

@@ -69,7 +69,7 @@ fn target_text(clients: &Clients) -> String {
 /// Jain's index in words: that of n clients of which k have all and equally much is k/n.
 fn fairness_text(clients: &Clients) -> String {
     let Some(index) = clients.jain_index else {
-        return "not measured: there are fewer than two clients with a result".to_owned();
+        return "not measured: fewer than two clients have a result".to_owned();
     };
     let (rated, per) = match clients.equally_deep() {
         true => (clients.per_job(), "per job"),

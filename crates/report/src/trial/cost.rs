@@ -16,20 +16,20 @@ fn micros(value: f64) -> String {
 pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     let mut text = match cpu.lower_us_per_io {
         Some(time) if cpu.split == CpuSplit::Modelled => format!("{} modelled", micros(time)),
-        Some(lower) => format!("{} at least", micros(lower)),
+        Some(lower) => format!("at least {}", micros(lower)),
         None => "none completed".to_owned(),
     };
     if let Some(upper) = &cpu.upper {
         let estimate = &upper.us_per_io;
         text.push_str(&format!(
-            ", {} at most (the whole machine, with background threads that changed the rate by \
+            ", at most {} (the whole machine, with background threads that changed the rate by \
              {})",
             number::with_interval(estimate, micros),
             number::change(1.0 + upper.rate_change_rel)
         ));
     } else if let Some(upper) = cpu.upper_us_per_io {
         let method = cpu.upper_method.as_deref().unwrap_or("method not recorded");
-        text.push_str(&format!(", {} at most ({method})", micros(upper)));
+        text.push_str(&format!(", at most {} ({method})", micros(upper)));
     }
     text.extend(cpu.ms_per_mib.map(|cost| format!("; {} per MiB", millis(cost))));
     text.extend(

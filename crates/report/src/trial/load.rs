@@ -36,7 +36,7 @@ fn lateness_text(open: &OpenLoop) -> String {
     let time = number::time;
     let mut text = format!("{} on average", time(open.late_mean_ns));
     text.extend(open.late_p99_ns.map(|p99| format!(", p99 {}", time(p99))));
-    text.push_str(&format!(", {} at most", time(open.late_max_ns as f64)));
+    text.push_str(&format!(", at most {}", time(open.late_max_ns as f64)));
     let own = open.pacer_late_mean_ns.filter(|own| *own > 0.0).map(time);
     text.extend(own.map(|own| format!("; {own} added by halfpower itself, with a free slot")));
     let spin = (open.spin_ms > 0.0).then(|| time(open.spin_ms * 1e6));

@@ -442,8 +442,7 @@ fn nothing(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     } else if data.hidden > 0 {
         "No device has done any I/O since the machine started. Press a for all devices."
     } else {
-        "The kernel shows no block device here. A container may hide them: run outside the \
-         container."
+        "No block device is visible here. A container may hide them: run outside the container."
     };
     pane.hanging(Vec::new(), text, Tone::Plain);
     pane

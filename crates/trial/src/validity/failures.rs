@@ -73,7 +73,7 @@ pub(super) fn interrupted(trial: &Trial) -> Option<Finding> {
             "Run it again to get the complete result.",
         )
         .with("measured", measured.0 as f64, "ns")
-        .with("asked", asked.0 as f64, "ns")
+        .with("requested", asked.0 as f64, "ns")
     })
 }
 

@@ -42,7 +42,7 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
             ),
             format!("Use --numjobs {} or --ioengine io_uring.", workload.depth),
         )
-        .with("depth asked for", f64::from(workload.depth), "")
+        .with("requested queue depth", f64::from(workload.depth), "")
         .with("requests in flight", trial.result.concurrency, ""),
     )
 }
@@ -229,7 +229,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         );
         let remedy = "Allow a longer --runtime, or ask for less precision.";
         let finding = Finding::warning(FindingCode::StopRuleNotMet, claim, remedy);
-        return Some(finding.with("precision asked for", asked, "share"));
+        return Some(finding.with("requested precision", asked, "share"));
     }
     let passes = u64::from(stop.passes.unwrap_or(1));
     let recorded = trial.workload.replay.as_ref().map(|it| it.bytes.0.saturating_mul(passes));
@@ -244,7 +244,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
             ),
             "Allow a longer --runtime.",
         )
-        .with("bytes asked for", asked as f64, "bytes")
+        .with("requested bytes", asked as f64, "bytes")
         .with("bytes transferred", done as f64, "bytes")
     })
 }

@@ -57,8 +57,8 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let doubt = Doubt::Tail;
         found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, DECIDED_BY));
     }
-    let of_credit = "A limit with burst credit causes such a tail, too: it delays requests when \
-                     the credit is used up.";
+    let of_credit = "A limit with burst credit also causes a tail like this: it delays requests \
+                     when the credit is used up.";
     let decided_by = "Look for a limit (provider, control group), or compare the tail at half the \
                       rate.";
     // Where the tail is the verdict, it weighs as much more than the fine device as that does here.

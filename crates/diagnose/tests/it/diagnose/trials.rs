@@ -162,13 +162,13 @@ fn an_empty_cell_is_named_and_the_profile_stays_valid() {
     let claim = &found[0].claim;
     assert_eq!(
         claim,
-        "Not measured: no request completed in the cell random 4 KiB reads at depth \
+        "Not measured: no request completed in the cell random 4 KiB reads at QD \
                        1."
     );
     let fifth = trial_findings(&cells(10, 2, 0, 0), &[]);
     assert_eq!(fifth[0].severity, Severity::Warning);
     let claim = &fifth[0].claim;
-    assert!(claim.contains("2 of 10 cells") && claim.contains("at depth 2"), "{claim}");
+    assert!(claim.contains("2 of 10 cells") && claim.contains("at QD 2"), "{claim}");
 }
 
 #[test]
