@@ -76,14 +76,14 @@ fn verdict(place: &SurfacePlace, rates: &PlaceRates) -> String {
     let gain = &rates.gain;
     if gain.value <= NOTHING || gain.low <= 0.0 {
         return format!(
-            "The file is at {at} of the surface, where sequential reads reach {here}: no other \
-             position is measurably faster."
+            "The file is {at} of the way across the surface, where sequential reads reach {here}: \
+             no other position is measurably faster."
         );
     }
     format!(
-        "The file is at {at} of the surface, where sequential reads reach {here}; the fastest zone \
-         reaches {}: moving the file there would gain {} for sequential reads, and almost nothing \
-         for random ones.",
+        "The file is {at} of the way across the surface, where sequential reads reach {here}; the \
+         fastest zone reaches {}: moving the file there would gain {} for sequential reads, and \
+         almost nothing for random ones.",
         number::rate(rates.fastest_bytes_per_s.value),
         told(&Measured::Value(*gain), |gain| number::with_range(gain, |share| format!(
             "{:+.0} %",

@@ -419,8 +419,9 @@ pub(crate) fn claim(
     let rate = record::format_iops(segment.tally.iops());
     match verdict {
         Verdict::Overloaded => format!(
-            "With {present}, it completes {rate}, and each request takes {takes} (Little's law), \
-             about {queue} of it in the queue. The usual latency of {name} at QD 1 is {range}."
+            "With {present}, the device completes {rate}, and each request takes {takes} \
+             (Little's law), about {queue} of it in the queue. The usual latency of {name} at QD \
+             1 is {range}."
         ),
         Verdict::SlowAndOverloaded => format!(
             "Requests take {takes} with {present}. The latency at QD 1 would be about {}; {range} \

@@ -161,8 +161,8 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the programs wait for the array's own work",
             "the array lacks redundancy for longer",
-            "watch latency, which falls within seconds; /proc/mdstat or `btrfs balance status` \
-             shows the slower pace",
+            "watch latency, which should fall within seconds; /proc/mdstat or `btrfs balance \
+             status` shows the slower pace",
         ],
         ..row(Strategy::Restore, &[CauseCode::ArrayRebuilds], Fixes::Array, |_| {
             let action = "Let the array finish, or slow down its own work while programs need the \
@@ -312,8 +312,8 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the data that is read again fits in the added memory",
             "memory, which other programs then lack",
-            "check workingset_refault_file in /proc/vmstat or in the group's memory.stat: it stops \
-             growing",
+            "check workingset_refault_file in /proc/vmstat or in the group's memory.stat: it \
+             should stop growing",
         ],
         ..row(Strategy::HostCache, &[CauseCode::MemoryShort], Fixes::Device, |case| {
             let segment = &case.judged.segment;
@@ -328,8 +328,8 @@ pub(super) static ROWS: [Row; 34] = [
             };
             Some((
                 format!(
-                    "{what}: {} of the bytes read had been dropped from it and were read \
-                         again.",
+                    "{what}: {} of the bytes read had been evicted from the page cache and were \
+                     read again.",
                     percent(share)
                 ),
                 None,
@@ -656,7 +656,7 @@ pub(super) static ROWS: [Row; 34] = [
         }
         let memory = segment.around.memory_bytes.filter(|bytes| *bytes > MEMORY_MIN)?;
         let action = format!(
-            "Let the host cache {} of the reads: {} of memory are available (a larger shared \
+            "Let the host cache {} of the reads: {} of memory is available (a larger shared \
              buffer, or buffered instead of direct reads).",
             percent(CACHED),
             format_bytes(memory as u64)

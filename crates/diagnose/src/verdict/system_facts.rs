@@ -246,7 +246,7 @@ fn waits_above(segment: &Segment<'_>) -> Option<Seen> {
     let waited = segment.waited_beyond().filter(|waited| waited.times >= LONGER);
     let by_pressure = beyond.map(|beyond| {
         format!(
-            "Programs wait for I/O for {} of the time beyond the device's busy time.",
+            "For {} of the time, programs wait for I/O beyond the device's busy time.",
             percent(beyond)
         )
     });
@@ -292,7 +292,7 @@ fn cut_requests(segment: &Segment<'_>) -> Option<Seen> {
 
 fn stepped_down(step: RateStep) -> Seen {
     let says = format!(
-        "The rate fell from {} to {} under the same load, after {} were written.",
+        "The rate fell from {} to {} under the same load, after {} was written.",
         format_rate(step.before),
         format_rate(step.after),
         format_bytes(step.written as u64)

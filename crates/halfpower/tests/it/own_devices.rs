@@ -89,7 +89,7 @@ fn a_described_device_is_run_with_keys_and_its_hash_is_in_the_document() {
     assert_eq!(other.result, trial.result);
     let page =
         halfpower_in(folder.path(), "run sim:my.toml --runtime 5s --no-save --verbose").expect(0);
-    assert!(page.stdout.contains("described by a file of hash"), "{}", page.stdout);
+    assert!(page.stdout.contains("described by a file with hash"), "{}", page.stdout);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
         .expect(0)
         .stdout;
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
-    assert!(page.contains("of the surface, where sequential reads reach"), "{page}");
+    assert!(page.contains("of the way across the surface, where sequential reads reach"), "{page}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
         CpuSplit::Exact => measured("split exact"),
         CpuSplit::Modelled => format!("system {system} (modelled)"),
     };
-    text.extend(cpu.steal_ms.map(|steal| format!("; stolen by the host {}", millis(steal))));
+    text.extend(cpu.steal_ms.map(|steal| format!("; {} stolen by the hypervisor", millis(steal))));
     if let Some(rate) = cpu.saturation_iops {
         text.push_str(&format!("; all CPUs busy at {}", number::per_second(rate)));
         text.extend(cpu.saturation_bytes_per_s.map(|it| format!(" ({})", number::rate(it))));

@@ -83,7 +83,7 @@ fn ended_text(why: EndedBy) -> &'static str {
         EndedBy::Precision => "its precision: the error bar of the rate is as narrow as requested",
         EndedBy::Failures => "failures: no other request completed",
         EndedBy::Silence => "silence: the device stopped answering",
-        EndedBy::Interrupted => "an interruption: by the user or the system",
+        EndedBy::Interrupted => "an interruption by the user or the system",
     }
 }
 

@@ -143,7 +143,7 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
     if let Some(split) = row.calibrated {
         let alone = split.unloaded_ns.min(latency.value);
         let [alone, queue] = [alone, split.queue_ns].map(number::time);
-        lines.push(format!("{alone} at QD1 + {queue} queued, by the profile"));
+        lines.push(format!("{alone} at QD 1 + {queue} queued, by the profile"));
     }
     if let Some(split) = row.utilization_law {
         let doubt = if row.device.busy_doubt.is_some() { ", busy time unreliable" } else { "" };
@@ -289,7 +289,7 @@ fn issuers_line(pane: &mut Page, row: &WatchRow) {
 /// All who used the device in the interval, or why they are not known.
 fn users(pane: &mut Page, row: &WatchRow, interval: &Interval) {
     if interval.processes.is_none() {
-        let text = "processes are not counted here: that needs root and a kernel with BPF";
+        let text = "processes are not counted here: this requires root and a kernel with BPF";
         return pane.hanging(vec![label("process")], text, Tone::Faint);
     }
     let groups = words::users(row);

@@ -176,7 +176,7 @@ fn filled_by(parts: &[SharedHost]) -> Measured<String> {
         ),
         [only] if only.explains.is_some_and(|share| share < EXPLAINS_MIN) => {
             Measured::not(format!(
-                "the latency of the other hosts rises while {} transfers much, but much of their \
+                "the latency of the other hosts rises while {} transfers a lot, but much of their \
                  waiting occurs at other times: either a host without a recording loads the disk, \
                  or the disk itself slows down",
                 only.host
