@@ -334,7 +334,9 @@ impl Agent {
                         progress.tell(share);
                     })?;
                 let told = tell_intervals(&self.out, made);
-                told.map_err(|error| SessionError::NoResult(format!("telling its result: {error}")))
+                told.map_err(|error| {
+                    SessionError::NoResult(format!("cannot report its result: {error}"))
+                })
             }
             Request::Meet { .. } => {
                 meet(self.terms.barrier.as_ref(), &self.stop).map_err(SessionError::Trial)?;
@@ -393,8 +395,8 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
     let (may_overwrite, may_destroy) = match allowed {
         Access::ReadOnly => {
             return Some(
-                "rank 0 requests writes, but the command of this rank only reads; nothing was \
-                 written here; start all ranks with the same command"
+                "rank 0 requests writes, but this rank's command allows only reads, so this rank \
+                 wrote nothing; start all ranks with the same command"
                     .to_owned(),
             );
         }
@@ -406,8 +408,8 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
         None => return None,
     };
     Some(format!(
-        "rank 0 was started with {flag}, but the command of this rank lacks this flag; nothing was \
-         written here; start all ranks with the same command"
+        "rank 0 was started with {flag}, but this rank's command lacks this flag, so this rank \
+         wrote nothing; start all ranks with the same command"
     ))
 }
 
@@ -434,8 +436,9 @@ fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), Trial
         true => TrialError::Interrupted,
         false => TrialError::Clients(format!("the barrier of the ranks: {why}")),
     };
-    let barrier =
-        barrier.ok_or_else(|| failed("this build has none; run the same build on all".into()))?;
+    let barrier = barrier.ok_or_else(|| {
+        failed("this build has no barrier; run the same build on all ranks".into())
+    })?;
     barrier.meet(stop).map_err(failed)
 }
 

@@ -106,7 +106,7 @@ impl Agents {
                 return Err(SessionError::Client {
                     host: link.host.clone(),
                     message: format!(
-                        "it has halfpower {version} (protocol {protocol}), and this machine has \
+                        "it has halfpower {version} (protocol {protocol}), but this machine has \
                          {VERSION} ({PROTOCOL}); install the same version on both"
                     ),
                     exit_code: session::NO_RESULT,
@@ -414,7 +414,7 @@ impl Agents {
             let lost: Vec<bool> =
                 (0..asked.len()).map(|rank| late && waits(self, &trials, rank)).collect();
             self.drop_silent(silence, Some(window), |rank, _| {
-                lost[rank].then(|| "it did not end in time".to_owned())
+                lost[rank].then(|| "it did not finish in time".to_owned())
             });
             let shares =
                 self.links.iter().zip(asked).filter(|(link, asked)| **asked && link.lost.is_none());
@@ -485,7 +485,7 @@ fn intervals_of(request: Option<&Request>) -> usize {
 }
 
 fn silent_text(silence: Duration) -> String {
-    format!("it sent nothing for {} s", silence.as_secs_f64())
+    format!("it has sent nothing for {} s", silence.as_secs_f64())
 }
 
 /// The clock of an agent less ours: half of the sum of both differences, in which the times of the way there

@@ -58,7 +58,7 @@ impl Launch {
         let hosts: Vec<String> =
             names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
         if hosts.is_empty() {
-            return Err(SessionError::usage("--hosts names no host"));
+            return Err(SessionError::usage("--hosts contains no host"));
         }
         if let Some(bad) = hosts.iter().find(|name| !is_name(name)) {
             return Err(SessionError::Usage(format!(
@@ -69,14 +69,16 @@ impl Launch {
         let template = shlex::split(template).filter(|words| !words.is_empty());
         let template = template.ok_or_else(|| {
             SessionError::usage(
-                "--launch cannot be split into words: it is empty, or a quote is not closed",
+                "--launch cannot be split into words: it is empty, or a quote is missing at the \
+                 end",
             )
         })?;
         let told_apart =
             template.iter().any(|word| word.contains("{host}") || word.contains("{rank}"));
         if !told_apart && hosts.len() > 1 && !template.iter().any(|word| word == "agent") {
             return Err(SessionError::usage(
-                "--launch has neither {host} nor {rank}: all agents would start on one machine",
+                "--launch contains neither {host} nor {rank}, so all agents would start on one \
+                 machine",
             ));
         }
         Ok(Self { hosts, template, joined: None, processes: None, has_barrier: false })

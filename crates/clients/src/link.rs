@@ -85,7 +85,7 @@ impl Link {
         words: &[String],
         events: &mpsc::SyncSender<Event>,
     ) -> Result<Self, String> {
-        let (program, arguments) = words.split_first().ok_or("--launch names no program")?;
+        let (program, arguments) = words.split_first().ok_or("--launch contains no program")?;
         let mut command = Command::new(program);
         command.args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -98,7 +98,7 @@ impl Link {
             .map_err(|error| format!("cannot start {program:?} (--launch): {error}"))?;
         let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
-            return Err(format!("{program:?} has no standard streams"));
+            return Err(format!("{program:?} was started without standard input, output or error"));
         };
         let mut link = Self::on(rank, host, from, to, events);
         link.child = Some(child);
@@ -215,11 +215,11 @@ impl Link {
         reason.extend(self.ending().map(|status| format!(" ({status})")));
         match self.last_lines() {
             lines if lines.is_empty() => {}
-            lines => reason.push_str(&format!("; it had said: {lines}")),
+            lines => reason.push_str(&format!("; its last output was: {lines}")),
         }
         if !self.known && !self.words.is_empty() {
             reason.push_str(&format!(
-                "; no agent started: try its start command by hand: {}",
+                "; no agent started: to find out why, run the start command yourself: {}",
                 self.words
             ));
         }

@@ -41,8 +41,10 @@ pub(crate) fn open_own(path: &Path) -> std::io::Result<File> {
 
 #[cfg(unix)]
 fn refused(why: &str) -> std::io::Error {
-    let text =
-        format!("{why}, so it is not trusted; remove it, or name another file with --rendezvous");
+    let text = format!(
+        "{why}, so halfpower does not trust the file; remove it, or name another file \
+                 with --rendezvous"
+    );
     std::io::Error::new(ErrorKind::PermissionDenied, text)
 }
 
@@ -54,7 +56,7 @@ impl<'a> Meeting<'a> {
         // What an earlier job left leads nowhere. Anything else is a file of the user's own, or another user's trap.
         if std::fs::symlink_metadata(path).is_ok() {
             if !is_meeting(path) {
-                let why = "it exists and was not left by an earlier job";
+                let why = "it exists, but was not written by an earlier job";
                 let text = format!("{why}; name another file with --rendezvous");
                 return Err(std::io::Error::new(ErrorKind::AlreadyExists, text));
             }

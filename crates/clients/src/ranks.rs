@@ -161,7 +161,7 @@ impl Rank {
 
     fn find(&self, stop: &StopFlag) -> Result<TcpStream, SessionError> {
         let begin = Instant::now();
-        let mut last = format!("{} does not appear", self.file.display());
+        let mut last = format!("the file {} did not appear", self.file.display());
         while begin.elapsed() < self.patience && !stop.load(Ordering::Relaxed) {
             match self.try_find() {
                 Ok(stream) => return Ok(stream),
@@ -170,7 +170,7 @@ impl Rank {
             thread::sleep(LOOK_EVERY);
         }
         Err(SessionError::NoResult(format!(
-            "rank {} did not find rank 0 by {}: {last}",
+            "rank {} did not find rank 0 through {}: {last}",
             self.number,
             self.file.display()
         )))
@@ -181,7 +181,7 @@ impl Rank {
         let mut bytes = Vec::new();
         input::at_most(open_own(&self.file)?, INTRODUCTION_BYTES, &mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
-        let wrong = || std::io::Error::other("the file does not have the address of rank 0");
+        let wrong = || std::io::Error::other("the file does not contain the address of rank 0");
         let (address, secret) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -230,7 +230,8 @@ impl Rank {
             }
             if begin.elapsed() > self.patience {
                 return Err(SessionError::NoResult(format!(
-                    "--mpi: nothing arrived within {} s from {}; check the standard error there",
+                    "--mpi: no message arrived from {1} within {0} s; check the standard error \
+                     there",
                     self.patience.as_secs_f64(),
                     missing.join(", ")
                 )));
@@ -312,7 +313,7 @@ fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, Joined
         Some((rank.parse::<usize>().ok().filter(|rank| *rank > 0)?, host))
     });
     let (rank, host) =
-        named.ok_or_else(|| std::io::Error::other("it does not belong to this job"))?;
+        named.ok_or_else(|| std::io::Error::other("the file belongs to another job"))?;
     (&stream).write_all(b"!")?;
     stream.set_read_timeout(None)?;
     let from = Box::new(stream.try_clone()?);

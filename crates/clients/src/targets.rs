@@ -101,7 +101,7 @@ impl Opener for Clients {
             agents.links.iter().map(|link| link.boot.clone()).collect();
         drop(agents);
         let (sharing, reason) = match self.sharing {
-            Some(said) => (said, "as --targets-are says".to_owned()),
+            Some(said) => (said, "set by --targets-are".to_owned()),
             None => sharing(&named, &opened, &boots)?,
         };
         let agents = Rc::clone(&self.agents);
@@ -114,8 +114,8 @@ impl Opener for Clients {
         let refused = [
             (
                 !spec.beside.is_empty(),
-                "--beside: each client would have several windows; start a second command with \
-                 --hosts at the same time, or omit it",
+                "--beside: each client would have several measurement windows; start a second \
+                 command with --hosts at the same time, or omit it",
             ),
             (
                 spec.asked.replay.is_some(),
@@ -129,7 +129,7 @@ impl Opener for Clients {
             ),
             (
                 spec.asked.data == record::Data::Tagged,
-                "--verify: a client knows only its own writes; verify on one machine, without \
+                "--verify: each client knows only its own writes; verify on one machine, without \
                  --hosts",
             ),
         ];
@@ -234,7 +234,7 @@ impl TargetsElsewhere for Everywhere {
         let common = engines().find(|one| *one != engine).unwrap_or(engine);
         if engines().any(|one| one != common) {
             return Err(SessionError::NoResult(format!(
-                "io_uring can be used on some clients only; add --ioengine {}",
+                "only some clients can use io_uring; add --ioengine {}",
                 common.name()
             )));
         }
@@ -316,14 +316,14 @@ fn sharing(
     }
     let all = || opened.iter().flat_map(|opened| &opened.facts);
     if all().any(|facts| facts.kind == TargetKind::Directory) {
-        return own("each client makes a separate test file in the directory");
+        return own("each client creates a separate test file in the directory");
     }
     if opened.len() < 2 {
-        return own("there is one client");
+        return own("only one client takes part");
     }
     let one_kernel = boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]);
     if one_kernel && opened.windows(2).all(|pair| pair[0].identities == pair[1].identities) {
-        return shared("the clients run on one kernel, and it is the same file or device");
+        return shared("the clients run on one kernel, and the file or device is the same");
     }
     let over_network = |facts: &Target| {
         let filesystem = facts.filesystem.as_ref()?;
@@ -336,9 +336,9 @@ fn sharing(
         .unwrap_or_default();
     if let Some((source, _)) = same.iter().find(|(source, _)| is_own_host(source)) {
         return Err(SessionError::Usage(format!(
-            "the file system is mounted from {source:?} on each client, which may be a separate \
-             server on each client or a shared one; add --targets-are own (a server each) or \
-             --targets-are shared (as behind a tunnel)"
+            "each client mounts the file system from {source:?}, which may be one shared server \
+             or a separate server on each client; add --targets-are own (separate servers) or \
+             --targets-are shared (such as one server behind a tunnel)"
         )));
     }
     if !same.is_empty() {
@@ -354,8 +354,9 @@ fn sharing(
         return own("the devices have different serial numbers");
     }
     Err(SessionError::usage(
-        "it is unknown whether the clients share one target or each has its own; add --targets-are \
-         shared (jobs get different parts, shares are compared) or --targets-are own",
+        "it is unknown whether the clients share one target or each has its own; add \
+         --targets-are shared (jobs get different parts, and the clients' shares are compared) or \
+         --targets-are own",
     ))
 }
 

@@ -89,7 +89,7 @@ impl Deadlines {
 /// Why an agent that gives signs of life is given up.
 pub(crate) fn late_text(step: Step, within: Duration) -> String {
     format!(
-        "it is alive, but for {} s has made no progress with {:?}; check that machine for the \
+        "it is alive, but has made no progress with {1:?} for {0} s; check that machine for the \
          cause, such as a lost file server or a disk that does not respond (dmesg)",
         within.as_secs_f64(),
         step.name()

@@ -87,9 +87,9 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
             of(fast.0).unwrap_or_default(),
             of(slow.0).unwrap_or_default(),
         );
-        let remedy = "Measure the file that matters with --file PATH, or check a directory whose \
-                      files are written the way yours are. Rewriting a file in the faster way may \
-                      speed it up.";
+        let remedy = "Measure the file you care about with --file PATH, or check a directory \
+                      whose files are written the way yours are. Rewriting a file in the faster \
+                      way may speed it up.";
         Finding::warning(FindingCode::AreasDiffer, claim, remedy)
             .with("rate of the fastest area over the slowest", ratio, "")
             .with("standard error of another file's rate", spread.rate_se, "share")
@@ -119,14 +119,13 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
     let lone =
         drift.cell.as_ref().and_then(|id| profile.cells.iter().find(|cell| cell.cell == *id));
     let what = lone.map_or("The device".to_owned(), |cell| {
-        format!("At {} the device", described(&cell.workload))
+        format!("At {}, the device", described(&cell.workload))
     });
     let direction = if drift.change_rel < 0.0 { "slower" } else { "faster" };
     // What one run drifted, another may differ by.
     let margin = match (lone, profile.level_se_rel) {
         (None, Some(_)) => {
-            "the numbers are those of the middle of the check, and their ± covers \
-                            another run"
+            "the numbers describe the middle of the check, and their ± covers another run"
         }
         _ => "the intervals include that",
     };
@@ -172,7 +171,7 @@ fn precision(profile: &Profile) -> Option<Finding> {
     // Neither a simulated device nor memory has neighbours.
     let shared = !profile.simulated && profile.target.device.is_some();
     let remedy =
-        if shared { "Allow more --budget; a shared disk varies." } else { "Allow more --budget." };
+        if shared { "Increase --budget; a shared disk varies." } else { "Increase --budget." };
     let claim = format!(
         "{few} of {cells} cells did not reach the requested precision; \
                          {widest_text}."
@@ -294,12 +293,11 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
     let published = met.iter().find_map(|cap| cap.published.as_deref());
     let like = published.map_or(String::new(), |what| format!(" Published for {what}."));
     let claim = format!(
-        "Something above the medium caps this device at {}: no request size and no queue depth \
-         gets beyond that.{like}",
+        "Something above the medium caps this device at {}: no request size or queue depth \
+         exceeds that.{like}",
         levels.join(" and ")
     );
-    let remedy = "Raise the limit where it is set (volume type, machine size, control group). No \
-                  queue depth and no request size gets past it.";
+    let remedy = "Raise the limit where it is set (volume type, machine size, control group).";
     let mut finding =
         Finding::warning(FindingCode::CapMet, claim, remedy).confidence(Confidence::Likely);
     for cap in &met {
@@ -318,7 +316,7 @@ fn stepped(load: &Sustained) -> Option<Finding> {
     let back = match step.back_after_ns.known() {
         Ok(after) => {
             let after = record::with_interval(after, |ns| record::format_duration(ns as u64));
-            format!("The full rate is back after {after} of idle time.")
+            format!("The full rate returns after {after} of idle time.")
         }
         Err(why) => format!("The recovery time is unknown: {why}."),
     };

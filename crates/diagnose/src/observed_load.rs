@@ -15,7 +15,7 @@ fn busiest(device: &DeviceDiagnosis) -> Option<&Episode> {
 /// The load of that episode.
 fn load(device: &DeviceDiagnosis) -> Result<(&Episode, &EpisodeLoad), String> {
     let named = |why: &str| format!("{}: {why}", device.device);
-    let episode = busiest(device).ok_or_else(|| named("it did nothing"))?;
+    let episode = busiest(device).ok_or_else(|| named("the device was idle"))?;
     let why = "the source does not report reads and writes separately or their sizes, or there \
                were no requests";
     Ok((episode, episode.load.as_ref().ok_or_else(|| named(why))?))

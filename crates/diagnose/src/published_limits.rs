@@ -32,11 +32,11 @@ const PUBLISHED: [Published; 14] = [
     requests(
         16_000.0,
         1_000.0 * MIB_PER_S,
-        "the most of an Amazon gp2 volume, and of a gp3 volume until 2025",
+        "the maximum of an Amazon gp2 volume, or of a gp3 volume until 2025",
     ),
     requests(100.0, 128.0 * MIB_PER_S, "the smallest Amazon gp2 volume"),
     throughput(125.0 * MIB_PER_S, "125 MiB/s, an Amazon gp3 volume by default"),
-    throughput(250.0 * MIB_PER_S, "250 MiB/s, the most of an Amazon gp2 volume"),
+    throughput(250.0 * MIB_PER_S, "250 MiB/s, the maximum of an Amazon gp2 volume"),
     requests(120.0, 170e6, "an Azure P4 disk"),
     requests(240.0, 170e6, "an Azure P6 disk"),
     requests(500.0, 170e6, "an Azure P10 disk, or a standard one"),

@@ -125,7 +125,8 @@ fn summary(kind: &[(&Trial, &Finding)], all: usize) -> Finding {
         };
     } else if finding.code != FindingCode::CacheSizedArea {
         // All trials share the area: how many of them mention it says nothing.
-        let worst = if count > 1 && !finding.evidence.is_empty() { ", at worst" } else { "" };
+        let worst =
+            if count > 1 && !finding.evidence.is_empty() { " (worst case shown)" } else { "" };
         finding.claim = format!("In {count} of {all} trials{worst}: {}", finding.claim);
     }
     let rare = (count as f64) < RARE_SHARE * all as f64;
@@ -264,8 +265,8 @@ fn steal(trials: &[Trial]) -> Option<Finding> {
     let share = stolen_ms / all_ms.max(1e-9);
     (share > STEAL_SHARE).then(|| {
         let claim = format!(
-            "The host took {} of the CPU time over all visits (steal); times include the wait for \
-             it.",
+            "The hypervisor took {} of the CPU time over all visits (steal); the latencies \
+             include the wait for it.",
             percent(share)
         );
         Finding::warning(FindingCode::StealTime, claim, "Run again when the host is quiet.")

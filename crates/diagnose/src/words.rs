@@ -62,7 +62,7 @@ pub(crate) fn described(workload: &Workload) -> String {
         other => format!(" with --cache {}", other.name()),
     };
     format!(
-        "{} {} {op} at depth {}{cache}",
+        "{} {} {op} at QD {}{cache}",
         workload.pattern.name(),
         format_bytes(workload.max_bs().0),
         workload.depth

@@ -233,9 +233,9 @@ impl<T: Transport> OpenEngine for Array<T> {
         let shared = setup.array.clone().filter(|it| it.legs as usize == setup.files.len());
         let shared = shared.ok_or_else(|| EngineError::Unavailable {
             engine: "an array",
-            cause: format!("{} targets that are not bound into one", setup.files.len()),
+            cause: format!("{} targets that are not combined into one array", setup.files.len()),
             errno: platform::INVALID,
-            remedy: "give several targets, --raid and --chunk",
+            remedy: "name several targets, and add --raid and --chunk",
         })?;
         let (depth, max_bytes) = (setup.depth.max(1), u64::from(setup.max_bytes.max(1)));
         let work = match setup.rebuilds {
@@ -632,7 +632,7 @@ impl<T: Transport> Engine for Array<T> {
     fn features(&self) -> Vec<String> {
         let mut features = self.direct.features();
         let VolumeSpec { raid, chunk_bytes, failed, .. } = self.shared.spec;
-        let failed = failed.map_or_else(String::new, |leg| format!(", leg {leg} failed"));
+        let failed = failed.map_or_else(String::new, |leg| format!(", target {leg} failed"));
         features.push(format!(
             "RAID {} over {} targets in chunks of {chunk_bytes} bytes{failed}",
             raid.word(),

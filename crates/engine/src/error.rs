@@ -63,8 +63,8 @@ pub enum EngineError {
     },
     /// More requests in flight than one engine can have.
     #[error(
-        "{engine} takes at most {available} requests in flight per job, and the run needs {asked}; use a \
-        smaller --iodepth and more --numjobs"
+        "{engine} allows at most {available} requests in flight per job, but the run needs \
+         {asked}; use a smaller --iodepth and a larger --numjobs"
     )]
     TooDeep {
         /// Which engine.
@@ -86,7 +86,8 @@ pub enum EngineError {
     },
     /// A thread of the thread engine could not be started.
     #[error(
-        "thread {started} of {asked} of a job could not be started ({source}); use a smaller --iodepth"
+        "thread {started} of the {asked} threads of a job could not be started ({source}); use a \
+         smaller --iodepth"
     )]
     Threads {
         /// How many run.
@@ -98,7 +99,8 @@ pub enum EngineError {
     },
     /// The I/O scheduler was not told of a priority.
     #[error(
-        "--io-priority {priority} was refused ({errno}); the real-time class takes root, or use be/0"
+        "--io-priority {priority} was refused ({errno}); the real-time class needs root; as \
+         another user, use be/0"
     )]
     Priority {
         /// What was asked for.
@@ -107,7 +109,7 @@ pub enum EngineError {
         errno: SystemError,
     },
     /// A thread could not be bound to processors.
-    #[error("--processors was refused ({0}); name processors that this program may use")]
+    #[error("--processors was refused ({0}); name CPUs that halfpower may use")]
     Processors(String),
     /// A thread could not be put into a control group.
     #[error("--cgroup {group} cannot be used: {why}")]

@@ -114,7 +114,7 @@ impl<T: Transport> OpenEngine for Striped<T> {
                 engine: "a stripe",
                 cause: format!("{} targets in chunks of {chunk_bytes} bytes", setup.files.len()),
                 errno: platform::INVALID,
-                remedy: "give several targets and --chunk 64k",
+                remedy: "name several targets, and add --chunk 64k",
             });
         }
         // A request that begins at a chunk's last byte touches one chunk more than its length.

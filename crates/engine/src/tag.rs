@@ -225,15 +225,15 @@ fn describe(parts: &[Option<u64>]) -> String {
     if let [first, rest @ ..] = parts
         && rest.iter().all(|part| part == first)
     {
-        return format!("its sectors are {}, but do not fit its checksum", name(first));
+        return format!("sectors {}, which do not match the checksum", name(first));
     }
     let mut texts = Vec::new();
     let mut start = 0;
     for run in parts.chunk_by(PartialEq::eq) {
         let end = start + run.len() - 1;
         let place = if start == end { start.to_string() } else { format!("{start} to {end}") };
-        texts.push(format!("{place} {}", name(&run[0])));
+        texts.push(format!("sectors {place} {}", name(&run[0])));
         start = end + 1;
     }
-    format!("of its sectors are {}", texts.join(", "))
+    texts.join(", ")
 }

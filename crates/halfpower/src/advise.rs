@@ -19,8 +19,8 @@ const EARLIER: usize = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower advise --for postgresql        by the newest profile of this machine\n  \
-    halfpower advise --for io.cost 0192f     by the profile of this id\n  \
+    halfpower advise --for postgresql        from the newest profile of this machine\n  \
+    halfpower advise --for io.cost 0192f     from the profile with this id\n  \
     halfpower advise --for fio > recommended.fio\n\n\
     A comment shows how each setting was derived from the profile. For how to use\n\
     the disk itself, see `check`; for a slow load, see `diagnose`.")]
@@ -79,7 +79,7 @@ fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
     let newest = newest.unwrap_or_default();
     Err(usage(format!(
         "no saved profile matches a disk of this machine ({simulated} simulated, {foreign} of \
-         other disks): `halfpower check DIR` makes one{newest}"
+         other disks): run `halfpower check DIR` first{newest}"
     )))
 }
 

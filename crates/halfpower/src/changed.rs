@@ -63,7 +63,7 @@ pub(crate) fn of_observation(
         return of_load(arguments, stop, Some(observed), profile, predictor, &setup);
     }
     if !arguments.changes(true)?.is_empty() {
-        return Err(usage("--balance cannot be combined with another change; leave one out"));
+        return Err(usage("--balance cannot be combined with another change; omit one of them"));
     }
     if arguments.change.simulate {
         return Err(usage("--balance is not simulated: a simulated machine has one device"));
@@ -88,9 +88,9 @@ pub(crate) fn of_load(
     let changes = arguments.changes(observed.is_some())?;
     if changes.is_empty() {
         return Err(usage(
-            "name a change to the recorded load: --faster, --disks and --raid, --cache-hit, --host-cache, \
-             --memory, --sequential +N%, --iodepth, --bs, --cap, --uncapped, --as-profiled, --without, \
-             --independent, or --balance",
+            "name at least one change to the recorded load: --faster, --disks and --raid, \
+             --cache-hit, --host-cache, --memory, --sequential +N%, --iodepth, --bs, --cap, \
+             --uncapped, --as-profiled, --without, --independent, or --balance",
         ));
     }
     if changes.contains(&Change::Uncapped) {
@@ -123,9 +123,9 @@ fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
     let place = shell_word(&profile.target.path);
     Err(SessionError::NoResult(format!(
         "--uncapped: this profile was made behind a cap ({}), so the disk's performance above the \
-         cap is unknown; without the cap the load gets at least its current rate. Raise or remove \
-         the cap, or use a volume without one, run `halfpower check {place}` there, and predict \
-         from that profile without --uncapped",
+         cap is unknown; without the cap, the load reaches at least its current rate. Raise or \
+         remove the cap, or use a volume without one; then run `halfpower check {place}` there, \
+         and predict from that profile without --uncapped",
         cap.text()
     ))
     .into())
@@ -150,7 +150,8 @@ fn simulate(
             return Err(usage(format!("--as {name:?} is not a simulated device (sim:NAME)")));
         }
         let why = format!(
-            "the profile is of {name}, a real device; --as sim:NAME names one that can be simulated"
+            "the profile was made on {name}, a real device; to simulate another device, add --as \
+             sim:NAME"
         );
         let answered = document.cases.iter_mut().filter(|case| case.after.value().is_some());
         answered.for_each(|case| case.simulated = Some(Measured::not(&why)));
@@ -179,10 +180,10 @@ fn extents(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<String>
     }
     Ok(match &profile.target.extents {
         Some(found) => format!(
-            "the test file of the profile had {} extents; --extents-of FILE counts those of your \
-             file",
+            "the profile's test file had {} extents; to count those of your file, use \
+             --extents-of FILE",
             found.count
         ),
-        None => "unknown: --extents-of FILE counts the extents of a file".to_owned(),
+        None => "unknown: to count the extents of a file, use --extents-of FILE".to_owned(),
     })
 }

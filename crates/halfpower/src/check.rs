@@ -103,13 +103,13 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     }
     let simulated = session::simulated(&arguments.target)?;
     if arguments.sustained && arguments.hosts.given() {
-        return Err(usage("--sustained runs on one machine; leave out --hosts or --sustained"));
+        return Err(usage("--sustained works only on one machine; omit --hosts or --sustained"));
     }
     if simulated.is_some() && !arguments.file.is_empty() {
         return Err(usage("--file names a file on a disk; a simulated target has no files"));
     }
     if simulated.is_some() && arguments.hosts.given() {
-        return Err(usage("--hosts means nothing for a simulated target"));
+        return Err(usage("--hosts does not apply to a simulated target; omit it"));
     }
     let budget = arguments.budget.unwrap_or(match (arguments.for_diagnosis, simulated.is_some()) {
         (false, _) => QUICK_BUDGET,
@@ -161,8 +161,8 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     };
     let requests = requests.ok_or_else(|| {
         usage(
-            "the target is too small for any request of the matrix; name a larger one, or a larger \
-             --size",
+            "the target is too small for any request of the matrix; name a larger target, or use \
+             a larger --size",
         )
     })?;
     plans.insert(0, (requests, left));
@@ -176,7 +176,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     }
     let ended_early = finished.end == End::Interrupted;
     if ended_early && finished.trials.is_empty() {
-        return Err(interrupted("no trial had finished, so nothing is saved"));
+        return Err(interrupted("no trial finished, so nothing is saved"));
     }
     session::something_completed(&finished.trials)?;
     let sustained = match arguments.sustained && !ended_early {
@@ -206,12 +206,12 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         let kept = match driver.store() {
             Some(_) => {
                 let show = format!("halfpower show {}", profile.id);
-                format!("saved: `{}`", output::saved_by(&show))
+                format!("it is saved: `{}`", output::saved_by(&show))
             }
-            None => "not saved".to_owned(),
+            None => "it is not saved".to_owned(),
         };
         return Err(interrupted(format!(
-            "the profile covers the {count} trials that had finished, {kept}"
+            "the profile covers the {count} trials that finished; {kept}"
         )));
     }
     Ok(verdict)
@@ -329,14 +329,13 @@ fn open(
         let facts = target.facts();
         if facts.kind == TargetKind::Directory || facts.size_bytes < AREA_LEAST {
             let least = format_bytes(AREA_LEAST.0);
-            let text =
-                format!("--file {file}: name a file of at least {least}, which is only read");
+            let text = format!("--file {file}: name a file of at least {least}; it is only read");
             return Err(usage(text));
         }
         let name = |device: &Option<DeviceFacts>| device.as_ref().map(|it| it.name.clone());
         if name(&facts.device) != name(&disk) {
             return Err(usage(format!(
-                "--file {file} is on another disk than {}; a profile covers one disk",
+                "--file {file} and {} are on different disks, but a profile covers only one disk",
                 arguments.target
             )));
         }

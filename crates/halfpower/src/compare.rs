@@ -87,8 +87,8 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
             if words.len() == 1 {
                 return Ok(trace);
             }
-            let text = "combine the lines of several traces into one file instead";
-            return Err(usage(format!("{argument:?} names several: {text}")));
+            let text = "combine their lines into one file";
+            return Err(usage(format!("{argument:?} names several traces: {text}")));
         }
         let kinds: &[DocumentKind] = match name.starts_with(LAST) {
             true => &[DocumentKind::Profile],
@@ -124,8 +124,9 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
         _ => {}
     }
     let text = input::text(path, input::TRIAL_LINES)?;
-    let lines = report::read_trace(&text)
-        .map_err(|error| usage(format!("{} is not a document, and {error}", quoted(name))))?;
+    let lines = report::read_trace(&text).map_err(|error| {
+        usage(format!("{} is not a document of halfpower, and {error}", quoted(name)))
+    })?;
     if lines.is_empty() {
         return Err(usage(format!(
             "{} is empty; name a document or a CSV of trials",
@@ -152,8 +153,8 @@ fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
             Ok((side(&name_a, id_a, &a)?, side(&name_b, id_b, &b)?))
         }
         _ => Err(usage(
-            "a trace can only be compared with a trace, because it has neither pattern nor \
-             latency; name two documents or two traces",
+            "a trace has no pattern and no latency, so it can be compared only with another \
+             trace; name two documents or two traces",
         )),
     }
 }

@@ -60,7 +60,9 @@ pub(crate) fn cost(arguments: &CostArgs, view: &ViewArgs) -> anyhow::Result<Verd
         currency: arguments.currency.clone(),
         capacity: arguments.capacity,
     });
-    let document = cost::price(&profile, price.as_ref(), &arguments.fill, VERSION)
-        .map_err(|lacks| anyhow!("profile {} has no cost: {lacks}; run check again", profile.id))?;
+    let document =
+        cost::price(&profile, price.as_ref(), &arguments.fill, VERSION).map_err(|lacks| {
+            anyhow!("no cost can be computed from profile {}: {lacks}; run check again", profile.id)
+        })?;
     view.show(&document, &report::price(&document))
 }

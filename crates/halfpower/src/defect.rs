@@ -11,8 +11,8 @@ use crate::output;
 use plan::session::NO_RESULT;
 
 /// What a user is asked to do.
-const REPORT: &str = "this is a bug in halfpower, and there is no result; please report the lines \
-                      above with the command line and the output of `halfpower --version`";
+const REPORT: &str = "this is a bug in halfpower, and no result was produced; please report the lines above, the \
+     command line and the output of `halfpower --version`";
 
 /// Has every panic end so.
 pub(crate) fn end_at_panics() {

@@ -130,7 +130,7 @@ fn mean(text: &str) -> Result<f64, String> {
     match objective(text)? {
         Objective::MeanNs(mean) => Ok(mean),
         Objective::P99Ns(_) => {
-            Err("for arrays only the mean is computed; use mean=TIME, for example mean=5ms"
+            Err("only the mean is computed for arrays; use mean=TIME, for example mean=5ms"
                 .to_owned())
         }
     }
@@ -154,7 +154,9 @@ impl DesignArgs {
             [("--bs", self.bs), ("--stream-bs", self.stream_bs), ("--chunk", self.chunk)]
         {
             if bytes.0 % SECTOR != 0 {
-                return Err(usage(format!("{flag} takes whole sectors of {SECTOR} bytes")));
+                return Err(usage(format!(
+                    "{flag} must be a multiple of the sector size, {SECTOR} bytes"
+                )));
             }
         }
         if self.degraded && random_iops + read + written == 0.0 {
@@ -186,10 +188,10 @@ pub(crate) fn design(arguments: &DesignArgs) -> anyhow::Result<Verdict> {
             return cost::cost(&arguments.cost, &arguments.view);
         }
         return Err(usage(
-            "--prices FILE is missing: a TOML file of the disks on offer, as `halfpower design \
-             --help` describes it; for example --prices prices.toml --kaps 5000 --size 4TB. For \
-             the cost of accesses to the disk of the newest profile use --price AMOUNT, and for \
-             the number of such disks that saturate a bus --fill NAME=RATE",
+            "add --prices FILE, a TOML file that lists the disks on offer (`halfpower design \
+             --help` describes it), for example --prices prices.toml --kaps 5000 --size 4TB. To \
+             compute what accesses cost on the disk of the newest profile, use --price AMOUNT. To \
+             compute how many of these disks saturate a bus, use --fill NAME=RATE",
         ));
     };
     let need = arguments.need()?;
@@ -198,7 +200,7 @@ pub(crate) fn design(arguments: &DesignArgs) -> anyhow::Result<Verdict> {
     let list = parse(&text).map_err(|error| usage(format!("{file}, {error}")))?;
     let keeping = &arguments.view.keeping;
     let market = Market::new(list, |id| {
-        keeping.profile(id).with_context(|| format!("{file} names the profile {id}"))
+        keeping.profile(id).with_context(|| format!("{file} refers to the profile {id}"))
     })?;
     let document = purchase(&market, &need, &file, VERSION)?;
     arguments.view.show(&document, &report::purchase(&document))?;

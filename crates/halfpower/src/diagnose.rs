@@ -39,8 +39,8 @@ const AREA: Bytes = Bytes(2 << 30);
     after_help = "Examples:\n  \
     halfpower diagnose                      all disks, watched for 30 s\n  \
     halfpower diagnose /srv/db --for 5m     the disks below a directory\n  \
-    halfpower diagnose night.json           a file of iostat, sar or others\n  \
-    iostat -x 1 60 | halfpower diagnose -   what another tool prints\n  \
+    halfpower diagnose night.json           a file from iostat, sar or others\n  \
+    iostat -x 1 60 | halfpower diagnose -   the output of another tool\n  \
     halfpower diagnose last --for-ticket    the newest recording, as a ticket",
     after_long_help = "Examples:\n  \
     halfpower diagnose                      all disks, watched for 30 s\n  \
@@ -168,7 +168,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     output::print(&text)?;
     written.transpose()?;
     if interrupted {
-        return Err(failure::interrupted("the diagnosis covers the time until then"));
+        return Err(failure::interrupted("the diagnosis covers the time before the interruption"));
     }
     Ok(Verdict::Clean)
 }
@@ -182,8 +182,8 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
         ([disk], 1) => disk.reuse = replay::reuse(recorded),
         (several, of) => {
             let text = format!(
-                "--recorded contains the requests of {}, but {} were observed; record and name the \
-                 same single disk",
+                "--recorded contains the requests of {}, but the observation covers {}; record \
+                 and name the same single disk",
                 counted(f64::from(of), "device"),
                 counted(several.len() as f64, "disk")
             );
@@ -240,11 +240,11 @@ fn simulate(
     arguments: &DiagnoseArgs,
     stop: &StopFlag,
 ) -> anyhow::Result<Observation> {
-    let device = session::simulated(source)?.context("it names a simulated device")?;
+    let device = session::simulated(source)?.context("sim:NAME is a simulated device")?;
     if arguments.load.is_empty() {
         return Err(usage(
-            "a simulated device needs at least one --load, for example --load \
-                    \"rw=randread iodepth=4\"",
+            "add at least one --load for the simulated device, for example --load \"rw=randread \
+             iodepth=4\"",
         ));
     }
     let loads = arguments.load.iter().enumerate();

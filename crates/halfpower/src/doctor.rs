@@ -25,7 +25,7 @@ pub(crate) struct DoctorArgs {
 
 pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     let (roots, directory) = (Roots::default(), &arguments.directory);
-    ensure!(directory.is_dir(), "{} is not a directory; name one", quoted(directory));
+    ensure!(directory.is_dir(), "{} is not a directory; name a directory", quoted(directory));
     let disk = kernel::disk_of(&roots, directory);
     let mut found = kernel::capabilities(&roots, disk.as_ref());
     found.extend(target::capabilities(directory));
@@ -34,7 +34,7 @@ pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     let own = engine::engines().filter(|info| matches!(info.name, EngineName::Own(_)));
     found.extend(own.map(|info| {
         let name = format!("engine {}", info.name.name());
-        Capability::of(&name, true, format!("of this build: {}", info.help), "")
+        Capability::of(&name, true, format!("added to this build: {}", info.help), "")
     }));
     let document = serde_json::json!({ "schema": DOCTOR_SCHEMA, "capabilities": found });
     let page = || report::capabilities_text(&found, &output::style());
@@ -56,7 +56,7 @@ fn causes_read(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
         Capability::of(&named(&fact.check, &fact.device), true, fact.values_text(), "")
     });
     let not_read = read.not_read.iter().map(|one| {
-        let remedy = "a diagnosis cannot exclude the causes that it looks for";
+        let remedy = "a diagnosis cannot exclude the causes that this check looks for";
         Capability::of(&named(&one.check, &one.device), false, one.reason.clone(), remedy)
     });
     facts.chain(not_read).collect()

@@ -47,7 +47,7 @@ pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
     let wrong = |why: String| usage(format!("{}: {why}", arguments.trace));
     let requests = read_services(&text).map_err(wrong)?;
     if requests.is_empty() {
-        return Err(wrong("it contains no requests".to_owned()));
+        return Err(wrong("the trace contains no requests".to_owned()));
     }
     let times = serve_again(&drive, &requests).map_err(wrong)?;
     let pairs: Vec<(OpKind, f64, f64)> =

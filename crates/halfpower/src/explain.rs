@@ -60,7 +60,8 @@ pub(crate) fn explain(arguments: &ExplainArgs) -> anyhow::Result<Verdict> {
         let offered = similar(&wanted, all.iter().map(|one| one.code.as_str()));
         let offered = offered.map_or(String::new(), |code| format!(" (did you mean '{code}'?)"));
         return Err(usage(format!(
-            "there is no finding, cause, verdict or note '{wanted}'{offered}; `halfpower explain` lists all codes"
+            "no finding, cause, verdict or note has the code '{wanted}'{offered}; `halfpower \
+             explain` lists all codes"
         )));
     }
     output::print(&found.join("\n"))

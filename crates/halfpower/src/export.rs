@@ -60,7 +60,7 @@ pub(crate) fn export(arguments: &ExportArgs) -> anyhow::Result<Verdict> {
             export.add_named(&library, word)?;
         }
     }
-    ensure!(export.tables.trials() > 0, "there is no trial to export; `halfpower run` makes one");
+    ensure!(export.tables.trials() > 0, "no trials to export; run `halfpower run` first");
     let trials = export.tables.trials();
     let files = export.tables.finish(VERSION);
     write(&files, places)?;
@@ -95,7 +95,8 @@ impl Export {
         for mut document in library.named(word, &KINDS)? {
             if !document.kind().is_some_and(|kind| KINDS.contains(&kind)) {
                 bail!(
-                    "{} contains a document without trials; name trials, profiles or experiments",
+                    "{} contains a document that has no trials; name trials, profiles or \
+                     experiments",
                     quoted(word)
                 );
             }
@@ -124,7 +125,7 @@ fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
         quoted(folder)
     );
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder of --parquet {}", quoted(folder)))?;
+        .with_context(|| format!("cannot create the folder {} (--parquet)", quoted(folder)))?;
     let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to export"));
     let mut in_use: Vec<InUse> = documents.collect();
     if let Ok(database) = arguments.keeping.file() {

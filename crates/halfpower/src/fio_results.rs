@@ -40,10 +40,7 @@ pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
         let document = match documents.next() {
             Some(Ok(document)) => document,
             Some(Err(error)) => {
-                return Some(Err(format!(
-                    "it is not complete fio JSON output: \
-                                                         {error}"
-                )));
+                return Some(Err(format!("the file is not complete fio JSON output: {error}")));
             }
             None => break,
         };
@@ -79,7 +76,7 @@ fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
 }
 
 fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<Trial, String> {
-    let seconds = run_seconds(job).ok_or("nothing completed")?;
+    let seconds = run_seconds(job).ok_or("no request completed")?;
     let (path, mut workload) = workload(document, job)?;
     let sum = job["mixed"].is_object() && !job["read"].is_object();
     let only = workload.only_op().filter(|_| workload.instead.is_none()).map(OpKind::name);
@@ -102,7 +99,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     };
     let (read, write, trim) = (side("read"), side("write"), side("trim"));
     if read.is_none() && write.is_none() && trim.is_none() {
-        return Err("it has no reads, no writes and no trims".to_owned());
+        return Err("the job has no reads, no writes and no trims".to_owned());
     }
     let concurrency = |side: &Option<DirectionResult>| {
         let of = side.as_ref().and_then(|side| Some(side.iops * side.latency_ns.as_ref()?.mean));
@@ -174,7 +171,8 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
         output::remark(&format!(
-            "the fio job {:?}: options without an equivalent, whose effect is unknown: {left_out}",
+            "the fio job {:?} has options without an equivalent, whose effect is unknown: \
+             {left_out}",
             section.name
         ));
     }
@@ -219,7 +217,7 @@ fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
                 .settings
                 .retain(|setting| setting.name != "directory" && setting.name != "nrfiles");
             if section.settings.iter().any(|setting| setting.name == "filename") {
-                return Err("its options contradict each other".to_owned());
+                return Err("the options contradict each other".to_owned());
             }
             section.settings.push(any);
         }

@@ -90,7 +90,7 @@ fn as_json(format: Option<&str>) -> anyhow::Result<bool> {
             "json" | "json+" => json = true,
             "normal" => {}
             "terse" => output::remark(
-                "--output-format: terse output is not supported; json has the same numbers",
+                "--output-format: terse output is not supported; json contains the same numbers",
             ),
             _ => return Err(usage("--output-format: use normal, json or json+")),
         }
@@ -244,10 +244,10 @@ fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
     };
     match told.as_slice() {
         [] => Ok(()),
-        [only] => Err(usage(format!("{only} ({what}; nothing has run)"))),
+        [only] => Err(usage(format!("{only} ({what}; nothing was run)"))),
         several => {
             several.iter().for_each(|line| output::remark(line));
-            Err(usage(format!("{} errors in {what}; nothing has run", several.len())))
+            Err(usage(format!("{} errors in {what}; nothing was run", several.len())))
         }
     }
 }
@@ -297,8 +297,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     let seed = group.iter().find_map(|(_, job, _)| job.seed);
     for (_, job, _) in &mut group {
         if job.seed.is_some() && job.seed != seed {
-            job.notes
-                .push("randseed: concurrent jobs share one seed, that of the first".to_owned());
+            job.notes.push("randseed: concurrent jobs all use the seed of the first".to_owned());
         }
     }
     let several = group.len() > 1;
@@ -351,7 +350,8 @@ fn end_together(group: &mut [Job]) {
         match first.and_then(|first| first.checked_sub(job.delay_ns)).filter(|left| *left > 0) {
             Some(left) => job.end_after(left),
             None if job.exit_all => job.notes.push(
-                "exitall: each job runs to its own end, because at least one has no time limit"
+                "exitall: each job runs until it is finished, because at least one has no time \
+                 limit"
                     .to_owned(),
             ),
             None => {}
@@ -420,7 +420,9 @@ fn sections(asked: &FioWords) -> anyhow::Result<Vec<Section>> {
     let names: Vec<String> = found.iter().map(|section| section.name.clone()).collect();
     if let Some(missing) = asked.only.iter().find(|name| !names.contains(name)) {
         let names = names.join(", ");
-        return Err(usage(format!("--section: no job {missing:?}; there are {names}")));
+        return Err(usage(format!(
+            "--section: the job file has no job {missing:?}; its jobs are {names}"
+        )));
     }
     found.retain(|section| asked.only.is_empty() || asked.only.contains(&section.name));
     Ok(found)
@@ -434,7 +436,7 @@ fn jobs_of_file(
     let read = |path: &Path| {
         let text = input::text(path, input::JOB_FILE).map_err(|error| error.reason.to_string())?;
         let left = room.get().checked_sub(text.len() as u64);
-        room.set(left.ok_or("the job file and its include files exceed 1 MiB")?);
+        room.set(left.ok_or("the job file and the files it includes together exceed 1 MiB")?);
         Ok::<_, String>(text)
     };
     let text = read(file.as_ref()).map_err(|why| {

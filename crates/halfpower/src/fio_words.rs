@@ -158,8 +158,8 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
             continue;
         }
         if word.name == "parse-only" {
-            let text = "--parse-only looks at fio's job files and command lines (--name=JOB --filename=FILE); \
-                        nothing was run";
+            let text = "--parse-only works with fio's job files and command lines (--name=JOB \
+                        --filename=FILE); nothing was run";
             return Err(usage(text));
         }
         let (name, mut value) = (word.name, word.value());
@@ -167,9 +167,9 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
             value = left.next_if(|next| !next.starts_with('-')).copied();
         }
         let note = fio::without_load(name, value)
-            .map_err(|why| usage(format!("{text}: a fio option: {why}")))?;
+            .map_err(|why| usage(format!("{text} is a fio option: {why}")))?;
         let note = note.unwrap_or("it has no effect here");
-        output::remark(&format!("{text}: a fio option without effect: {note}"));
+        output::remark(&format!("{text} is a fio option without effect: {note}"));
     }
     Ok(Language::Ours(kept))
 }
@@ -180,7 +180,7 @@ fn as_options(targets: &[String]) -> anyhow::Result<[String; 1]> {
     let option = match folders {
         0 => "--filename",
         all if all == targets.len() => "--directory",
-        _ => return Err(usage("a fio job takes files or folders, not both; omit one of them")),
+        _ => return Err(usage("a fio job can have files or folders, but not both; omit one kind")),
     };
     let names: Vec<String> = targets.iter().map(|target| target.replace(':', "\\:")).collect();
     Ok([format!("{option}={}", names.join(":"))])

@@ -87,8 +87,8 @@ pub(crate) struct FleetArgs {
 
 fn window(text: &str) -> Result<Nanos, String> {
     match crate::values::unit::<Nanos>(text)? {
-        Nanos(short) if short < 60_000_000_000 => Err("use a minute or more".to_owned()),
-        long if long > WINDOW_MOST => Err("use six hours or less".to_owned()),
+        Nanos(short) if short < 60_000_000_000 => Err("use at least one minute".to_owned()),
+        long if long > WINDOW_MOST => Err("use at most six hours".to_owned()),
         length => Ok(length),
     }
 }
@@ -153,8 +153,8 @@ pub(crate) fn diagnose(
         ),
         (
             devices.ambiguous,
-            "several series have this instance and device but differ in other labels: query a \
-             server with one cluster",
+            "several series have this instance and device but different other labels: query a \
+             server that scrapes only one cluster",
         ),
     ];
     found.left_out.extend(reasons.into_iter().filter_map(|(keys, reason)| {
@@ -179,8 +179,8 @@ impl FleetArgs {
         }
         if windows > WINDOWS_MOST {
             return Err(usage(format!(
-                "{windows} windows are more than {WINDOWS_MOST}: use a shorter --query-range or a \
-                 longer --window"
+                "{windows} windows are too many (at most {WINDOWS_MOST}): use a shorter \
+                 --query-range or a longer --window"
             )));
         }
         // The last windows are the ones that matter: what is left over is left out at the beginning.
@@ -197,7 +197,7 @@ impl FleetArgs {
                     labels.iter().flat_map(|it| it.keys()).map(String::as_str).collect();
                 let names: Vec<&str> = names.into_iter().collect();
                 return Err(usage(format!(
-                    "no disk has the label {name}; there are {}",
+                    "no disk has the label {name}; known labels: {}",
                     names.join(", ")
                 )));
             }

@@ -208,10 +208,10 @@ fn windows_of(
     let result = data.get("result").and_then(serde_json::Value::as_array);
     let mut found: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     for series in result.into_iter().flatten() {
-        let labels: FleetLabels =
-            serde_json::from_value(series["metric"].clone()).context("a series has no labels")?;
-        let values: Vec<(f64, String)> =
-            serde_json::from_value(series["values"].clone()).context("a series has no values")?;
+        let labels: FleetLabels = serde_json::from_value(series["metric"].clone())
+            .context("a series in the server's response has no labels")?;
+        let values: Vec<(f64, String)> = serde_json::from_value(series["values"].clone())
+            .context("a series in the server's response has no values")?;
         let of_number = found.entry(serial(&labels).to_owned()).or_default();
         for (time_s, _) in values {
             of_number.extend((time_s as u64).checked_sub(span.begin_s).map(|s| s / window_s));

@@ -94,12 +94,15 @@ fn diagnosis(
         let profile = match device.profile.value() {
             Some(profile) if profile.by == MatchedBy::Serial => profile.clone(),
             Some(_) => {
-                return Err(anyhow!("the server had no serial number at the end of the range"));
+                return Err(anyhow!(
+                    "the server had no serial number for the disk at the end of \
+                                    the range"
+                ));
             }
             None => return Err(anyhow!("{}", device.profile.reason().unwrap_or_default())),
         };
         let Some(episode) = device.shown_episode().cloned() else { break };
         return Ok((profile, episode));
     }
-    Err(anyhow!("it had no comparable load"))
+    Err(anyhow!("the disk had no comparable load"))
 }

@@ -66,7 +66,7 @@ fn follow(
                 let ids: Vec<String> = profiles.iter().map(|it| it.id.clone()).collect();
                 if ids != known {
                     let count = record::counted(ids.len() as f64, "saved profile");
-                    output::remark(&format!("from now on compared with {count}"));
+                    output::remark(&format!("devices are now compared with {count}"));
                     known = ids;
                     let _ = send.send(ProfileSet::saved(profiles));
                 }

@@ -93,7 +93,7 @@ impl HostArgs {
             None => {
                 return match unused.iter().find(|(_, given)| *given) {
                     Some((flag, _)) => {
-                        Err(usage(format!("{flag} is for several machines; add --hosts")))
+                        Err(usage(format!("{flag} applies to several machines; add --hosts")))
                     }
                     None => Ok(Box::new(ThisMachine)),
                 };

@@ -192,7 +192,7 @@ fn undo_left_settings() {
     for (path, value) in kernel::changed_setting::undo_left(&kernel::Roots::default(), &folder) {
         let path = path.display();
         output::remark(&format!(
-            "{path} was still changed by a run that was killed; it is restored to {value}"
+            "an earlier run changed {path} and was killed; the value is now restored to {value}"
         ));
     }
 }

@@ -110,7 +110,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
     let identity = driver.targets.main()?.identity(&format!("limits {settings:?}"));
     let (purposes, mut plan) = ::plan::limits::plan::trials(&settings);
     let finished = driver.run(&mut plan)?;
-    finished.whole("an incomplete path would be misleading")?;
+    finished.whole("an incomplete result would be misleading")?;
     session::something_completed(&finished.trials)?;
     let main = driver.targets.main()?;
     let mut targets = main.targets.clone();
@@ -150,8 +150,8 @@ fn real(
     for cache in [CacheMode::Device, CacheMode::All] {
         targets.open_mode(cache, write)?;
     }
-    let so =
-        "their combined rate shows no bus limit; the bus was tested with the first target only";
+    let so = "their combined rate cannot show the limit of a bus, so only the first target was used to \
+         test the bus";
     let shared = document::shared_disk_finding(targets.all_facts(), so);
     let session = targets.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
     Ok((Targets::one(session), Vec::new(), shared.into_iter().collect()))

@@ -99,7 +99,7 @@ impl SamplingArgs {
         }
         let [length, interval] =
             [length, self.interval()].map(|it| record::format_nanos(it.0 as f64));
-        Err(usage(format!("--for {length} is shorter than one --interval of {interval}")))
+        Err(usage(format!("--for {length} is shorter than one --interval ({interval})")))
     }
 
     /// Records for a length of time; an error if the user ends it before the first sample.

@@ -100,13 +100,15 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
     let known = |name: &str| lines.iter().any(|line| keys_behind(line, name).is_some());
     for (at, (name, file)) in arguments.machine.iter().enumerate() {
         if arguments.machine[..at].iter().any(|(other, _)| other == name) {
-            return Err(usage(format!("--machine {name} is given twice")));
+            return Err(usage(format!("--machine {name} was given twice")));
         }
         simdisk::SimSpec::parse(file)
             .map_err(|error| usage(format!("--machine {name}: {error}")))?;
     }
     if let Some((name, _)) = arguments.machine.iter().find(|(name, _)| !known(name)) {
-        return Err(usage(format!("--machine {name}: no run of these rows simulates sim:{name}")));
+        return Err(usage(format!(
+            "--machine {name}: none of the selected rows simulates sim:{name}"
+        )));
     }
     let outcomes = carry_out(&lines, &arguments.machine, stop)?;
     let report = papers.evaluate(&choice, VERSION, &mut |line| {

@@ -35,7 +35,7 @@ pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow
     let file = File::open(path).with_context(|| format!("cannot open {}", quoted(path)))?;
     let facts = file.metadata().with_context(|| format!("cannot examine {}", quoted(path)))?;
     if !facts.is_file() {
-        return Err(usage(format!("--file needs a file, and {} is not one", quoted(path))));
+        return Err(usage(format!("--file: {} is not a file", quoted(path))));
     }
     let size = Bytes(facts.len());
     let (filesystem, device) = kernel::filesystem::locate_filesystem(&roots, path, &file)?;
@@ -106,12 +106,13 @@ fn chosen(
             SavedDocument::Zones(map) => Some(*map),
             _ => None,
         });
-    let map = map.ok_or_else(|| anyhow!("{} is not a map of `halfpower zones`", quoted(name)))?;
+    let map =
+        map.ok_or_else(|| anyhow!("{} is not a map made by `halfpower zones`", quoted(name)))?;
     let mut cautions = of_map(&map);
     let shift = match shift(roots, device, &map) {
         Ok(shift) => shift,
         Err(why) => {
-            cautions.insert(0, format!("The map was named, but {why}."));
+            cautions.insert(0, format!("The map that you named may not apply: {why}."));
             kernel::device::start_on_disk(roots, &device.name).map_or(0, |start| start.0)
         }
     };
@@ -128,7 +129,7 @@ fn latest(
     let none = || {
         // What lies where on these is decided below, and may be another place tomorrow.
         let below = if device.virtual_disk {
-            "; the disk is virtual, so even a map may become outdated"
+            "; the disk is virtual, so a map may become outdated"
         } else {
             ""
         };
@@ -138,7 +139,7 @@ fn latest(
         } else {
             ""
         };
-        format!("no map of {disk} is saved: `halfpower zones /dev/{disk}` makes one{below}{flash}")
+        format!("no map of {disk} is saved: run `halfpower zones /dev/{disk}` first{below}{flash}")
     };
     let store = match save.keeping.existing() {
         Err(StoreError::Missing(_) | StoreError::NoDefaultPath) => return Ok(Err(none())),
@@ -162,20 +163,26 @@ fn latest(
 fn shift(roots: &Roots, device: &DeviceFacts, map: &ZoneMap) -> Result<u64, String> {
     let Some(mapped) = &map.target.device else {
         return Err(format!(
-            "the map is of {}, which is not a device of this machine",
+            "the map describes {}, which is not a device of this machine",
             map.target.path
         ));
     };
     let of =
         |it: &DeviceFacts| (it.disk.clone(), it.model.clone(), it.serial.clone(), it.size_bytes);
     if of(mapped) != of(device) {
-        return Err(format!("the map is of {}, and the file is on {}", mapped.disk, device.disk));
+        return Err(format!(
+            "the map describes {}, but the file is on {}",
+            mapped.disk, device.disk
+        ));
     }
     if mapped.name == device.name {
         return Ok(0);
     }
     if mapped.name != mapped.disk {
-        return Err(format!("the map is of {}, and the file is on {}", mapped.name, device.name));
+        return Err(format!(
+            "the map describes {}, but the file is on {}",
+            mapped.name, device.name
+        ));
     }
     let start = kernel::device::start_on_disk(roots, &device.name);
     let unknown = || {

@@ -21,8 +21,8 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         (None, Some(file)) => return by_sheet(arguments, file),
         (None, None) => {
             return Err(usage(
-                "name a profile, or `last` for the newest; `halfpower check TARGET` makes one \
-                 (--spec FILE predicts from a data sheet)",
+                "name a profile, or `last` for the newest; to make a profile, run `halfpower \
+                 check TARGET` (--spec FILE predicts from a data sheet)",
             ));
         }
     };
@@ -32,7 +32,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         return arguments.view.show(&document, &report::whatif(&document));
     }
     if arguments.change.balance {
-        let text = "--balance moves the load of a recording: name a recording, not a profile";
+        let text = "--balance applies to the load of a recording: name a recording, not a profile";
         return Err(usage(text));
     }
     // A profile that is not there is reported first: without it no other flag means anything.
@@ -53,7 +53,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         let processors = asked.processors.unwrap_or(cpus);
         let work_ns = asked.work.0 as f64;
         if asked.record.is_some() && asked.log != LogKind::NewBlocks {
-            return Err(usage("--record needs a log that grows; add --log new-blocks"));
+            return Err(usage("--record applies only to a log that grows; add --log new-blocks"));
         }
         let record_bytes = asked.record.map(|bytes| bytes.0);
         let sessions = Sessions { sessions, work_ns, processors, record_bytes };
@@ -71,11 +71,12 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
 fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<Verdict> {
     if !arguments.iodepth.is_empty() {
         return Err(usage(
-            "--iodepth: a data sheet does not describe how the disk queues; use --rate-iops",
+            "--iodepth: a data sheet does not describe how the disk queues requests; use \
+             --rate-iops",
         ));
     }
     if !arguments.changes(false)?.is_empty() || arguments.change.balance {
-        return Err(usage("a change needs a profile; `halfpower check TARGET` makes one"));
+        return Err(usage("a change needs a profile; to make one, run `halfpower check TARGET`"));
     }
     let question = arguments.question()?;
     let text = input::text(file, input::DATA_SHEET).context("the data sheet")?;

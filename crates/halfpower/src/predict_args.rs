@@ -68,7 +68,7 @@ pub(crate) struct PredictArgs {
     /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; a second value is a change.
     #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
     pub(crate) bs: Vec<Sizes>,
-    /// Constant queue depth, instead of a rate; with a rate, or as a second value, a change.
+    /// Constant queue depth instead of a rate; with a rate, or given twice, it is a change.
     #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
     pub(crate) iodepth: Vec<f64>,
     /// Share of sequential requests; with a plus sign, a change that adds to the share.
@@ -98,10 +98,10 @@ pub(crate) struct PredictArgs {
     pub(crate) view: ViewArgs,
 }
 
-/// Number of sessions that commit and share flushes, instead of requests.
+/// Predict commits instead of requests: number of sessions, which share flushes.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// Number of sessions that commit and share flushes, instead of requests.
+    /// Predict commits instead of requests: number of sessions, which share flushes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
         conflicts_with_all = ["spec", "now", "rate_iops", "iodepth", "slo", "bs", "rwmixread"],
         help_heading = "Commits")]
@@ -153,7 +153,7 @@ impl LoadArgs {
     fn mix(&self, bs: Option<&Sizes>, sequential: u8) -> anyhow::Result<Mix> {
         let places = u32::from(sequential) + u32::from(self.hit);
         if places > 100 {
-            let text = format!("--sequential and --hit add up to {places} %; at most 100 %");
+            let text = format!("--sequential and --hit add up to {places} %; use at most 100 %");
             return Err(usage(text));
         }
         let mut load = LoadSpec::random(self.rwmixread.unwrap_or(READ_PERCENT), BS.0);
@@ -195,7 +195,7 @@ pub(crate) struct ChangeArgs {
     /// Make requests faster by this share.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     faster: Option<f64>,
-    /// Number of such disks instead of one, combined by --raid.
+    /// Replace the disk by this number of identical disks, combined by --raid.
     #[arg(long, value_name = "N", requires = "raid", help_heading = "Changes")]
     disks: Option<u32>,
     /// RAID level of --disks: 0, 1, 5, 6 or 10.
@@ -208,7 +208,7 @@ pub(crate) struct ChangeArgs {
     /// Share of the random reads that a cache of the device serves.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     cache_hit: Option<f64>,
-    /// Latency of such a read [default: that of re-reads in the profile].
+    /// Latency of a read that this cache serves [default: the latency of re-reads in the profile].
     #[arg(long, value_name = "TIME", requires = "cache_hit", help_heading = "Changes")]
     hit_time: Option<Nanos>,
     /// Share of the reads that the host's memory serves.
@@ -243,7 +243,7 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording, requires = "memory",
         help_heading = "Evidence")]
     pub(crate) recorded: Option<Replay>,
-    /// Simulate both, if the profile is of a simulated device.
+    /// Also simulate the load before and after; needs a profile of a simulated device.
     #[arg(long, help_heading = "Simulation")]
     pub(crate) simulate: bool,
     /// Simulate this device (sim:NAME,...) instead of the profile's.
@@ -271,7 +271,7 @@ pub(crate) fn sequential(text: &str) -> Result<Sequential, String> {
 impl PredictArgs {
     /// The load before any change.
     pub(crate) fn stated(&self) -> anyhow::Result<Setup> {
-        let unsaid = || usage("name the load before the change: --rate-iops or --iodepth");
+        let unsaid = || usage("set the load before the change, with --rate-iops or --iodepth");
         Ok(Setup::new(self.mix()?, self.offered().ok_or_else(unsaid)?))
     }
 
@@ -295,7 +295,7 @@ impl PredictArgs {
         changes.extend(change.faster.map(Change::Faster));
         if let (Some(disks), Some(raid)) = (change.disks, change.raid) {
             if !(2..=64).contains(&disks) || change.chunk.0 < 512 {
-                return Err(usage("--disks takes 2 to 64, --chunk at least 512"));
+                return Err(usage("--disks must be from 2 to 64, and --chunk at least 512"));
             }
             changes.push(Change::Array { disks, raid, chunk_bytes: change.chunk.0 });
         }
@@ -305,7 +305,10 @@ impl PredictArgs {
         if let (Some(memory), Some(recorded)) = (change.memory, &change.recorded) {
             let curve = replay::reuse(recorded);
             if curve.is_empty() {
-                return Err(usage("--recorded has no reads, which memory could serve"));
+                return Err(usage(
+                    "--recorded contains no reads, so more memory would serve no \
+                                  requests",
+                ));
             }
             let share = record::read_hit_share(&curve, memory.0);
             changes.push(Change::Memory { bytes: memory.0, share });
@@ -318,7 +321,9 @@ impl PredictArgs {
                 // It states the load.
                 Sequential::Now(_) if at == 0 && !observed => {}
                 Sequential::Now(_) => {
-                    return Err(usage("as a change, --sequential takes an increase: +30%"));
+                    return Err(usage(
+                        "as a change, --sequential must be an increase, for example +30%",
+                    ));
                 }
             }
         }
@@ -343,8 +348,8 @@ impl PredictArgs {
         let load = &self.load;
         if observed && (load.rate_iops.is_some() || load.rwmixread.is_some() || load.hit > 0) {
             return Err(usage(
-                "the load comes from the observation: --rate-iops, --rwmixread and --hit need a \
-                 profile instead",
+                "the load comes from the observation; to set --rate-iops, --rwmixread or --hit, \
+                 name a profile instead",
             ));
         }
         Ok(changes)

@@ -82,10 +82,10 @@ impl FileForm {
         let (what, takes): (&str, &'static [&'static str]) = match self {
             Self::JobFile => ("a fio job file", &["run FILE"]),
             Self::FioResult => {
-                ("a result of fio", &["report FILE", "compare FILE OTHER", "record FILE"])
+                ("a fio result", &["report FILE", "compare FILE OTHER", "record FILE"])
             }
             Self::Counters(Format::Observation) => {
-                ("an observation of halfpower", &["diagnose FILE", "report FILE"])
+                ("a halfpower observation", &["diagnose FILE", "report FILE"])
             }
             Self::Counters(format) => {
                 let what = format!("a recording of disk counters ({})", format.name());
@@ -95,7 +95,7 @@ impl FileForm {
                 ("a recording of requests", &["record twin FILE", "run TARGET --replay FILE"])
             }
             Self::TrialLines => ("a CSV of trials", &["compare FILE OTHER"]),
-            Self::Document => ("a document of halfpower", &["report FILE", "compare FILE OTHER"]),
+            Self::Document => ("a halfpower document", &["report FILE", "compare FILE OTHER"]),
             Self::Database => ("a halfpower database", &["show list --db FILE"]),
             Self::Other => return None,
         };

@@ -24,8 +24,8 @@ use std::sync::atomic::Ordering;
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true,
     mut_arg("devices", |devices| devices.value_name("DEVICE|FILE").help(
         "Devices: kernel names (sda), device nodes, or paths on a file system; each includes all \
-         devices below it [default: all whole devices that were ever used]. Or files of another \
-         tool, which are kept; - is standard input")),
+         devices below it [default: all whole devices that have completed I/O since boot]. Or \
+         files of another tool, which are saved; - is standard input")),
     after_help = "Examples:\n  \
     halfpower record --for 10m           all disks, once a second\n  \
     halfpower record /srv/db -o slow.json   disks below a directory, to a file too\n  \
@@ -87,7 +87,7 @@ fn process_name(text: &str) -> Result<String, String> {
     let plain = |letter: char| letter.is_ascii_graphic() && !"\"'\\*?&|()".contains(letter);
     match !text.is_empty() && text.chars().all(plain) {
         true => Ok(text.to_owned()),
-        false => Err("a name as ps -o comm prints it, without quotes and blanks".to_owned()),
+        false => Err("use the name that ps -o comm prints, without quotes or spaces".to_owned()),
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
         ]);
         if let Some(flag) = live {
             let text =
-                format!("{flag} is for live counters, but files are named; omit one of them");
+                format!("{flag} applies to live counters, but you named files; omit one of them");
             return Err(usage(text));
         }
         let interval = sampling.named_interval();
@@ -138,14 +138,14 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     output::document(json, observation, || output::page(&report::observation(observation)))?;
     if saved && !json && !output::is_quiet() {
         let next = output::saved_by(&format!("halfpower diagnose {}", observation.id));
-        output::remark(&format!("saved; next: {next}"));
+        output::remark(&format!("saved; to diagnose it: {next}"));
     }
     if !recorded.interrupted {
         return Ok(Verdict::Clean);
     }
     Err(interrupted(match (&arguments.output, saved) {
-        (Some(_), _) => "the recording until then is in the file",
-        (None, true) => "the recording until then is saved",
-        (None, false) => "the recording until then is printed and not saved",
+        (Some(_), _) => "the recording up to the interruption is in the file",
+        (None, true) => "the recording up to the interruption is saved",
+        (None, false) => "the recording up to the interruption is printed, but not saved",
     }))
 }

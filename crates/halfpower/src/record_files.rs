@@ -113,5 +113,5 @@ fn from_server(
     let answers = client.answers(&query)?;
     let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
     let read = ::import::read(&answers, Some(Format::Prometheus), options);
-    read.with_context(|| format!("cannot use the answers of {address}"))
+    read.with_context(|| format!("cannot use the responses of {address}"))
 }

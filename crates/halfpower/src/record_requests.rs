@@ -74,10 +74,13 @@ pub(crate) fn record_requests(
     }
     show(&replay::summary(&replay, VERSION, Some(lost)), json)?;
     if stop.load(Ordering::Relaxed) {
-        return Err(interrupted("the recording until then is in the file"));
+        return Err(interrupted("the recording up to the interruption is in the file"));
     }
     let next = format!("halfpower record twin {}", record::shell_word(&replay.source));
-    output::remark(&format!("next: {next} TARGET, or halfpower run TARGET --replay FILE"));
+    output::remark(&format!(
+        "to compare it with an equivalent load: {next} TARGET; to replay it: halfpower run TARGET \
+         --replay FILE"
+    ));
     Ok(if lost > 0 { Verdict::NotClean } else { Verdict::Clean })
 }
 

@@ -53,7 +53,7 @@ impl FormArgs {
         given.map_or(Ok(()), |flag| {
             let words =
                 if words.is_empty() { "the command".to_owned() } else { quoted(words.join(" ")) };
-            let text = format!("{flag} is for files of other tools, but {words} names no file");
+            let text = format!("{flag} applies to files of other tools, but {words} names no file");
             Err(usage(text))
         })
     }
@@ -184,7 +184,7 @@ fn kind(word: &str) -> anyhow::Result<Named> {
     }
     let is_path = word.starts_with(['/', '.']) && !word.starts_with("/dev/");
     if is_path || path.extension().is_some() {
-        let text = format!("{word}: there is no such file; name a recording or a device");
+        let text = format!("{word} does not exist; name a recording or a device");
         return Err(usage(text));
     }
     Ok(Named::Device)

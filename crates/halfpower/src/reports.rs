@@ -108,7 +108,7 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
         found.iter().find(|document| !document.kind().is_some_and(|it| kinds.contains(&it)));
     if let (Some(kind), Some(other)) = (arguments.kind, other) {
         let (kind, other) = (kind.name(), other.id());
-        let text = format!("--kind {kind} does not match a document in the files: {other}");
+        let text = format!("the files contain a document that is not of --kind {kind}: {other}");
         return Err(usage(text));
     }
     Ok(found)
@@ -185,7 +185,7 @@ impl PlotFolder {
             quoted(folder)
         );
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder of {flag} {}", quoted(folder)))?;
+            .with_context(|| format!("cannot create the folder {} ({flag})", quoted(folder)))?;
         Ok(Self { flag, folder: folder.to_owned(), rasteriser })
     }
 

@@ -102,7 +102,7 @@ pub(crate) fn run_into(
     let mut end = finished.end;
     let mut trials = finished.trials;
     let Some(mut trial) = trials.pop().filter(|_| trials.len() + 1 == count) else {
-        return Err(interrupted("the run has no result, so nothing is saved"));
+        return Err(interrupted("no request was measured, so nothing is saved"));
     };
     if let Some(rebuild) = trial.result.array.as_mut().and_then(|array| array.rebuild.as_mut()) {
         rebuild.without = match (trials.first(), without) {
@@ -136,8 +136,10 @@ pub(crate) fn run_into(
     }
     written?;
     if end == End::Interrupted {
-        let saved = if saved { "saved" } else { "not saved" };
-        return Err(interrupted(format!("the numbers cover the time until then, {saved}")));
+        let saved = if saved { "they are saved" } else { "they are not saved" };
+        return Err(interrupted(format!(
+            "the numbers cover the time before the interruption; {saved}"
+        )));
     }
     Ok(Verdict::of(clean))
 }
@@ -162,7 +164,7 @@ pub(crate) fn simulated_trial(arguments: &RunArgs, stop: &StopFlag) -> anyhow::R
 fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     let device = session::one_simulated(&arguments.targets)?;
     if let Some(flag) = arguments.real_only().filter(|_| device.is_some()) {
-        return Err(usage(format!("{flag} means nothing for a simulated target")));
+        return Err(usage(format!("{flag} does not apply to a simulated target; omit it")));
     }
     if let Some(text) = arguments.contradiction() {
         return Err(usage(text));
@@ -170,7 +172,7 @@ fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     let sets = arguments.target_sets().len();
     match device {
         Some(_) if sets > 1 => {
-            let text = "a simulated device is one for all jobs; name no target in --beside";
+            let text = "all jobs use the same simulated device; name no target in --beside";
             Err(usage(text))
         }
         device => Ok(device),

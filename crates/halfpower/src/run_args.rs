@@ -70,7 +70,7 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run /mnt/data --rw randrw --rwmixread 70 --iodepth 16\n  \
     halfpower run big.file --rw read --bs 64k --cache all --drop-cache dontneed\n  \
     halfpower run . --bs 4k/60:64k/40 --pattern zipf --numjobs 4\n  \
-    halfpower run . --until-precision 2% --runtime 5m     as long as it takes\n  \
+    halfpower run . --until-precision 2% --runtime 5m     until precise enough\n  \
     halfpower run /mnt/a /mnt/b --raid 0 --chunk 64k --rw read --bs 256k\n  \
     halfpower run a b c --raid 5 --failed 1 --rebuild 50m --overwrite\n  \
     halfpower run . --rw randwrite --verify\n  \
@@ -79,7 +79,7 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run jobs.fio            a job file of fio\n  \
     halfpower run --name=a --filename=/dev/sdb --rw=randread    fio's command line\n  \
     halfpower run /mnt/nfs/big.file --hosts a,b,c --iodepth 8   three machines\n  \
-    halfpower run --show-sim st15150w > my.toml     to change, and run sim:my.toml\n\n\
+    halfpower run --show-sim st15150w > my.toml     edit it, then run sim:my.toml\n\n\
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
     1024. Times: ns us ms s m h d."))]
 pub(crate) struct RunArgs {

@@ -74,8 +74,8 @@ impl RunArgs {
         let alone = first_given(&[("--cost-fit", self.cost_fit), ("--cpu-upper", self.cpu_upper)]);
         if let Some(flag) = alone.filter(|_| self.hosts.given()) {
             return Some(format!(
-                "{flag} measures the CPUs of one machine: run it there without --hosts, and omit \
-                 it here"
+                "{flag} measures the CPUs of one machine: omit it here, or run it on that machine \
+                 without --hosts"
             ));
         }
         if self.jobs.start_delay.is_some() {
@@ -104,13 +104,14 @@ impl RunArgs {
         ];
         let writes = self.writes() || self.jobs.beside.iter().any(|job| job.0.writes());
         if let Some(flag) = first_given(&allows).filter(|_| !writes) {
-            let unused = "allows writing, but nothing is written here; omit it";
+            let unused = "allows writing, but this run writes nothing; omit it";
             return Some(format!("{flag} {unused}"));
         }
         let place = &self.place;
         let mistakes = [
             (
-                "--failed names a target whose data the other targets can restore; add --raid 1 or --raid 5",
+                "--failed needs an array whose other targets can restore the data; add --raid 1 \
+                 or --raid 5",
                 place.failed.is_some() && self.array().is_none(),
             ),
             (
@@ -123,8 +124,8 @@ impl RunArgs {
                 load.rwmixread.is_some() && !mix,
             ),
             (
-                "--rwmixread contradicts --rate-iops with two rates, which define the mix; omit \
-                 one of them",
+                "--rwmixread contradicts --rate-iops, because two rates already define the mix; \
+                 omit one of them",
                 load.rwmixread.is_some() && rates,
             ),
             (
@@ -136,17 +137,17 @@ impl RunArgs {
                 load.seq_share.is_some() && self.pattern() != Pattern::Random,
             ),
             (
-                "--csv writes intervals; add their length, for example --interval 1s",
+                "--csv writes one line per interval; set its length, for example with --interval \
+                 1s",
                 results.csv.is_some() && results.interval.is_none(),
             ),
             (
-                "--comment belongs to the line of --sqlio-csv; add --sqlio-csv FILE, or omit \
-                 --comment",
+                "--comment is written only to --sqlio-csv; add --sqlio-csv FILE, or omit --comment",
                 results.comment.is_some() && results.sqlio_csv.is_none(),
             ),
             (
-                "--verify with reads only checks what an earlier run with --verify wrote to the \
-                 whole area: use the --seed of that run, or write with --rw write",
+                "--verify with a read-only load checks what an earlier run with --verify wrote to \
+                 the whole area: use the --seed of that run, or write with --rw write",
                 self.data.verify && self.read_percent() == 100 && load.seed.is_none(),
             ),
         ];
@@ -200,8 +201,8 @@ impl RunArgs {
         }
         let trims = self.jobs.beside.iter().any(|job| job.0.rw().trims);
         if self.data.verify && trims {
-            let text = "--verify would report blocks that another job trimmed; omit the job that \
-                        trims";
+            let text = "--verify would count blocks as bad after another job trims them; omit the \
+                        job that trims";
             return Some(text.to_owned());
         }
         let alone = first_given(&[
@@ -249,8 +250,8 @@ impl RunArgs {
         let (iodepth, numjobs) = (self.load.iodepth.unwrap_or(1), self.load.numjobs.unwrap_or(1));
         (iodepth > COST_FIT_IODEPTH || numjobs > COST_FIT_NUMJOBS).then(|| {
             format!(
-                "--cost-fit has requests of up to 1 MiB; use at most --iodepth {COST_FIT_IODEPTH} \
-                 and --numjobs {COST_FIT_NUMJOBS}"
+                "--cost-fit sends requests of up to 1 MiB; use at most --iodepth \
+                 {COST_FIT_IODEPTH} and --numjobs {COST_FIT_NUMJOBS}"
             )
         })
     }

@@ -1,4 +1,4 @@
-//! `halfpower show`: what is kept, on the terminal.
+//! `halfpower show`: what is saved, on the terminal.
 
 use crate::fio_results;
 use crate::output::{self, Verdict};
@@ -22,7 +22,7 @@ use store::{Document, LAST, Library, Store, StoreError};
     halfpower show c0a6b831292e -v     all of a result, by its id\n  \
     halfpower show last --kind trial --json\n  \
     halfpower show trial.json\n  \
-    halfpower show list                what is kept\n  \
+    halfpower show list                what is saved\n  \
     halfpower show validate last       measure how good its predictions are"
 )]
 pub(crate) struct ShowArgs {

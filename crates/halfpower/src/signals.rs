@@ -8,7 +8,7 @@ use signal_hook::SigId;
 use signal_hook::flag::{register, register_conditional_shutdown};
 use std::sync::Arc;
 
-const CANNOT: &str = "cannot listen for signals";
+const CANNOT: &str = "cannot install the signal handlers";
 
 /// What signals do from now on.
 pub(crate) struct Signals {

@@ -157,7 +157,10 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
         output::remark(sentence);
     }
     if opened.ready.is_empty() {
-        return Err(usage(format!("no trial of the design {} can run here", design.name)));
+        return Err(usage(format!(
+            "no trial of the design {} can run on these targets",
+            design.name
+        )));
     }
     let note = arguments.note.as_deref().unwrap_or_default();
     let mut experiment = opened.experiment(&design, names, seed, note);
@@ -165,7 +168,8 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.hosts.given()
         && (arguments.dry_run || opened.ready.iter().any(|it| it.line.shares))
     {
-        let text = "--hosts: --dry-run and rates relative to the maximum work on one machine only";
+        let text = "--hosts does not work with --dry-run or with rates relative to the maximum; \
+                    run those on one machine";
         return Err(usage(text));
     }
     if arguments.dry_run {
@@ -178,7 +182,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if let Some(ready) = of_shares {
         let mut pilot = plan::largest_rate_trials(&ready.workload, seed, &ready.line.targets);
         let [reads, writes] = &driver.run(&mut pilot)?.trials[..] else {
-            return Err(interrupted("no trial had finished"));
+            return Err(interrupted("no trial finished"));
         };
         let maxima = Maxima { reads: reads.iops(), writes: writes.iops() };
         set_rates(&mut experiment.plan, &design, names, maxima, &read_line)?;
@@ -197,11 +201,12 @@ fn open(
 ) -> anyhow::Result<OpenedDesign> {
     let simulated = session::one_simulated(targets)?.is_some();
     if simulated && arguments.hosts.given() {
-        return Err(usage("--hosts means nothing for a simulated target"));
+        return Err(usage("--hosts does not apply to a simulated target; omit it"));
     }
     if design.precondition && simulated {
         output::remark(
-            "no preconditioning: the key preconditioned= sets the state of a simulated drive",
+            "--precondition has no effect on a simulated drive; set its state with the key \
+             preconditioned=",
         );
     }
     Ok(OpenedDesign::open(design, targets, &arguments.access(), &read_line, opener)?)
@@ -255,17 +260,20 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
         if opener.clients() != experiment.clients {
             let text = match experiment.clients.join(",") {
                 hosts if hosts.is_empty() => {
-                    "it was started on this machine only; omit --hosts".to_owned()
+                    "the experiment was started on this machine only; omit --hosts".to_owned()
                 }
-                hosts => format!("it was started on several machines; add --hosts {hosts}"),
+                hosts => format!(
+                    "the experiment was started on several machines; add --hosts \
+                                  {hosts}"
+                ),
             };
             return Err(usage(text));
         }
         let opened = open(arguments, &design, &names, opener.as_ref())?;
         if !missing.iter().all(|at| opened.runs(&experiment.plan[*at as usize].levels)) {
             return Err(usage(format!(
-                "the rest cannot run as planned; {}; use the targets and the safety flags of the \
-                 original command",
+                "the missing trials cannot run as planned: {}; use the targets and the safety \
+                 flags of the original command",
                 opened.left_out.sentences().join("; ")
             )));
         }
@@ -298,11 +306,11 @@ fn run(
         let kept = match driver.store() {
             Some(_) => {
                 let resume = format!("halfpower sweep --resume {}", experiment.id);
-                format!("`{}` runs the rest", output::saved_by(&resume))
+                format!("to run the rest: `{}`", output::saved_by(&resume))
             }
-            None => "they are not saved, so --resume cannot run the rest".to_owned(),
+            None => "they are not saved, so the experiment cannot be resumed".to_owned(),
         };
-        return Err(interrupted(format!("{done} of {total} trials had finished, {kept}")));
+        return Err(interrupted(format!("{done} of {total} trials finished; {kept}")));
     }
     Ok(verdict)
 }

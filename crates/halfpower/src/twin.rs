@@ -31,7 +31,7 @@ use workload::replay;
     halfpower record twin requests.io               a summary, an equivalent load\n  \
     halfpower record twin requests.io sim:nvme-ssd  both, in turn, simulated\n  \
     halfpower record twin requests.io /dev/sdb      both, on a disk\n  \
-    halfpower record twin last /mnt/data            that of the newest recording\n  \
+    halfpower record twin last /mnt/data            for the newest recording\n  \
     halfpower record twin requests.io --fio > twin.fio\n\n\
     Recordings: of record --trace-io, fio's --write_iolog, blkparse, DiskSim.")]
 pub(crate) struct TwinArgs {
@@ -89,11 +89,11 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
         ("--destroy-data-on", !arguments.safety.destroy_data_on.is_empty()),
     ]);
     if let Some(flag) = real.filter(|_| simulated || arguments.target.is_none()) {
-        return Err(usage(format!("{flag} is for a real target, but no target is named")));
+        return Err(usage(format!("{flag} applies to a real target; name one, or omit the flag")));
     }
     match recorded(arguments)? {
         Some(_) if arguments.device.is_some() || arguments.profile.is_some() => Err(usage(
-            "--device and --profile are for an observation, and this is a recording of requests",
+            "--device and --profile apply to an observation, but this is a recording of requests",
         )),
         Some(recording) => {
             let mut summary = replay::summary(&recording, VERSION, None);
@@ -109,7 +109,8 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
                 let trials = run_twin(arguments, target, words(&summary)?, stop)?;
                 summary.side_by_side = model::beside_counters(&counted, &trials);
                 if summary.side_by_side.is_none() {
-                    let why = "the target has no counters to compare with those of the observation";
+                    let why = "the target has no counters, so its load cannot be compared with \
+                               the observation";
                     output::remark(why);
                 }
             }
@@ -120,7 +121,7 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
 
 /// The words of the twin's load.
 fn words(summary: &RequestsSummary) -> anyhow::Result<&[String]> {
-    let text = "a twin needs a single device and at least a millisecond";
+    let text = "a twin needs a recording of a single device, at least a millisecond long";
     summary.twin.as_deref().ok_or_else(|| usage(text))
 }
 
@@ -156,7 +157,7 @@ fn counted(arguments: &TwinArgs) -> anyhow::Result<(RequestsSummary, CountedLoad
     let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
     let device = arguments.device.as_deref();
     let (observed, setup, _) = observed_load(&observation, &diagnosis, &of, device)
-        .map_err(|why| usage(format!("{why}; a profile is made by halfpower check")))?;
+        .map_err(|why| usage(format!("{why}; to make a profile, run halfpower check")))?;
     let iops = setup.counted_iops.unwrap_or_default();
     let counted = replay::Counted {
         source: &observed.device,
@@ -260,7 +261,7 @@ fn run(
     });
     let finished = driver.run(&mut TrialList::new("measure", trials.collect()))?;
     if finished.end == End::Interrupted {
-        return Err(interrupted("original and twin did not run to the end"));
+        return Err(interrupted("original and twin did not finish"));
     }
     Ok(finished.trials)
 }

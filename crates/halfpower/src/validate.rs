@@ -14,7 +14,7 @@ use record::Nanos;
 
 /// Seed of simulated validations: another one than that of their profiles.
 const SIMULATED_SEED: u64 = 2;
-const UNFINISHED: &str = "the validation was not finished";
+const UNFINISHED: &str = "the validation did not finish";
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {

@@ -37,7 +37,9 @@ pub(crate) struct Zones(pub(crate) Vec<AreaZone>);
 
 /// Zones as `50/5:30/15:20/80`.
 pub(crate) fn zones(text: &str) -> Result<Zones, String> {
-    let wrong = || "use shares of the requests and of the area, as 50/5:30/15:20/80".to_owned();
+    let wrong = || {
+        "use percentages of the requests and of the area, for example 50/5:30/15:20/80".to_owned()
+    };
     let zone = |part: &str| {
         let (requests, area) = part.split_once('/').ok_or_else(wrong)?;
         let share = |text: &str| text.parse::<u8>().ok().filter(|share| (1..=100).contains(share));
@@ -120,7 +122,7 @@ pub(crate) fn engine(text: &str) -> Result<EngineName, String> {
             let here = engine::engine_elsewhere(*same).map_or(*same, |(_, instead)| instead);
             return format!("fio's '{text}' corresponds to --ioengine {}", here.name());
         }
-        format!("there is no engine '{text}'; {}", use_one(known().map(EngineName::name)))
+        format!("unknown engine '{text}'; {}", use_one(known().map(EngineName::name)))
     })
 }
 

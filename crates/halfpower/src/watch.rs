@@ -80,8 +80,8 @@ pub(crate) struct ExportingArgs {
 /// An address with its port. Names but `localhost` are not resolved: what they mean may change.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
-    let wrong = "use ADDRESS:PORT in numbers, such as 127.0.0.1:9750 or [::1]:9750; 0.0.0.0:9750 \
-                 is every address of this machine";
+    let wrong = "use a numeric ADDRESS:PORT, such as 127.0.0.1:9750 or [::1]:9750; 0.0.0.0:9750 \
+                 listens on all addresses of this machine";
     numeric.as_deref().unwrap_or(text).parse().map_err(|_| wrong.to_owned())
 }
 
@@ -123,11 +123,11 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let ended = screen.show(stop)?;
     for id in &ended.recorded {
         let next = output::saved_by(&format!("halfpower diagnose {id}"));
-        output::remark(&format!("recorded; next: {next}"));
+        output::remark(&format!("recorded; to diagnose it: {next}"));
     }
     ended.outcome?;
     if stop.load(Ordering::Relaxed) {
-        return Err(interrupted("the screen was ended by a signal"));
+        return Err(interrupted("a signal ended the screen"));
     }
     Ok(Verdict::Clean)
 }
@@ -183,9 +183,9 @@ impl ExportingArgs {
         let Some(address) = self.listen else { return Ok(None) };
         if !address.ip().to_canonical().is_loopback() && !self.listen_beyond_loopback {
             let text = format!(
-                "{address} can be reached from other machines: --listen-beyond-loopback allows \
-                 that, and --web-config adds TLS and passwords; 127.0.0.1:{} is for this machine \
-                 only",
+                "other machines can reach {address}: to allow that, add --listen-beyond-loopback, \
+                 and --web-config for TLS and passwords; to serve only this machine, use \
+                 127.0.0.1:{}",
                 address.port()
             );
             return Err(SessionError::Refused(text).into());

@@ -29,8 +29,8 @@ const LEAST: Bytes = Bytes(1 << 20);
     halfpower zones /dev/sda                 the whole disk, read only\n  \
     halfpower zones .                        a test file in this directory\n  \
     halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
-    halfpower zones /dev/sda /dev/sdb --chunk 64k   the least of a stripe\n  \
-    halfpower zones --file /srv/db/base.dat  where a file lies, by a saved map\n  \
+    halfpower zones /dev/sda /dev/sdb --chunk 64k   a stripe of two disks\n  \
+    halfpower zones --file /srv/db/base.dat  the position of a file, from a saved map\n  \
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
 pub(crate) struct ZonesArgs {
@@ -97,7 +97,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let (mut targets, members) = match (simulated, arguments.chunk) {
         (Some(_), Some(_)) => {
             return Err(usage(
-                "the disks of a simulated array are its keys: disks=N,raid=0,chunk=SIZE",
+                "to simulate an array, use the keys disks=N,raid=0,chunk=SIZE instead of --chunk",
             ));
         }
         (Some(spec), None) => session::simulated_array(&spec, seed, stop)?,
@@ -142,8 +142,13 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let so = "a stripe over them only makes one disk seek back and forth";
     mapped.findings.extend(shared_disk_finding(session.targets.iter(), so));
     let given = (&plan, &settings);
-    let map = document(mapped, given, &finished.trials, identity, session::VERSION)
-        .ok_or_else(|| anyhow!("too few visits were valid: there is no map; see halfpower run"))?;
+    let map =
+        document(mapped, given, &finished.trials, identity, session::VERSION).ok_or_else(|| {
+            anyhow!(
+                "too few measurements were valid, so there is no map; to find out \
+                                why, use halfpower run"
+            )
+        })?;
     driver.keep(|store| store.add_document(&map));
     let page = |driver: &Driver<'_>| output::page_of(report::zones(&map), driver.store().is_some());
     arguments.results.save.show(&mut driver, &map, &map.findings, page)
@@ -160,7 +165,7 @@ fn real(
     let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();
     match (chunk, paths.as_slice()) {
         (Some(_), _) if arguments.size.is_some() => {
-            Err(usage("--size applies to a test file, and a stripe has none; omit it"))
+            Err(usage("--size applies only to a test file, and a stripe has none; omit it"))
         }
         (Some(chunk), paths) => {
             let (targets, members) = session::striped(paths, chunk, seed, stop, progress)?;
@@ -172,7 +177,7 @@ fn real(
             let session = target.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
             Ok((Targets::one(session), None))
         }
-        (None, _) => Err(usage("several targets are mapped as a stripe; add --chunk 64k")),
+        (None, _) => Err(usage("several targets can be mapped only as a stripe; add --chunk 64k")),
     }
 }
 

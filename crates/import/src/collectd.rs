@@ -13,7 +13,7 @@ use crate::observation_builder::ObservationBuilder;
 use record::Observation;
 use std::collections::BTreeMap;
 
-const REMEDY: &str = "give all files of a disk together: halfpower diagnose HOST/disk-sda/*";
+const REMEDY: &str = "name all files of a disk together: halfpower diagnose HOST/disk-sda/*";
 const HEADERS: [&str; 3] = ["epoch,read,write", "epoch,io_time,weighted_io_time", "epoch,value"];
 const MS: f64 = 1e-3;
 
@@ -108,7 +108,7 @@ pub(crate) fn read(named: &[(&str, &str)]) -> Result<Vec<Observation>, ImportErr
         with_counters.map(|(name, host)| of_host(name, host, faults)).collect::<Result<_, _>>()?;
     if read.is_empty() {
         return Err(ImportError::nothing(
-            "no file is named like a disk metric (disk_ops-2026-11-28)",
+            "no file has the name of a disk metric (such as disk_ops-2026-11-28)",
             REMEDY,
         ));
     }

@@ -85,10 +85,10 @@ pub(crate) fn read(texts: &[(&str, &str)], options: &Options) -> Result<Observat
     }
     counters::add_intervals(&mut builder, &by_time);
     let why = match by_time.len() {
-        0 => "no dump has a time (give --interval if they are evenly spaced)",
-        1 => "there is one dump with a time, and its counters run since boot",
+        0 => "no dump has a time (if the dumps are evenly spaced, use --interval)",
+        1 => "only one dump has a time, and its counters run since boot",
         _ if builder.counts.resets > 0 => "all counters restarted between the dumps",
-        _ => "no device is in two of the dumps",
+        _ => "no device appears in two dumps",
     };
     builder.finish(why, REMEDY)
 }

@@ -23,7 +23,7 @@ pub enum ImportError {
         instead: &'static str,
     },
     /// The form fits, but no interval came out of it.
-    #[error("it contains no usable interval of a disk: {why}; {remedy}")]
+    #[error("it contains no usable disk interval: {why}; {remedy}")]
     Nothing {
         /// What is there, or not.
         why: String,
@@ -48,8 +48,8 @@ pub enum ImportError {
     },
     /// Files of several machines or tools where those of one were wanted.
     #[error(
-        "{names} contain {count} recordings ({found}); name only files that one tool wrote on one \
-         machine"
+        "{names} contain {count} recordings ({found}); name only files that the same tool wrote \
+         on the same machine"
     )]
     SeveralRecordings {
         /// Their names.
@@ -60,7 +60,7 @@ pub enum ImportError {
         found: String,
     },
     /// The server refused.
-    #[error("the server answered with an error: {0}")]
+    #[error("the server returned an error: {0}")]
     Server(String),
     /// A document of ours that this version cannot read.
     #[error("it is a halfpower document, but cannot be read: {0}")]

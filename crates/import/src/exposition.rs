@@ -14,8 +14,8 @@ use crate::{ImportError, Options, Text};
 use record::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
-const REMEDY: &str = "use two or more scrapes of node_exporter, some seconds apart, in separate \
-                      files or concatenated in one";
+const REMEDY: &str = "use two or more scrapes of node_exporter, a few seconds apart, in separate files or \
+     concatenated in one";
 
 /// A scrape and what tells its time.
 #[derive(Default)]
@@ -61,12 +61,12 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Observation,
     counters::add_intervals(&mut builder, &by_time);
     let why = match by_time.len() {
         0 if builder.counts.no_length > 0 => {
-            "no scrape has a time (--timestamp gives one for each)"
+            "no scrape has a time (give each one a time with --timestamp)"
         }
-        0 => "there is no scrape",
-        1 => "there is only one scrape, and its counters run since boot",
+        0 => "the files contain no scrape",
+        1 => "the files contain only one scrape, and its counters run since boot",
         _ if builder.counts.resets > 0 => "all counters restarted between the scrapes",
-        _ => "no device is in two of the scrapes",
+        _ => "no device appears in two scrapes",
     };
     builder.finish(why, REMEDY)
 }

@@ -86,8 +86,8 @@ impl Format {
 
 /// First bytes of files that are no text, what they are, and what to do.
 const BINARY: [(&[u8], &str, &str); 7] = [
-    (&[0x96, 0xd5], "the binary file of sadc", "convert it with: sadf -j FILE -- -d"),
-    (&[0xd5, 0x96], "the binary file of sadc", "convert it with: sadf -j FILE -- -d"),
+    (&[0x96, 0xd5], "a binary file of sadc", "convert it with: sadf -j FILE -- -d"),
+    (&[0xd5, 0x96], "a binary file of sadc", "convert it with: sadf -j FILE -- -d"),
     (&[0x1f, 0x8b], "compressed", "unpack it with: gzip -d FILE"),
     (b"\xfd7zXZ", "compressed", "unpack it with: xz -d FILE"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed", "unpack it with: zstd -d FILE"),
@@ -108,12 +108,12 @@ const RELATIVES: [(&[&str], &str, &str); 7] = [
     (&["Total DISK READ"], "output of iotop, which reports processes, not disks", RECORD),
     (
         &["# HELP"],
-        "a scrape without counters of disks",
+        "a scrape without disk counters",
         "scrape node_exporter with its diskstats collector",
     ),
     (
         &["# TYPE"],
-        "a scrape without counters of disks",
+        "a scrape without disk counters",
         "scrape node_exporter with its diskstats collector",
     ),
 ];
@@ -188,7 +188,7 @@ pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
     let why = match (json, begin.is_empty()) {
         (true, _) => "it is JSON without disks",
         (_, true) => "it is empty",
-        _ => "no known keyword in it",
+        _ => "it contains no known keyword",
     };
     Err(ImportError::UnknownForm(why))
 }

@@ -62,7 +62,7 @@ fn report(report: &Json<'_>) -> Report {
 }
 
 fn finish(builder: ObservationBuilder) -> Result<Observation, ImportError> {
-    builder.finish("no report has a disk", "record with: iostat -x -t 1")
+    builder.finish("no report contains a disk", "record with: iostat -x -t 1")
 }
 
 /// Whether a host has nothing but one report of each start of iostat.

@@ -26,17 +26,17 @@ const NEEDS: [Need; 8] = [
     Need {
         figure: |it| it.all.per_s,
         name: "the rate of requests",
-        lost: "saturation and every verdict that depends on it",
+        lost: "saturation, and every verdict that depends on it",
     },
     Need {
         figure: |it| needed(&it.all, it.all.latency_ns),
         name: "latencies",
-        lost: "slow and overloaded: only saturation can be judged",
+        lost: "the verdicts slow and overloaded (only saturation can be judged)",
     },
     Need {
         figure: |it| it.read.per_s.or(it.write.per_s),
         name: "reads and writes separately",
-        lost: "the mix: expected latencies assume the mix that the bytes suggest",
+        lost: "the mix (expected latencies assume the mix that the bytes suggest)",
     },
     Need {
         figure: |it| {
@@ -48,12 +48,12 @@ const NEEDS: [Need; 8] = [
     Need {
         figure: |it| it.all.bytes_per_s,
         name: "bytes",
-        lost: "request sizes: larger requests look like a slower disk",
+        lost: "request sizes (so larger requests look like a slower disk)",
     },
     Need {
         figure: |it| it.busy_share,
         name: "the busy share",
-        lost: "service and queue time by the utilization law",
+        lost: "service and queue latency by the utilization law",
     },
     Need {
         figure: |it| it.concurrency,
@@ -63,7 +63,7 @@ const NEEDS: [Need; 8] = [
     Need {
         figure: |it| it.in_flight,
         name: "requests in flight at the end of an interval",
-        lost: "hung requests: no figure includes them until they end",
+        lost: "hung requests (no value includes them until they end)",
     },
 ];
 
@@ -78,8 +78,10 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
         if without == count {
             wholly.push(need);
         } else if without > 0.0 {
-            let claim =
-                format!("some intervals lack {}; unavailable for them: {}", need.name, need.lost);
+            let claim = format!(
+                "some intervals do not report {}; not available for these intervals: {}",
+                need.name, need.lost
+            );
             let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
             let finding = finding.with("intervals without it", without, "");
             findings.push(finding.with("intervals", count, ""));
@@ -92,13 +94,15 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     }
     for need in wholly {
         let severity = if need.name == NEEDS[7].name { Severity::Info } else { Severity::Warning };
-        let claim = format!("the source does not report {}; unavailable: {}", need.name, need.lost);
+        let claim =
+            format!("the source does not report {}; not available: {}", need.name, need.lost);
         let finding = Finding::new(FindingCode::FiguresMissing, severity, claim, "");
         findings.push(finding.with("intervals", count, ""));
     }
     if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {
         let claim = "the source reports nothing from above the disk (control groups, pressure); \
-                     unavailable: capped, which becomes \"capped or paced by the application\"";
+                     not available: the verdict capped, which becomes \"capped or paced by the \
+                     application\"";
         let remedy = "record on the machine itself: halfpower record";
         let finding = Finding::note(FindingCode::FiguresMissing, claim, remedy);
         findings.push(finding.with("intervals", count, ""));
@@ -133,12 +137,13 @@ pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding
             continue;
         }
         let claim = format!(
-            "the count of requests in flight of {} is stuck: it never falls below {least}, \
-             although the weighted time gives {most:.2} at most and requests completed; the count \
-             is ignored",
+            "the number of requests in flight of {} is stuck: it never falls below {least}, \
+             although requests completed and the weighted time gives at most {most:.2}; the \
+             number is ignored",
             device.name
         );
-        let remedy = "truly hung requests appear in dmesg, and in halfpower watch on the machine";
+        let remedy = "to find requests that really hang, look in dmesg, or at halfpower watch on \
+                      the machine";
         stuck.push(device.name.clone());
         findings.push(
             Finding::warning(FindingCode::ImpossibleFigures, claim, remedy)
@@ -165,8 +170,8 @@ fn stacked(observation: &Observation) -> Option<Finding> {
     (others > 0).then(|| {
         let more = if built.len() == 1 { "" } else { " and others" };
         let claim = format!(
-            "the source does not report what {first}{more} is stacked on: its requests are counted \
-             again in the disks below; unavailable: totals over devices"
+            "the source does not report which disks are below {first}{more}, and these disks \
+             count the same requests again; not available: totals over devices"
         );
         let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
         finding.with("stacked devices", built.len() as f64, "")
@@ -178,7 +183,8 @@ fn mixed(intervals: u64, count: f64) -> Option<Finding> {
     (intervals > 0).then(|| {
         let claim = "rates and mean latencies of this source include discards, whose latency \
                      differs from that of reads and writes";
-        let remedy = "use iostat -x, which reports them separately, or exclude times with discards";
+        let remedy = "use iostat -x, which reports discards separately, or exclude times with \
+                      discards";
         Finding::warning(FindingCode::FiguresMixed, claim, remedy)
             .with("intervals that may include discards", intervals as f64, "")
             .with("intervals", count, "")
@@ -192,8 +198,8 @@ fn coarse(intervals: &[Interval]) -> Option<Finding> {
     let (all, bad) = (responses().count(), responses().filter(is_coarse).count());
     let worst = responses().map(|it| it.resolution).fold(0.0, f64::max);
     (2 * bad > all).then(|| {
-        let claim = "the last printed digit is more than a tenth of most latencies; unavailable: \
-                     slow, unless the disk is far slower than expected";
+        let claim = "the last printed digit is more than a tenth of most latencies; not \
+                     available: the verdict slow, unless the disk is far slower than expected";
         let remedy = "record on the machine itself with halfpower record (nanoseconds), or over \
                       longer intervals";
         Finding::warning(FindingCode::FiguresCoarse, claim, remedy)

@@ -226,11 +226,12 @@ impl ObservationBuilder {
             length.map_or(String::new(), |ns| format!("{} s", ns as f64 / SECOND_NS as f64))
         };
         let in_text = format!(
-            "intervals are {} long, by the command in the text",
+            "intervals are {} long, according to the command in the text",
             seconds(self.length_in_text)
         );
         let implied = format!(
-            "intervals are {} long, because all rates are whole counts over that",
+            "intervals are assumed to be {} long, because all rates are then whole numbers of \
+             requests",
             seconds(self.length_implied)
         );
         let assumed = format!(
@@ -251,15 +252,15 @@ impl ObservationBuilder {
             ),
             (
                 self.lengths_given,
-                "the source has no times: intervals have the length given by --interval",
-                "record times as well: iostat -t",
+                "the source has no times; intervals have the length that --interval gives",
+                "also record times: iostat -t",
             ),
-            (self.length_in_text.is_some(), &in_text, "use --interval if they are not"),
-            (self.length_implied.is_some(), &implied, "use --interval if they are not"),
+            (self.length_in_text.is_some(), &in_text, "if the length is wrong, use --interval"),
+            (self.length_implied.is_some(), &implied, "if the length is wrong, use --interval"),
             (self.length_assumed.is_some(), &assumed, "use --interval, or record times: iostat -t"),
             (
                 self.begin_assumed,
-                "the time of day is unknown: intervals are counted from the date, or from 1970",
+                "the time of day is unknown; intervals are counted from the date, or from 1970",
                 "",
             ),
             (
@@ -369,11 +370,10 @@ fn left_out(counts: &Counts) -> Option<Finding> {
     let plural = |count: u64| if count == 1 { "" } else { "s" };
     let parts: Vec<String> =
         some.map(|(count, what, of)| format!("{count} {what}{}{of}", plural(count))).collect();
-    let mut claim = format!("left out: {}", parts.join(", "));
+    let mut claim = format!("skipped: {}", parts.join(", "));
     if since_boot_unsure > 0 {
-        claim.push_str(
-            "; the figures do not show whether the first report is an average since boot",
-        );
+        claim
+            .push_str("; the values do not show whether the first report is an average since boot");
     }
     let severity = if no_length > 0 { Severity::Warning } else { Severity::Info };
     let remedy = match (no_length > 0, since_boot_unsure > 0) {
@@ -388,15 +388,15 @@ fn left_out(counts: &Counts) -> Option<Finding> {
 
 /// Averages since boot, where nothing else is there.
 fn averages_only() -> Finding {
-    let claim = "the only report is an average since boot: a slow hour does not show in it";
+    let claim = "the only report is an average since boot, which hides a slow hour";
     let remedy = "record with an interval while the disk is slow: iostat -x -t 1";
     Finding::warning(FindingCode::IntervalsLeftOut, claim, remedy)
 }
 
 /// Sums over all disks, where nothing else is there.
 fn totals_only() -> Finding {
-    let claim = "only _Total is present, the sum or mean of all disks: one slow disk among several \
-                 does not show, and shares and latencies belong to no single disk";
+    let claim = "the source has only _Total, the sum or mean of all disks, which hides one slow \
+                 disk among several; shares and latencies belong to no single disk";
     let remedy = "record each disk: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
     Finding::warning(FindingCode::FiguresMixed, claim, remedy)
 }
@@ -428,9 +428,9 @@ fn damage(counts: &Counts) -> Option<Finding> {
     let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
                   truncated file";
     let counts = [
-        ("unreadable places", faults),
-        ("devices that occur twice at one time", twice),
-        ("times earlier than the previous one", backwards),
+        ("unreadable records", faults),
+        ("duplicate devices in one report", twice),
+        ("timestamps out of order", backwards),
     ];
     Some(with_counts(Finding::warning(FindingCode::SourceDamaged, claim, remedy), &counts))
 }

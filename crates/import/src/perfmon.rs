@@ -76,7 +76,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
         for block in &blocks {
             add(block, host, &mut builder, options);
         }
-        let mut observation = builder.finish("there are not two rows with times", REMEDY)?;
+        let mut observation = builder.finish("fewer than two rows have times", REMEDY)?;
         relate(&mut observation, |device| {
             columns()
                 .any(|it| it.layer == Layer::Logical && it.host == *host && it.device == device)
@@ -118,18 +118,21 @@ fn no_columns(others: &Others) -> ImportError {
         names.iter().take(OBJECTS_SHOWN).cloned().collect::<Vec<_>>().join(", ")
     };
     let (why, remedy) = if let Some(language) = others.foreign {
-        (format!("its counters have {language} names, which are not supported"), english)
+        (format!("the counters have {language} names, which are not supported"), english)
     } else if !others.unknown.is_empty() {
         (
-            format!("no known counter of PhysicalDisk or LogicalDisk ({})", list(&others.unknown)),
+            format!(
+                "no counter is a known counter of PhysicalDisk or LogicalDisk ({})",
+                list(&others.unknown)
+            ),
             english,
         )
     } else if others.objects.is_empty() {
-        ("its header names no counters".to_owned(), REMEDY)
+        ("the header contains no counters".to_owned(), REMEDY)
     } else {
         (
             format!(
-                "it contains other objects than PhysicalDisk and LogicalDisk: {}",
+                "it contains only objects other than PhysicalDisk and LogicalDisk: {}",
                 list(&others.objects)
             ),
             REMEDY,

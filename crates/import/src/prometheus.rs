@@ -119,7 +119,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Observation,
     let why = match scrapes.len() {
         0 => "the responses contain no disk counters",
         1 => "the responses contain only one scrape",
-        _ => "no device is in two scrapes without a restart between",
+        _ => "no device appears in two scrapes without a restart between them",
     };
     builder.finish(why, REMEDY)
 }
@@ -130,7 +130,8 @@ fn series(text: &str, builder: &mut ObservationBuilder) -> Result<Vec<Series>, I
     let mut found = Vec::new();
     for value in &values {
         if value.get("status").and_then(Json::text) == Some("error") {
-            let said = value.get("error").and_then(Json::text).unwrap_or("no reason given");
+            let said =
+                value.get("error").and_then(Json::text).unwrap_or("the server gave no reason");
             return Err(ImportError::Server(said.to_owned()));
         }
         let results = value.get("data").and_then(|data| data.get("result"));

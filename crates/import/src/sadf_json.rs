@@ -45,7 +45,7 @@ pub(crate) fn observations(
         runs.iter_mut().for_each(|run| of_run(run, builder));
     };
     let finish = |builder: ObservationBuilder| {
-        builder.finish("no report has a disk", "make it with: sadf -j FILE -- -d")
+        builder.finish("no report contains a disk", "create the file with: sadf -j FILE -- -d")
     };
     hosts.observations(source, fill, finish)
 }

@@ -55,7 +55,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
             builder.counts.discards_mixed += u64::from(discarded.is_some_and(|rate| rate > 0.0));
             builder.add(interval, time - row.length, row.length);
         }
-        builder.finish("no line has a disk", "make it with: sadf -d FILE -- -d")
+        builder.finish("no line contains a disk", "create the file with: sadf -d FILE -- -d")
     };
     match hosts.as_slice() {
         [] => Ok(vec![observation(None)?]),

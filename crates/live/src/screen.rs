@@ -87,7 +87,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         (sort, color): (SortBy, bool),
         record: Record<'a, E>,
     ) -> Result<Self, LiveError> {
-        let remark = Some("the first figures come after one interval".to_owned());
+        let remark = Some("the first figures appear after one interval".to_owned());
         Ok(Self {
             judge,
             events: Events::start(source, interval)?,
@@ -111,8 +111,8 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
     /// # Errors
     /// If the terminal cannot be taken.
     pub fn show(mut self, stop: &AtomicBool) -> Result<Ended<E>, LiveError> {
-        let mut terminal = ratatui::try_init().map_err(cannot("take the terminal"))?;
-        take_mouse(true).map_err(cannot("take the mouse"))?;
+        let mut terminal = ratatui::try_init().map_err(cannot("set up the terminal"))?;
+        take_mouse(true).map_err(cannot("enable the mouse"))?;
         let restoring = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             let _ = take_mouse(false);
@@ -219,7 +219,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             KeyCode::Char('u') => self.view.binary = !self.view.binary,
             KeyCode::Char('m') => {
                 self.mouse = !self.mouse;
-                take_mouse(self.mouse).map_err(cannot("take the mouse"))?;
+                take_mouse(self.mouse).map_err(cannot("enable the mouse"))?;
                 let whose = if self.mouse { "the screen's" } else { "the terminal's" };
                 self.view.remark = Some(format!("the mouse is {whose}"));
             }
@@ -233,7 +233,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
                 self.view.all = self.all;
                 self.events.order(Order::All(self.all));
                 let what = if self.all { "all devices" } else { "whole devices that were used" };
-                self.view.remark = Some(format!("{what}, from the next interval on"));
+                self.view.remark = Some(format!("{what}, starting with the next interval"));
             }
             KeyCode::Char('+') => self.lengthen(true),
             KeyCode::Char('-') => self.lengthen(false),
@@ -320,7 +320,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             let before = self.recorded.len();
             self.end_recording()?;
             self.view.remark = Some(match self.recorded.get(before) {
-                Some(id) => format!("saved; later: halfpower diagnose {id}"),
+                Some(id) => format!("saved; to diagnose it: halfpower diagnose {id}"),
                 None => "nothing was recorded".to_owned(),
             });
             return Ok(());
@@ -361,7 +361,7 @@ fn take_mouse(take: bool) -> std::io::Result<()> {
 
 /// Stops the program as Ctrl-Z does, with the terminal in order meanwhile.
 fn suspend(terminal: &mut DefaultTerminal, mouse: bool) -> Result<(), LiveError> {
-    let failed = || cannot("take the terminal again");
+    let failed = || cannot("set up the terminal again");
     terminal.show_cursor().map_err(failed())?;
     take_mouse(false).map_err(failed())?;
     ratatui::restore();

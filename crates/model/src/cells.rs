@@ -174,7 +174,7 @@ fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), S
     // Against R of the same visits, over the same window.
     let latency = mean_latency_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
     if alone && latency.is_some_and(|mean| service.low > mean) {
-        return Err("the busy counter, in milliseconds, gives S above R at depth 1".to_owned());
+        return Err("the busy counter, in milliseconds, gives S above R at QD 1".to_owned());
     }
     Ok((utilization, service))
 }
@@ -191,7 +191,7 @@ fn device_share(visits: &[&Trial]) -> Result<f64, String> {
     let all: f64 = told.iter().map(|(trial, _)| requests(trial)).sum();
     let theirs = told.iter().map(|(trial, time)| time * requests(trial)).sum::<f64>() / all;
     if theirs <= 0.0 {
-        return Err("the counter of time in progress, in milliseconds, never changed".to_owned());
+        return Err("the counter of in-flight time, in milliseconds, never changed".to_owned());
     }
     Ok((theirs / ours).min(1.0))
 }
@@ -213,7 +213,7 @@ fn device_time_ns(trial: &Trial) -> Result<f64, String> {
 /// CPU time of a request, in microseconds, or why it is not known.
 pub(crate) fn cpu_us_per_io(trial: &Trial) -> Result<f64, String> {
     let cost = trial.cpu.known()?.lower_us_per_io;
-    cost.ok_or_else(|| "the kernel reported no CPU time per request".to_owned())
+    cost.ok_or_else(|| "the kernel did not report the CPU time per request".to_owned())
 }
 
 /// A number of the visits that have it, where these are [`MOST`] of them, or the first reason why

@@ -59,11 +59,11 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     if miss.value < TOLD_APART * hit.value {
         return Some(told(
             format!(
-                "No cache below the file system is visible{}: re-reads of {} take {}, random reads \
-                 of the whole area {}.",
+                "No cache below the file system is visible{}: re-reads of {} take {}, and random \
+                 reads of the whole area take {}.",
                 // Of what was read as often before, a cache may have all.
                 match read >= size as f64 / READ_BEFORE {
-                    true => format!(", or one that holds all {}", format_bytes(size)),
+                    true => format!(", or a cache holds all {}", format_bytes(size)),
                     false => String::new(),
                 },
                 format_bytes(areas[0].0),
@@ -83,12 +83,13 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     let Some((beyond, latency, _)) = known else {
         let why = match beyond {
             None => String::new(),
-            Some(_) => " (larger areas could not be read twice before; give a longer --ramp-time)"
+            Some(_) => " (larger areas could not be read twice in the warm-up; use a longer \
+                        --ramp-time)"
                 .to_owned(),
         };
         let claim = format!(
-            "A cache of {} or more: re-reads of that much take {}, random reads of the whole area \
-             {}{why}.",
+            "A cache below the file system has {} or more: re-reads of an area of that size take \
+             {}, and random reads of the whole area take {}{why}.",
             format_bytes(held),
             format_nanos(hit.value),
             format_nanos(miss.value)
@@ -100,7 +101,8 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     let size = if part >= TELLS { part * *beyond as f64 } else { held as f64 };
     let size = size.max(held as f64);
     let claim = format!(
-        "A cache of about {}: re-reads of {} take {}, random reads of the whole area {}.",
+        "A cache below the file system has about {}: re-reads of {} take {}, and random reads of \
+         the whole area take {}.",
         format_bytes(size as u64),
         format_bytes(held),
         format_nanos(hit.value),
@@ -113,7 +115,7 @@ fn told(claim: String, size: f64, (hit, miss): (Estimate, Estimate)) -> Finding 
     Finding::note(
         FindingCode::CacheSize,
         claim,
-        "Use an area of several times that size. Otherwise the numbers measure the cache.",
+        "Use an area several times as large. Otherwise the numbers measure the cache.",
     )
     .with("size of the cache", size, "bytes")
     .with("a hit", hit.value, "ns")

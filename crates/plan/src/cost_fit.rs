@@ -33,8 +33,8 @@ const STEPS: u32 = 4_096;
 const CHI_SQUARE_MAX: f64 = 10.0;
 
 /// Why there is no break-even where the errors are as large as what they blur.
-const UNTOLD: &str = "no break-even size: the costs of buffered and direct requests differ by less than \
-their errors";
+const UNTOLD: &str = "no break-even size: the costs of buffered and direct requests differ by less than their \
+     error bars";
 /// Visits that may be made up for, as a part of all: counters that were read too late, as on a
 /// busy machine, leave a visit without a cost.
 const MADE_UP_PARTS: usize = 2;
@@ -147,7 +147,7 @@ pub fn cost_lines(trials: &[Trial]) -> (Vec<CostLine>, Measured<Estimate>) {
         [(Some(buffered), sizes), (Some(direct), _)] => {
             break_even(buffered, direct, kib(sizes[0].0), kib(sizes[sizes.len() - 1].0))
         }
-        _ => Measured::not("a line is needed in both cache modes"),
+        _ => Measured::not("the fit needs a line in both cache modes"),
     };
     (lines, break_even)
 }
@@ -181,7 +181,7 @@ pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) 
         .map(|&(bytes, cost)| Point { x: kib(bytes), y: cost.value, se: cost.se })
         .collect();
     let Some(line) = weighted_line(&points) else {
-        return (Measured::not("a line needs at least three sizes with two visits each"), None);
+        return (Measured::not("a line needs at least three sizes, each measured twice"), None);
     };
     let model = CostModel {
         fixed_us: line.intercept,
@@ -287,18 +287,18 @@ pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
             };
             relative(a).total_cmp(&relative(b))
         });
-        let at = worst.map_or(String::new(), |point| {
-            format!(", most of all at {}", format_bytes(point.bytes.0))
-        });
+        let at = worst
+            .map_or(String::new(), |point| format!(", most at {}", format_bytes(point.bytes.0)));
         found.push(
             Finding::note(
                 FindingCode::FitPoor,
                 format!(
-                    "With cache {} the cost deviates from a straight line by more than its \
-                     errors{at}.",
+                    "With --cache {}, the cost deviates from a straight line by more than its \
+                     error bars{at}.",
                     line.cache.name()
                 ),
-                "For single sizes use the points; the line is good for orders of magnitude only.",
+                "For single sizes, use the measured points; the line shows only orders of \
+                 magnitude.",
             )
             .with("reduced chi-square", model.reduced_chi_square, ""),
         );

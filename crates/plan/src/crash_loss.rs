@@ -41,9 +41,12 @@ pub(crate) fn crash_loss(experiment: &Experiment) -> Option<Finding> {
     Some(
         Finding::note(
             FindingCode::CrashLoss,
-            format!("Completed writes that a crash could lose. {}.", parts.join("; ")),
-            "For durable writes use --cache none or fs, or flushes; the effects on this page show \
-             the cost.",
+            format!(
+                "Completed writes that a crash could lose, by cache mode: {}.",
+                parts.join("; ")
+            ),
+            "For durable writes, use --cache none or fs, or flushes; the effects on this page \
+             show the cost.",
         )
         .with("only in the page cache", most, "bytes")
         .with("modes", modes.len() as f64, ""),
@@ -57,7 +60,7 @@ fn loss(mode: CacheMode, most: Option<f64>, drive: &str) -> String {
         (CacheMode::All, Some(bytes)) => {
             let held = format_bytes(bytes as u64);
             format!(
-                "the contents of the page cache, {held} at most when a trial ended, and {drive}"
+                "the contents of the page cache (at most {held} when a trial ended), and {drive}"
             )
         }
         (CacheMode::All, None) => format!("the contents of the page cache, and {drive}"),

@@ -159,7 +159,7 @@ impl Plan for PreconditionPlan {
         }
         let (workload, label) = if number == 0 {
             let area = format_bytes(self.fill.size_bytes.0);
-            (&self.fill, format!("writes {FILL_PASSES} times {area}"))
+            (&self.fill, format!("writes {area} {FILL_PASSES} times"))
         } else {
             let last =
                 self.round_iops.last().map_or(String::new(), |r| format!(", last {r:.0} IOPS"));

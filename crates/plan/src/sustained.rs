@@ -185,7 +185,7 @@ fn back_after(before: &[Slice], again: &[Slice], slow_per_s: f64) -> Measured<Es
     let unsure = mean(before).value - slow_per_s;
     let (first, second) = (beyond(before), beyond(again));
     if second <= unsure {
-        return Measured::not("after the idle time, the faster rate lasted less than a second");
+        return Measured::not("after the idle time, the higher rate lasted less than a second");
     }
     let ns = |first: f64, second: f64| first / second * REST.0 as f64;
     let (low, high) = (ns(first - unsure, second + unsure), ns(first + unsure, second - unsure));

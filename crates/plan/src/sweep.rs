@@ -432,7 +432,7 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
         Finding::warning(
             FindingCode::BlockSpread,
             format!(
-                "In {} of {} combinations the blocks differ by more than {:.0} %; the largest \
+                "In {} of {} combinations, the blocks differ by more than {:.0} %. The largest \
                  difference is in {}: {:.1} %.",
                 apart.len(),
                 cells.len(),
@@ -440,8 +440,8 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
                 words(&widest.levels),
                 most * 100.0
             ),
-            "The intervals include this. More blocks (--blocks) or longer trials (--runtime) \
-             narrow them; `halfpower check` shows other load on the disk.",
+            "The intervals include these differences. To narrow them, use more blocks (--blocks) \
+             or longer trials (--runtime); `halfpower check` shows other load on the disk.",
         )
         .with("combinations apart", apart.len() as f64, "")
         .with("largest spread", most, "share"),
@@ -475,14 +475,14 @@ fn round_finding(
             FindingCode::NotSteady,
             format!(
                 "The rates of {} of {} combinations changed over the last {} rounds, for example \
-                 {}: by SNIA's rule the drive was not in its steady state.",
+                 {}: by SNIA's rule, the drive was not in its steady state.",
                 moving.len(),
                 cells.len(),
                 crate::WINDOW_ROUNDS,
                 words(&first.levels)
             ),
-            "Run it again with more blocks: the drive was not yet steady, or another program uses \
-             it.",
+            "Run the experiment again with more blocks: the drive was not yet steady, or another \
+             program uses it.",
         )
         .with("combinations that moved", moving.len() as f64, ""),
     )

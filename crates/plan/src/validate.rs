@@ -341,7 +341,7 @@ fn by_all_models(
 fn why_not(trial: &Trial) -> String {
     let invalid = trial.findings.iter().find(|finding| finding.severity >= Severity::Invalid);
     invalid.map_or_else(
-        || "requests failed, fell short or never completed".to_owned(),
+        || "requests failed, transferred too few bytes or never completed".to_owned(),
         |finding| finding.claim.clone(),
     )
 }

@@ -33,8 +33,8 @@ impl Written {
         match self {
             Self::ThroughCache => "written through the page cache",
             Self::Grown => "grown in small pieces",
-            Self::PastCache => "written past the page cache",
-            Self::Text => "that holds text",
+            Self::PastCache => "written with direct I/O",
+            Self::Text => "containing text",
             Self::Reserved => "allocated but not written",
         }
     }

@@ -1,4 +1,4 @@
-//! What may be the matter with a disk, or beside it.
+//! Causes of slowness, in the disk or outside it.
 
 use crate::schema::word;
 use schemars::JsonSchema;
@@ -8,77 +8,75 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseCode {
-    /// Single requests take longer than the profile says.
+    /// Single requests take longer than the profile predicts.
     ServiceSlower,
-    /// Writes do, reads do not.
+    /// Writes take longer than the profile predicts; reads do not.
     WritesSlower,
-    /// Reads do, writes do not.
+    /// Reads take longer than the profile predicts; writes do not.
     ReadsSlower,
-    /// A constant queue depth beyond the one from which on the rate hardly grows.
+    /// The queue depth stays above the depth beyond which the rate hardly grows.
     DepthBeyondKnee,
-    /// The rate is near the largest of its mix.
+    /// The rate is near the maximum for this mix of requests.
     RateNearMaximum,
-    /// Requests come in bursts, with rest between.
+    /// Requests come in bursts, with idle time in between.
     Bursts,
-    /// Writes fill the device and reads wait behind them.
+    /// Writes fill the device's queue, and reads wait behind them.
     WritesInFront,
     /// One of several groups of processes issues most of the requests, bytes or flushes.
     Neighbour,
-    /// Programs flush often: they wait for the file system and for the device's cache, in which no
-    /// counter of reads and writes is.
+    /// Programs flush often and wait for the file system and for the device's cache. No counter of reads and writes
+    /// includes that wait.
     ManyFlushes,
-    /// Other devices of the observation have much to spare.
+    /// Other devices in the observation have plenty of spare capacity.
     HotDevice,
     /// A control group's limit is reached.
     CgroupLimit,
-    /// More is asked for than the provider lets through, as the volume itself counts.
+    /// Demand exceeds the provider's limit, according to the volume's own counters.
     ProviderLimit,
-    /// The rate is pinned to a constant that is below what the device can do.
+    /// The rate stays at a constant value below what the device can do.
     PinnedRate,
     /// Requests wait before any disk counter starts.
     WaitsAbove,
-    /// All of the few requests that the kernel gives the device at once are in use, and more wait above.
+    /// The kernel gives the device only a few requests at once. All of these are in use, and more requests wait above.
     TagsInUse,
-    /// Requests wait in the I/O scheduler, which the disk counters hold, while the device has time
-    /// left.
+    /// Requests wait in the I/O scheduler, a wait that the disk counters include, while the device has idle time.
     SchedulerHolds,
-    /// The device serves nothing for a moment now and then, which the mean hides.
+    /// The device stops serving requests for short moments, which the mean hides.
     StandsStill,
-    /// One request is outstanding at a time, all the time.
+    /// The queue depth is 1 all the time.
     OneAtATime,
-    /// Adjacent requests that are small.
+    /// The requests are sequential but small.
     SmallSequential,
-    /// Requests are split in two or more.
+    /// Requests are split into two or more.
     SplitRequests,
-    /// Files are stored compressed: a request of a program is another one at the device, and takes CPU
-    /// time.
+    /// Files are stored compressed: a program's request becomes a different one at the device, and takes CPU time.
     CompressedFiles,
-    /// Files lie in pieces that are about as small as the requests.
+    /// Files are stored in pieces that are about as small as the requests.
     ScatteredFiles,
-    /// Writes are no whole blocks of the device.
+    /// Writes do not cover whole blocks of the device.
     PartialBlocks,
-    /// It takes far longer than the other members of the built device, which wait for it.
+    /// This member takes far longer than the other members of the array or volume, which wait for it.
     SlowestMember,
-    /// The array that the device belongs to reads and writes it of its own: it rebuilds, checks or moves
-    /// its data.
+    /// The device's array itself reads and writes the device: it rebuilds, checks or moves its data.
     ArrayRebuilds,
-    /// The array that the device belongs to lacks members, whose requests the others serve.
+    /// The device's array is missing members, and the other members serve their requests.
     ArrayDegraded,
-    /// A volume above the device takes most of the time itself.
+    /// A volume above the device itself takes most of the time.
     VolumeHolds,
-    /// Programs wait for a processor.
+    /// Programs wait for a CPU.
     ProcessorsBusy,
-    /// Programs wait for memory, or read again what it was too small to hold.
+    /// Programs wait for memory, or reread data that memory was too small to keep.
     MemoryShort,
-    /// The kernel stops programs that write, because no more memory may wait to be written.
+    /// The kernel pauses programs that write, because the limit on dirty data is reached.
     WriteBackLimit,
-    /// Programs read in order through the page cache, and the kernel reads nothing ahead.
+    /// Programs read sequentially through the page cache, but the kernel does not read ahead.
     ReadAheadOff,
-    /// The host took CPU time from this machine.
+    /// The hypervisor took CPU time from this machine.
     StolenTime,
-    /// A control group used up its CPU time and was stopped.
+    /// A control group used up its CPU time and was throttled.
     CpuQuota,
-    /// What a check of the system found explains an effect that the numbers show: which check, the cause says.
+    /// A check of the system found a setting or state that explains an effect in the numbers; the cause names the
+    /// check.
     SystemFact,
 }
 

@@ -29,7 +29,7 @@ impl OwnEngineName {
     /// If it is none, which in a constant ends the build.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        assert!(is_name(name), "an engine's name has 1 to 32 small letters, digits, _ and -");
+        assert!(is_name(name), "an engine's name has 1 to 32 lowercase letters, digits, _ and -");
         Self(name)
     }
 

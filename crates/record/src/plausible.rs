@@ -99,10 +99,12 @@ impl ImpossibleFigures {
             let first =
                 self.first.as_ref().map_or(String::new(), |it| format!(" The first: {it}."));
             let claim = format!(
-                "Impossible figures were left out: {} whole intervals, and {} single figures.{first}",
+                "Impossible figures were omitted: {} whole intervals and {} single \
+                 figures.{first}",
                 self.intervals, self.figures
             );
-            let remedy = "Compare with another tool: a driver, a tool or a damaged file made them.";
+            let remedy = "Compare with another tool: the cause is a driver, a tool or a damaged \
+                          file.";
             Finding::warning(FindingCode::ImpossibleFigures, claim, remedy)
                 .with("intervals left out", self.intervals as f64, "")
                 .with("figures left out", self.figures as f64, "")
@@ -128,14 +130,14 @@ const DOUBTS: [(Version, Version, &str); 2] = [
     (
         (4, 17),
         (5, 0),
-        "counts requests that are allocated and not yet started, so it is too high when they wait for a \
-        free tag",
+        "counts requests that are allocated but not yet started, so it is too high when they wait \
+         for a free tag",
     ),
     (
         (5, 0),
         (6, 10),
-        "looks once per timer tick whether a request is in progress, so it can show 90 % for a disk that is \
-        nearly idle",
+        "checks once per timer tick whether a request is in flight, so it can show 90 % for a \
+         disk that is nearly idle",
     ),
 ];
 
@@ -173,9 +175,10 @@ pub fn doubt_busy_counters(observation: &mut Observation) {
             continue;
         }
         let doubt =
-            format!("it shows {busy:.2} s, and requests were in flight for {present:.2} s at most");
+            format!("it shows {busy:.2} s, but requests were in flight for at most {present:.2} s");
         let claim = format!("The busy share of {} cannot be trusted: {doubt}.", device.name);
-        let remedy = "Conclude from latency and concurrency; the utilization law rests on it.";
+        let remedy = "Use latency and concurrency instead; the utilization law depends on the \
+                      busy share.";
         observation.findings.push(
             Finding::note(FindingCode::BusyDoubtful, claim, remedy)
                 .with("busy time", *busy, "s")

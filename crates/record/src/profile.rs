@@ -97,7 +97,7 @@ pub struct Profile {
 }
 
 fn before_commits() -> Measured<Commits> {
-    Measured::not("the profile is from before commits were measured")
+    Measured::not("the profile was made before halfpower measured commits")
 }
 
 impl Profile {

@@ -132,7 +132,8 @@ quantities! {
     "warm_up_ns", "warm-up", Nanos,
         "Length of the warm-up: the start of the run, if it differs from the rest. The numbers exclude it.";
     "errors", "errors", Count, "Requests that the kernel rejected or failed.";
-    "short", "short", Count, "Requests that transferred fewer bytes than requested; never counted as completed.";
+    "short", "short", Count, "Requests that transferred fewer bytes than requested; they never \
+                              count as completed.";
     "concurrency", "QD", Ratio,
         "Queue depth: mean requests in flight, by Little's law; near --iodepth in a closed loop.";
     "cpu_lower_us_per_io", "CPU per request", Micros,
@@ -151,7 +152,7 @@ quantities! {
     "cpu_saturation_bytes_per_s", "CPU saturation", BytesPerSecond,
         "Throughput at which all CPUs would be busy, computed from the lower bound of the CPU cost.";
     "cpu_steal_ms", "steal", Millis,
-        "CPU time that the host took from this virtual machine, summed over all CPUs.";
+        "CPU time that the hypervisor took from this virtual machine, summed over all CPUs.";
     "cpu_user_ms", "CPU user", Millis, "CPU time in halfpower.";
     "cpu_system_ms", "CPU system", Millis, "CPU time in the kernel on behalf of halfpower.";
     "cpu_workers_ms", "CPU workers", Millis,

@@ -177,7 +177,10 @@ impl SavedDocument {
         }
         fn read<D: DeserializeOwned>(document: &str) -> Result<Box<D>, String> {
             serde_json::from_str(document).map(Box::new).map_err(|error| {
-                format!("it does not match its schema, or a newer program wrote it: {error}")
+                format!(
+                    "it does not match its schema, or it was written by a newer version: \
+                         {error}"
+                )
             })
         }
         let schema = serde_json::from_str::<Head>(document).unwrap_or_default().schema;
@@ -199,7 +202,7 @@ impl SavedDocument {
         let name = schema.strip_prefix("halfpower/").and_then(|rest| rest.split('/').next());
         let kind = DocumentKind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
         let kind =
-            kind.ok_or_else(|| format!("it holds a document of another kind ({schema:?})"))?;
+            kind.ok_or_else(|| format!("it contains a document of another kind ({schema:?})"))?;
         Ok(match kind {
             DocumentKind::Experiment => Self::Experiment(read(document)?, Vec::new()),
             DocumentKind::Profile => Self::Profile(read(document)?, Vec::new()),

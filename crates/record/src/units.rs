@@ -28,7 +28,7 @@ pub struct Nanos(pub u64);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// No number at the front.
-    #[error("'{0}' does not start with a number; write for example {1}")]
+    #[error("'{0}' does not start with a number; for example, write {1}")]
     NoNumber(String, &'static str),
     /// A suffix that is not known.
     #[error("'{text}' has the unknown unit '{suffix}'; use one of {known}")]

@@ -36,8 +36,13 @@ const METRICS: [Metric; 5] = [
     (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
     (ComparedMetric::LatencyMeanNs, "Mean latency", "mean latency", Unit::Nanos),
     (ComparedMetric::LatencyP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
-    (ComparedMetric::CpuUsPerIo, "CPU time per request, at least", "CPU time", Unit::Micros),
-    (ComparedMetric::CpuClocksPerIo, "CPU clocks per request, at least", "CPU clocks", Unit::Count),
+    (ComparedMetric::CpuUsPerIo, "CPU time per request (lower bound)", "CPU time", Unit::Micros),
+    (
+        ComparedMetric::CpuClocksPerIo,
+        "CPU clocks per request (lower bound)",
+        "CPU clocks",
+        Unit::Count,
+    ),
 ];
 
 fn word(metric: ComparedMetric) -> &'static str {
@@ -122,7 +127,7 @@ fn result(comparison: &Comparison) -> Badge {
     let (better, worse) = (count(ComparedVerdict::Better), count(ComparedVerdict::Worse));
     let (same, open) = (count(ComparedVerdict::Same), count(ComparedVerdict::CannotTell));
     let (words, tone) = if comparison.is_nothing() {
-        ("Nothing compared: no load is in both".to_owned(), Tone::Bad)
+        ("Nothing to compare: no load is in both".to_owned(), Tone::Bad)
     } else if better + worse + same == 0 {
         ("Inconclusive: no detectable difference".to_owned(), Tone::Warn)
     } else if better + worse == 0 {
@@ -188,8 +193,8 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
     let text = match comparison.a.kind {
         _ if repeated => "Make more runs of each: the present ones vary too much.",
         ComparedKind::Profile => {
-            "Check each disk twice more, alternating between them, and compare three with three: \
-             halfpower compare A1,A2,A3 B1,B2,B3"
+            "Check each disk twice more, alternating between them, then compare the three checks \
+             of each: halfpower compare A1,A2,A3 B1,B2,B3"
         }
         ComparedKind::Experiment => {
             "Run more blocks of both experiments: halfpower sweep --blocks \
@@ -279,7 +284,7 @@ fn differences(story: &mut Story, comparison: &Comparison) {
         section.row(&condition.what, format!("{a} → {b}"));
     }
     if conditions.len() > CONDITIONS {
-        section.note(format!("and {} more, in the document", conditions.len() - CONDITIONS));
+        section.note(format!("{} more in the document", conditions.len() - CONDITIONS));
     }
 }
 
@@ -363,7 +368,8 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
             verdict(first.verdict).0
         ),
         _ => format!(
-            "No change of the {word} was found; {label} differs most, at {ratio} times the value of A."
+            "No change of the {word} was found; {label} differs most, with {ratio} times the \
+             value of A."
         ),
     };
     let (shown, left_out) = found.split_at(found.len().min(ROWS));

@@ -16,7 +16,8 @@ pub fn cost_fit(fit: &CostFit) -> Story {
     let (pattern, ops, depth) = (fit.pattern.name(), fit.op.plural(), fit.depth);
     let (targets, area) = (target::summaries(&fit.targets), format_bytes(fit.area_bytes.0));
     let subject = format!(
-        "{pattern} {ops} at QD {depth} on {targets}, over {area} kept in the page cache for buffered ones"
+        "{pattern} {ops} at QD {depth} on {targets}, over {area}, which stays in the page cache \
+         for buffered requests"
     );
     let mut story = Story::new("Cost fit", subject, false).saved(&fit.id, &fit.findings);
     story.headline = match fit.break_even_bytes.known() {

@@ -105,7 +105,7 @@ fn not_read(story: &mut Story, not_read: &[FactNotRead]) {
         return;
     }
     let section = story.section(
-        "Not looked at",
+        "Not checked",
         "the causes that these checks look for remain \
                                                   possible",
     );
@@ -296,7 +296,7 @@ fn slowest(tail: &Tail) -> String {
 fn operation(one: &OperationVerdict) -> String {
     let constant = if one.constant { ", the same in every interval" } else { "" };
     format!(
-        "{}: {}, where {} is expected; {}{constant}",
+        "{}: {} (expected: {}); {}{constant}",
         told(one.verdict).0,
         number::time(one.latency_ns),
         number::time(one.expected_ns),
@@ -311,8 +311,8 @@ fn profile(device: &DeviceDiagnosis) -> String {
         Err(reason) => return format!("no profile: {reason}"),
     };
     let by = match profile.by {
-        MatchedBy::Serial => "model and serial number agree",
-        MatchedBy::ModelAndSize => "model and size agree",
+        MatchedBy::Serial => "model and serial number match",
+        MatchedBy::ModelAndSize => "model and size match",
         MatchedBy::Simulated => "the same simulated device",
         MatchedBy::Model => "another device of the same model",
         MatchedBy::Name => "by its name",
@@ -450,7 +450,7 @@ fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title:
             number::with_range(share, number::percent)
         ),
         Err(reason) => {
-            format!("Share of reads served by a cache of the device: unknown: {reason}.")
+            format!("Share of reads served by the device's cache: unknown ({reason}).")
         }
     });
 }

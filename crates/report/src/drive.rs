@@ -86,8 +86,8 @@ fn distances(truth: &DriveTruth) -> Option<Chart> {
     let points = truth.ranks.iter().map(|rank| Point::bare(rank.share, distance(rank)));
     let series = vec![Series::new("simulated minus real", Form::Trace, points.collect())];
     let finding = format!(
-        "Apart from the slowest and fastest 1 %, the two differ most where {} took less: {} on the \
-         real drive, {} on the simulated one.",
+        "Apart from the slowest and fastest 1 %, the drives differ most where {} of the requests \
+         took less: {} on the real drive, {} on the simulated one.",
         number::percent(farthest.share),
         number::time(farthest.measured_ns),
         number::time(farthest.simulated_ns),

@@ -30,7 +30,10 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     let reasons: Vec<String> = document.left_out.iter().map(not_judged).collect();
     story.list("Not judged", "", &reasons);
     let section = story.section("Assumptions", "");
-    section.item("Devices of one kind differ little: the spread is measured on the healthy ones.");
+    section.item(
+        "Devices of the same kind perform similarly. The spread is measured on the \
+                  healthy ones.",
+    );
     section.item(
         "The devices of a kind are compared with each other, so a cause that slows all of them \
          equally is invisible.",
@@ -42,8 +45,8 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     );
     if document.kinds.iter().any(|kind| !kind.labels.contains_key("model")) {
         section.item(
-            "Some disks have no model label, so different models are compared with each other: \
-             node_exporter reports models since 1.4.",
+            "Some disks have no model label, so different models are compared with each other. \
+             node_exporter 1.4 and later report models.",
         );
     }
     section.item(
@@ -93,7 +96,7 @@ fn headline(document: &FleetDiagnosis) -> String {
         document.by_profile.iter().filter(|one| one.verdict.is_slow() && !one.slow_by_peers);
     let own = match unseen.count() {
         0 => None,
-        n => Some(format!("{} by its own profile, not by peers", of_devices(n as u32))),
+        n => Some(format!("{} by their own profiles, not by peers", of_devices(n as u32))),
     };
     let what: Vec<String> = together.into_iter().chain(alone).chain(own).collect();
     if what.is_empty() {
@@ -207,9 +210,9 @@ fn by_profile(story: &mut Story, document: &FleetDiagnosis) {
         return;
     }
     let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
-    let remark = "disks with a saved profile of their serial number, diagnosed individually: their \
-                  worst episode. A disk that is slow only by its profile may have peers that are \
-                  all slow";
+    let remark = "disks whose serial number has a saved profile, diagnosed individually; the \
+                  worst episode is shown. If a disk is slow only by its profile, all of its peers \
+                  may be slow";
     story.section("By their own profiles", remark).table(&document.by_profile, |t| {
         t.left("host", |one| label(&one.labels, "instance")).flexible();
         t.left("device", |one| label(&one.labels, "device"));

@@ -25,7 +25,11 @@ fn when(time: Option<&str>, simulated: bool) -> String {
 pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
     let mut page = Page::new(style);
     if profiles.is_empty() {
-        page.paragraph(0, "No profiles are saved here. `halfpower check` makes one.", Tone::Plain);
+        page.paragraph(
+            0,
+            "No profiles are saved here. Run `halfpower check` to create one.",
+            Tone::Plain,
+        );
     }
     for profile in profiles {
         entry(&mut page, &profile.id, &when(profile.time.as_deref(), profile.simulated));
@@ -48,7 +52,11 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
 pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> String {
     let mut page = Page::new(style);
     if kept.is_empty() {
-        page.paragraph(0, "Nothing is saved here. `halfpower check` measures a disk.", Tone::Plain);
+        page.paragraph(
+            0,
+            "Nothing is saved here. Run `halfpower check` to measure a disk.",
+            Tone::Plain,
+        );
     }
     let kinds = kept.iter().map(|one| one.kind.len()).max().unwrap_or_default();
     for one in kept {
@@ -60,7 +68,7 @@ pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> Str
     if inner > 0 {
         let trials = number::counted(inner as f64, "trial");
         let command = format!("halfpower show list --kind trial {}", style.database);
-        let text = format!("and {trials} inside these: {}", command.trim_end());
+        let text = format!("and {trials} that belong to these: {}", command.trim_end());
         page.paragraph(0, &text, Tone::Faint);
     }
     page.finish()
@@ -89,7 +97,7 @@ pub fn preset_list_text(designs: &[Design], style: &Style) -> String {
 pub fn experiment_list_text(experiments: &[Experiment], style: &Style) -> String {
     let mut page = Page::new(style);
     if experiments.is_empty() {
-        let text = "No experiments are saved here. `halfpower sweep` makes one.";
+        let text = "No experiments are saved here. Run `halfpower sweep` to create one.";
         page.paragraph(0, text, Tone::Plain);
     }
     for experiment in experiments {

@@ -53,7 +53,7 @@ pub fn observation(observation: &Observation) -> Story {
     traced(&mut story, observation);
     if let Some((_, name)) = by_requests.get(DEVICES) {
         story.left_out.push(format!(
-            "The {DEVICES} busiest of {} devices are drawn; {name} and less busy ones are not.",
+            "The {DEVICES} busiest of {} devices are plotted; {name} and less busy ones are not.",
             by_requests.len()
         ));
     }
@@ -152,14 +152,14 @@ fn devices(story: &mut Story, observation: &Observation) {
     });
     if !idle.is_empty() {
         let names: Vec<String> = idle.iter().map(|row| row.device.name.clone()).collect();
-        section.text(format!("Without any request: {}.", named(&names, IDLE_MAX)));
+        section.text(format!("No requests: {}.", named(&names, IDLE_MAX)));
     }
     if left_out > 0 {
         section.note(format!("{left_out} more devices with fewer requests"));
     }
     section.note(
-        "latency: mean of the requests completed, at the block layer; QD: queue depth; –: unknown \
-         to the source",
+        "latency: mean of the requests completed, at the block layer; QD: queue depth; –: not in \
+         the source",
     );
 }
 

@@ -142,11 +142,11 @@ fn summary(story: &mut Story, report: &Report) {
         story.fact("physics", text);
     }
     for machine in &report.machines {
-        story.fact("machine", format!("{machine}: the user's description, not that of the papers"));
+        story.fact("machine", format!("{machine}: described by the user, not by the papers"));
     }
     for (class, what) in [
-        (Class::Simulated, "no parameter was fitted on them"),
-        (Class::HeldOut, "judged at the sizes that no parameter was fitted on"),
+        (Class::Simulated, "no parameter was fitted to them"),
+        (Class::HeldOut, "judged only at sizes to which no parameter was fitted"),
     ] {
         if let Some(count) = of(class) {
             let (series, values) = (count.series, count.rows - count.series);
@@ -165,7 +165,7 @@ fn summary(story: &mut Story, report: &Report) {
     let near = report.rows.iter().filter(near).count();
     story.fact("by height alone", format!("{near} of {all} series, ignoring order and slope"));
     let fitted = sum(&[Class::Fitted], |it| it.rows);
-    story.fact("fitted", format!("{fitted} shown, not counted as reproduced"));
+    story.fact("fitted", format!("{fitted} shown but not counted as reproduced"));
     let fails = report.rows.iter().filter(|row| row.verdict.fails()).count();
     story.fact("fail", format!("{fails}, listed below with the cause, if known"));
     let derived = [Class::Derived];
@@ -200,7 +200,7 @@ fn conclusions(report: &Report) -> Vec<(String, String)> {
     let most = causes.into_iter().max_by_key(|(_, rows)| rows.len());
     let fails = most.map(|(reason, rows)| {
         let (first, count) = (rows[0], rows.len());
-        format!("{} of {} for one reason: {}: {reason}", count, failing.len(), first.figure)
+        format!("{} of {} have one reason: {}: {reason}", count, failing.len(), first.figure)
     });
     let worst = failing
         .iter()

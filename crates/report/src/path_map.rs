@@ -19,8 +19,7 @@ pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
         map.layers.iter().for_each(|layer| section.row(&name(layer), &layer.can_explain));
         let facts = || map.layers.iter().filter(|layer| !layer.facts.is_empty());
         if facts().next().is_some() {
-            let section =
-                story.fold(format!("Facts about {} in addition to the counters", map.path));
+            let section = story.fold(format!("Other facts about {}", map.path));
             for layer in facts() {
                 layer.facts.iter().for_each(|fact| section.row(&name(layer), fact));
             }
@@ -54,7 +53,7 @@ fn text(layer: &PathLayer) -> String {
         Some(now) => now.clone(),
         None => format!("not visible: {}", layer.can_explain),
     };
-    let then = layer.at_profiling.as_ref().map(|then| format!("; at profiling {then}"));
+    let then = layer.at_profiling.as_ref().map(|then| format!("; when profiled: {then}"));
     let causes = layer.causes.iter().map(|name| format!(" [{name}]"));
     format!("{of}{now}{}{}", then.unwrap_or_default(), causes.collect::<String>())
 }

@@ -26,7 +26,7 @@ pub fn place(document: &FilePlace) -> Story {
         let share = mapped
             .then(|| format!(", {} of the way on average", number::percent(place.mean_share)));
         let text = format!(
-            "{} of {} in {} from {} to {} of the device{}",
+            "{} of {} in {} from {} to {} on the device{}",
             format_bytes(place.bytes.0),
             format_bytes(document.target.size_bytes.0),
             number::counted(place.pieces as f64, "piece"),
@@ -34,12 +34,12 @@ pub fn place(document: &FilePlace) -> Story {
             format_bytes(place.last_bytes.0),
             share.unwrap_or_default()
         );
-        story.fact("lies", text);
+        story.fact("location", text);
     }
     if let Measured::Value(rates) = &document.rates {
         story.fact("here", number::rate_with_interval(&rates.here_bytes_per_s));
         let fastest = format!(
-            "{} from {} of the device on",
+            "{} from offset {} upwards",
             number::rate_with_interval(&rates.fastest_bytes_per_s),
             format_bytes(rates.fastest_offset_bytes.0)
         );
@@ -76,14 +76,14 @@ fn verdict(place: &SurfacePlace, rates: &PlaceRates) -> String {
     let gain = &rates.gain;
     if gain.value <= NOTHING || gain.low <= 0.0 {
         return format!(
-            "The file is at {at} of the surface, where sequential reads reach {here}: no other \
-             position is measurably faster."
+            "The file is {at} of the way across the surface, where sequential reads reach {here}: \
+             no other position is measurably faster."
         );
     }
     format!(
-        "The file is at {at} of the surface, where sequential reads reach {here}; the fastest zone \
-         reaches {}: moving the file there would gain {} for sequential reads, and almost nothing \
-         for random ones.",
+        "The file is {at} of the way across the surface, where sequential reads reach {here}; the \
+         fastest zone reaches {}: moving the file there would gain {} for sequential reads, and \
+         almost nothing for random ones.",
         number::rate(rates.fastest_bytes_per_s.value),
         told(&Measured::Value(*gain), |gain| number::with_range(gain, |share| format!(
             "{:+.0} %",

@@ -66,7 +66,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     }
     if let Some(prediction) = advised.filter(|_| !document.simulated) {
         let known = number::interval(prediction.in_run_rel);
-        let text = format!("{known}: without the differences between files and hours");
+        let text = format!("{known}, without the differences between files and over time");
         story.condition("within the run", text);
     }
     story.condition("profile", document.profile_id.clone().unwrap_or_default());
@@ -179,7 +179,7 @@ fn answer(story: &mut Story, prediction: &Prediction) {
         queued => queued,
     };
     let alone = number::time(alone_ns);
-    story.fact("queue", format!("{queued} of it in the queue; a request at QD 1 takes {alone}"));
+    story.fact("queue", format!("{queued} of the latency; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
     let busy = number::percent(prediction.utilization);
     story.fact("utilization", format!("{busy} of the time with at least one request"));
@@ -197,7 +197,10 @@ fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) 
     let all = (latency.high / latency.low).ln() / 2.0;
     let others = (all * all - prediction.in_run_rel * prediction.in_run_rel).max(0.0).sqrt();
     let left = match number::interval(others) {
-        text if others > 0.001 => format!("; another file or hour still differs by {text}"),
+        text if others > 0.001 => format!(
+            "; another file or another time may still differ by \
+                                           {text}"
+        ),
         _ => String::new(),
     };
     let run = run_of(target, area_bytes, prediction);
@@ -312,8 +315,8 @@ fn of_sheet(story: &mut Story, sheet: &SheetPrediction) {
         story.fact("SLO", format!("met up to {}", number::per_second(highest)));
     }
     let text = "None of this was measured. The model assumes one server, exponential times, no \
-                cache and no queue in the drive, so it is wrong for a parallel device. `halfpower \
-                check --for-diagnosis` measures.";
+                cache and no queue in the drive, so it is wrong for a parallel device. Run \
+                `halfpower check --for-diagnosis` to measure.";
     let (name, value) = ("caution".to_owned(), text.to_owned());
     story.facts.push(Fact { name, of: String::new(), value, tone: Tone::Warn });
 }
@@ -343,7 +346,7 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     let mut series = vec![
         Series::new("mean", Form::Trace, mean.collect()),
         Series::new("99th percentile", Form::Trace, p99.collect()),
-        Series::new("as asked", Form::Marks, vec![Point::known(at, &own.latency_ns)]),
+        Series::new("as requested", Form::Marks, vec![Point::known(at, &own.latency_ns)]),
     ];
     series.retain(|series| !series.points.is_empty());
     let time = |point: &PredictedPoint| number::time(point.latency_ns.value);
@@ -406,9 +409,9 @@ fn by_models(document: &PredictionDocument, advised: &Prediction) -> Option<Char
         format!(", whose median error on the profile's own loads is {}", error(median))
     });
     Chart {
-        title: "What the models say".to_owned(),
+        title: "Predictions of the models".to_owned(),
         finding: format!(
-            "The models range from {} to {}; the prediction is that of \"{}\"{why}.",
+            "The models range from {} to {}; halfpower uses \"{}\"{why}.",
             number::time(least),
             number::time(most),
             advised.model.name()

@@ -24,7 +24,7 @@ pub fn price(document: &PriceDocument) -> Story {
     let megabytes = document.rows.iter().filter_map(|row| Some((row, row.price_per_maps?)));
     if let Some((row, cost)) = megabytes.min_by(|(_, a), (_, b)| a.total_cmp(b)) {
         let (cost, depth) = (number::digits(cost), row.depth);
-        let text = format!("A read of a megabyte per second costs {cost} {money} at QD {depth}.");
+        let text = format!("At QD {depth}, each 1 MB read per second costs {cost} {money}.");
         story.takeaway("", text);
     }
     story.charts.extend([filled(document), per_price(document)].into_iter().flatten());
@@ -37,8 +37,8 @@ pub fn price(document: &PriceDocument) -> Story {
 
 fn accesses(story: &mut Story, document: &PriceDocument) {
     let remark = format!(
-        "KAPS: random reads of {} per second. MAPS: reads of a megabyte per second, with \
-         positioning and transfer in series, or the transfer only if requests overlap",
+        "KAPS: random {} reads per second. MAPS: 1 MB reads per second, with positioning and \
+         transfer in series, or with only the transfer if requests overlap",
         format_bytes(document.access_bytes.0)
     );
     let money = &document.currency;
@@ -62,7 +62,7 @@ fn fills(story: &mut Story, document: &PriceDocument) {
     let remark = "by sequential reads, and by random reads at QD 1";
     let section = story.section("How many such disks", remark);
     let words = |sizing: &Sizing| match sizing.carried {
-        0 => format!("one requests {}", number::percent(1.0 / sizing.quotient)),
+        0 => format!("one disk needs {} of it", number::percent(1.0 / sizing.quotient)),
         carried if carried == sizing.saturating => format!("{carried} saturate it"),
         carried => format!("{carried} at full speed, {} saturate it", sizing.saturating),
     };
@@ -80,12 +80,12 @@ fn headline(document: &PriceDocument) -> String {
     let cost = best.map(|(row, price)| {
         let (price, money) = (number::digits(price), &document.currency);
         let size = format_bytes(document.access_bytes.0);
-        format!("A random read of {size} per second costs {price} {money} at QD {}.", row.depth)
+        format!("At QD {}, each random {size} read per second costs {price} {money}.", row.depth)
     });
     let first = document.fills.first().map(|fill| {
         let disks = number::counted(fill.sequential.saturating as f64, "such disk");
         let verb = if fill.sequential.saturating == 1 { "fills" } else { "fill" };
-        format!("{disks} {verb} {} by sequential reads.", fill.name)
+        format!("{disks} {verb} {} with sequential reads.", fill.name)
     });
     cost.or(first).unwrap_or_default()
 }
@@ -152,7 +152,7 @@ fn per_price(document: &PriceDocument) -> Option<Chart> {
             last.depth,
             number::digits(times)
         ),
-        _ => "A higher queue depth gives no more accesses on this device.".to_owned(),
+        _ => "A higher queue depth does not increase the accesses on this device.".to_owned(),
     };
     let money = &document.currency;
     Chart {

@@ -28,7 +28,7 @@ pub fn purchase(document: &Purchase) -> Story {
         let text = format!("{cost} {money}: {}, {}", bought(&next.disks), layout(next));
         story.takeaway("next best", text);
     }
-    story.takeaway("takes for granted", document.assumes.first().cloned().unwrap_or_default());
+    story.takeaway("assumes", document.assumes.first().cloned().unwrap_or_default());
     let free = number::percent(1.0 - document.need.headroom);
     if !document.configurations.is_empty() {
         configurations(&mut story, document, &free);
@@ -79,20 +79,23 @@ fn need_text(need: &PurchaseNeed) -> String {
             reads => format!("requests, {} reads,", number::percent(reads)),
         };
         let size = format_bytes(need.random_bytes.0);
-        parts.push(format!("{} random {mix} of {size} per second", short(need.random_iops)));
+        parts.push(format!("{} random {size} {mix} per second", short(need.random_iops)));
     }
     for (rate, word) in
         [(need.stream_read_bytes_per_s, "read"), (need.stream_write_bytes_per_s, "written")]
     {
         if rate > 0.0 {
-            parts.push(format!("{} MB/s {word} in sequence", short(rate / MEGABYTE)));
+            parts.push(format!("{} MB/s {word} sequentially", short(rate / MEGABYTE)));
         }
     }
     if need.size_bytes.0 > 0 {
         parts.push(room(need.size_bytes.0));
     }
     if need.survive > 0 {
-        parts.push(format!("survives {} failed", number::counted(f64::from(need.survive), "disk")));
+        parts.push(format!(
+            "survives the failure of {}",
+            number::counted(f64::from(need.survive), "disk")
+        ));
     }
     if let Some(mean) = need.latency_mean_ns {
         parts.push(format!("mean latency up to {}", number::time(mean)));
@@ -252,7 +255,7 @@ fn costs(story: &mut Story, document: &Purchase) {
             Cell::or_empty(one.cost_per_mb_per_s, number::digits)
         });
         t.right(format!("{currency}/TB"), |(_, one)| money(one.cost_per_tb));
-        t.right("of it power", |(_, one)| {
+        t.right("power cost", |(_, one)| {
             let power = (one.power_cost > 0.0).then_some(one.power_cost);
             Cell::or_empty(power, money)
         });
@@ -266,15 +269,18 @@ fn break_even(story: &mut Story, document: &Purchase) {
         let (count, now) = (number::counted(f64::from(one.disks), "disk"), money(one.price));
         let what = match one.quicker {
             1.0 => format!("{}, {now} {currency} now", one.name),
-            times => format!("a disk as {}, {times} times as quick at random", one.name),
+            times => {
+                format!("a disk like {}, but {times} times as fast at random requests", one.name)
+            }
         };
         if one.pays_at <= 0.0 {
             return format!(
-                "{what}: too dear at any price; the parts that its {count} need cost more"
+                "{what}: not worth it at any price, because the parts that its {count} need cost \
+                 more"
             );
         }
         let at = money(one.pays_at);
-        format!("{what}: pays at {at} {currency} or less, with {count}")
+        format!("{what}: pays off at {at} {currency} or less, with {count}")
     };
     let items: Vec<String> = document.break_even.iter().map(words).collect();
     let remark = "unit price at which this disk would be as cheap as the first configuration";
@@ -284,7 +290,7 @@ fn break_even(story: &mut Story, document: &Purchase) {
 fn disks(story: &mut Story, document: &Purchase) {
     let currency = &document.currency;
     let remark = format!(
-        "by themselves: random reads of {} per second (KAPS), reads of a megabyte (MAPS), prices \
+        "single disks: random {} reads per second (KAPS), 1 MB reads per second (MAPS), prices \
          without adapters",
         format_bytes(document.need.random_bytes.0)
     );

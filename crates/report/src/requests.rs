@@ -36,10 +36,10 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     cache(&mut story, summary);
     if let Some(words) = &summary.twin {
         let lacks = joined(&summary.twin_lacks, ", ", String::clone);
-        let without = (!lacks.is_empty()).then(|| format!("it leaves out: {lacks}"));
+        let without = (!lacks.is_empty()).then(|| format!("it omits: {lacks}"));
         story.takeaway("twin", without.unwrap_or_default());
         let section = story.section("Equivalent load", "");
-        section.row("as", "run the command at the end of this page on a target of yours");
+        section.row("as", "run the command at the end of this page on your own target");
         section.row("without", lacks);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         story.commands_answer = true;
@@ -56,11 +56,11 @@ pub fn requests(summary: &RequestsSummary) -> Story {
 
 /// What came with the requests.
 fn beside(story: &mut Story, summary: &RequestsSummary) {
-    let section = story.section("Beside them", "");
+    let section = story.section("Other requests", "");
     let many = |count: u64| number::count(count as f64);
     section.row("flushes", many(summary.flushes));
     section.row("discards", many(summary.discards));
-    section.row("lost", summary.lost.map_or_else(|| "the file does not have it".to_owned(), many));
+    section.row("lost", summary.lost.map_or_else(|| "not in the file".to_owned(), many));
     section.row("reach", format_bytes(summary.reach.0));
     if summary.devices > 1 {
         section.row("devices", format!("{}: a twin needs a single one", summary.devices));
@@ -72,12 +72,12 @@ fn beside(story: &mut Story, summary: &RequestsSummary) {
 pub fn reuse(curve: &[CachePoint], source: &str) -> String {
     let told = curve.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
     let sizes = joined(told, ", ", |point| {
-        format!("{} {}", format_bytes(point.bytes.0), number::percent(point.read_hit_share))
+        format!("{} with {}", number::percent(point.read_hit_share), format_bytes(point.bytes.0))
     });
     if sizes.is_empty() {
         return format!("{source}: reads hardly ever repeat, so a cache would not help");
     }
-    format!("{source}: of the reads would have been served by a cache of {sizes}")
+    format!("{source}: share of the reads that a cache would have served: {sizes}")
 }
 
 /// What a cache of each size would have served.
@@ -108,7 +108,7 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
 fn arrivals(summary: &RequestsSummary) -> String {
     joined(summary.sides(), ", ", |(name, side)| {
         let how = match side.spacing() {
-            Spacing::Even => "at equal distances",
+            Spacing::Even => "at equal intervals",
             Spacing::Chance => "like those of independent users",
             Spacing::Bursts => "in bursts",
         };
@@ -244,7 +244,7 @@ fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
         most.map_or_else(String::new, |most| {
             let (share, size) =
                 (number::percent(f64::from(most.percent) / 100.0), format_bytes(most.bytes.0));
-            format!("{share} of the {name} are of {size}.")
+            format!("{share} of the {name} are {size} long.")
         })
     });
     Chart {

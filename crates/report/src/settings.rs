@@ -23,9 +23,12 @@ pub fn settings(settings: &Settings) -> Story {
     headline.push_str(if known == 1 { " follows" } else { " follow" });
     headline.push_str(" from the profile");
     if missing > 0 {
-        let verb =
-            if missing == 1 { "has no value: its reason is" } else { "do not: their reasons are" };
-        headline.push_str(&format!("; {} {verb} below", number::count(missing as f64)));
+        let verb = if missing == 1 {
+            "has no value (reason below)"
+        } else {
+            "have no value (reasons below)"
+        };
+        headline.push_str(&format!("; {} {verb}", number::count(missing as f64)));
     }
     story.headline = format!("{headline}.");
     let section = story.section("Each setting and why", "");
@@ -79,8 +82,8 @@ fn without_settings(settings: &Settings) -> String {
     let reasons: BTreeSet<&str> = reasons.collect();
     let reasons: Vec<&str> = reasons.into_iter().collect();
     format!(
-        "This profile determines no setting of {}: {}. `halfpower check DIR` on the disk measures \
-         what is needed.",
+        "This profile does not determine any setting of {}: {}. `halfpower check DIR` on the disk \
+         measures the missing values.",
         settings.program,
         reasons.join("; ")
     )

@@ -44,9 +44,9 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         ));
     }
     section.note(
-        "Others' latency: the latency of the other hosts while this host transfers much, divided \
-         by that while it transfers little; \"no rise\" unless it is at least a fifth higher, \
-         beyond its error.",
+        "Others' latency: the latency of the other hosts while this host transfers a lot, divided \
+         by their latency while it transfers little; \"no rise\" unless it is at least a fifth \
+         higher, beyond its error.",
     );
     for host in document.hosts.iter().filter(|host| host.slows_others()) {
         if let Some(elsewhere) =
@@ -101,8 +101,8 @@ fn headline(document: &SharedDiagnosis) -> String {
     match document.filled_by.value().and_then(|name| found(name)) {
         Some(host) => {
             format!(
-                "{} loads the disk: while it transfers much, the other hosts' latency is {} that \
-                 at other times. It issues {} of the requests and {} of the bytes.{}",
+                "{} loads the disk: while it transfers a lot, the other hosts' latency is {} the \
+                 latency at other times. It issues {} of the requests and {} of the bytes.{}",
                 host.host,
                 told(&host.effect, |effect| {
                     let [value, low, high] =

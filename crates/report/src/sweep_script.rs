@@ -74,7 +74,7 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -
         remarks.push(format!("the sweep prepares the file: {preparation}"));
     }
     if command.shares {
-        remarks.push("the sweep measures the rates first: these are of 10000/s".to_owned());
+        remarks.push("the sweep measures the rates first; these rates assume 10000/s".to_owned());
     }
     let remark = match remarks.is_empty() {
         true => String::new(),

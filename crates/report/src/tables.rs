@@ -200,7 +200,7 @@ const OF_PART: [&str; 20] = [
 #[derive(Debug, Error)]
 pub enum TableError {
     /// Its time is none.
-    #[error("trial {id}: its time {time:?} is no time of RFC 3339 after 1677 and before 2262")]
+    #[error("trial {id}: its time {time:?} is not an RFC 3339 time after 1677 and before 2262")]
     Time {
         /// Its id.
         id: String,
@@ -208,7 +208,7 @@ pub enum TableError {
         time: String,
     },
     /// A bucket of a histogram that does not exist.
-    #[error("trial {id}: its histogram has a bucket {bucket}, of {BUCKETS} that there are")]
+    #[error("trial {id}: its histogram has a bucket {bucket}, but only {BUCKETS} exist")]
     Bucket {
         /// Its id.
         id: String,

@@ -81,7 +81,7 @@ fn what_it_is(target: &Target) -> String {
         TargetKind::BlockDevice => format!("a block device of {size}"),
         TargetKind::Simulated => {
             let hash = target.file_hash.as_ref();
-            let file = hash.map(|hash| format!(", described by a file of hash {hash}"));
+            let file = hash.map(|hash| format!(", described by a file with hash {hash}"));
             format!("a SIMULATED device of {size} in virtual time{}", file.unwrap_or_default())
         }
     };

@@ -63,7 +63,7 @@ pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
         return Ok(());
     };
     Err(TraceError(format!(
-        "--sqlio-csv has one {what} a line, and this run mixes several; {remedy}"
+        "--sqlio-csv has one {what} per line, but this run mixes several; {remedy}"
     )))
 }
 
@@ -76,7 +76,7 @@ pub fn check_trace_line(line: &str) -> Result<(), TraceError> {
     if line == TRACE_HEADER {
         return Ok(());
     }
-    let not = |why| TraceError(format!("it is not such a trace: in its first line, {why}"));
+    let not = |why| TraceError(format!("it is not a SQLIO trace: in its first line, {why}"));
     read_line(line).map(drop).map_err(not)
 }
 

@@ -71,10 +71,10 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
         [0.5, 0.99].map(|share| number::or_none(waits.percentile(share), number::time));
     section.note(match waits.count() {
         0 => "no request waited for a free tag or a queue throttle before it started; limits of \
-              control groups delay requests where no tracer sees it"
+              control groups delay requests where the tracer does not see it"
             .to_owned(),
         count => format!(
-            "{} waited before the start of a request: half of them up to {half}, one in a hundred \
+            "{} requests waited before they started: half of them up to {half}, one in a hundred \
              longer than {slowest}",
             number::count(count as f64)
         ),

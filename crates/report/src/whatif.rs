@@ -130,8 +130,10 @@ fn answer(story: &mut Story, document: &WhatIf) {
                 (true, _) => {
                     format!("{name}: a request takes {after} instead of {now}, {}.", times(ratio))
                 }
-                (_, true) => format!("Requests do not become faster: {name} is {}.", times(ratio)),
-                _ => format!("No measurable difference: {name} is {}.", times(ratio)),
+                (_, true) => {
+                    format!("Requests do not become faster: {name} gives {}.", times(ratio))
+                }
+                _ => format!("No measurable difference: {name} gives {}.", times(ratio)),
             }
         }
     };

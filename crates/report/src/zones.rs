@@ -52,7 +52,12 @@ pub fn zones(map: &ZoneMap) -> Story {
         if map.random { format!(", {}", format_iops(per_s)) } else { String::new() }
     };
     let lowest = told(&map.lowest, |place| {
-        let what = if map.random { "" } else { ", the rate of a sequential read over all of it" };
+        let what = if map.random {
+            ""
+        } else {
+            "; a sequential read of the whole target never \
+                                                drops below this rate"
+        };
         format!(
             "{}{} at {}{what}",
             number::rate_with_interval(&place.bytes_per_s),
@@ -128,8 +133,8 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
             )
         })
     };
-    story.fact("first places", give(&array.first_share));
-    story.fact("last places", give(&array.last_share));
+    story.fact("first positions", give(&array.first_share));
+    story.fact("last positions", give(&array.last_share));
     // Members without zones have no slow one.
     let zoned = array.members.iter().filter(|member| member.bands.len() > 1);
     let slow = zoned.filter_map(|member| member.inner_loss.value());
@@ -226,8 +231,8 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
             number::percent(map.false_alarm_share)
         ),
         [first, .., last] => format!(
-            "{} zones, from {} at the start to {} at the end; chance alone produces such steps \
-             with a probability of {}.",
+            "{} zones, from {} at the start to {} at the end; the probability of such steps by \
+             chance is {}.",
             map.bands.len(),
             number::rate(first.bytes_per_s.value),
             number::rate(last.bytes_per_s.value),

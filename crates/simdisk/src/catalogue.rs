@@ -128,7 +128,7 @@ impl<S: Default> AnyParts for Parts<S> {
         let name = entry.text()?;
         self.rows(name).ok_or_else(|| {
             let (hint, known) = near(name, self.models.iter().map(|model| model.name));
-            entry.fault(format!("there is no {} {name:?}{hint}; known are {known}", self.kind))
+            entry.fault(format!("no {} is named {name:?}{hint}; known names: {known}", self.kind))
         })
     }
 
@@ -150,8 +150,8 @@ impl<S: Default> AnyParts for Parts<S> {
         if !missing.is_empty() {
             let (kind, missing, known) = (self.kind, missing.join(", "), self.names());
             let why = format!(
-                "the {kind} lacks {missing}; give them, or begin with another one: like = \"NAME\", \
-                 one of {known}"
+                "the {kind} has no value for {missing}; add the values, or start from another \
+                 {kind} with like = \"NAME\": one of {known}"
             );
             return Err(Fault { line, why });
         }

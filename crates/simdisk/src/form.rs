@@ -102,21 +102,23 @@ impl Form {
             let found = FAMILIES.iter().find(|family| family.name == name);
             found.ok_or_else(|| {
                 let (hint, known) = near(name, names());
-                entry.fault(format!("there is no family {name:?}{hint}; known are {known}"))
+                entry.fault(format!("no family is named {name:?}{hint}; known names: {known}"))
             })
         });
         match (family.transpose()?, Self::like(&entries)?) {
             (Some(family), Some((like, entry))) if family.name != like.family.name => {
                 let (name, own) = (family.name, like.family.name);
-                Err(entry.fault(format!("it is of the family {own}, but family = {name}")))
+                Err(entry.fault(format!(
+                    "this device belongs to the family {own}, but the file has family = {name}"
+                )))
             }
             (_, Some((like, _))) => Self::on(like.family, Some(like), &entries),
             (Some(family), None) => Self::on(family, None, &entries),
             (None, None) => {
                 let known = names().collect::<Vec<_>>().join(", ");
                 let why = format!(
-                    "the kind of device is missing: begin with like = \"NAME\" of a simulated device, or \
-                     with family = one of {known}"
+                    "the kind of device is missing: add like = \"NAME\" of a simulated device, or \
+                     family = \"NAME\": one of {known}"
                 );
                 Err(Fault { line: 1, why })
             }
@@ -128,7 +130,7 @@ impl Form {
         let Some(entry) = entries.iter().find(|entry| entry.key == LIKE) else { return Ok(None) };
         let name = entry.text()?;
         let form = Self::named(name).map_err(|(hint, known)| {
-            entry.fault(format!("there is no device {name:?}{hint}; known are {known}"))
+            entry.fault(format!("no device is named {name:?}{hint}; known names: {known}"))
         })?;
         Ok(Some((form, entry)))
     }
@@ -155,8 +157,10 @@ impl Form {
                 let parts = parts.filter(|part| family.name == MACHINE && !is_key(part));
                 let names = keys.iter().map(|key| key.name).chain(parts);
                 let (hint, known) = near(&entry.key, names);
-                let why =
-                    format!("a {} has no {:?}{hint}; known are {known}", family.name, entry.key);
+                let why = format!(
+                    "a {} has no key {:?}{hint}; known keys: {known}",
+                    family.name, entry.key
+                );
                 return Err(entry.fault(why));
             }
             let Given::Text(text) = &entry.value else {
@@ -175,8 +179,9 @@ impl Form {
                 kinds.filter(|(_, rows)| rows.is_empty()).map(|(kind, _)| kind.kind()).collect();
             if let Some(first) = missing.first() {
                 let why = format!(
-                    "the machine lacks {}: name one of the catalogue ({first} = \"NAME\") or describe \
-                     it (a table [{first}]), or begin the file with like = \"NAME\" of a machine",
+                    "the machine has no {}: name one from the catalogue ({first} = \"NAME\"), \
+                     describe it in a table [{first}], or start from a machine with like = \
+                     \"NAME\"",
                     missing.join(", ")
                 );
                 return Err(Fault { line: 1, why });

@@ -39,14 +39,14 @@ pub(crate) const KINDS: &[Kind] = &[
         ("burst", "8"),
         ("throughput", "125MiB/s"),
     ]),
-    kind("jittery", "stalls now and then, with all requests").with(&[
+    kind("jittery", "stalls now and then, and all requests wait").with(&[
         ("service", "1ms"),
         ("servers", "8"),
         ("cv", "0.3"),
         ("stall", "20ms"),
         ("stall-every", "500ms"),
     ]),
-    kind("drifting", "becomes slower all the time")
+    kind("drifting", "becomes slower over time")
         .with(&[("service", "1ms"), ("servers", "8"), ("drift", "20%")]),
     kind("faulty", "some requests fail")
         .with(&[("service", "1ms"), ("servers", "8"), ("error", "1e-4")]),
@@ -65,7 +65,7 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
          below that Erlang, above hyperexponential",
     )
     .sets(|it, value| put(&mut it.cv, variation(value))),
-    key("servers", "1", "requests served at once")
+    key("servers", "1", "requests served at the same time")
         .sets(|it, value| put(&mut it.servers, count(value, 1, 65_536))),
     key(
         "rate",
@@ -80,21 +80,21 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
         .sets(|it, value| put(&mut it.hit, time(value))),
     key("iops", "none", "maximum requests per second: a token bucket ahead of the servers")
         .sets(|it, value| put(&mut it.iops, or_none(value, |value| count(value, 1, MOST)))),
-    key("burst", "1", "requests that may pass at once after an idle period")
+    key("burst", "1", "requests that may pass without delay after an idle period")
         .sets(|it, value| put(&mut it.burst, count(value, 1, MOST))),
-    key("throughput", "none", "maximum bytes per second, ahead of the servers, without burst")
+    key("throughput", "none", "maximum bytes per second, ahead of the servers, without bursts")
         .sets(|it, value| put(&mut it.throughput_bytes_per_s, bytes_per_s(value))),
     key("write-cache", "0", "size of the fast write cache, as in flash drives")
         .sets(|it, value| put(&mut it.write_cache, bytes(value))),
     key(
         "drain",
         "none",
-        "bytes per second of writes that leave the write cache; all of them once it is full",
+        "bytes per second at which the write cache empties; the rate of all writes once it is full",
     )
     .sets(|it, value| put(&mut it.drain_bytes_per_s, bytes_per_s(value))),
-    key("stall", "none", "time of a stall")
+    key("stall", "none", "length of a stall")
         .sets(|it, value| put(&mut it.stall, time_or_none(value))),
-    key("stall-every", "1s", "mean time from one such stop to the next, exponential")
+    key("stall-every", "1s", "mean time from one stall to the next, exponential")
         .sets(|it, value| put(&mut it.stall_every, time(value))),
     key("wake", "none", "additional time of a request that arrives after an idle period")
         .sets(|it, value| put(&mut it.wake, time_or_none(value))),

@@ -15,9 +15,9 @@ pub(crate) fn shown(form: &Form, text: &str) -> String {
         lines.push_str(&comment(kind.help));
     }
     lines.push_str(&comment(
-        "A file like this one is a target: sim:FILE.toml, with keys as in sim:FILE.toml,disks=2. It may \
-         leave lines out if it begins with like = \"NAME\" instead of a family: they are as there. true is \
-         on, false is off.",
+        "A file like this can be used as a target: sim:FILE.toml, or with keys, as in \
+         sim:FILE.toml,disks=2. If it has like = \"NAME\" instead of a family, missing lines are \
+         as in that device. true is on, false is off.",
     ));
     lines.push_str(&format!("{FAMILY} = \"{}\"\n", form.family.name));
     let is_part = |name: &str| KINDS_OF_PARTS.iter().any(|kind| kind.kind() == name);

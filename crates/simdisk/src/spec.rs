@@ -35,13 +35,13 @@ pub struct SimSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// A name or a key that there is not, a near one as a clause, and all of them.
-    #[error("{0}{1}; known are {2}")]
+    #[error("{0}{1}; use one of {2}")]
     Unknown(String, String, String),
     /// Not of the form key=value.
-    #[error("'{0}' in a simulated target is not of the form key=value")]
+    #[error("in a simulated target, '{0}' does not have the form key=value")]
     Form(String),
     /// A key, a value of it that cannot be read, and why.
-    #[error("{0}={1} of a simulated device cannot be used: {2}")]
+    #[error("{0}={1} cannot be used with this simulated device: {2}")]
     Value(String, String, String),
     /// A file of parameters, and what is wrong with it.
     #[error("sim:{0}: {1}")]
@@ -73,7 +73,7 @@ impl SimSpec {
     pub fn shown(text: &str) -> Result<String, SpecError> {
         let name = text.split(',').next().unwrap_or_default();
         if name.ends_with(PARAMETERS) {
-            let why = "it is described by its own file, in the language of DiskSim".to_owned();
+            let why = "the drive is described by its own file, in DiskSim's format".to_owned();
             return Err(SpecError::File(name.to_owned(), why));
         }
         let (form, _) = form_of(text)?;
@@ -84,7 +84,7 @@ impl SimSpec {
     /// The drive that a file of parameters describes.
     fn extracted(text: &str, name: &str, key: Option<&str>) -> Result<Self, SpecError> {
         if let Some(key) = key {
-            let why = "all of it is in its file".to_owned();
+            let why = "a drive with extracted parameters has no keys; edit its file".to_owned();
             return Err(SpecError::Value(key.to_owned(), String::new(), why));
         }
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));
@@ -150,7 +150,7 @@ fn form_of(text: &str) -> Result<(Form, Option<String>), SpecError> {
         (form, Some(hex_digest(&text)))
     } else {
         let unknown = |(hint, known)| {
-            SpecError::Unknown(format!("there is no simulated device '{name}'"), hint, known)
+            SpecError::Unknown(format!("no simulated device is named '{name}'"), hint, known)
         };
         (Form::named(name).map_err(unknown)?, None)
     };
@@ -166,7 +166,7 @@ fn built(form: &Form, text: &str, name: &str) -> Result<SimKind, SpecError> {
     let kind = form.build().map_err(|(said, wrong)| match (said.line, wrong) {
         (None, Wrong::Value(why)) => SpecError::Value(said.key.clone(), said.text.clone(), why),
         (None, Wrong::Key(hint, known)) => {
-            SpecError::Unknown(format!("sim:{name} has no '{}'", said.key), hint, known)
+            SpecError::Unknown(format!("sim:{name} has no key '{}'", said.key), hint, known)
         }
         (Some(line), Wrong::Value(why)) => {
             let (key, text) = (&said.key, &said.text);
@@ -174,8 +174,10 @@ fn built(form: &Form, text: &str, name: &str) -> Result<SimKind, SpecError> {
             SpecError::File(name.to_owned(), why)
         }
         (Some(line), Wrong::Key(hint, known)) => {
-            let why =
-                format!("line {line}: there is no {:?} here{hint}; known are {known}", said.key);
+            let why = format!(
+                "line {line}: this device has no key {:?}{hint}; known keys: {known}",
+                said.key
+            );
             SpecError::File(name.to_owned(), why)
         }
     })?;

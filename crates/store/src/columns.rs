@@ -307,7 +307,7 @@ fn next(input: &mut impl BufRead) -> Result<Option<(Section, Vec<u8>)>> {
     input::at_most(&mut *input, section.bytes, &mut bytes).map_err(serde_json::Error::io)?;
     match bytes.len() as u64 == section.bytes {
         true => Ok(Some((section, bytes))),
-        false => Err(serde_json::Error::custom(format!("column {:?} is cut", section.name))),
+        false => Err(serde_json::Error::custom(format!("column {:?} is truncated", section.name))),
     }
 }
 

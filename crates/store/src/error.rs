@@ -22,8 +22,8 @@ const IOERR_SHMSIZE: i32 = 4874;
 pub enum StoreError {
     /// There is no place for the default database.
     #[error(
-        "no place for the database: none of XDG_DATA_HOME, HOME and (on Windows) LOCALAPPDATA is set to an absolute path; \
-         name a file with --db or HALFPOWER_DB"
+        "no location for the database: neither XDG_DATA_HOME nor HOME nor (on Windows) \
+         LOCALAPPDATA is set to an absolute path; name a file with --db or HALFPOWER_DB"
     )]
     NoDefaultPath,
     /// The file is to be read, and is not there.
@@ -40,8 +40,8 @@ pub enum StoreError {
     NoFolder(PathBuf),
     /// The folder of the default database could not be made; the system says why.
     #[error(
-        "cannot make the folder {} for the database: {}; check its permissions, or name \
-         another file with --db", .0.display(), .1
+        "cannot create the folder {} for the database: {}; check its permissions, or name another \
+         file with --db", .0.display(), .1
     )]
     Folder(PathBuf, std::io::Error),
     /// The system does not let us open the file; it or SQLite says why.
@@ -56,8 +56,8 @@ pub enum StoreError {
     NotADatabase(PathBuf, &'static str),
     /// The file was written by a later version of the program.
     #[error(
-        "{} was written by a newer halfpower: schema {found}, this program knows \
-         {known}; update halfpower or use another --db", .path.display()
+        "{} was written by a newer halfpower: schema {found}, but this program supports {known}; \
+         update halfpower or use another --db", .path.display()
     )]
     NewerSchema {
         /// The file.
@@ -69,8 +69,8 @@ pub enum StoreError {
     },
     /// Somebody else holds the file for longer than we wait.
     #[error(
-        "the database {} is locked by another process; wait until the other halfpower has ended, \
-         or use another --db", .0.display()
+        "the database {} is locked by another process; wait until the other halfpower exits, or \
+         use another --db", .0.display()
     )]
     Locked(PathBuf),
     /// The file or its file system does not take writes.
@@ -87,8 +87,8 @@ pub enum StoreError {
     NoSpace(PathBuf),
     /// The file is one of ours, and broken: what is wrong with it.
     #[error(
-        "the database {} is damaged: {}; copy it away, rescue what is readable with \
-         `sqlite3 FILE .recover`, and continue with another --db", .0.display(), .1
+        "the database {} is damaged: {}; back it up, recover the readable rows with `sqlite3 FILE \
+         .recover`, and continue with another --db", .0.display(), .1
     )]
     Damaged(PathBuf, String),
     /// A word that can only be a file, and there is none.
@@ -111,7 +111,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Several documents have ids that begin so.
-    #[error("{id:?} stands for more than one document in {}: {}; give more characters of the id",
+    #[error("{id:?} matches more than one document in {}: {}; give more characters of the id",
             .path.display(), .candidates.join(", "))]
     Ambiguous {
         /// The prefix asked for.
@@ -132,7 +132,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The document cannot be written as JSON that reads back, or does not read.
-    #[error("{kind} {id}: {cause}; the document of {} does not fit this program: update \
+    #[error("{kind} {id}: {cause}; the document in {} does not fit this version: update \
              halfpower, or report this", .path.display())]
     Document {
         /// Its kind, `trial` or another.
@@ -184,12 +184,18 @@ impl StoreError {
 /// How documents of these kinds can be named.
 fn what_is_there(kinds: &[&str]) -> &'static str {
     match kinds {
-        ["profile"] => "`halfpower show list` shows what is there, `halfpower check` makes one",
-        ["experiment"] => "`halfpower show list` shows what is there, `halfpower sweep` makes one",
-        ["observation"] => "`halfpower record` makes one, or saves another tool's file",
+        ["profile"] => {
+            "`halfpower show list` lists what is saved; run `halfpower check` to \
+                        create one"
+        }
+        ["experiment"] => {
+            "`halfpower show list` lists what is saved; run `halfpower sweep` to \
+                           create one"
+        }
+        ["observation"] => "run `halfpower record` to create one or to save another tool's file",
         _ => {
-            "give the id that was printed with it, its beginning or its end; \"last\" is the newest; \
-             `halfpower show list` shows what is there"
+            "give the id that was printed with it, or its beginning or end; \"last\" is the \
+             newest; `halfpower show list` lists what is saved"
         }
     }
 }

@@ -106,7 +106,7 @@ impl Library {
                 .collect());
         }
         let mut found = Vec::new();
-        let no_json = |error| cannot(format!("it is not a JSON document of halfpower: {error}"));
+        let no_json = |error| cannot(format!("it is not a halfpower JSON document: {error}"));
         for value in Deserializer::from_str(text).into_iter::<&RawValue>() {
             let value = value.map_err(no_json)?;
             let documents = match value.get().starts_with('[') {
@@ -118,7 +118,7 @@ impl Library {
             }
         }
         if found.is_empty() {
-            return Err(cannot("it is not a JSON document of halfpower: it is empty".to_owned()));
+            return Err(cannot("it is not a halfpower JSON document: it is empty".to_owned()));
         }
         let beside: Vec<Trial> = found.iter().flat_map(SavedDocument::trials).cloned().collect();
         for document in &mut found {

@@ -94,7 +94,10 @@ fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
              the CPUs do not sleep between requests, so the bound is valid only for such a machine"
         }
         _ if !upper.doubts.is_empty() => "the doubts listed with the bound explain that",
-        _ => "the soaker threads got more CPU time than expected, or their calibration was too low",
+        _ => {
+            "the calibration of the background threads was too low, or they got more CPU time \
+              than expected"
+        }
     };
     let mut finding = Finding::warning(
         FindingCode::CpuBoundUnsure,

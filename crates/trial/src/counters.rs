@@ -60,7 +60,7 @@ pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, St
     let step_ns = measurement.probe.cpu_step_ns as f64;
     if readings.span_ns < step_ns * STEPS_MIN {
         return Err(format!(
-            "this system counts CPU time in steps of {}, and {} contain too few of them; measure \
+            "this system counts CPU time in steps of {}, which are too coarse for {}; measure \
              longer",
             format_nanos(step_ns),
             format_nanos(readings.span_ns)
@@ -173,8 +173,8 @@ pub(crate) fn device_counters(
     let others = ours.ios[0] + ours.ios[1] > 0;
     if trims && trimmed == 0 && !others {
         return Err(
-            "the device counted no discard: unless it is mounted with discard, a file system \
-             discards freed blocks later (fstrim) or never"
+            "the device did not count any discards: unless it is mounted with discard, a file \
+             system discards freed blocks later (fstrim) or never"
                 .to_owned(),
         );
     }

@@ -12,7 +12,7 @@ pub enum TrialError {
     #[error("interrupted")]
     Interrupted,
     /// A job's thread could not be started.
-    #[error("job {job} of {jobs} could not be started ({source}); use fewer --numjobs")]
+    #[error("job {job} of {jobs} could not be started ({source}); reduce --numjobs")]
     Thread {
         /// Which job.
         job: u32,

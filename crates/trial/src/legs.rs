@@ -217,9 +217,10 @@ impl<'a> Legs<'a> {
     fn describe(&self, at: u64, first: u64) -> String {
         let byte = at + first;
         match self.volume.parity_disk(at) {
-            None => format!("copies differ from byte {byte} of the legs on"),
+            None => format!("the copies differ from byte {byte} of the legs onwards"),
             Some(leg) => format!(
-                "the parity on leg {leg} does not match the data from byte {byte} of the legs on"
+                "the parity on leg {leg} does not match the data from byte {byte} of the legs \
+                 onwards"
             ),
         }
     }

@@ -84,7 +84,7 @@ impl Checked {
         } += 1;
         if result.bad.len() < DESCRIBED {
             let name = fault_name(fault);
-            let detail = format!("{name} at byte {offset}: {wanted}, {found}");
+            let detail = format!("{name} at byte {offset}: {wanted}, found {found}");
             result.bad.push(BadBlock { offset_bytes: offset, fault, detail });
         }
     }
@@ -330,27 +330,31 @@ impl VerifyLog {
         };
         let (fault, found) = match read(content, offset, self.tags.seed) {
             Reading::Absent if content.iter().all(|&byte| byte == 0) => {
-                (BlockFault::Lost, "it is all zeros".to_owned())
+                (BlockFault::Lost, "only zeros".to_owned())
             }
-            Reading::Absent => (BlockFault::Lost, "the block has no tag".to_owned()),
+            Reading::Absent => (BlockFault::Lost, "a block without a tag".to_owned()),
             Reading::Torn(parts) => (BlockFault::Torn, parts),
             Reading::Whole(tag) if tag.seed != self.tags.seed => {
-                (BlockFault::Lost, "the block has the tag of another run".to_owned())
+                (BlockFault::Lost, "the tag of another run".to_owned())
             }
-            Reading::Whole(Tag { offset: other, generation, .. }) if other != offset => {
-                (BlockFault::Misplaced, format!("the block has write {generation} to byte {other}"))
-            }
+            Reading::Whole(Tag { offset: other, generation, .. }) if other != offset => (
+                BlockFault::Misplaced,
+                format!(
+                    "write {generation}, which belongs at byte \
+                                                 {other}"
+                ),
+            ),
             Reading::Whole(Tag { generation, .. }) if acceptable(generation) => {
                 checked.result.good += 1;
                 return;
             }
             Reading::Whole(Tag { generation, .. }) => {
-                (BlockFault::Stale, format!("the block has the older write {generation}"))
+                (BlockFault::Stale, format!("the older write {generation}"))
             }
         };
         let wanted = match writes.and_then(<[u32]>::last) {
-            Some(last) => format!("write {last} was expected"),
-            None => "a tag of the run with this seed was expected".to_owned(),
+            Some(last) => format!("expected write {last}"),
+            None => "expected a tag from a run with this seed".to_owned(),
         };
         checked.bad(offset, fault, &wanted, &found);
     }

@@ -35,31 +35,37 @@ impl Spec {
     pub(crate) fn check_array(&self) -> Result<(), BuildError> {
         let (Some(array), asked) = (self.asked.array, &self.asked) else { return Ok(()) };
         let spec = volume_spec(asked);
-        let levels = "is 0, 1 or 5 for targets that the program binds together";
+        let levels = "must be 0, 1 or 5 for an array of several targets";
         refuse(spec.is_none(), "raid", levels)?;
         let least = if array.level == RaidLevel::Raid5 { 3 } else { 2 };
         let level = array.level.number();
-        let why = format!("{level} needs at least {least} targets; there are {}", asked.targets);
+        let why = format!(
+            "{level} needs at least {least} targets; number of targets named: {}",
+            asked.targets
+        );
         refuse(asked.targets < least, "raid", &why)?;
         let chunk = asked.stripe_bytes.unwrap_or_default().0;
         let why = format!("{chunk} is not a multiple of {SECTOR_BYTES} bytes");
         refuse(!chunk.is_multiple_of(SECTOR_BYTES), "chunk", &why)?;
         let beyond = array.failed.is_some_and(|leg| leg >= asked.targets);
-        let why = format!("is the number of a target, 0 to {}", asked.targets.saturating_sub(1));
+        let why = format!(
+            "must be the number of a target, from 0 to {}",
+            asked.targets.saturating_sub(1)
+        );
         refuse(beyond, "failed", &why)?;
         let null = asked.engine == EngineName::Null;
-        refuse(null, "raid", "means nothing on --ioengine null, which moves nothing")?;
+        refuse(null, "raid", "does not work with --ioengine null, which does no I/O")?;
         let own = matches!(asked.engine, EngineName::Own(_));
-        refuse(own, "raid", "1 and 5 take an engine of the program's own: leave --ioengine out")?;
+        refuse(own, "raid", "1 and 5 work only with the built-in engines; omit --ioengine")?;
         let verifies = asked.data == Data::Tagged && asked.offset_bytes.0 > 0;
-        let why = "and --raid 1 or 5 with --verify exclude each other: whole legs are made to agree and \
-                   compared";
+        let why = "does not work with --raid 1 or 5 and --verify, which compare the targets over \
+                   their full length; omit it";
         refuse(verifies, "offset", why)?;
         let Some(rebuild) = array.rebuild else { return Ok(()) };
-        let why = "needs the leg that is rebuilt; add for example --failed 1";
+        let why = "needs a failed target to rebuild; add, for example, --failed 1";
         refuse(array.failed.is_none(), "rebuild", why)?;
         let mapped = asked.engine == EngineName::Mmap;
-        refuse(mapped, "rebuild", "writes past a mapping: take another --ioengine")?;
+        refuse(mapped, "rebuild", "does not work with --ioengine mmap; use another engine")?;
         match rebuild.bytes_per_s {
             Some(rate) if rate < MIN_REBUILD => {
                 let range = format!("max, or at least {} per second", format_bytes(MIN_REBUILD.0));
@@ -85,8 +91,8 @@ pub(crate) fn check_together(first: &Workload) -> Result<(), BuildError> {
     for (set, workload) in first.by_targets() {
         for (other_set, other) in first.by_targets() {
             let array = workload.array.is_some() && set == other_set;
-            let why = "binds targets for all jobs on them; give these jobs the same --raid, --chunk, \
-                       --failed and --size";
+            let why = "combines targets for all jobs that use them; give these jobs the same \
+                       --raid, --chunk, --failed and --size";
             refuse(array && of(workload) != of(other), "raid", why)?;
         }
     }

@@ -54,7 +54,7 @@ impl Spec {
             first.beside.push(Beside { delay_ns, targets, workload });
         }
         check_together(&first)?;
-        let why = "looks at one job, and several run at the same time; leave it out";
+        let why = "applies to a single job, but several run at the same time; omit it";
         let several =
             !first.beside.is_empty() && first.all().any(|job| job.stop.precision_ppm.is_some());
         refuse(several, "until-precision", why)?;
@@ -161,8 +161,8 @@ impl Spec {
         }
         let jobs = if region.parts > 1 { jobs_per_area(workload) } else { 1 };
         Err(BuildError::Area(format!(
-            "the area of {} is smaller than one request of {} for each of {jobs} job(s); use a \
-             smaller --bs, fewer --numjobs or a larger --size or target",
+            "the area of {} is too small for one request of {} for each of {jobs} job(s); use a \
+             smaller --bs, a smaller --numjobs, a larger --size or a larger target",
             format_bytes(area.0),
             format_bytes(self.asked.max_bs().0)
         )))
@@ -172,7 +172,8 @@ impl Spec {
     fn area(&self, smallest: Bytes) -> Result<Bytes, BuildError> {
         let beyond = |size: u64, target: Bytes| {
             BuildError::Area(format!(
-                "--offset {} and --size {} reach beyond the target, which has {} ({} bytes); use less",
+                "--offset {} and --size {} reach beyond the end of the target, which has {} ({} \
+                 bytes); use a smaller --offset or --size",
                 format_bytes(self.asked.offset_bytes.0),
                 format_bytes(size),
                 format_bytes(target.0),
@@ -214,7 +215,7 @@ impl Spec {
     fn striped(&self, stripe: Bytes, target: Bytes) -> Result<Bytes, BuildError> {
         let chunks = target.0 / stripe.0;
         let why = format!(
-            "{} is more than the smallest target has ({}); use a smaller chunk",
+            "{} is larger than the smallest target ({}); use a smaller chunk",
             format_bytes(stripe.0),
             format_bytes(target.0)
         );
@@ -229,8 +230,8 @@ fn with_replay(mut workload: Workload, area: Bytes) -> Result<Workload, BuildErr
     let targets = if workload.stripe_bytes.is_some() { 1 } else { workload.targets };
     if replay.devices != targets {
         return Err(BuildError::Area(format!(
-            "the recording is of {} devices or files, and there are {targets} targets; name one for \
-             each",
+            "the recording contains requests to {} devices or files, but the number of targets is \
+             {targets}; name one target for each",
             replay.devices
         )));
     }
@@ -240,8 +241,8 @@ fn with_replay(mut workload: Workload, area: Bytes) -> Result<Workload, BuildErr
     }
     if !replay.wrap {
         return Err(BuildError::Area(format!(
-            "the recording reaches to byte {end}, and the area has {}; use a larger target, or \
-             --replay-wrap to begin again at its start",
+            "the recording extends to byte {end}, but the area has only {} bytes; use a larger \
+             target, or --replay-wrap to wrap offsets around to the start of the area",
             area.0
         )));
     }
@@ -279,8 +280,8 @@ pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildE
         let odd =
             all.filter(|it| !(it.offset | u64::from(it.bytes)).is_multiple_of(alignment)).count();
         let why = format!(
-            "has {odd} requests whose place or size is not a multiple of {alignment} bytes, which \
-             requests past the page cache need on this target; use --cache all"
+            "has {odd} requests with an offset or size that is not a multiple of {alignment} \
+             bytes, as direct I/O to this target requires; use --cache all"
         );
         refuse(odd > 0, "replay", &why)?;
     }
@@ -293,8 +294,8 @@ pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildE
     ];
     for (flag, value) in sizes.chain(others) {
         let why = format!(
-            "{value} is not a multiple of {alignment} bytes, which requests past the page cache need \
-             on this target; use a multiple, or --cache all"
+            "{value} is not a multiple of {alignment} bytes, as direct I/O to this target \
+             requires; use a multiple, or --cache all"
         );
         refuse(!value.is_multiple_of(alignment), flag, &why)?;
     }

@@ -27,7 +27,7 @@ pub fn parse_mix(text: &str) -> Result<Vec<SizeShare>, String> {
             )?;
         if mix.iter().any(|share| share.bytes == bytes) {
             return Err(format!(
-                "'{text}' contains {} bytes twice; combine the two shares",
+                "'{text}' lists the size {} bytes twice; add up the two percentages",
                 bytes.0
             ));
         }

@@ -71,14 +71,14 @@ impl Spec {
 
     fn check_replay(&self) -> Result<(), BuildError> {
         let Some(replay) = &self.asked.replay else { return Ok(()) };
-        refuse(replay.requests == 0, "replay", "contains no request that can be replayed")?;
+        refuse(replay.requests == 0, "replay", "contains no requests that can be replayed")?;
         let asked = &self.asked;
         let why =
             "cannot be combined with flushes, which are part of the recording; omit one of them";
         refuse(asked.flush.is_some(), "replay", why)?;
         refuse(asked.think_ns.0 > 0, "think-time", "does not apply to a recording; omit it")?;
-        refuse(asked.rate_iops.is_some(), "rate-iops", "comes from the recording; omit it")?;
-        refuse(asked.data == Data::Tagged, "verify", "does not work with a recording; omit it")?;
+        refuse(asked.rate_iops.is_some(), "rate-iops", "is determined by the recording; omit it")?;
+        refuse(asked.data == Data::Tagged, "verify", "cannot be used with a recording; omit it")?;
         refuse(asked.ramp_ns.0 > 0, "ramp-time", "would skip a part of the recording; omit it")?;
         let any = asked.discipline == Discipline::Any;
         refuse(!any, "completion", "does not apply to a recording; omit it")?;
@@ -116,7 +116,10 @@ impl Spec {
     fn check_pattern(&self) -> Result<(), BuildError> {
         let is = |pattern| self.asked.pattern == pattern;
         let alone = |given: bool, flag, pattern: Pattern| {
-            let why = format!("needs --pattern {}; add that, or omit this flag", pattern.name());
+            let why = format!(
+                "works only with --pattern {}; add that pattern, or omit this flag",
+                pattern.name()
+            );
             refuse(given && self.asked.pattern != pattern, flag, &why)
         };
         alone(self.asked.hit_bytes.is_some(), "hit-size", Pattern::Hit)?;
@@ -157,7 +160,7 @@ impl Spec {
             zones.iter().map(|zone| u32::from(share(zone))).sum()
         };
         let whole = sum(|zone| zone.request_percent) == 100 && sum(|zone| zone.area_percent) == 100;
-        let why = "have shares that do not add up to 100 of the requests and 100 of the area";
+        let why = "must add up to 100 % of the requests and 100 % of the area";
         refuse(!zones.is_empty() && !whole, "zones", why)?;
         let why = "works only with random requests; omit it with other patterns";
         refuse(self.asked.align_bytes.is_some() && !is(Pattern::Random), "align", why)?;
@@ -167,11 +170,11 @@ impl Spec {
             "offset-increment",
             why,
         )?;
-        let needs = "strided needs a distance; add, for example, --stride 64k";
+        let needs = "strided needs the distance between requests; add, for example, --stride 64k";
         refuse(is(Pattern::Strided) && self.asked.stride_bytes.is_none(), "pattern", needs)?;
         if self.regions == Some(Regions::Shared) {
-            let why = "shared is for sequential and strided jobs; with other patterns jobs share the area \
-            anyway: omit it";
+            let why = "shared applies only to sequential and strided jobs; with other patterns, \
+                       jobs always share the area: omit it";
             refuse(!cursor, "regions", why)?;
         }
         Ok(())
@@ -184,20 +187,21 @@ impl Spec {
         refuse(without && kind == FlushKind::SyncFileRange, kind.name(), why)?;
         let why = "exists only on Linux; use --fsync";
         refuse(of_windows(self.asked.engine) && kind != FlushKind::Fsync, kind.name(), why)?;
-        let why = "writes back the page cache; use --cache all, or --fdatasync";
+        let why = "writes back the page cache, which direct I/O does not use; use --cache all, or \
+                   --fdatasync";
         let direct = self.asked.cache.direct() && kind == FlushKind::SyncFileRange;
         refuse(direct, kind.name(), why)?;
         let flag = kind.name();
         in_range(flag, u64::from(every), 1, u64::from(u32::MAX))?;
         let why = "flushes writes; use it with --rw write, randwrite, rw or randrw";
         refuse(self.asked.read_percent == 100, flag, why)?;
-        let why = "needs a closed loop, because a job that commits continues after its flush; \
-        omit --rate-iops";
+        let why = "works only in a closed loop, because a job waits for its flush before it \
+                   continues; omit --rate-iops";
         refuse(self.asked.rate_iops.is_some(), flag, why)?;
         let why = "waits for all requests in flight; omit --completion";
         refuse(self.asked.discipline != Discipline::Any, flag, why)?;
         let why =
-            "pauses a job's writes and cannot be combined with --think-time; omit one of them";
+            "pauses a job's writes, so it cannot be combined with --think-time; omit one of them";
         refuse(self.asked.think_ns > Nanos(0), flag, why)?;
         let why = "has no effect after writes that are already durable; use --cache device or \
                    --cache all";
@@ -220,11 +224,11 @@ impl Spec {
             "rw",
             "cannot combine trims or flushes with reads in the same job",
         )?;
-        let why = "polls for reads and writes, not for trims and flushes; omit it";
+        let why = "polls only for reads and writes, not for trims or flushes; omit it";
         refuse(asked.polled, "hipri", why)?;
-        let why = "supports only reads and writes; trim one target at a time";
+        let why = "supports only reads and writes; to trim, use one target at a time";
         refuse(asked.stripe_bytes.is_some(), "chunk", why)?;
-        let why = "sets the data of writes, and a trim has no data; omit it";
+        let why = "sets the data of writes, but a trim has no data; omit it";
         refuse(asked.data != Data::Random, "verify, --zeros or --compressible", why)
     }
 
@@ -240,7 +244,11 @@ impl Spec {
                    omit one of them";
         refuse(self.asked.think_ns > Nanos(0), "think-time", why)?;
         refuse(self.asked.discipline != Discipline::Any, "completion", why)?;
-        refuse(self.arrival == Some(Arrival::Closed), "arrival", "is open with --rate-iops")?;
+        refuse(
+            self.arrival == Some(Arrival::Closed),
+            "arrival",
+            "must be constant or poisson with --rate-iops",
+        )?;
         let Some(writes) = self.asked.write_rate_iops else { return Ok(()) };
         if writes == 0 || writes >= rate {
             let value = format!("{},{writes}", rate.saturating_sub(writes));
@@ -248,8 +256,8 @@ impl Spec {
             return Err(BuildError::range("rate-iops", &value, range));
         }
         let mix = (1..=99).contains(&self.asked.read_percent);
-        let why = "with a rate for reads and one for writes needs both; use --rw rw or \
-                   --rw randrw, or give one rate";
+        let why = "with separate rates needs reads and writes; use --rw rw or --rw randrw, or \
+                   give one rate";
         refuse(!mix, "rate-iops", why)
     }
 
@@ -270,7 +278,8 @@ impl Spec {
         let Some(stripe) = self.asked.stripe_bytes else {
             let uneven = !self.asked.numjobs.is_multiple_of(self.asked.targets.max(1));
             let why = format!(
-                "{} does not spread evenly over {} targets; use a multiple of their number",
+                "{} cannot be divided evenly among {} targets; use a multiple of the number of \
+                 targets",
                 self.asked.numjobs, self.asked.targets
             );
             return refuse(uneven, "numjobs", &why);
@@ -288,7 +297,7 @@ impl Spec {
             Data::Zeros => "zeros",
             Data::Tagged => "verify",
         };
-        let why = "is for writes; use it with --rw write, randwrite, rw or randrw";
+        let why = "applies only to writes; use it with --rw write, randwrite, rw or randrw";
         // Reads alone are held against the tags that an earlier run left.
         let tagged = self.asked.data == Data::Tagged;
         refuse(self.asked.read_percent == 100 && !tagged, flag, why)?;
@@ -296,21 +305,21 @@ impl Spec {
         let shifts = self.asked.stride_bytes.into_iter().chain([self.asked.misalign_bytes]);
         let mut lengths = self.asked.bs.iter().map(|share| share.bytes).chain(shifts);
         let odd = tagged && lengths.any(|bytes| !bytes.0.is_multiple_of(sector));
-        let why = "tags every sector of 512 bytes; use multiples of that for --bs, \
-                   --stride and --misalign";
+        let why = "tags every sector of 512 bytes; use multiples of 512 for --bs, --stride and \
+                   --misalign";
         refuse(odd, flag, why)?;
         let null = self.asked.engine == EngineName::Null;
         refuse(null, flag, "has no effect with --ioengine null, which writes nothing")?;
         in_range("compressible", u64::from(self.asked.compressible_percent), 0, 100)?;
         let shared = tagged && self.regions == Some(Regions::Shared);
-        let why = "gives each job a part of the area, so that the job knows its last writes; \
-                   omit --regions shared";
+        let why = "gives each job its own part of the area, so that the job knows its last \
+                   writes; omit --regions shared";
         refuse(shared, flag, why)?;
         let distance = self.asked.job_distance_bytes;
         let apart = distance.is_none_or(|distance| self.size.is_some_and(|size| distance >= size))
             || self.asked.numjobs == 1;
-        let why = "gives each job a part of the area, so that the job knows its last writes; \
-                   omit --offset-increment";
+        let why = "gives each job its own part of the area, so that the job knows its last \
+                   writes; omit --offset-increment";
         refuse(tagged && !apart, flag, why)
     }
 

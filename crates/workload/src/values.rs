@@ -97,7 +97,7 @@ pub fn cache(text: &str) -> Result<CacheMode, String> {
         "fs" | "S" | "s" => Ok(CacheMode::Fs),
         "device" | "H" | "h" => Ok(CacheMode::Device),
         "none" | "N" | "n" => Ok(CacheMode::None),
-        _ => Err("use all, fs, device or none, or their letters Y (or 0), S, H, N".to_owned()),
+        _ => Err("use all, fs, device or none, or the letters Y (or 0), S, H, N".to_owned()),
     }
 }
 

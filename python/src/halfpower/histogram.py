@@ -19,7 +19,7 @@ _LEAST_BEYOND = 10
 def bucket_low(index):
     """The smallest value of a bucket, in nanoseconds."""
     if not 0 <= index < BUCKETS:
-        raise HalfpowerError(f"a histogram has a bucket {index}, of {BUCKETS} that there are")
+        raise HalfpowerError(f"a histogram has a bucket {index}, but only {BUCKETS} exist")
     shift = max((index >> _SUB_BITS) - 1, 0)
     return (index - (shift << _SUB_BITS)) << shift
 

@@ -21,5 +21,5 @@ pub(crate) fn leave() -> Result<(), String> {
 }
 
 fn absent() -> String {
-    "this program was built without the feature mpi".to_owned()
+    "this halfpower was built without the feature mpi".to_owned()
 }

@@ -39,7 +39,7 @@ pub(crate) fn join() -> Result<Option<(u32, u32)>, String> {
     let code = unsafe { halfpower_mpi_join(&raw mut number, &raw mut of) };
     outcome("MPI_Init_thread", code)?;
     let number_of = u32::try_from(number).ok().zip(u32::try_from(of).ok());
-    number_of.map(Some).ok_or_else(|| format!("MPI says that this is rank {number} of {of}"))
+    number_of.map(Some).ok_or_else(|| format!("MPI reports rank {number} of {of} for this process"))
 }
 
 pub(crate) fn library() -> String {

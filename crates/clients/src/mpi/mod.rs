@@ -68,7 +68,7 @@ impl World {
     pub fn meet(&self, within: Duration, give_up: &dyn Fn() -> bool) -> Result<(), String> {
         let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
         if !*whole {
-            return Err("an earlier barrier was not passed by all ranks".to_owned());
+            return Err("not all ranks passed an earlier barrier".to_owned());
         }
         *whole = false;
         calls::come()?;
@@ -76,13 +76,10 @@ impl World {
         while !calls::all_came()? {
             let waited = begin.elapsed();
             if give_up() {
-                return Err("it was interrupted by the user or the system".to_owned());
+                return Err("the user or the system interrupted it".to_owned());
             }
             if waited > within {
-                return Err(format!(
-                    "it was not passed by all ranks within {} s",
-                    within.as_secs()
-                ));
+                return Err(format!("not all ranks passed it within {} s", within.as_secs()));
             }
             if waited > SPIN {
                 std::thread::yield_now();

@@ -20,7 +20,7 @@ pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
     let recommendation = if curve.knee.is_none() {
         format!("QD {} or more; no deeper queue was tried", chosen.depth)
     } else if least < most {
-        format!("QD {}; the errors allow QD {least} to {most}", chosen.depth)
+        format!("QD {}; QD {least} to {most} are within the error bars", chosen.depth)
     } else {
         format!("QD {}", chosen.depth)
     };

@@ -67,7 +67,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
             workload.depth
         ),
         because: format!(
-            "{} at that depth ({} {}s); no sequential size was tried beyond QD {}",
+            "{} at that depth ({} {}s); sequential sizes were tried only up to QD {}",
             throughput(found),
             workload.pattern.name(),
             op.name(),
@@ -98,7 +98,9 @@ fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
     let half_power = curve
         .half_power_bytes
         .filter(|bytes| *bytes < chosen.bytes)
-        .map_or(String::new(), |bytes| format!("; {} give half", format_bytes(bytes)));
+        .map_or(String::new(), |bytes| {
+            format!("; half of the maximum with {}", format_bytes(bytes))
+        });
     format!(
         "{}, {} of the maximum throughput{half_power}",
         throughput(&chosen.bytes_per_s),

@@ -101,7 +101,7 @@ impl<'a> Host<'a> {
 /// Where smartctl is, if it may be run.
 fn smartctl(roots: &Roots) -> Result<PathBuf, String> {
     if *roots != Roots::default() {
-        return Err("a program can query only the drives of this machine".to_owned());
+        return Err("smartctl can query only the drives of this machine".to_owned());
     }
     if !is_root() {
         return Err("smartctl needs root".to_owned());

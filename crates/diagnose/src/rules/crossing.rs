@@ -61,12 +61,12 @@ pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
     Some(Advice {
         subject: format!("page cache for {op}s of {striped}"),
         recommendation: format!(
-            "through it up to {}, past it from {} on",
+            "buffered up to {}, direct from {}",
             format_bytes(below),
             format_bytes(above)
         ),
         because: format!(
-            "buffered against direct: {} {}, {} {}",
+            "buffered compared with direct: {} {}, {} {}",
             format_bytes(below),
             change(gains.ratio.value),
             format_bytes(above),
@@ -74,11 +74,14 @@ pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
         ),
         next_best: match others.is_empty() {
             true => String::new(),
-            false => format!("{} cross", others.join(", ")),
+            false => format!("crossover elsewhere: {}", others.join(", ")),
         },
         against_rule: (!(below..=above).contains(&RULE_BYTES)).then(|| {
-            let side = if above < RULE_BYTES { "below that" } else { "above that" };
-            format!("rule of thumb: they cross at 64 KiB (Riedel, Figure 10); here {side}")
+            let side = if above < RULE_BYTES { "smaller" } else { "larger" };
+            format!(
+                "rule of thumb: the crossover is at 64 KiB (Riedel, Figure 10); here it is \
+                     {side}"
+            )
         }),
         ..Advice::default()
     })

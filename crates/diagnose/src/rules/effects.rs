@@ -195,7 +195,7 @@ fn because(rule: &Rule, told: &[StatedEffect]) -> String {
     let more = told.len().saturating_sub(QUOTED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let Contrast(_, level, base) = rule.effect;
-    format!("{level} against {base}: {}{more}", quoted.join("; "))
+    format!("{level} compared with {base}: {}{more}", quoted.join("; "))
 }
 
 /// `-12 %`, `+3.1 %`, `4.2 times`.

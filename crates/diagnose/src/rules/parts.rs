@@ -42,17 +42,17 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<
     let depth = if more_needed || fewer_do { enough } else { rule_depth };
     let (first, first_rate) = points.first()?;
     Some(Advice {
-        subject: format!("{op} depth of {disks} striped disks"),
-        recommendation: format!("QD {depth} with requests of 64 KiB"),
+        subject: format!("{op} queue depth for {disks} striped disks"),
+        recommendation: format!("QD {depth} with 64 KiB requests"),
         because: format!(
-            "{enough} deep {}, {} of the best; {rule_depth} deep {}",
+            "QD {enough}: {}, {} of the best; QD {rule_depth}: {}",
             throughput(chosen),
             percent(chosen.value / best.value),
             percent(by_rule.value / best.value)
         ),
-        next_best: format!("{first} deep: {} of the best", percent(first_rate.value / best.value)),
+        next_best: format!("QD {first}: {} of the best", percent(first_rate.value / best.value)),
         against_rule: (more_needed || fewer_do).then(|| {
-            let what = if more_needed { "takes more" } else { "takes fewer" };
+            let what = if more_needed { "needs to be higher" } else { "can be lower" };
             format!("rule of thumb: queue depth N+1 for N disks (Riedel 6); here it {what}")
         }),
         gain: points
@@ -70,10 +70,10 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
     if zones.bands.len() < 2 {
         let flat = loss.high < 1.0 - ENOUGH && loss.low > ENOUGH - 1.0;
         return flat.then(|| Advice {
-            subject: "place of sequential files".to_owned(),
+            subject: "location of sequential files".to_owned(),
             recommendation: "anywhere: the rate does not depend on the position".to_owned(),
             because: format!(
-                "last against first tenth {} (±{})",
+                "last tenth compared with the first: {} (±{})",
                 crate::words::change(1.0, 1.0 - loss.value),
                 percent(loss.half_width())
             ),
@@ -91,11 +91,14 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
     let first = zones.bands.first().is_some_and(|band| band.first == fastest.first);
     let gain = fastest.bytes_per_s.over(&slowest.bytes_per_s);
     Some(Advice {
-        subject: "place of sequential files".to_owned(),
+        subject: "location of sequential files".to_owned(),
         recommendation: if first {
             "hot sequential files at the start of the device".to_owned()
         } else {
-            format!("hot sequential files from {} on", record::format_bytes(fastest.offset_bytes.0))
+            format!(
+                "hot sequential files from offset {} upwards",
+                record::format_bytes(fastest.offset_bytes.0)
+            )
         },
         because: format!(
             "fastest band {}, slowest {}",
@@ -103,7 +106,7 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
             throughput(&slowest.bytes_per_s)
         ),
         next_best: format!(
-            "over all of the device: {}",
+            "compared with the whole device: {}",
             gain_text(&fastest.bytes_per_s.over(&zones.mean_bytes_per_s))
         ),
         against_rule: (!first).then(|| {

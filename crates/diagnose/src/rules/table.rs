@@ -10,7 +10,7 @@ const LOST: &str = "a crash loses writes that were not flushed, and the rate exc
 /// What reading through the page cache costs.
 const COPIED: &str = "one copy of each byte, and page-cache memory taken from other files";
 /// What a file costs that gets its blocks at once.
-const TAKEN: &str = "the space is allocated at the start";
+const TAKEN: &str = "the space is allocated up front";
 
 const fn action(recommendation: &'static str) -> Action {
     Action { recommendation, price: "" }
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         subject: "small buffered reads",
         effect: BUFFERED,
         within: &[("rw", &["read"]), ("bs", &["2k", "4k"])],
-        less: action("bypass the page cache (--cache device) for small sequential reads, too"),
+        less: action("bypass the page cache (--cache device) even for small sequential reads"),
         same: action("small sequential reads: with or without the page cache"),
         more: at_a_price("read small sequential requests through the page cache", COPIED),
         thumb: "the file-system cache for reads below 8 KiB (Riedel 1)",
@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
             "large sequential reads: bypass the page cache, which then keeps the data of other \
              programs",
         ),
-        more: at_a_price("read large sequential requests through the page cache, too", COPIED),
+        more: at_a_price("read even large sequential requests through the page cache", COPIED),
         thumb: "no file-system cache above 64 KiB (Riedel 2)",
         predicts: Sign::Less,
     },
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         subject: "small buffered writes",
         effect: BUFFERED,
         within: &[("rw", &["write"]), ("bs", &["2k", "4k", "8k", "16k", "32k"])],
-        less: action("bypass the page cache (--cache device) for small sequential writes, too"),
+        less: action("bypass the page cache (--cache device) even for small sequential writes"),
         same: action("small sequential writes: bypass the page cache, so that a crash loses less"),
         more: at_a_price("write sequential requests below 64 KiB through the page cache", LOST),
         thumb: "the file-system cache for writes below 64 KiB (Riedel 1)",
@@ -60,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["write"]), ("bs", &["128k", "256k"])],
         less: action("bypass the page cache (--cache device) for sequential writes above 64 KiB"),
         same: action("large sequential writes: bypass the page cache, so that a crash loses less"),
-        more: at_a_price("write large sequential requests through the page cache, too", LOST),
+        more: at_a_price("write even large sequential requests through the page cache", LOST),
         thumb: "no file-system cache above 64 KiB (Riedel 2)",
         predicts: Sign::Less,
     },
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["read"]), ("cache", &["direct"])],
         less: action("one sequential read at a time"),
         same: action("one sequential read at a time: a second one gains nothing"),
-        more: action("sequential reads at QD 2, at least"),
+        more: action("sequential reads at QD 2 or more"),
         thumb: "reads at QD 2 (Chung 7)",
         predicts: Sign::More,
     },
@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("file", "append", "written"),
         within: &[],
         less: at_a_price(
-            "write into a file whose blocks are allocated, not into a growing one",
+            "write to a file whose blocks are already allocated, not to a growing one",
             TAKEN,
         ),
         same: action("let files grow: it costs nothing here"),
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("file", "preallocated", "written"),
         within: &[],
         less: at_a_price(
-            "write a file in full before it must be fast: reserved blocks are slower",
+            "write the whole file once before it must be fast: reserved blocks are slower",
             "every block is written twice",
         ),
         same: at_a_price("preallocate: reserved blocks are as fast as written ones", TAKEN),
@@ -134,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
         less: action("grow files in the order of their blocks"),
         same: action("files may be written back to front: it costs nothing here"),
         more: action("files may be written back to front"),
-        thumb: "a file written last block first has each block written twice (Chung 4.4)",
+        thumb: "writing a file last block first writes each block twice (Chung 4.4)",
         predicts: Sign::Less,
     },
     Rule {
@@ -154,9 +154,9 @@ pub(super) const RULES: &[Rule] = &[
         subject: "alignment to a chunk",
         effect: Contrast("shift", "12k", "none"),
         within: &[("bs", &["64k"])],
-        less: action("begin large requests at multiples of their size"),
-        same: action("large requests may begin anywhere: no effect of a chunk size"),
-        more: action("large requests may begin anywhere"),
+        less: action("start large requests at multiples of their size"),
+        same: action("large requests may start anywhere: the chunk size has no effect"),
+        more: action("large requests may start anywhere"),
         thumb: "a request across a chunk costs 15 to 20 % (Riedel 5.5)",
         predicts: Sign::Less,
     },
@@ -164,9 +164,9 @@ pub(super) const RULES: &[Rule] = &[
         subject: "alignment to a block",
         effect: Contrast("shift", "512", "none"),
         within: &[("bs", &["4k"])],
-        less: action("begin requests at multiples of 4 KiB"),
-        same: action("requests may begin at any sector: no effect of larger blocks"),
-        more: action("requests may begin at any sector"),
+        less: action("start requests at multiples of 4 KiB"),
+        same: action("requests may start at any sector: larger blocks have no effect"),
+        more: action("requests may start at any sector"),
         thumb: "align to the block (Riedel 5.5)",
         predicts: Sign::Less,
     },
@@ -197,8 +197,8 @@ pub(super) const RULES: &[Rule] = &[
         subject: "hint for sequential reads",
         effect: Contrast("hint", "sequential", "normal"),
         within: &[("rw", &["read"])],
-        less: action("no POSIX_FADV_SEQUENTIAL: it is slower"),
-        same: action("POSIX_FADV_SEQUENTIAL changes nothing: leave it out"),
+        less: action("do not use POSIX_FADV_SEQUENTIAL: it is slower"),
+        same: action("POSIX_FADV_SEQUENTIAL has no effect: omit it"),
         more: action("announce sequential reads (POSIX_FADV_SEQUENTIAL)"),
         thumb: "the hint has no effect on reads (Riedel 2)",
         predicts: Sign::Same,

@@ -33,26 +33,26 @@ fn fast_enough(facts: &ProfileFacts<'_>) -> Derived {
         commits.verdicts.iter().find(its)
     };
     let loaded = of("etcd under heavy load", CommitNeed::CommitsPerS)
-        .map_or(String::new(), |it| format!(" ({} under heavy load)", format_count(it.limit)));
+        .map_or(String::new(), |it| format!(", {} under heavy load", format_count(it.limit)));
     let said = |need, words: fn(f64) -> String, limit: &dyn Fn(f64) -> String| {
         let verdict = of("etcd", need).ok_or("no verdict on etcd")?;
         let value = verdict.measured.known()?.value;
-        Ok::<_, String>((verdict.met, format!("{}, {}", words(value), limit(verdict.limit))))
+        Ok::<_, String>((verdict.met, format!("{} ({})", words(value), limit(verdict.limit))))
     };
     let tail = said(
         CommitNeed::FlushP99Ns,
-        |ns| format!("the 99th percentile of the flush is {}", format_nanos(ns)),
+        |ns| format!("the p99 flush latency is {}", format_nanos(ns)),
         &|ns| format!("etcd requires less than {}", format_nanos(ns)),
     )?;
     let rate = said(
         CommitNeed::CommitsPerS,
         |rate| format!("{} commits per second", format_count(rate)),
-        &|least| format!("it asks for {}{loaded}", format_count(least)),
+        &|least| format!("etcd recommends at least {}{loaded}", format_count(least)),
     )?;
     let word = match [tail.0, rate.0] {
         [Some(true), Some(true)] => "yes",
         [Some(false), _] | [_, Some(false)] => "no",
-        _ => "not decided",
+        _ => "undecided",
     };
     Ok((word.to_owned(), format!("{}; {}", tail.1, rate.1)))
 }

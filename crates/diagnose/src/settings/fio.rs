@@ -31,15 +31,16 @@ fn place(facts: &ProfileFacts<'_>) -> Setting {
     let size = target.size_bytes.0;
     let (name, why) = match target.kind {
         TargetKind::Simulated => {
-            let why = "the profile is of a simulated device, which fio cannot use: name a file";
+            let why = "the profile describes a simulated device, which fio cannot use: name a \
+                       file";
             return setting("filename", Ok(("FILE".to_owned(), why.to_owned())), |value| {
                 format!("# filename={value}\n\n[recommended]")
             });
         }
         TargetKind::Directory => {
-            ("directory", "the directory of the profile; fio writes its own file there")
+            ("directory", "the directory that was checked; fio writes its own file there")
         }
-        TargetKind::File | TargetKind::BlockDevice => ("filename", "the target of the profile"),
+        TargetKind::File | TargetKind::BlockDevice => ("filename", "the target that was checked"),
     };
     setting(name, Ok((path, why.to_owned())), |value| {
         format!("{name}={value}\nsize={size}\n\n[recommended]")
@@ -64,10 +65,10 @@ fn expected(facts: &ProfileFacts<'_>) -> Derived {
     let point = point.ok_or_else(|| "the queue depth at the knee was not measured".to_owned())?;
     let iops = facts.profile.rerun(&point.iops, (OpKind::Read, Locality::Random, point.depth == 1));
     let value = format!(
-        "{:.0} IOPS ±{}, clat of about {}",
+        "{:.0} IOPS ±{}, clat about {}",
         iops.value,
         record::format_share(iops.relative_half_width()),
         format_nanos(point.latency_ns.value)
     );
-    Ok((value, "the profile's result at that depth".to_owned()))
+    Ok((value, "the profile's result at that queue depth".to_owned()))
 }

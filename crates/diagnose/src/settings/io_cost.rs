@@ -32,7 +32,7 @@ fn model(facts: &ProfileFacts<'_>, parts: &[Setting]) -> Derived {
     let missing = parts.iter().filter(|part| part.value.value().is_none());
     let missing: Vec<&str> = missing.map(|part| part.name.as_str()).collect();
     if !missing.is_empty() {
-        return Err(format!("all six values are needed, and {} is missing", missing.join(", ")));
+        return Err(format!("all six values are needed; missing: {}", missing.join(", ")));
     }
     let number =
         facts.device().map(|facts| facts.major_minor.as_str()).filter(|text| !text.is_empty());
@@ -43,5 +43,5 @@ fn model(facts: &ProfileFacts<'_>, parts: &[Setting]) -> Derived {
     let line =
         format!("{} ctrl=user model=linear {}", number.unwrap_or("MAJ:MIN"), values.join(" "));
     let which = if number.is_some() { "" } else { "; MAJ:MIN are the numbers of the disk" };
-    Ok((line, format!("the six above; enabled in io.cost.qos{which}")))
+    Ok((line, format!("the six values above; io.cost.qos enables the model{which}")))
 }

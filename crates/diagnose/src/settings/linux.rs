@@ -37,12 +37,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
 }
 
 fn now(what: Option<impl std::fmt::Display>) -> String {
-    what.map_or_else(String::new, |value| {
-        format!(
-            "; the value was {value} when the disk was \
-                                                   measured"
-        )
-    })
+    what.map_or_else(String::new, |value| format!("; it was {value} when the disk was measured"))
 }
 
 fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
@@ -50,8 +45,11 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     let was = now(facts.device().and_then(|device| Some(device.read_ahead_bytes? >> 10)));
     let value = |bytes: f64| (bytes as u64 * WINDOWS).max(READ_AHEAD_MIN);
     let raised = value(bytes.value) > bytes.value as u64 * WINDOWS;
-    let least = if raised { ", and not below the default 128" } else { "" };
-    let derivation = format!("{words}; twice that, so that the next request is ready{least}{was}");
+    let least = if raised { ", and raised to the default 128" } else { "" };
+    let derivation = format!(
+        "{words}; doubled, so that the next request is already in \
+                              memory{least}{was}"
+    );
     facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
 
@@ -63,12 +61,12 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
     let value = |depth: f64| before.unwrap_or_default().max(u64::from(wanted(depth)));
     let wanted = wanted(depth.value);
     let least = if value(depth.value) > u64::from(wanted) {
-        ", fewer than the default, which stays"
+        "; the default is larger and stays"
     } else {
         ""
     };
     let derivation = format!(
-        "{words}; twice that to leave room for waiting requests, as a power of two, \
+        "{words}; doubled to leave room for waiting requests, then rounded up to a power of two: \
          {wanted}{least}{}",
         now(before)
     );
@@ -94,7 +92,8 @@ fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
         "ordering saves little"
     };
     let derivation = format!(
-        "{words}: {:.0} times; largest rate times latency at QD 1 {parallel:.1}: {why}{was}",
+        "{words}: {:.0} times; the largest rate times the latency at QD 1 is {parallel:.1}: \
+         {why}{was}",
         ratio.value
     );
     facts.settled(&side_by_side, &derivation, |parallel| value(ratio.value, parallel))?;

@@ -61,9 +61,7 @@ impl Program {
                 ("postgresql", "postgresql.conf, or per tablespace", &[], postgresql::settings)
             }
             Self::MySql => ("mysql", "my.cnf, section mysqld", &["[mysqld]"], mysql::settings),
-            Self::Etcd => {
-                ("etcd", "flags of etcd, or its file of --config-file", &[], etcd::settings)
-            }
+            Self::Etcd => ("etcd", "etcd flags, or its --config-file", &[], etcd::settings),
             Self::Linux => {
                 ("linux", "a root shell; permanently in a udev rule", &[], linux::settings)
             }
@@ -147,7 +145,7 @@ fn setting(name: &str, derived: Derived, line: impl Fn(&str) -> String) -> Setti
 /// version.
 fn assigned_since(name: &str, version: &str, derived: Derived) -> Setting {
     setting(name, derived, |value| {
-        format!("# {version} and later, without the # in front:\n# {name} = {value}")
+        format!("# {version} and later (remove the #):\n# {name} = {value}")
     })
 }
 

@@ -45,12 +45,13 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
         ""
     };
     let why = if share > BACKGROUND {
-        "for when flushing falls behind; below the rate at which the queue grows without bound"
+        "for times when flushing falls behind; below the rate at which the queue grows without \
+         bound"
     } else {
         "for background work; the rest is for queries"
     };
     let derivation = format!(
-        "{:.0} % of {} random writes of 16 KiB per second{how}{bound}: {why}",
+        "{:.0} % of {} random 16 KiB writes per second{how}{bound}: {why}",
         share * 100.0,
         format_count(rate.value)
     );
@@ -64,8 +65,8 @@ fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
     let ratio = sequential.over(&random);
     let value = |ratio: f64| if ratio >= NEIGHBOURS { "yes" } else { "no" };
     let derivation = format!(
-        "the disk writes {} random and {} sequential pages of 16 KiB per second, {:.1} times as \
-         many; flushing neighbours pays off from {NEIGHBOURS:.0} times on",
+        "the disk writes {} random or {} sequential 16 KiB pages per second, {:.1} times as many; \
+         flushing neighbours pays off from {NEIGHBOURS:.0} times",
         format_count(random.value),
         format_count(sequential.value),
         ratio.value
@@ -92,8 +93,8 @@ fn durable(facts: &ProfileFacts<'_>) -> Derived {
     let both = redo.flush_ns.value + redo.write_ns.value + binary.flush_ns.value;
     let derivation = format!(
         "{words}. With the binary log, which grows ({} per flush), one connection commits at most \
-         {} times per second; several connections share flushes. 2 or 0 saves the flush of the \
-         redo log, but a power failure then loses up to a second of commits",
+         {} times per second; several connections share flushes. The values 2 and 0 avoid the \
+         flush of the redo log, but a power failure then loses up to a second of commits",
         format_nanos(binary.flush_ns.value),
         format_count(1e9 / both)
     );

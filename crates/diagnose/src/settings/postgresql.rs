@@ -25,7 +25,14 @@ const COMBINE: (u64, u64) = (128 << 10, 256 << 10);
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     vec![
         assigned("random_page_cost", random_page_cost(facts)),
-        assigned("effective_io_concurrency", concurrency(facts, "the default is 16, 1 before 18")),
+        assigned(
+            "effective_io_concurrency",
+            concurrency(
+                facts,
+                "the default is 16 (1 before version \
+                                                                 18)",
+            ),
+        ),
         assigned(
             "maintenance_io_concurrency",
             concurrency(facts, "the same setting for maintenance"),
@@ -55,14 +62,14 @@ fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
 
 fn concurrency(facts: &ProfileFacts<'_>, remark: &str) -> Derived {
     let (knee, words) = facts.knee(OpKind::Read)?;
-    let derivation = format!("{words}; {remark}; 0 to {CONCURRENCY_MAX}. Per session.");
+    let derivation = format!("{words}; {remark}; range 0 to {CONCURRENCY_MAX}, per session");
     facts.settled(&knee, &derivation, |depth| (depth as u32).min(CONCURRENCY_MAX).to_string())
 }
 
 fn combine(facts: &ProfileFacts<'_>) -> Derived {
     let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
     let value = |bytes: f64| (bytes as u64).clamp(COMBINE.0, COMBINE.1) >> 10;
-    let remark = "not below the default, 128 kB, nor above 256 kB, the maximum in version 17";
+    let remark = "at least the default, 128 kB, and at most 256 kB, the maximum of version 17";
     facts.settled(&bytes, &format!("{words}; {remark}"), |bytes| format!("{}kB", value(bytes)))
 }
 
@@ -74,9 +81,9 @@ fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
     let flush_ns = Estimate { value: kept.unwrap_or(point.flush_ns.value), ..point.flush_ns };
     let half = |flush_ns: f64| format!("{:.0}", (flush_ns / 2e3).round().min(COMMIT_DELAY_MAX));
     let derivation = format!(
-        "{words}: the maximum for one session. Several sessions share a flush; the manual advises \
-         to wait half the time of a flush for more of them, at most {COMMIT_DELAY_MAX:.0}. The \
-         setting acts only while commit_siblings other sessions are active."
+        "{words}: the maximum for one session. Several sessions share a flush; the manual \
+         recommends that a commit wait half a flush time for them, at most {COMMIT_DELAY_MAX:.0}. \
+         The setting has an effect only while commit_siblings other sessions are active."
     );
     facts.settled(&flush_ns, &derivation, half)
 }

@@ -95,8 +95,10 @@ impl<'a> ProfileFacts<'a> {
     pub(super) fn largest_flow(&self, op: OpKind) -> Derived {
         let (cell, bytes) = self.fastest_stream(op)?;
         let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
-        let words =
-            format!("the maximum throughput of sequential {op}s, with {size} at QD {depth}");
+        let words = format!(
+            "the maximum throughput of sequential {op}s, with {size} requests at QD \
+                     {depth}"
+        );
         self.settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
     }
 
@@ -119,8 +121,8 @@ impl<'a> ProfileFacts<'a> {
             return Ok((value(estimate.value), format!("{words}{open}")));
         }
         Err(format!(
-            "uncertain: the errors of this check allow {least} to {most}. {}. To narrow the range, \
-             stop other programs and run: {}",
+            "uncertain: the error bars of this check include {least} to {most}. {}. To narrow the \
+             range, stop other programs and run: {}",
             words.trim_end_matches('.'),
             self.profile.longer_check()
         ))
@@ -160,8 +162,8 @@ impl<'a> ProfileFacts<'a> {
             [found.at, found.least, found.most].map(|index| sizes[index].0);
         let beyond = if found.at + 1 == sizes.len() { ", the largest that was tried" } else { "" };
         let words = format!(
-            "sequential {}s at QD 1 reach {:.0} % of their maximum throughput ({}) with requests \
-             of {}{beyond}",
+            "sequential {}s at QD 1 reach {:.0} % of their maximum throughput ({}) with {} \
+             requests{beyond}",
             op.name(),
             NEARLY * 100.0,
             record::format_rate(largest),
@@ -183,7 +185,12 @@ impl<'a> ProfileFacts<'a> {
         let curve = self.curve(op)?;
         let (name, size) = (op.name(), format_bytes(curve.bs_bytes));
         let enough = model::deep_enough(&model::rates(&curve.points), curve.knee_gain);
-        let enough = enough.ok_or_else(|| format!("no depth of random {name}s"))?;
+        let enough = enough.ok_or_else(|| {
+            format!(
+                "no queue depth was found to be sufficient for \
+                                                   random {name}s"
+            )
+        })?;
         let depth = |index: usize| curve.points[index].depth;
         let chosen = depth(enough.at);
         let between = |depth_now: u32| {
@@ -192,8 +199,8 @@ impl<'a> ProfileFacts<'a> {
         };
         if enough.at + 1 == curve.points.len() {
             let words = format!(
-                "random {name}s of {size} were fastest at queue depth {chosen}, the highest that \
-                 was tried; a higher one may be faster still"
+                "{size} random {name}s were fastest at queue depth {chosen}, the highest tried; a \
+                 higher one may be faster still"
             );
             return Ok((between(chosen), words));
         }
@@ -202,14 +209,14 @@ impl<'a> ProfileFacts<'a> {
         let open = depth(enough.least)..=depth(enough.most);
         if let Some(before) = earlier.filter(|before| *before != chosen && open.contains(before)) {
             let words = format!(
-                "an earlier check of this disk found queue depth {before} to be enough for random \
-                 {name}s of {size}; this check found {chosen}, and its error bars include both"
+                "an earlier check of this disk found queue depth {before} to be enough for {size} \
+                 random {name}s; this check found {chosen}, and its error bars include both"
             );
             return Ok((between(before), words));
         }
         let share = curve.points[enough.at].iops.value / curve.max_iops.value;
         let words = format!(
-            "queue depth {chosen} gives {} of the maximum rate of random {name}s of {size} ({})",
+            "queue depth {chosen} gives {} of the maximum rate of {size} random {name}s ({})",
             record::format_share(share),
             record::format_iops(curve.max_iops.value)
         );
@@ -246,13 +253,13 @@ impl<'a> ProfileFacts<'a> {
     ) -> Result<(Estimate, String), String> {
         let random = self.alone_ns(op, Locality::Random, bytes)?;
         let (cell, size) = fastest(self.streams_alone(op))
-            .ok_or_else(|| format!("the profile has no sequential {}s at depth 1", op.name()))?;
+            .ok_or_else(|| format!("the profile has no sequential {}s at QD 1", op.name()))?;
         // What another run differs by as a whole is in the time of the random request.
         let per_s = cell.bytes_per_s;
         let sequential = bytes as f64 / per_s.value * 1e9;
         let words = format!(
-            "at queue depth 1, a random {} of {} takes {} and a sequential one {} (its share of \
-             requests of {} at {})",
+            "at queue depth 1, a random {} of {} takes {} and a sequential one {} (as part of {} \
+             requests at {})",
             op.name(),
             format_bytes(bytes),
             format_nanos(random.value),
@@ -272,11 +279,13 @@ impl<'a> ProfileFacts<'a> {
 
     /// One committer on a log, with its numbers in words.
     pub(super) fn commit(&self, log: LogKind) -> Result<(&'a CommitPoint, String), String> {
-        let point =
-            self.commits()?.point(log, 1).ok_or("the profile has no commits of one committer")?;
+        let point = self
+            .commits()?
+            .point(log, 1)
+            .ok_or("the profile has no commits by a single committer")?;
         let words = format!(
-            "one committer that writes {} and flushes commits {} times per second ({}), at {} per \
-             flush",
+            "a single committer that writes {} and then flushes reaches {} commits per second \
+             ({}), at {} per flush",
             format_bytes(point.bytes.0),
             format_count(point.commits_per_s.value),
             log.name(),

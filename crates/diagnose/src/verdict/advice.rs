@@ -84,7 +84,7 @@ fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
         gain: None,
         assumes: "the fact causes the measured effect".to_owned(),
         cost: "time to investigate, or a replacement part".to_owned(),
-        how_to_check: "observe again under the same load: the effect is gone".to_owned(),
+        how_to_check: "observe again under the same load: the effect should be gone".to_owned(),
     };
     Some(Ranked { remedy, fixes: Fixes::System, seconds: one.segment.tally.seconds })
 }

@@ -51,7 +51,7 @@ pub(super) fn state_of<'o>(observation: &'o Observation, name: &str) -> Option<&
 pub(super) fn state_text(state: &ArrayState) -> String {
     let missing = (state.missing > 0)
         .then(|| format!("{} missing", counted(f64::from(state.missing), "member")));
-    let work = state.work.as_ref().map(|work| format!("{work} under way"));
+    let work = state.work.as_ref().map(|work| format!("{work} running"));
     missing.into_iter().chain(work).collect::<Vec<_>>().join(", ")
 }
 
@@ -86,7 +86,7 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
     };
     let name = array.name;
     let mut claim = format!(
-        "{name} itself reads and writes its members ({work} in progress when the observation \
+        "{name} itself reads and writes its members ({work} was running when the observation \
          began)."
     );
     let mut evidence: Vec<Number> = Vec::new();
@@ -107,8 +107,8 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
 fn degraded(array: &Array<'_>) -> Option<Cause> {
     let missing = array.state.missing;
     let claim = format!(
-        "{} lacks {}: the other members serve its requests (with parity, every read of a missing \
-         block goes to all of them), and the next failure may lose data.",
+        "{} is degraded, with {} missing. The other members serve its requests (with parity, \
+         every read of a missing block goes to all of them), and the next failure may lose data.",
         array.name,
         counted(f64::from(missing), "member")
     );

@@ -40,8 +40,8 @@ impl BusyTimeTest {
 
     pub(crate) fn sentence(&self) -> String {
         format!(
-            "The device is busy {} of the time, {} what its requests would take one by one at {} \
-             each: it stalls at times, or has become slower.",
+            "The device is busy {} of the time, {} as long as its requests would take one by one \
+             at {} each: it stalls at times, or it has become slower.",
             percent(self.busy),
             times(self.times),
             format_nanos(self.alone_ns)

@@ -69,7 +69,7 @@ impl Operation {
             OpKind::Write => "Writes",
         };
         let mut text = format!(
-            "{name} take {}, {} the {} that the profile predicts for them here",
+            "{name} take {}, {} the {} that the profile predicts",
             format_nanos(self.latency_ns),
             times(self.over),
             format_nanos(self.expected_ns)

@@ -142,7 +142,7 @@ pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
 fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     if let RestsOn::Limit(limit) = &judgement.rests_on {
         let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
-        let claim = format!("The limit {what}={per_s} of the control group {group:?}.");
+        let claim = format!("The control group {group:?} has the limit {what}={per_s}.");
         let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
         return cause(CauseCode::CgroupLimit, claim, &[("limit", per_s as f64, unit)]);
     }
@@ -150,15 +150,15 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
         segment.around.over_limit.filter(|_| judgement.rests_on == RestsOn::VolumeLog)
     {
         let (what, share) = over.largest();
-        let claim = format!("The provider's limit of the {what}.");
-        return cause(CauseCode::ProviderLimit, claim, &[("time over it", share, "share")]);
+        let claim = format!("The provider limits the {what}.");
+        return cause(CauseCode::ProviderLimit, claim, &[("time above the limit", share, "share")]);
     }
     if let Some(held) = in_scheduler(segment).filter(|_| judgement.rests_on == RestsOn::Scheduler) {
         return held;
     }
     if let RestsOn::WriteBack(limit) = judgement.rests_on {
         let claim = format!(
-            "The kernel stops programs that write once {} of dirty data wait (vm.dirty_bytes, \
+            "The kernel pauses programs that write when {} of data is dirty (vm.dirty_bytes, \
              vm.dirty_ratio).",
             format_bytes(limit)
         );
@@ -172,12 +172,13 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     if let RestsOn::IdleWaits(beyond) = judgement.rests_on {
         let share = percent(beyond);
         let claim = format!(
-            "Programs wait for I/O for {share} of the time that no counter of the device includes."
+            "For {share} of the time, programs wait for I/O that no counter of the device \
+             includes."
         );
         return cause(
             CauseCode::WaitsAbove,
             claim,
-            &[("waited beyond it", beyond, "share of the time")],
+            &[("waited beyond the busy time", beyond, "share of the time")],
         );
     }
     pinned_rate(judgement).unwrap_or_else(|| {
@@ -223,12 +224,16 @@ fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
     let idle = around.idle.filter(|_| around.processors_full());
     let claim = match (waited, idle) {
         (Some(waited), Some(idle)) => format!(
-            "The CPUs are saturated: {} idle, and some program waited for a CPU {} of the time.",
+            "The CPUs are saturated: {} idle, and at least one program waited for a CPU {} of the \
+             time.",
             percent(idle),
             percent(waited)
         ),
         (Some(waited), None) => {
-            format!("Some program waited for a CPU {} of the time (CPU pressure).", percent(waited))
+            format!(
+                "At least one program waited for a CPU {} of the time (CPU pressure).",
+                percent(waited)
+            )
         }
         (None, Some(idle)) => {
             format!("The CPUs are saturated: {} idle.", percent(idle))
@@ -262,7 +267,8 @@ fn stopped(segment: &Segment<'_>) -> Option<Cause> {
 /// Time that the host took.
 fn stolen(segment: &Segment<'_>) -> Option<Cause> {
     let steal = segment.around.steal.filter(|steal| *steal > STEAL_MATTERS)?;
-    let claim = format!("The host took {} of this machine's CPU time (steal).", percent(steal));
+    let claim =
+        format!("The hypervisor took {} of this machine's CPU time (steal).", percent(steal));
     Some(cause(CauseCode::StolenTime, claim, &[("steal", steal, "share")]))
 }
 
@@ -285,8 +291,8 @@ fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
     }
     let waited = segment.around.memory_some.filter(|share| *share >= WAIT_FOR_MEMORY)?;
     let claim = format!(
-        "Some program waited for memory {} of the time (memory pressure): pages are reclaimed, \
-         swapped or read again.",
+        "At least one program waited for memory {} of the time (memory pressure): pages are \
+         reclaimed, swapped or read again.",
         percent(waited)
     );
     Some(cause(CauseCode::MemoryShort, claim, &[("some task waited for memory", waited, "share")]))
@@ -300,17 +306,17 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
             && fine.is_some_and(|ratio| ratio <= OPERATION_FINE)
     };
     let (code, what) = if alone(writes, reads) {
-        (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.".to_owned())
+        (CauseCode::WritesSlower, "Writes take longer than expected; reads do not.".to_owned())
     } else if alone(reads, writes) {
-        (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.".to_owned())
+        (CauseCode::ReadsSlower, "Reads take longer than expected; writes do not.".to_owned())
     } else {
         let than = look.own.as_ref().map(Posterior::than_usual);
         let than = than.as_deref().unwrap_or("than the profile predicts");
         (CauseCode::ServiceSlower, format!("Requests take longer {than}."))
     };
-    let mut numbers = vec![("latency over the expected", over, "")];
-    numbers.extend(reads.map(|ratio| ("reads, over the expected", ratio, "")));
-    numbers.extend(writes.map(|ratio| ("writes, over the expected", ratio, "")));
+    let mut numbers = vec![("latency relative to expected", over, "")];
+    numbers.extend(reads.map(|ratio| ("reads, relative to expected", ratio, "")));
+    numbers.extend(writes.map(|ratio| ("writes, relative to expected", ratio, "")));
     cause(code, what, &numbers)
 }
 
@@ -336,11 +342,11 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let is = match deep.upkeep {
-        LoopKind::BeyondTags(_) => "more than the device takes at once, ",
+        LoopKind::BeyondTags(_) => ", more than the device accepts",
         _ => "",
     };
     let mut claim = format!(
-        "Queue depth is {is}{}{all_the_time}; {}. {}",
+        "The queue depth is {}{all_the_time}{is}; {}. {}",
         format_count(deep.present.value()),
         enough.words(deep.present.value()),
         deep.because()
@@ -358,7 +364,7 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
         numbers.push(("latency in the programs", waits_ns, "ns"));
         if waits_ns >= MOSTLY_BEFORE * at_device {
             claim.push_str(&format!(
-                " They wait {} per request, of which the device's counters show {}.",
+                " Programs wait {} per request, of which the device's counters show {}.",
                 format_nanos(waits_ns),
                 format_nanos(at_device)
             ));
@@ -370,7 +376,7 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
 fn near_maximum(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let saturation = segment.tally.iops() / look.max_iops;
     let (share, max) = (of_largest(saturation), format_iops(look.max_iops));
-    let claim = format!("The rate is {share} for this mix, {max}.");
+    let claim = format!("The rate is {share} for this mix ({max}).");
     let numbers = [("rate relative to the mix's predicted maximum", saturation, "share")];
     (saturation >= NEAR).then(|| cause(CauseCode::RateNearMaximum, claim, &numbers))
 }
@@ -412,7 +418,7 @@ fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
     let claim = format!("{}.", segment.neighbour_told(&neighbour));
     let what = match neighbour.by {
         NeighbourBy::Flushes => "its share of the flushes",
-        NeighbourBy::Work => "its share of the time in progress",
+        NeighbourBy::Work => "its share of the time in flight",
         NeighbourBy::Bytes => "its share of the bytes",
     };
     Some(cause(CauseCode::Neighbour, claim, &[(what, neighbour.share, "share")]))
@@ -439,8 +445,8 @@ fn compressed(segment: &Segment<'_>) -> Option<Cause> {
 fn scattered(segment: &Segment<'_>) -> Option<Cause> {
     let (layout, piece, bytes) = segment.scattered()?;
     let claim = format!(
-        "The average extent of {} holds {}, and requests are {}: sequential requests in the file \
-         are not sequential on the device.",
+        "The average extent of {} is {}, and the average request is {}: sequential requests in \
+         the file are not sequential on the device.",
         files(layout),
         format_bytes(piece as u64),
         format_bytes(bytes as u64)
@@ -462,7 +468,8 @@ fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let busy = segment.busy()?;
     let present = segment.tally.concurrency()?;
     let claim = format!(
-        "Queue depth is 1, {} of the time; the device serves {:.0} requests in parallel.",
+        "The queue depth is 1 for {} of the time, but the device can serve {:.0} requests in \
+         parallel.",
         percent(busy),
         look.side_by_side()
     );
@@ -475,7 +482,7 @@ fn small_sequential(segment: &Segment<'_>) -> Option<Cause> {
     let share = segment.known.sequential?;
     let bytes = segment.tally.all.request_bytes()?;
     let claim = format!(
-        "{} of the requests continue an earlier one, and they are small ({}).",
+        "{} of the requests are sequential but small ({}).",
         percent(share),
         format_bytes(bytes as u64)
     );
@@ -501,7 +508,7 @@ fn partial_blocks(segment: &Segment<'_>) -> Option<Cause> {
     let parts = bytes / block;
     let whole = libm::fabs(parts - libm::round(parts)) < 0.01 && parts >= 0.99;
     let claim = format!(
-        "Writes average {}, which is not a multiple of the block size of {}.",
+        "Writes average {}, which is not a multiple of the block size, {}.",
         format_bytes(bytes as u64),
         format_bytes(block as u64)
     );

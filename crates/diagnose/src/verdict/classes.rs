@@ -43,7 +43,7 @@ const ROTATING: Class = class(
     120.0,
     (1.2, 0.6),
     false,
-    "seek and half a turn at 5,400 to 15,000 per minute, by data sheets",
+    "data sheets: a seek and half a revolution at 5,400 to 15,000 rpm",
 );
 const SATA_FLASH: Class = class(
     "a SATA flash drive",
@@ -75,7 +75,7 @@ const AWS: Class = class(
     500.0,
     (32.0, 1.5),
     true,
-    "Amazon's pages on EBS: single-digit milliseconds, mostly below one",
+    "Amazon's EBS documentation: single-digit milliseconds, mostly below one",
 );
 const VIRTUAL: Class = class(
     "a virtual disk",
@@ -94,7 +94,7 @@ const EXPORT: Class = class(
     "round trips within a data centre, plus a disk or a cache",
 );
 const IN_MEMORY: Class = class(
-    "a device of this kernel",
+    "a software device",
     (60.0, 1.5, 2.0),
     2_000.0,
     (2.0, 1.5),

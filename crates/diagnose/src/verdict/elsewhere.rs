@@ -52,7 +52,7 @@ impl Slowest {
         [
             ("latency", self.own_ns, "ns"),
             ("latency of its sibling", self.sibling_ns, "ns"),
-            ("latency over that of its sibling", self.own_ns / self.sibling_ns, ""),
+            ("latency relative to its sibling", self.own_ns / self.sibling_ns, ""),
             ("requests in flight", self.present, ""),
         ]
     }

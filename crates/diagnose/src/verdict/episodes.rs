@@ -253,7 +253,7 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
         .max_by(|a, b| a.segment.tally.all.count().total_cmp(&b.segment.tally.all.count()));
     let Some((one, (look, _))) = most.and_then(|one| Some((one, one.segment.best_look()?))) else {
         let unknown = match profile.reason() {
-            Some(why) => format!("No profile says ({why})"),
+            Some(why) => format!("No profile is usable ({why})"),
             None => "The profile makes no prediction for this load".to_owned(),
         };
         return format!(
@@ -263,7 +263,8 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
         );
     };
     let Some(split) = one.segment.tally.utilization_law() else {
-        return "The source reports no busy time, so the utilization law gives no service time."
+        return "The source does not report busy time, so the utilization law cannot give a \
+                service time."
             .to_owned();
     };
     let (service, alone) =

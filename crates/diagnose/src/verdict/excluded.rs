@@ -50,8 +50,7 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
     let ratio = latency / expected.max(1.0);
     let mean = (ratio < HARDLY_SLOW).then(|| {
         format!(
-            "Requests take {} on average, {} the {} that the profile predicts; the threshold for \
-             slow is {}.",
+            "Requests take {} on average, {} the {} that the profile predicts (slow: {} or more).",
             format_nanos(latency),
             times(ratio),
             format_nanos(expected),
@@ -80,11 +79,11 @@ fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
     let (waits, of_now) = (look.wait_ratio(), segment.tally.iops() / look.max_iops * slower);
     (waits < HARDLY_WAITS && of_now < NEAR_MAXIMUM).then(|| {
         format!(
-            "At this concurrency the latency is {} the latency at QD 1, and the rate is {} of the \
-             maximum; the threshold for overloaded is {} or {}.",
+            "At this concurrency the latency is {} the latency at QD 1 (overloaded: {} or more), and \
+             the rate is {} of the maximum (overloaded: {} or more).",
             times(waits),
-            percent(of_now),
             times(WAITS_FROM),
+            percent(of_now),
             percent(NEAR_MAXIMUM)
         )
     })
@@ -135,7 +134,7 @@ fn not_elsewhere(segment: &Segment<'_>) -> Option<String> {
     let idle = percent(around.idle?);
     let steal = around
         .steal
-        .map(|steal| format!("The host took {} of the CPU time of this machine.", percent(steal)));
+        .map(|steal| format!("The hypervisor took {} of this machine's CPU time.", percent(steal)));
     let memory = around
         .memory_some
         .map(|waited| format!("Tasks waited for memory {} of the time.", percent(waited)));

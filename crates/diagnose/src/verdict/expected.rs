@@ -264,7 +264,7 @@ impl FittedProfile {
         known: SegmentFacts,
     ) -> Result<Expectation, String> {
         let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
-        let concurrency = tally.concurrency().ok_or("the source reports no latencies")?;
+        let concurrency = tally.concurrency().ok_or("the source does not report latencies")?;
         let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
         let mut mixes = mixes(tally, share);
         if variant >= mixes.len() {

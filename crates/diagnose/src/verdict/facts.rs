@@ -218,8 +218,8 @@ impl Segment<'_> {
         let ticks = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
         let accurate = self.busy().is_some_and(|busy| busy >= ACCURATE_BUSY);
         match self.tally.concurrency().filter(|_| ticks && !accurate) {
-            Some(present) => format!("{} outstanding on average", record::format_count(present)),
-            None => format!("{while_busy} outstanding while the device is busy"),
+            Some(present) => format!("{} in flight on average", record::format_count(present)),
+            None => format!("{while_busy} in flight while the device is busy"),
         }
     }
 

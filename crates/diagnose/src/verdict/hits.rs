@@ -45,7 +45,7 @@ pub(super) fn hit_share(
         reference.at_depth(&reads, 1.0).ok().map(|it| it.latency_ns)
     };
     let (Some(disk), Some(hit)) = (alone(Locality::Random), alone(Locality::Hit)) else {
-        return Measured::not("the profile measured no re-reads of this size");
+        return Measured::not("the profile has no re-reads of this size");
     };
     if disk.value < TOLD_APART * hit.value {
         return Measured::not("re-reads are no faster than random reads on this device");

@@ -52,8 +52,8 @@ pub(super) fn files(layout: &FileLayout) -> String {
 pub(super) fn compression(layout: &FileLayout) -> String {
     let extent = layout.extent_bytes().unwrap_or(0.0);
     format!(
-        "{} of the bytes of {} are stored compressed, in extents of {} on average: each extent is \
-         read or written as a whole, which costs CPU time.",
+        "{} of {} is compressed, in extents of {} on average: each extent is read or written as a \
+         whole, which costs CPU time.",
         percent(layout.compressed_share()),
         files(layout),
         format_bytes(extent as u64)

@@ -43,7 +43,10 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
         if measured.is_none() || measured == seen {
             return Fit::Of(MatchedBy::Simulated, None);
         }
-        let why = format!("the file that describes {} has changed since the profile", device.name);
+        let why = format!(
+            "the file that describes {} has changed since the profile was made",
+            device.name
+        );
         return if chosen { choice(&why) } else { Fit::Not(why) };
     }
     let mounted = profile.target.filesystem.as_ref().map(|filesystem| &filesystem.source);
@@ -57,7 +60,7 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
         _ => {
             let kind = if profile.simulated { "the simulated device " } else { "" };
             let why = format!(
-                "the profile is of {kind}{}, and the observed device is {}",
+                "the profile was made on {kind}{}, but the observed device is {}",
                 profile.target.path, device.name
             );
             if chosen { choice(&why) } else { Fit::Not(why) }
@@ -92,10 +95,10 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
         let names = |device: &DeviceFacts| device.leaves.iter().cloned().collect::<BTreeSet<_>>();
         let (own, theirs) = (disks(seen), disks(measured));
         return if names(seen) == names(measured) {
-            let doubt = format!("only the names of its devices agree ({own})");
+            let doubt = format!("only the names of its devices match ({own})");
             Fit::Of(MatchedBy::Name, Some(doubt))
         } else {
-            Fit::Not(format!("the device is {own}, the profile is of {theirs}"))
+            Fit::Not(format!("the device is {own}, but the profile was made on {theirs}"))
         };
     }
     if let Some(doubt) = of_the_same_model(seen, measured) {
@@ -118,13 +121,13 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
     {
         let (seen, measured) = (file(seen), file(measured));
         return Fit::Not(format!(
-            "the device keeps its data in {seen}, the disk of the profile in {measured}"
+            "the device keeps its data in {seen}, but the profiled disk in {measured}"
         ));
     }
     let sizes_known = seen.size_bytes.0 > 0 && measured.size_bytes.0 > 0;
     if !same_size(seen, measured) {
         let (size, was) = (format_bytes(seen.size_bytes.0), format_bytes(measured.size_bytes.0));
-        return Fit::Not(format!("the device holds {size}, the device of the profile {was}"));
+        return Fit::Not(format!("the device holds {size}, but the profiled device {was}"));
     }
     if seen.serial.is_some() && measured.serial.is_some() {
         return Fit::Of(MatchedBy::Serial, None);
@@ -137,16 +140,16 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
     if seen.disk == measured.disk {
         let doubt = if sizes_known {
             format!(
-                "only the name ({}) and the size agree; the device has no model or serial \
-                     number",
+                "only the name ({}) and the size match; the device has no model or serial number",
                 seen.disk
             )
         } else {
-            format!("only the name {} agrees, which another disk may have had", seen.disk)
+            format!("only the name {} matches, and another disk may have had it", seen.disk)
         };
         return Fit::Of(MatchedBy::Name, Some(doubt));
     }
-    let names = format!("the device is {}, the profile is of {}", seen.disk, measured.disk);
+    let names =
+        format!("the device is {}, but the profile was made on {}", seen.disk, measured.disk);
     if chosen {
         return choice(&format!(
             "{names}, and no serial number shows that they are the same device"
@@ -168,19 +171,23 @@ fn of_the_same_model(seen: &DeviceFacts, measured: &DeviceFacts) -> Option<Strin
     let (serial, of_profile) = (seen.serial.as_ref()?.trim(), measured.serial.as_ref()?.trim());
     let drives = !seen.virtual_disk && !measured.virtual_disk && !seen.is_export();
     let alike = drives && model == other && same_size(seen, measured);
-    (alike && serial != of_profile)
-        .then(|| format!("the profile is of another {model}, with the serial number {of_profile}"))
+    (alike && serial != of_profile).then(|| {
+        format!(
+            "the profile was made on another {model}, with the serial number \
+                          {of_profile}"
+        )
+    })
 }
 
 fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
     if measured.disk == name || measured.name == name {
-        let doubt = format!("only the name {name} agrees, which another disk may have had");
+        let doubt = format!("only the name {name} matches, and another disk may have had it");
         return Fit::Of(MatchedBy::Name, Some(doubt));
     }
     if chosen {
         return choice("the recording has only a name");
     }
-    Fit::Not(format!("the device is {name}, the profile is of {}", measured.name))
+    Fit::Not(format!("the device is {name}, but the profile was made on {}", measured.name))
 }
 
 fn disks(device: &DeviceFacts) -> String {

@@ -251,12 +251,12 @@ fn slowest(
     let error = one.segment.latency_error().unwrap_or(0.0).min(0.9);
     let far = own_ns * (1.0 - error) >= FAR * sibling_ns && sibling_ns > 0.0;
     let claim = format!(
-        "{} takes {} where {} takes {}, at {} and {}: {built} waits for its slowest member.",
-        subjects[member].device.name,
+        "Requests take {} at {} ({}) and {} at {} ({}): {built} waits for its slowest member.",
         format_nanos(own_ns),
-        subjects[sibling].device.name,
-        format_nanos(sibling_ns),
+        subjects[member].device.name,
         format_iops(one.segment.tally.iops()),
+        format_nanos(sibling_ns),
+        subjects[sibling].device.name,
         format_iops(sibling_iops)
     );
     let present = one.segment.tally.concurrency().unwrap_or(0.0);

@@ -96,10 +96,10 @@ impl Segment<'_> {
         };
         let most = users.flushing.iter().max_by(|a, b| a.syncs_per_s().total_cmp(&b.syncs_per_s()));
         match most {
-            Some(group) => format!("Most by {}.", self.told(group)),
+            Some(group) => format!("Most come from {}.", self.told(group)),
             None => {
-                "No program called fsync: the file system does not report fsyncs, or the kernel \
-                 flushes on its own."
+                "No fsync was seen: the file system does not report them, or the kernel flushes \
+                 on its own."
                     .to_owned()
             }
         }
@@ -111,7 +111,7 @@ impl Flushes {
     pub(crate) fn sentence(&self) -> String {
         let mut parts = Vec::new();
         if self.fsyncs_per_s > 0.0 {
-            parts.push(format!("programs fsync {} times/s", format_count(self.fsyncs_per_s)));
+            parts.push(format!("programs call fsync {} times/s", format_count(self.fsyncs_per_s)));
         }
         if let Some(per_s) = self.device_per_s.filter(|per_s| *per_s > 0.0) {
             let each = self.each_ns.filter(|each| *each > 0.0).map(format_nanos);

@@ -58,13 +58,13 @@ pub(crate) fn notes(
 ) -> Vec<Note> {
     let pairs = || judged.windows(2).map(|pair| (&pair[0], &pair[1]));
     let doubt = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
-        let claim = format!("The profile may be of another device: {doubt}.");
+        let claim = format!("The profile may describe another device: {doubt}.");
         note(NoteCode::ProfileDoubtful, claim, &[])
     });
     let invalid = profile.and_then(|profile| profile.invalid.as_ref()).map(|invalid| {
         let claim = format!(
-            "The profile is not valid, so its predictions may be far off: {invalid} `halfpower \
-             check` makes a new one."
+            "The profile is not valid, so its predictions may be far off: {invalid} Run \
+             `halfpower check` to make a new one."
         );
         note(NoteCode::ProfileInvalid, claim, &[])
     });
@@ -121,8 +121,8 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (small, large) = (size(from)?, size(to)?);
     let fine = to.judgement.verdict.is_fine();
     let claim = format!(
-        "Latencies rose {} because requests grew from {} to {}, and the predicted latency rose \
-         equally. await alone would raise a false alarm.",
+        "Latencies rose {} because requests grew from {} to {}, and the predicted latency rose by \
+         the same factor. await alone would raise a false alarm.",
         times(after / before),
         format_bytes(small as u64),
         format_bytes(large as u64)
@@ -168,7 +168,7 @@ fn write_back(judged: &Judged<'_>) -> Option<Note> {
     let look = judged.segment.best_look()?.0;
     let bytes = judged.segment.around.writeback_bytes.unwrap_or(0.0);
     let claim = format!(
-        "The page cache wrote back with a queue depth of {}: its requests wait for each other, and \
+        "The page cache had {} under write-back on average: its requests wait for each other, and \
          no process is known to wait for them.",
         format_bytes(bytes as u64)
     );
@@ -195,7 +195,7 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
 fn discards(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.discards? / whole.all.count().max(1.0);
     let claim = format!(
-        "The device got {} discards per request, and this source's latency includes them: a file \
+        "Discards added {} to the requests, and this source's latency includes them: a file \
          system that trims looks slow.",
         percent(share)
     );
@@ -207,8 +207,8 @@ fn discards(whole: &IntervalTotals) -> Option<Note> {
 fn steal(judged: &[Judged<'_>]) -> Option<Note> {
     let most = judged.iter().filter_map(|judged| judged.segment.around.steal).fold(0.0, f64::max);
     let claim = format!(
-        "The host took up to {} of the CPU time. A completed request counts as in progress until \
-         the machine runs again.",
+        "The hypervisor took up to {} of the CPU time. A request that completes meanwhile counts \
+         as in flight until the virtual machine runs again.",
         percent(most)
     );
     (most > STEAL_MATTERS).then(|| note(NoteCode::Steal, claim, &[("steal", most, "share")]))
@@ -229,8 +229,8 @@ fn pieces(judged: &Judged<'_>) -> Option<Note> {
     let segment = &judged.segment;
     let (layout, piece, bytes) = segment.in_pieces()?;
     let claim = format!(
-        "The average extent of {} holds {}. That costs time only if requests are sequential in \
-        the file, which was not traced.",
+        "The average extent of {} is {}. That costs time only if requests are sequential in the \
+         file, which was not traced.",
         files(layout),
         format_bytes(piece as u64)
     );

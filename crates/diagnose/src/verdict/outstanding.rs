@@ -95,7 +95,10 @@ impl SufficientDepth {
     pub(crate) fn words(&self, present: f64) -> String {
         let Self { depth, rate_share, max_share, .. } = self;
         let Some(rate_share) = rate_share else {
-            return format!("about {depth:.0} are served in parallel, by these counters alone");
+            return format!(
+                "the device serves about {depth:.0} in parallel, judging by these \
+                            counters alone"
+            );
         };
         let of_max = max_share.map_or(String::new(), |share| {
             format!(" ({} of the maximum of this mix)", percent(share))
@@ -205,7 +208,7 @@ impl ExcessQueue {
                  arrivals it would have done so at least once."
             ),
             LoopKind::BeyondTags(waiting) => format!(
-                "{} more wait for a tag of the device on average; no counter shows requests that a \
+                "On average, {} more wait for a device tag; no counter shows requests that a \
                  program has not submitted yet.",
                 format_count(waiting)
             ),

@@ -246,7 +246,8 @@ pub(crate) fn expectation(
     (busy, closed): (bool, bool),
 ) -> Result<Expectation, String> {
     let closed = closed || constant_depth(series);
-    let seen = Seen::of(series, whole, busy, closed).ok_or("the source reports no latencies")?;
+    let seen =
+        Seen::of(series, whole, busy, closed).ok_or("the source does not report latencies")?;
     let total = IntervalTotals::sum(series);
     let class = for_kind(class, &total);
     let seen = seen.with_lone_reads(lone_reads, &total, &class);
@@ -366,7 +367,7 @@ impl Posterior {
     pub(crate) fn says(&self, segment: &Segment<'_>) -> String {
         let seen = match (self.own_reads, self.lone_intervals) {
             (Some(own), _) => format!(
-                "{} test reads by halfpower at QD 1 took {} in the median (p10 {})",
+                "{} test reads by halfpower at QD 1 had a median latency of {} (p10 {})",
                 own.reads,
                 format_nanos(own.median_ns as f64),
                 format_nanos(own.quick_ns as f64)
@@ -418,8 +419,9 @@ pub(crate) fn claim(
     let rate = record::format_iops(segment.tally.iops());
     match verdict {
         Verdict::Overloaded => format!(
-            "{present}: it completes {rate}, and each request takes {takes} (Little's law), of \
-             which about {queue} in the queue. The usual latency of {name} at QD 1 is {range}."
+            "With {present}, the device completes {rate}, and each request takes {takes} \
+             (Little's law), about {queue} of it in the queue. The usual latency of {name} at QD \
+             1 is {range}."
         ),
         Verdict::SlowAndOverloaded => format!(
             "Requests take {takes} with {present}. The latency at QD 1 would be about {}; {range} \
@@ -502,15 +504,12 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
         None if even <= 0.15 => (
             5.0,
             format!(
-                "as behind a rate limiter, and steadier than a disk completes requests ({} of \
+                "as behind a rate limiter, and steadier than a disk completes requests ({} the \
                  random variation)",
                 times(even)
             ),
         ),
-        None => (
-            0.3,
-            "a cap of the provider does that, and the device itself may do so, too".to_owned(),
-        ),
+        None => (0.3, "a provider's cap does that, but so may the device itself".to_owned()),
     };
     Some(Cap { odds: odds * of_class, because })
 }

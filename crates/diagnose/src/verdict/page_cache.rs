@@ -8,15 +8,16 @@ use record::format_bytes;
 pub(super) fn read_again(segment: &Segment<'_>, share: f64) -> String {
     let of = match segment.short_group() {
         Some(limit) => format!(
-            "the control group {:?} has reached the limit of its memory ({})",
+            "the control group {:?} has reached its memory limit ({})",
             limit.group,
             format_bytes(limit.limit_bytes)
         ),
-        None => "the memory is too small for what they use".to_owned(),
+        None => "memory is too small for their working set".to_owned(),
     };
     let share = percent(share);
     format!(
-        "Programs reread what the page cache has just dropped ({share} of the bytes read): {of}."
+        "Programs reread data that the page cache has just dropped ({share} of the bytes read): \
+         {of}."
     )
 }
 

@@ -186,11 +186,11 @@ fn layers(
         let can_explain = if leaf.facts.is_some_and(DeviceFacts::is_export) {
             "the network, the server, its disks, its other clients"
         } else if leaf.facts.is_some_and(is_hosted) {
-            "the host's queue and cache, a neighbour, a network, a cap of the provider"
+            "the host's queue and cache, a neighbour, a network, a provider's cap"
         } else if leaf.facts.is_some_and(|facts| facts.virtual_disk) {
             continue;
         } else {
-            "what goes on inside the drive: retries, garbage collection, its cache"
+            "the inside of the drive: retries, garbage collection, its cache"
         };
         let causes = names_in(LayerKind::Below, &[leaf]);
         let devices = vec![leaf.name.to_owned()];
@@ -348,7 +348,7 @@ fn volume_layer(volume: &Volume, state: Option<&ArrayState>, leaves: &[&Leaf<'_>
         (VolumeKind::Loop, true) => {
             let own = leaves.iter().find(|leaf| leaf.name == volume.name);
             let file = own.and_then(|leaf| leaf.facts?.loop_file.as_ref()?.on.clone());
-            let on = file.unwrap_or_else(|| "what no disk holds".to_owned());
+            let on = file.unwrap_or_else(|| "a file system without a disk".to_owned());
             format!("{}: a file on {on}", volume.name)
         }
         _ => format!("{}: {level}on {on}", volume.name),

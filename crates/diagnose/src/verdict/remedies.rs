@@ -88,7 +88,7 @@ impl Case<'_> {
 
     fn move_away(&self, neighbour: &NeighbourGroup<'_>) -> String {
         format!(
-            "Move {} to another disk, or limit it (io.max, io.weight): it has {} ({}).",
+            "Move {} to another disk, or limit it (io.max, io.weight): it accounts for {} ({}).",
             neighbour.group.label(),
             neighbour.shares(),
             self.judged.segment.figures(neighbour.group)
@@ -128,8 +128,8 @@ pub(super) static ROWS: [Row; 34] = [
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
         Fixes::Device,
         |_| {
-            let action = "Find out what became slower: check SMART and the system log for retries, \
-                          a rebuild or scrub, the firmware, a neighbour on shared storage. Run \
+            let action = "Find out what became slower: check SMART, the system log (retries, a \
+                          rebuild or scrub), the firmware, and neighbours on shared storage. Run \
                           `halfpower check` on the quiet device: if the device itself is slow, \
                           replace it or move the data.";
             Some((action.to_owned(), Some(Change::AsProfiled)))
@@ -137,9 +137,9 @@ pub(super) static ROWS: [Row; 34] = [
     ),
     row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |_| {
         let action = "Find out why writes became slow: write cache off, partial writes, a drive \
-                      without free blocks (trim), an array that rebuilds. `halfpower check` on the \
-                      quiet device shows whether the device or the load is the cause. If the \
-                      device is, replace it.";
+                      without free blocks (trim), a rebuilding array. `halfpower check` on the \
+                      quiet device shows whether the device or the load is the cause. If it is \
+                      the device, replace it.";
         Some((action.to_owned(), Some(Change::AsProfiled)))
     }),
     Row {
@@ -147,7 +147,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the volume does more than pass requests on",
             "time to investigate",
-            "compare latencies: the volume's falls to that of its devices",
+            "compare latencies: the volume's should fall to that of its devices",
         ],
         ..row(Strategy::Restore, &[CauseCode::VolumeHolds], Fixes::Device, |_| {
             let action = "Find out what the volume does to requests (`dmsetup table`, `dmsetup \
@@ -161,13 +161,13 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the programs wait for the array's own work",
             "the array lacks redundancy for longer",
-            "watch latency, which falls within seconds; /proc/mdstat or `btrfs balance status` \
-             shows the slower pace",
+            "watch latency, which should fall within seconds; /proc/mdstat or `btrfs balance \
+             status` shows the slower pace",
         ],
         ..row(Strategy::Restore, &[CauseCode::ArrayRebuilds], Fixes::Array, |_| {
-            let action = "Let the array finish, or slow its own work down while programs need the \
-                          disks: /sys/block/mdX/md/sync_speed_max (KiB per second), `btrfs balance \
-                          pause`.";
+            let action = "Let the array finish, or slow down its own work while programs need the \
+                          disks: /sys/block/mdX/md/sync_speed_max (KiB per second), `btrfs \
+                          balance pause`.";
             Some((action.to_owned(), None))
         })
     },
@@ -197,19 +197,20 @@ pub(super) static ROWS: [Row; 34] = [
             "compare the tail under this load with the profile",
         ],
         ..row(Strategy::Restore, &[CauseCode::StandsStill], Fixes::Device, |_| {
-            let action = "Find the cause of the stalls: resets and time-outs in the system's log, \
-                          discards (fstrim, mount option discard), collection of free blocks in a \
-                          full SSD, a limit whose credit is used up, a snapshot or a neighbour \
-                          below a virtual disk. `halfpower watch` as root shows when.";
+            let action = "Find the cause of the stalls: resets and time-outs in the system log, \
+                          discards (fstrim, mount option discard), garbage collection in a full \
+                          SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
+                          virtual disk. `halfpower watch` as root shows when.";
             Some((action.to_owned(), None))
         })
     },
     Row {
-        unpredicted: "there is no profile of this member to predict its latency",
+        unpredicted: "this member has no profile that could predict its latency",
         words: [
             "this member can be as fast as its siblings",
             "time to investigate, or a new device",
-            "compare its latency with its siblings': it matches, and the total rate grows",
+            "compare its latency with its siblings': it should match, and the total rate should \
+             grow",
         ],
         ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |_| {
             let action = "Find out why this member is slower than its siblings: check the system \
@@ -222,7 +223,7 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         words: [
             "read-modify-write causes all of the slowness",
-            "a change of the program's record size, or new partitions",
+            "a change to the program's record size, or new partitions",
             "write whole blocks and compare the latency",
         ],
         ..row(Strategy::Alignment, &[CauseCode::PartialBlocks], Fixes::Device, |case| {
@@ -240,7 +241,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "programs need more than the limit allows",
             "a larger or faster volume costs more",
-            "watch the rate: it rises above the limit",
+            "watch the rate: it should rise above the old limit",
         ],
         by_rate: true,
         ..row(
@@ -262,8 +263,8 @@ pub(super) static ROWS: [Row; 34] = [
                     RestsOn::VolumeLog => {
                         let over = case.judged.segment.around.over_limit?;
                         format!(
-                            "Raise the limit of the {} with the provider (another volume type, \
-                             more provisioned, a larger machine).",
+                            "Raise the provider's limit on the {} (another volume type, more \
+                             provisioned performance, a larger machine).",
                             over.largest().0
                         )
                     }
@@ -290,15 +291,15 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         unpredicted: "no counter shows how much the programs would write without the limit",
         words: [
-            "the programs write more than the limit allows to wait",
-            "a crash loses more data that was not yet written",
-            "watch the programs: they write more per second, and the device is busy for longer",
+            "the programs write more than the limit allows",
+            "a crash loses more unwritten data",
+            "watch the programs: they should write more per second and keep the device busier",
         ],
         ..row(Strategy::RaiseCap, &[CauseCode::WriteBackLimit], Fixes::Device, |case| {
             let RestsOn::WriteBack(limit) = case.judged.judgement.rests_on else { return None };
             let action = format!(
                 "Allow more dirty data: sysctl vm.dirty_bytes={} and vm.dirty_background_bytes={} \
-                 (programs are now stopped at {}).",
+                 (programs now pause at {}).",
                 DIRTY_BYTES,
                 DIRTY_BYTES / 4,
                 format_bytes(limit)
@@ -309,10 +310,10 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         unpredicted: "no counter shows what a page cache of another size would serve",
         words: [
-            "the data that is read again fits into the added memory",
+            "the data that is read again fits in the added memory",
             "memory, which other programs then lack",
-            "check workingset_refault_file in /proc/vmstat or in the group's memory.stat: it stops \
-             growing",
+            "check workingset_refault_file in /proc/vmstat or in the group's memory.stat: it \
+             should stop growing",
         ],
         ..row(Strategy::HostCache, &[CauseCode::MemoryShort], Fixes::Device, |case| {
             let segment = &case.judged.segment;
@@ -326,7 +327,11 @@ pub(super) static ROWS: [Row; 34] = [
                 None => "Give the page cache more memory".to_owned(),
             };
             Some((
-                format!("{what}: {} of the bytes read had been cached before.", percent(share)),
+                format!(
+                    "{what}: {} of the bytes read had been evicted from the page cache and were \
+                     read again.",
+                    percent(share)
+                ),
                 None,
             ))
         })
@@ -336,21 +341,24 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the program reads through the page cache",
             "memory, and wasted reads where access is random",
-            "watch the reader: requests grow, and its throughput rises",
+            "watch the reader: its requests and throughput should grow",
         ],
         ..row(Strategy::ReadAhead, &[CauseCode::ReadAheadOff], Fixes::Device, |case| {
             let disk = &case.judged.segment.facts?.disk;
-            let action =
-                format!("Read ahead: echo 128 > /sys/block/{disk}/queue/read_ahead_kb (now 0).");
+            let action = format!(
+                "Enable read-ahead: echo 128 > /sys/block/{disk}/queue/read_ahead_kb (now \
+                         0)."
+            );
             Some((action, None))
         })
     },
     Row {
         unpredicted: "the device was not measured at a higher queue depth under this load",
         words: [
-            "the device can serve more requests in parallel than it is given",
+            "the device can serve more requests in parallel than it gets",
             "requests wait in the device, where the scheduler can no longer order them",
-            "watch the rate: it rises, and programs wait less at the same queue depth",
+            "watch the rate: it should rise, and programs should wait less at the same queue \
+             depth",
         ],
         ..row(Strategy::MoreTags, &[CauseCode::TagsInUse], Fixes::Device, |case| {
             let device = case.judged.segment.facts?;
@@ -368,7 +376,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "no program depends on its share in the scheduler",
             "the programs that the scheduler favours lose their priority",
-            "check with the tracer: the wait before the issue to the device disappears",
+            "check with the tracer: the wait before requests reach the device should disappear",
         ],
         ..row(Strategy::Scheduler, &[CauseCode::SchedulerHolds], Fixes::Device, |case| {
             let now = case.judged.segment.facts?.scheduler.as_deref()?;
@@ -384,9 +392,9 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         unpredicted: "the queue depth of the programs is unknown",
         words: [
-            "only these programs keep requests outstanding",
+            "only these programs keep requests in flight",
             "the remaining work waits in the program, which has to order it",
-            "check with the tracer: requests no longer wait before they start",
+            "check with the tracer: requests should no longer wait before they start",
         ],
         ..row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
             let queue = case.queue_of_programs()?;
@@ -394,8 +402,8 @@ pub(super) static ROWS: [Row; 34] = [
                 return None;
             }
             let action = format!(
-                "Use at most queue depth {:.0} in the program: it keeps more requests outstanding \
-                 than the device takes at once, and the rest only wait for a free tag.",
+                "Use at most queue depth {:.0} in the program: it submits more requests than the \
+                 device accepts at once, and the rest only wait for a free tag.",
                 queue.enough.depth
             );
             Some((action, None))
@@ -457,7 +465,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the readers are sequential and buffered; the figures are for requests of the new size",
             "memory, and wasted reads where access is random",
-            "watch the reader's throughput: it rises",
+            "watch the reader's throughput: it should rise",
         ],
         ..row(
             Strategy::ReadAhead,
@@ -473,7 +481,8 @@ pub(super) static ROWS: [Row; 34] = [
                     return None;
                 }
                 let larger = now * READ_AHEAD_GROWS;
-                let action = format!("read_ahead_kb={} instead of {}.", larger >> 10, now >> 10);
+                let action =
+                    format!("Set read_ahead_kb={} instead of {}.", larger >> 10, now >> 10);
                 Some((action, Some(Change::RequestBytes(larger))))
             },
         )
@@ -483,13 +492,13 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the programs submit larger requests than the kernel passes on",
             "nothing: the setting can be reverted",
-            "watch the requests: they become larger and fewer",
+            "watch the requests: they should become larger and fewer",
         ],
         ..row(Strategy::LargerRequests, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
             let cut = case.judged.segment.cut_to().filter(|bytes| *bytes < SMALL_PIECES)?;
             let name = case.judged.segment.facts.map_or("DEVICE", |facts| facts.disk.as_str());
             let action = format!(
-                "Let the kernel pass on larger requests: it splits those of the programs into \
+                "Let the kernel pass on larger requests: it splits the programs' requests into \
                  pieces of {} (echo 1280 > /sys/block/{name}/queue/max_sectors_kb).",
                 format_bytes(cut)
             );
@@ -507,7 +516,7 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         words: [
             "only the splits go away; nothing else changes",
-            "reading and writing these files once",
+            "reading and rewriting these files once",
             "count extents: with few per file, splits come from requests above the device's \
              maximum size",
         ],
@@ -525,7 +534,7 @@ pub(super) static ROWS: [Row; 34] = [
                       demand",
         words: [
             "the data is used too often for compression to pay off",
-            "space on the device, and writing these files once",
+            "space on the device, and rewriting these files once",
             "compare the program's throughput and the CPU time of the kernel workers",
         ],
         ..row(Strategy::Uncompressed, &[CauseCode::CompressedFiles], Fixes::Load, |_| {
@@ -538,8 +547,8 @@ pub(super) static ROWS: [Row; 34] = [
         unpredicted: "these counters do not show the positions of requests in files",
         words: [
             "the files are read or written sequentially",
-            "reading and writing these files once",
-            "count extents: with few per file, pieces are not the cause",
+            "reading and rewriting these files once",
+            "count extents: with few per file, fragmentation is not the cause",
         ],
         ..row(Strategy::Defragmentation, &[CauseCode::ScatteredFiles], Fixes::Load, |case| {
             case.judged.segment.scattered()?;
@@ -553,7 +562,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "only new files matter; existing ones do not change",
             "space that is allocated before it is used",
-            "count extents: new files have fewer than old ones",
+            "count extents: new files should have fewer than old ones",
         ],
         ..row(Strategy::Preallocation, &[CauseCode::SplitRequests], Fixes::Load, |_| {
             let action = "Allocate files at their full size before filling them (fallocate), so \
@@ -577,7 +586,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the other programs wait for this program's requests, not for the device itself",
             "the program gets a smaller share, another disk, or fewer flushes (group commit)",
-            "pause this program: the latency of the others falls",
+            "pause this program: the latency of the others should fall",
         ],
         ..row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
             let neighbour = case.neighbour().filter(|it| !it.is_by_requests())?;
@@ -625,7 +634,7 @@ pub(super) static ROWS: [Row; 34] = [
         Some((action.to_owned(), Some(array(4, RaidLevel::Raid10))))
     }),
     row(Strategy::FasterDisks, &[CauseCode::RateNearMaximum], Fixes::Room, |_| {
-        let action = format!("Use a disk with a latency that is {} lower.", percent(FASTER));
+        let action = format!("Use a disk with {} lower latency.", percent(FASTER));
         Some((action, Some(Change::Faster(FASTER))))
     }),
     row(Strategy::CachedDisks, &[CauseCode::RateNearMaximum], Fixes::Room, |case| {
@@ -647,7 +656,7 @@ pub(super) static ROWS: [Row; 34] = [
         }
         let memory = segment.around.memory_bytes.filter(|bytes| *bytes > MEMORY_MIN)?;
         let action = format!(
-            "Let the host cache {} of the reads: {} of memory are available (a larger shared \
+            "Let the host cache {} of the reads: {} of memory is available (a larger shared \
              buffer, or buffered instead of direct reads).",
             percent(CACHED),
             format_bytes(memory as u64)

@@ -55,8 +55,8 @@ pub(super) fn long_waits<'a>(
 /// What is said of them.
 pub(super) fn sentence(starved: &Starved, scheduler: &str) -> String {
     format!(
-        "The I/O scheduler {scheduler} delays some requests by {} while half of all requests wait \
-         {} in it; {} of the delayed ones wait at any time.",
+        "The I/O scheduler {scheduler} delays some requests by {}, while the median request waits \
+         {} in it; on average, {} of the delayed ones are waiting.",
         format_nanos(starved.wait_ns),
         format_nanos(starved.usual_ns),
         format_count(starved.at_once)

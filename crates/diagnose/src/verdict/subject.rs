@@ -73,7 +73,7 @@ impl<'a> Subject<'a> {
         let mut series: Vec<IntervalTotals> =
             intervals.iter().map(|interval| IntervalTotals::of(interval)).collect();
         let matched = match prepared.map(FittedProfile::profile) {
-            None => Measured::not("no profile fits this device; `halfpower check` makes one"),
+            None => Measured::not("no profile fits this device; run `halfpower check` to make one"),
             Some(profile) => match fit(device, profile, chosen) {
                 Fit::Not(why) => Measured::not(format!("the profile does not match: {why}")),
                 Fit::Of(by, doubt) => Measured::Value(MatchedProfile {
@@ -347,7 +347,7 @@ impl<'a> Subject<'a> {
 fn doubts_of(profile: &Measured<MatchedProfile>) -> Vec<(Doubt, String)> {
     let profile = profile.value();
     let of_another = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
-        (Doubt::ProfileMatch, format!("The profile may be of another device: {doubt}."))
+        (Doubt::ProfileMatch, format!("The profile may describe another device: {doubt}."))
     });
     let invalid = profile
         .and_then(|profile| profile.invalid.as_ref())

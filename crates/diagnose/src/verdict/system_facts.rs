@@ -124,7 +124,7 @@ pub(super) fn notes(judged: &[Judged<'_>]) -> Vec<Note> {
         if !notable || is_cause(claim.check.name) {
             continue;
         }
-        let text = format!("{says} It has no visible effect here. ({})", claim.check.name);
+        let text = format!("{says} This has no visible effect here. ({})", claim.check.name);
         if found.iter().all(|known| known.claim != text) {
             let evidence = evidence.clone();
             found.push(Note { code: NoteCode::HarmlessFact, claim: text, evidence });
@@ -221,7 +221,7 @@ fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
     let mostly = segment.in_flush()? >= MOSTLY_IN_FLUSH;
     (each_ns >= FLUSH_LONGER * write_ns && mostly).then(|| {
         let says = format!(
-            "The device gets many flushes. They take {}, writes {}.",
+            "The device gets many flushes. A flush takes {}, a write {}.",
             format_nanos(each_ns),
             format_nanos(write_ns)
         );
@@ -246,7 +246,7 @@ fn waits_above(segment: &Segment<'_>) -> Option<Seen> {
     let waited = segment.waited_beyond().filter(|waited| waited.times >= LONGER);
     let by_pressure = beyond.map(|beyond| {
         format!(
-            "Programs wait for I/O for {} of the time beyond the device's busy time.",
+            "For {} of the time, programs wait for I/O beyond the device's busy time.",
             percent(beyond)
         )
     });
@@ -292,7 +292,7 @@ fn cut_requests(segment: &Segment<'_>) -> Option<Seen> {
 
 fn stepped_down(step: RateStep) -> Seen {
     let says = format!(
-        "The rate fell from {} to {} under the same load, after {} were written.",
+        "The rate fell from {} to {} under the same load, after {} was written.",
         format_rate(step.before),
         format_rate(step.after),
         format_bytes(step.written as u64)

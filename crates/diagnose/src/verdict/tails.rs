@@ -113,16 +113,16 @@ impl Segment<'_> {
 /// A tail in words.
 pub(super) fn sentence(tail: &Tail) -> String {
     format!(
-        "One request in {:.0} takes {} or more at the device, {} {}; {} of all, in {} of {} \
-         intervals, take over {}.",
+        "One request in {:.0} takes {} or more at the device, {} {}. In {} of {} intervals, \
+         requests took over {} ({} of all requests).",
         1.0 / (1.0 - tail.share),
         format_nanos(tail.latency_ns),
         times(tail.latency_ns / tail.expected_ns),
         held_against(tail),
-        percent(tail.longer as f64 / tail.requests.max(1) as f64),
         tail.intervals,
         tail.of_intervals,
-        format_nanos(Tail::LONG_FROM * tail.expected_ns)
+        format_nanos(Tail::LONG_FROM * tail.expected_ns),
+        percent(tail.longer as f64 / tail.requests.max(1) as f64)
     )
 }
 
@@ -130,9 +130,9 @@ pub(super) fn sentence(tail: &Tail) -> String {
 pub(super) fn held_against(tail: &Tail) -> String {
     let expected = format_nanos(tail.expected_ns);
     match tail.expected_share {
-        Some(_) if tail.is_alike() => format!("the {expected} of the profile"),
+        Some(_) if tail.is_alike() => format!("the {expected} in the profile"),
         Some(share) => {
-            format!("the {expected} of one in {:.0} in the profile", 1.0 / (1.0 - share))
+            format!("the {expected} of one request in {:.0} in the profile", 1.0 / (1.0 - share))
         }
         None => format!("the {expected} of an exponential distribution with the predicted mean"),
     }

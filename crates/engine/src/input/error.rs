@@ -29,16 +29,16 @@ pub enum Reason {
     #[error("it is {_0}; {} must be a file or a pipe", _1.name)]
     NotAFile(&'static str, Kind),
     /// More bytes than this kind of input has.
-    #[error("it is larger than {}, the most that {} may have; check that it is the right file",
+    #[error("it is larger than {}, the maximum size of {}; check that it is the right file",
         format_bytes(_0.bytes_max), _0.name)]
     TooLarge(Kind),
     /// No text, which all that is read here is.
-    #[error("it holds zero bytes where {} has text; check that it is the right file", _0.name)]
+    #[error("it contains NUL bytes, but {} is text; check that it is the right file", _0.name)]
     Zeros(Kind),
     /// Text in another encoding.
-    #[error("it is not valid UTF-8 from byte {0} on; convert it with iconv")]
+    #[error("it is not valid UTF-8, beginning at byte {0}; convert it with iconv")]
     NotUtf8(usize),
     /// A signal came while it was read.
-    #[error("interrupted before its end; nothing of it was used")]
+    #[error("reading was interrupted, so the file was not used")]
     Interrupted,
 }

@@ -22,14 +22,17 @@ pub fn join_control_group(group: &str) -> Result<(), EngineError> {
     let file = file.filter(|_| is_group);
     let wrong = |why: String| EngineError::ControlGroup { group: group.to_owned(), why };
     let file = file.ok_or_else(|| {
-        wrong("it is not the directory of a control group, as /sys/fs/cgroup/blkio/slow".to_owned())
+        wrong(
+            "it is not the directory of a control group, such as /sys/fs/cgroup/blkio/slow"
+                .to_owned(),
+        )
     })?;
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let written = File::options().write(true).open(file);
     written.and_then(|mut file| file.write_all(thread.as_bytes())).map_err(|error| {
         let whole = error.raw_os_error() == Some(libc::EOPNOTSUPP);
         let then = if whole {
-            "; of version 2 it takes whole processes: start halfpower itself in it"
+            "; this cgroup v2 group accepts only whole processes: start halfpower itself in it"
         } else {
             ""
         };

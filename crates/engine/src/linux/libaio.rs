@@ -77,10 +77,10 @@ fn refusal(errno: Errno, most: u32) -> EngineError {
     let (cause, remedy) = match errno {
         Errno::AGAIN => (
             format!(
-                "{most} requests exceed what is left of the system's limit (fs.aio-max-nr is {})",
+                "{most} requests exceed what remains of the system's limit (fs.aio-max-nr is {})",
                 limit.trim()
             ),
-            "raise it with sysctl, or use a smaller --iodepth",
+            "raise the limit with sysctl, or use a smaller --iodepth",
         ),
         Errno::NOSYS => (
             "the kernel was built without it, or a seccomp filter hides it".to_owned(),

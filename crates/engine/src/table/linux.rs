@@ -41,7 +41,8 @@ engine_table! {
         caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
     Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
         max_depth 1,
-        caches ANY_CACHE, "pread and pwrite: one request per job, depth comes from --numjobs";
+        caches ANY_CACHE,
+            "pread and pwrite: one request per job; the queue depth comes from --numjobs";
     Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
         max_depth u32::MAX,
         caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
@@ -49,5 +50,5 @@ engine_table! {
         max_depth 1,
         caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
     Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
-        caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
+        caches ANY_CACHE, "completes at once without I/O: measures the limit of halfpower itself";
 }

@@ -69,7 +69,7 @@ pub fn add_engines(own: Vec<EngineInfo>) -> Result<(), String> {
         let name = info.name.name();
         let taken = own[..at].iter().chain(ENGINES).any(|other| other.name.name() == name);
         if taken || name == EngineName::Sim.name() {
-            return Err(format!("there is an engine '{name}' already; give it another name"));
+            return Err(format!("an engine named '{name}' already exists; use another name"));
         }
     }
     OWN.set(own).map_err(|_| "register engines once, before the program starts its work".to_owned())

@@ -21,16 +21,18 @@ engine_table! {
         caches ANY_CACHE, "a completion port: any depth from one thread";
     Events: Direct<Events>, striped Striped<Events>, array Array<Events>,
         max_depth <Events as Transport>::MOST,
-        caches ANY_CACHE, "overlapped calls with an event each: at most 64 in flight";
+        caches ANY_CACHE, "overlapped calls with one event each: at most 64 in flight";
     Readfileex: Direct<ReadFileExCalls>, striped Striped<ReadFileExCalls>, array Array<ReadFileExCalls>,
         max_depth u32::MAX,
-        caches ANY_CACHE, "ReadFileEx and WriteFileEx: a call of a function for each request that ends";
+        caches ANY_CACHE,
+            "ReadFileEx and WriteFileEx: the system calls a function for each completed request";
     Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
         max_depth 1,
-        caches ANY_CACHE, "ReadFile and WriteFile: one request per job, depth comes from --numjobs";
+        caches ANY_CACHE,
+            "ReadFile and WriteFile: one request per job; the queue depth comes from --numjobs";
     Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
         max_depth u32::MAX,
         caches ANY_CACHE, "a pool of threads per job, each with ReadFile and WriteFile";
     Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
-        caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
+        caches ANY_CACHE, "completes at once without I/O: measures the limit of halfpower itself";
 }

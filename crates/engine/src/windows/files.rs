@@ -154,9 +154,9 @@ fn ask(file: RawFile, class: FILE_INFORMATION_CLASS) -> Result<u32, SystemError>
 fn reopen(file: RawFile, engine: &'static str, calls: Calls) -> Result<OwnedHandle, EngineError> {
     let refused = |errno| EngineError::Unavailable {
         engine,
-        cause: "the target cannot be opened once more for a job of its own".to_owned(),
+        cause: "the target cannot be opened again for another job".to_owned(),
         errno,
-        remedy: "close what holds it alone, or use another --ioengine",
+        remedy: "close the program that has opened it exclusively, or use another --ioengine",
     };
     let rights = ask(file, FileAccessInformation).map_err(refused)?;
     let mode = ask(file, FileModeInformation).map_err(refused)?;
@@ -329,7 +329,7 @@ pub(crate) fn write_at(file: RawFile, memory: &[u8], offset: u64) -> Result<usiz
 pub(crate) fn trim_act(_setup: &Setup) -> Result<Act, EngineError> {
     Err(EngineError::Unavailable {
         engine: "a trim",
-        cause: "this program trims on Linux only".to_owned(),
+        cause: "halfpower trims only on Linux".to_owned(),
         errno: NOT_SUPPORTED,
         remedy: "use --rw with reads and writes",
     })

@@ -56,9 +56,9 @@ pub(crate) fn check_flush(kind: Option<FlushKind>) -> Result<(), EngineError> {
     };
     Err(EngineError::Unavailable {
         engine: flag,
-        cause: "it is a call of Linux".to_owned(),
+        cause: "this call exists only on Linux".to_owned(),
         errno: NOT_SUPPORTED,
-        remedy: "use --fsync, which is FlushFileBuffers",
+        remedy: "use --fsync, which calls FlushFileBuffers",
     })
 }
 
@@ -81,7 +81,7 @@ pub fn probe_default_engine() -> Result<(), EngineError> {
 /// # Errors
 /// Always.
 pub fn join_control_group(group: &str) -> Result<(), EngineError> {
-    let why = "Windows has no control groups; leave the flag out".to_owned();
+    let why = "Windows has no control groups; omit the flag".to_owned();
     Err(EngineError::ControlGroup { group: group.to_owned(), why })
 }
 
@@ -92,9 +92,9 @@ pub fn join_control_group(group: &str) -> Result<(), EngineError> {
 pub fn set_io_priority(priority: IoPriority) -> Result<(), EngineError> {
     Err(EngineError::Unavailable {
         engine: "--io-priority",
-        cause: format!("{priority} is a rank of Linux's I/O schedulers"),
+        cause: format!("{priority} is a priority of Linux's I/O schedulers"),
         errno: NOT_SUPPORTED,
-        remedy: "leave it out",
+        remedy: "omit it",
     })
 }
 

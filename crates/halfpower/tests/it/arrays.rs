@@ -372,5 +372,5 @@ fn holes_of_all_legs_are_told_of_the_area_of_all_legs() {
     let legs: Vec<PathBuf> = (0..3).map(leg).collect();
     let trial = trial(1, &words(&legs, "--raid 5 --rw randread --bs 4k --io-size 1m"));
     let holes = trial.findings.iter().find(|it| it.code == FindingCode::UnwrittenExtents).unwrap();
-    assert!(holes.claim.contains("12 MiB of the area of 12 MiB"), "{}", holes.claim);
+    assert!(holes.claim.contains("12 MiB of the area (12 MiB)"), "{}", holes.claim);
 }

@@ -180,7 +180,7 @@ fn a_client_that_does_not_come_up_is_named_with_what_it_said_and_how_it_was_star
     let said = stage.run("--hosts a,b --runtime 1s").expect(4).stderr;
     assert!(said.contains("b: its connection ended"), "{said}");
     assert!(said.contains("Permission denied"), "{said}");
-    assert!(said.contains("try its start command by hand"), "{said}");
+    assert!(said.contains("run the start command yourself"), "{said}");
 }
 
 #[test]
@@ -253,8 +253,8 @@ fn what_is_for_one_machine_is_refused_with_what_to_do_instead() {
     let stage = Stage::new();
     stage.script("a", "exec AGENT agent");
     for (words, instead) in [
-        ("--cpu-upper", "run it there without --hosts"),
-        ("--cost-fit", "run it there without --hosts"),
+        ("--cpu-upper", "on that machine without --hosts"),
+        ("--cost-fit", "on that machine without --hosts"),
         ("--beside=--rw=read", "start a second command with --hosts"),
         ("--rw randwrite --verify --overwrite", "verify on one machine"),
     ] {
@@ -299,7 +299,7 @@ fn a_rank_writes_nothing_that_its_own_command_line_does_not_allow() {
     let words = |more: &str| format!("run big --mpi --rendezvous meet --io-size 64k {more}");
     let writes = words("--rw randwrite --overwrite");
     for (of_rank_1, why) in [
-        (words(""), "the command of this rank only reads"),
+        (words(""), "this rank's command allows only reads"),
         (words("--rw randwrite"), "rank 0 was started with --overwrite"),
     ] {
         let ended = ranks(&stage, &[&writes, &of_rank_1]);
@@ -477,5 +477,5 @@ fn an_agent_that_does_not_come_up_is_given_up_after_its_time() {
     // Without the flag it would be waited for until this ends: then the message is another one.
     stage.script("a", "exec sleep 20");
     let outcome = stage.run("--hosts a --agent-timeout 2s --runtime 1s");
-    outcome.refuses(4, &["a: ", "it sent nothing for 2 s"]);
+    outcome.refuses(4, &["a: ", "it has sent nothing for 2 s"]);
 }

@@ -68,7 +68,7 @@ fn results_without_a_load_in_common_are_said_to_be_and_exit_with_1() {
     trials(path, "a.json", "sim:mm1", 1..2);
     trials(path, "b.json", "sim:mm1 --bs 64k", 2..3);
     let nothing = halfpower_in(path, "compare a.json b.json --fail-on worse:10%").expect(1).stdout;
-    assert!(nothing.contains("Nothing compared: no load is in both"), "{nothing}");
+    assert!(nothing.contains("Nothing to compare: no load is in both"), "{nothing}");
     assert!(nothing.contains("no cell in common") && !nothing.contains("Passes"), "{nothing}");
 }
 
@@ -115,7 +115,7 @@ fn traces_are_read_with_and_without_a_head_line_and_not_against_documents() {
     assert!(same.rows().all(|row| row.ratio == Some(1.0)), "{same:?}");
     trials(path, "a.json", "sim:mm1", 1..2);
     halfpower_in(path, "compare old.csv a.json")
-        .refuses(2, &["a trace", "only be compared with a trace"]);
+        .refuses(2, &["a trace", "compared only with another trace"]);
     std::fs::write(path.join("notes.csv"), "a,b\n").unwrap();
     halfpower_in(path, "compare notes.csv old.csv").refuses(2, &["notes.csv", "line 1"]);
 }

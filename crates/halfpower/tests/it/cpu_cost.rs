@@ -66,7 +66,7 @@ fn the_upper_bound_has_an_interval_and_leaves_the_response_times_alone() {
     assert_eq!(cpu.upper_us_per_io, Some(upper.us_per_io.value));
     assert!(upper.us_per_io.n >= 2 && upper.us_per_io.low < upper.us_per_io.high);
     assert!(upper.cpus >= 1 && upper.ios > 0);
-    assert!(cpu.upper_method.as_ref().unwrap().contains("soaker"));
+    assert!(cpu.upper_method.as_ref().unwrap().contains("background thread"));
     // The result is that of the trial: its requests fill its window, not that of the pass.
     let read = trial.result.read.as_ref().unwrap();
     assert_eq!(read.histogram.buckets.iter().map(|(_, count)| count).sum::<u64>(), read.ios);

@@ -39,7 +39,7 @@ fn a_blank_device_of_that_name_is_written_and_the_trial_says_what_it_destroyed()
         assert!(said[0].claim.contains(word), "{word:?} is not in {}", said[0].claim);
     }
     let page = write_to(device.path(), "--verbose").expect(0).stdout;
-    assert!(page.contains("is destroyed"), "{page}");
+    assert!(page.contains("The run destroyed data on"), "{page}");
 }
 
 #[test]

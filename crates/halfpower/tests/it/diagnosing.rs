@@ -46,7 +46,7 @@ fn what_is_not_saved_is_not_offered_to_be_asked_for() {
     assert!(short.contains("--verbose shows ") && !short.contains("halfpower report"), "{short}");
     let saved = diagnose(folder.path(), EIGHT, &loads, "--verbose").expect(0).stdout;
     assert!(saved.contains("To repeat it") && saved.contains("report ID"), "{saved}");
-    // What was saved before can be asked for, also where the diagnosis of it is not saved.
+    // What was saved before can be asked for, also where the diagnosis of is not saved.
     let again = diagnose(folder.path(), "last", &[], "--no-save --verbose").expect(0).stdout;
     assert!(again.contains("halfpower diagnose ") && !again.contains("\n  id "), "{again}");
 }
@@ -160,7 +160,10 @@ fn a_profile_of_another_device_is_told_apart_by_name() {
     let load = ["rate-iops=100 arrival=poisson"];
     let page = diagnose(folder.path(), "sim:md1", &load, "--profile last").expect(0).stdout;
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(&format!("the profile is of the simulated device {EIGHT}")), "{page}");
+    assert!(
+        words.contains(&format!("the profile was made on the simulated device {EIGHT}")),
+        "{page}"
+    );
     assert!(words.contains("the observed device is sim:md1"), "{page}");
     for wrong in ["names no device", "Without a profile"] {
         assert!(!words.contains(wrong), "{page}");

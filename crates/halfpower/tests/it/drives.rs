@@ -108,13 +108,13 @@ fn what_is_wrong_in_a_file_of_parameters_is_named_by_file_line_and_key() {
     refuses(&copy, &["Fast write level", "is 7", "0 to 2"]);
     let copy = tempfile::tempdir().unwrap();
     std::fs::write(copy.path().join("empty.parv"), "# nothing\n").unwrap();
-    halfpower_in(copy.path(), "run sim:empty.parv --no-save")
-        .refuses(2, &["no drive is described"]);
+    halfpower_in(copy.path(), "run sim:empty.parv --no-save").refuses(2, &["describes no drive"]);
     halfpower_in(copy.path(), "run sim:gone.parv --no-save")
         .refuses(2, &["gone.parv", "No such file"]);
     std::fs::write(copy.path().join("bad.trace"), "R Hit 5 4 660.0 1.0\nR Hit x 4 660.0 1.0\n")
         .unwrap();
     let words = format!("drive {} bad.trace", folder().join("hp_c2247a.parv").display());
-    halfpower_in(copy.path(), &words).refuses(2, &["bad.trace", "line 2", "no first block"]);
+    halfpower_in(copy.path(), &words)
+        .refuses(2, &["bad.trace", "line 2", "the first block is not a number"]);
     halfpower_in(copy.path(), "drive sim:mm1 bad.trace").expect(2);
 }

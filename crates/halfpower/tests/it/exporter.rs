@@ -181,9 +181,9 @@ fn both_formats_pages_and_refusals_are_those_of_http() {
     assert!(plain.contains("# TYPE halfpower_scrapes_total counter\n"), "{plain}");
     assert!(!plain.contains("# EOF"), "{plain}");
     assert!(fetched(&address, "/", "").contains("href=\"/metrics\""));
-    assert_eq!(fetched(&address, "/-/healthy", ""), "halfpower runs.\n");
+    assert_eq!(fetched(&address, "/-/healthy", ""), "halfpower is running.\n");
     assert_eq!(fetched(&address, "/-/ready", ""), "The first sample has been taken.\n");
-    assert!(fetched(&address, "/nothing", "").starts_with("There is /metrics"));
+    assert!(fetched(&address, "/nothing", "").starts_with("Use /metrics"));
     // The address is taken.
     halfpower(&format!("watch --listen {address}"))
         .refuses(4, &[&address, "another program uses the port"]);

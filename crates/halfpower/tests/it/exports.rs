@@ -73,7 +73,7 @@ fn a_profile_brings_its_trials_and_those_that_are_not_at_hand_are_named() {
     std::fs::write(&file, &profile.stdout).unwrap();
     let other = tempfile::tempdir().unwrap();
     export(other.path(), &file.display().to_string())
-        .refuses(4, &["no trial to export", "halfpower run"]);
+        .refuses(4, &["no trials to export", "halfpower run"]);
     // With one trial at hand the rest is said to be missing.
     in_folder(other.path(), "run sim:mm1,service=1ms").expect(0);
     let ended = export(other.path(), &format!("last {}", file.display())).expect(1);
@@ -90,8 +90,7 @@ fn what_holds_no_trials_or_names_nothing_is_refused() {
     let zones = in_folder(folder.path(), "zones sim:st34371w --json --no-save").expect(0);
     let file = folder.path().join("zones.json");
     std::fs::write(&file, zones.stdout).unwrap();
-    export(folder.path(), &file.display().to_string())
-        .refuses(4, &["zones.json", "without trials"]);
+    export(folder.path(), &file.display().to_string()).refuses(4, &["zones.json", "has no trials"]);
     in_folder(folder.path(), "run sim:mm1").expect(0);
     export(folder.path(), "ffff").refuses(4, &["ffff", "kept.db"]);
     in_folder(folder.path(), "export --all").refuses(2, &["required"]);
@@ -158,7 +157,7 @@ fn a_folder_that_takes_no_files_is_named_before_anything_is_read() {
     requires!(Root, Setpriv);
     let (reachable, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::set_permissions(folder.path(), Permissions::from_mode(0o555)).unwrap();
-    for (sub, word) in [("", "trials.parquet"), ("/new", "cannot make the folder")] {
+    for (sub, word) in [("", "trials.parquet"), ("/new", "cannot create the folder")] {
         let words = format!("export --all --db none.db --parquet {}{sub}", folder.path().display());
         run(unprivileged(reachable.path()), &words)
             .refuses(4, &["--parquet", word, "Permission denied"]);

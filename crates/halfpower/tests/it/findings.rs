@@ -176,7 +176,7 @@ fn a_cell_without_a_request_is_named_and_leaves_the_profile_valid() {
         .filter(|finding| finding.code == FindingCode::TooFewRequests)
         .map(|finding| finding.claim.as_str())
         .collect();
-    let empty = "Not measured: no request completed in the cell sequential 1 MiB reads at depth 1.";
+    let empty = "Not measured: no request completed in the cell sequential 1 MiB reads at QD 1.";
     assert!(claims.contains(&empty), "{claims:?}");
     let is_named = |cell: &record::Cell| cell.workload.max_bs() == record::Bytes(1 << 20);
     assert!(!profile.cells.iter().any(is_named), "a cell without a number is none");

@@ -86,7 +86,7 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
         )
     };
     refuses("{\"fio version\": \"fio-3.33\", \"jobs\": [", &["bad.json", "not complete fio JSON"]);
-    refuses(&job("\"size\": \"1m\"", ""), &["\"j\"", "nothing completed"]);
+    refuses(&job("\"size\": \"1m\"", ""), &["\"j\"", "no request completed"]);
     let mixed = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"j\", \"job options\": {\"rw\": \"rw\"}, \
                  \"mixed\": {\"runtime\": 5}}]}";
     refuses(mixed, &["\"j\"", "unified_rw_reporting"]);

@@ -116,7 +116,7 @@ fn all_jobs_end_with_the_first_where_the_file_says_so() {
     assert!(outcome.stderr.contains("--runtime 3s") && !outcome.stderr.contains("exitall"));
     std::fs::write(folder.path().join("ends.fio"), text.replace("time_based\n", "")).unwrap();
     let outcome = halfpower_in(folder.path(), "run ends.fio --parse-only").expect(0);
-    assert!(outcome.stderr.contains("exitall: each job runs to its own end"), "{outcome:?}");
+    assert!(outcome.stderr.contains("exitall: each job runs until it is finished"), "{outcome:?}");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn errors_of_a_job_file_are_in_the_order_of_its_lines_with_the_nearest_names() {
     let lines: Vec<&str> = stderr.lines().collect();
     let expected = [
         "halfpower: four.fio:3:1: runntime=10: fio has no such option; did you mean runtime?",
-        "halfpower: four.fio:5:1: rw=randraed: fio has no such direction; did you mean randread?",
+        "halfpower: four.fio:5:1: rw=randraed: fio has no such value; did you mean randread?",
         "halfpower: four.fio:6:1: bs=4q: ",
         "halfpower: four.fio:9:1: iodpth=4: fio has no such option; did you mean iodepth?",
         "halfpower: 4 errors in four.fio",
@@ -277,7 +277,7 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
     let outcome = halfpower_in(folder.path(), words);
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
     for flag in ["--group_reporting", "--time_based", "--norandommap", "--randrepeat=0"] {
-        let said = format!("{flag}: a fio option without effect");
+        let said = format!("{flag} is a fio option without effect");
         assert!(outcome.stderr.contains(&said), "{flag}: {outcome:?}");
     }
     let refused = halfpower_in(folder.path(), "run data --filename=data --no-save").expect(2);

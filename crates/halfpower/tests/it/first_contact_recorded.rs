@@ -58,7 +58,7 @@ fn missing_read_ahead_is_the_answer() {
 fn a_control_group_with_too_little_memory_is_the_answer() {
     let words = [
         "NOT THE DISK",
-        "\"/db\" has reached the limit of its memory (120 MiB)",
+        "\"/db\" has reached its memory limit (120 MiB)",
         "do first Raise the memory",
     ];
     says("little-memory", &words, NO_ANSWER);

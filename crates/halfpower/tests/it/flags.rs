@@ -211,7 +211,7 @@ fn targets_that_cannot_be_taken_together_are_refused() {
     let refused = |words: String, message: &[&str]| {
         halfpower(&format!("run {words} --no-save")).refuses(2, message);
     };
-    refused(format!("{small} {large}"), &["differ in size", "--size"]);
+    refused(format!("{small} {large}"), &["different sizes", "--size"]);
     refused(format!("{small} {}", other.display()), &["the same"]);
     refused(format!("{small} sim:mm1"), &["cannot be combined with others"]);
     refused(format!("{small} --chunk 64k"), &["--chunk", "more than one"]);

@@ -181,7 +181,7 @@ fn a_disk_that_was_replaced_is_two_and_one_with_a_profile_is_held_against_it() {
     // Nothing of what its predecessor did is its own.
     assert!(own.begin_s >= BEGIN_S + 4 * plan.window_s && own.end_s <= end_s, "{own:?}");
     let page = run(program(), &words.replace("--json ", "")).expect(0).stdout;
-    assert!(page.contains("by its own profile, not by peers"), "{page}");
+    assert!(page.contains("by their own profiles, not by peers"), "{page}");
 }
 
 #[test]

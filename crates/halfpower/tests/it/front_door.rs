@@ -196,8 +196,28 @@ fn offered(source: &str) -> Vec<String> {
 }
 
 /// Words behind the program's name at the start of a sentence.
-const PROSE: [&str; 10] =
-    ["document", "does", "has", "keeps", "runs", "submitted", "version", "waits", "was", "writes"];
+const PROSE: &[&str] = &[
+    "cannot",
+    "checks",
+    "chooses",
+    "document",
+    "does",
+    "gives",
+    "has",
+    "is",
+    "keeps",
+    "never",
+    "pauses",
+    "replays",
+    "runs",
+    "submitted",
+    "trims",
+    "uses",
+    "version",
+    "waits",
+    "was",
+    "writes",
+];
 
 /// What is wrong with a command that is offered.
 fn problem(words: &str, commands: &[(String, Command)]) -> Option<String> {

@@ -57,7 +57,7 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
         "iostat -o JSON of oak",
         "2020-06-01 12:00:01 to 2020-06-01 12:00:06 UTC",
         "1 report of averages since boot",
-        "unavailable: hung requests",
+        "not available: hung requests",
     ] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
     }
@@ -115,7 +115,10 @@ fn what_a_source_lacks_is_found_and_its_opposite_is_not() {
         missing.filter(|it| it.claim.contains(words)).count()
     };
     assert_eq!(
-        (lost("sadf.json", "unavailable: the mix"), lost("iostat.json", "unavailable: the mix")),
+        (
+            lost("sadf.json", "not available: the mix"),
+            lost("iostat.json", "not available: the mix")
+        ),
         (1, 0)
     );
 }
@@ -143,7 +146,7 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
         (file("a", "hello"), 4, ["unknown file format", "iostat as text and JSON"]),
         (file("b", "avg-cpu:  %user"), 4, ["iostat", "-o JSON -x -t 1"]),
         (file("c", "node_disk_io_now{device=\"sda\"} 1\n"), 4, ["--timestamp", "two or more"]),
-        ("record --no-save none.json".to_owned(), 2, ["none.json", "no such file"]),
+        ("record --no-save none.json".to_owned(), 2, ["none.json", "does not exist"]),
         (
             "record --no-save --prometheus http://u:p@h --query-range now-1h..now".to_owned(),
             2,
@@ -162,7 +165,7 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
     for flag in ["--for 1s", "--all", "--trace", "--output x"] {
         let words = format!("record --no-save night.json {flag}");
         let name = flag.split(' ').next().unwrap();
-        halfpower_in(folder.path(), &words).refuses(2, &[name, "files are named"]);
+        halfpower_in(folder.path(), &words).refuses(2, &[name, "you named files"]);
     }
 }
 

@@ -73,7 +73,10 @@ fn an_interrupt_in_the_middle_of_a_run_prints_and_keeps_what_was_measured_and_le
         } else {
             assert_eq!(serde_json::from_str::<Trial>(&ended.stdout).unwrap(), trial);
         }
-        assert!(last_line(&ended).contains("the time until then, saved"), "{ended:?}");
+        assert!(
+            last_line(&ended).contains("the time before the interruption; they are saved"),
+            "{ended:?}"
+        );
     }
 }
 
@@ -83,7 +86,7 @@ fn an_interrupt_in_the_warm_up_of_a_run_leaves_no_half_trial() {
     let words = "run . --size 64m --ramp-time 20s --runtime 20s";
     let (ended, database) = interrupted(words, "INT", "measure ...", Duration::from_millis(100));
     assert_eq!(ended.stdout, "", "{ended:?}");
-    assert!(last_line(&ended).contains("no result, so nothing is saved"), "{ended:?}");
+    assert!(last_line(&ended).contains("did not finish, so nothing is saved"), "{ended:?}");
     let store = Store::open_existing(&database.path().join("kept.db")).unwrap();
     assert!(store.list::<Trial>().unwrap().is_empty());
 }
@@ -134,7 +137,7 @@ fn an_interrupt_before_the_first_trial_has_ended_says_that_nothing_is_kept() {
     let mut running = Running::start(command);
     running.wait_for("matrix ...");
     running.signal("INT");
-    running.end().refuses(130, &["interrupted", "no trial had finished", "so nothing is saved"]);
+    running.end().refuses(130, &["interrupted", "no trial finished", "so nothing is saved"]);
 }
 
 #[test]

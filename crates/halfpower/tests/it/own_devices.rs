@@ -57,7 +57,8 @@ fn the_shown_file_says_what_it_is_and_where_each_value_is_from() {
     }
     let comments = shown.lines().filter(|line| line.starts_with('#'));
     assert!(comments.clone().count() > 20 && comments.clone().all(|line| line.len() <= 80));
-    halfpower("run --show-sim st15").refuses(2, &["no simulated device 'st15'", "st15150w"]);
+    halfpower("run --show-sim st15")
+        .refuses(2, &["no simulated device is named 'st15'", "st15150w"]);
     halfpower("run --show-sim mm1,servise=2ms").refuses(2, &["did you mean 'service'"]);
     halfpower("run sim:mm1 --show-sim mm1").refuses(2, &["cannot be used with"]);
     halfpower("run --list-sim --show-sim mm1").refuses(2, &["cannot be used with"]);
@@ -88,7 +89,7 @@ fn a_described_device_is_run_with_keys_and_its_hash_is_in_the_document() {
     assert_eq!(other.result, trial.result);
     let page =
         halfpower_in(folder.path(), "run sim:my.toml --runtime 5s --no-save --verbose").expect(0);
-    assert!(page.stdout.contains("described by a file of hash"), "{}", page.stdout);
+    assert!(page.stdout.contains("described by a file with hash"), "{}", page.stdout);
 }
 
 #[test]
@@ -99,13 +100,16 @@ fn what_is_wrong_in_a_description_is_a_message_with_file_and_line() {
         halfpower_in(folder.path(), "run sim:my.toml --no-save").refuses(2, words);
     };
     refuses("like = st15150w\n", &["sim:my.toml: line 1"]);
-    refuses("like = \"st15150w\"\n[drive]\nrpm = 10000\n", &["line 3", "a drive has no \"rpm\""]);
+    refuses(
+        "like = \"st15150w\"\n[drive]\nrpm = 10000\n",
+        &["line 3", "a drive has no key \"rpm\""],
+    );
     refuses("like = \"st15150w\"\ndisks = 0\n", &["line 2", "disks = \"0\"", "from 1 to 4096"]);
-    refuses("like = \"st15150w\"\nraid = 5\n", &["sim:my.toml cannot be built", "set disks=3"]);
+    refuses("like = \"st15150w\"\nraid = 5\n", &["sim:my.toml cannot be built", "use disks=3"]);
     halfpower_in(folder.path(), "run sim:gone.toml").refuses(2, &["sim:gone.toml", "No such file"]);
     write(folder.path(), "my.toml", FASTER);
     halfpower_in(folder.path(), "run sim:my.toml,dsks=2 --no-save")
-        .refuses(2, &["sim:my.toml has no 'dsks'", "did you mean 'disks'"]);
+        .refuses(2, &["sim:my.toml has no key 'dsks'", "did you mean 'disks'"]);
 }
 
 #[test]

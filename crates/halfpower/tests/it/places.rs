@@ -84,7 +84,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
     let found = place(folder.path(), &name.to_string());
     assert_eq!(found.map.unwrap().id, "a2");
     let Measured::NotMeasured { not_measured } = found.rates else { panic!("{:?}", found.rates) };
-    assert!(not_measured.contains("no zones: moving the file has no measurable effect"));
+    assert!(not_measured.contains("no zones, so moving the file has no measurable effect"));
     let page =
         halfpower_in(folder.path(), &format!("zones --file {name} --db db")).expect(0).stdout;
     assert!(page.contains("Not zoned: the mapped area has no zones"), "{page}");
@@ -92,7 +92,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
         .expect(0)
         .stdout;
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
-    assert!(page.contains("of the surface, where sequential reads reach"), "{page}");
+    assert!(page.contains("of the way across the surface, where sequential reads reach"), "{page}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_file_on_a_partition_lies_behind_its_start_on_a_map_of_the_whole_disk() {
 
 #[test]
 fn what_is_no_file_and_flags_that_measure_are_refused() {
-    halfpower("zones --file /tmp").refuses(2, &["needs a file", "/tmp"]);
+    halfpower("zones --file /tmp").refuses(2, &["is not a file", "/tmp"]);
     halfpower("zones --file gone.dat").refuses(4, &["gone.dat"]);
     halfpower("zones --file /proc/cpuinfo --passes 3").refuses(2, &["--passes"]);
     halfpower("zones sim:mm1 --map last").refuses(2, &["--map"]);

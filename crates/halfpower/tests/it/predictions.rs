@@ -140,7 +140,7 @@ fn a_simulated_device_has_no_level_of_this_moment() {
     let folder = profiled("mm1", "1m");
     let ended = on(&folder.path().join("h.db"), "predict last --now --rate-iops 10");
     assert_eq!(ended.code, Some(2), "{ended:#?}");
-    assert!(ended.stderr.contains("does not drift after its profile"), "{ended:#?}");
+    assert!(ended.stderr.contains("does not change after it was profiled"), "{ended:#?}");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     on(&database, "predict last").refuses(2, &["--rate-iops", "--slo"]);
     on(&database, "predict last --slo p99=10").refuses(2, &["write 10ms or 10s"]);
     on(&database, "predict last --rate-iops 1 --sequential 60 --hit 60").refuses(2, &["120 %"]);
-    let no_flush = ["no commits of one committer", "a simulated device has no flush"];
+    let no_flush = ["no commits by a single committer", "a simulated device has no flush"];
     on(&database, "predict last --sessions 4").refuses(2, &no_flush);
     let refused = on(&database, "predict last --work 1ms");
     assert_eq!(refused.code, Some(2), "{refused:#?}");

@@ -35,7 +35,10 @@ fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
     // A short id of the list names its profile.
     let list = with_database(folder.path(), "show list").expect(0).stdout;
     let (list, more) = list.split_once("\nand ").unwrap_or_else(|| panic!("{list}"));
-    assert!(more.contains("trials inside these: halfpower show list --kind trial"), "{more}");
+    assert!(
+        more.contains("trials that belong to these: halfpower show list --kind trial"),
+        "{more}"
+    );
     let short: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(short.len(), 2, "{list}");
     for (short, profile) in short.iter().zip(&profiles) {

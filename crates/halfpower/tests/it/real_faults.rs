@@ -116,7 +116,7 @@ fn a_loop_device_that_is_detached_holds_nothing_and_says_so() {
     drop(device);
     for flags in ["", &format!("--rw write --destroy-data-on {name}")] {
         halfpower(&format!("run {} {flags} --no-save", path.display()))
-            .refuses(2, &["/dev/loop", "holds 0 bytes"]);
+            .refuses(2, &["/dev/loop", "has 0 bytes"]);
     }
 }
 
@@ -141,7 +141,7 @@ fn a_loop_device_that_is_detached_during_a_run_ends_with_the_run() {
     while bound.exists() && start.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    halfpower(&format!("run {} --no-save", path.display())).refuses(2, &["holds 0 bytes"]);
+    halfpower(&format!("run {} --no-save", path.display())).refuses(2, &["has 0 bytes"]);
 }
 
 /// The trial of a run that a silent device ended: what had completed is there, and it is told.

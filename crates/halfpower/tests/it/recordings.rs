@@ -48,8 +48,8 @@ const UNREADABLE: [(&str, &str, &[&str]); 6] = [
     ),
     ("notes.txt", "chapter one\n", &["unknown file format", "iostat as text and JSON"]),
     ("empty.json", "", &["empty"]),
-    ("fio.json", FIO_RESULT, &["a result of fio", "halfpower report fio.json"]),
-    ("trial.json", DOCUMENT, &["a document of halfpower", "halfpower report trial.json"]),
+    ("fio.json", FIO_RESULT, &["a fio result", "halfpower report fio.json"]),
+    ("trial.json", DOCUMENT, &["a halfpower document", "halfpower report trial.json"]),
 ];
 
 #[test]
@@ -61,7 +61,7 @@ fn a_file_that_is_no_recording_is_an_error_and_nothing_is_watched_in_its_place()
         halfpower_in(folder.path(), &format!("diagnose {name} --no-save")).refuses(2, &words);
     }
     for name in ["none.json", "./none", "/none/sa12"] {
-        halfpower(&format!("diagnose {name} --no-save")).refuses(2, &[name, "no such file"]);
+        halfpower(&format!("diagnose {name} --no-save")).refuses(2, &[name, "does not exist"]);
     }
     let bytes = |name: &str, bytes: &[u8], words: &[&str]| {
         std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -77,10 +77,10 @@ fn every_command_says_what_a_file_is_and_which_command_takes_it() {
     let counters = sample("iostat.json");
     let kinds: [(&str, &str, &str, &str); 6] = [
         ("job", "[a]\nrw=read\nsize=1m\n", "a fio job file", "run"),
-        ("result", FIO_RESULT, "a result of fio", "report compare record"),
+        ("result", FIO_RESULT, "a fio result", "report compare record"),
         ("night", &counters, "a recording of disk counters (iostat)", "diagnose record"),
         ("log", "fio version 3 iolog\n0 f add\n1 f read 0 4096\n", "a recording of requests", ""),
-        ("document", DOCUMENT, "a document of halfpower", "report compare"),
+        ("document", DOCUMENT, "a halfpower document", "report compare"),
         ("lines", TRIAL_LINES, "a CSV of trials", "compare"),
     ];
     for (name, text, what, taken_by) in kinds {
@@ -153,7 +153,7 @@ fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
     diagnose("a.json other.json").refuses(2, &["oak", "elm", "one machine"]);
     diagnose("a.json sadf.csv").refuses(2, &["iostat -o JSON of oak", "sadf -d of birch"]);
     diagnose("a.json sda").refuses(2, &["a.json, sda", "cannot be combined"]);
-    diagnose("a.json none.json").refuses(2, &["none.json", "no such file"]);
+    diagnose("a.json none.json").refuses(2, &["none.json", "does not exist"]);
     let imported = halfpower_in(folder.path(), "record a.json b.json other.json --no-save --json");
     let text = imported.expect(0).stdout;
     let read = serde_json::Deserializer::from_str(&text).into_iter::<Observation>();

@@ -174,7 +174,7 @@ fn swap_on_a_device_is_refused() {
     let swap = swap_on(device.path()).unwrap();
     device_is_refused(device.path(), &["is in use as swap", "swapoff"]);
     drop(swap);
-    device_is_refused(device.path(), &["bears swap space", "wipefs"]);
+    device_is_refused(device.path(), &["contains swap space", "wipefs"]);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_device_that_bears_a_signature_is_refused_and_named_until_it_is_cleared() {
         let at = position.checked_rem_euclid(size as i64).unwrap() as u64;
         open().write_all_at(bytes, at).unwrap();
         let wipe = format!("wipefs --all /dev/{}", kernel_name(device.path()));
-        let words = ["bears", name, &*format!("at byte {at}"), &wipe];
+        let words = ["contains", name, &*format!("at byte {at}"), &wipe];
         let words_of =
             format!("run {} --rw write --io-size 4m --runtime 60s", device.path().display());
         let name = kernel_name(device.path());
@@ -320,7 +320,7 @@ fn what_mkfs_writes_is_refused() {
     let device = LoopDevice::new(16 * MIB).unwrap();
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(device.path()).status().unwrap();
     assert!(made.success());
-    device_is_refused(device.path(), &["bears", "ext4", "wipefs"]);
+    device_is_refused(device.path(), &["contains", "ext4", "wipefs"]);
     let cleared = Command::new("wipefs").args(["-q", "-a"]).arg(device.path()).status().unwrap();
     assert!(cleared.success());
     let name = kernel_name(device.path());
@@ -335,7 +335,7 @@ fn what_mkfs_of_xfs_writes_is_refused() {
     let device = LoopDevice::new(512 * MIB).unwrap();
     let made = Command::new("mkfs.xfs").args(["-q", "-f"]).arg(device.path()).status().unwrap();
     assert!(made.success());
-    device_is_refused(device.path(), &["bears", "XFS", "wipefs"]);
+    device_is_refused(device.path(), &["contains", "XFS", "wipefs"]);
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn what_mkfs_of_btrfs_writes_is_refused() {
     let device = LoopDevice::new(256 * MIB).unwrap();
     let made = Command::new("mkfs.btrfs").args(["-q", "-f"]).arg(device.path()).output().unwrap();
     assert!(made.status.success());
-    device_is_refused(device.path(), &["bears", "btrfs", "wipefs"]);
+    device_is_refused(device.path(), &["contains", "btrfs", "wipefs"]);
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn a_blank_partition_of_a_disk_that_bears_a_file_system_as_a_whole_is_refused() 
     let (part, _part) = partition(device.path(), 1, 34_000, 8192).unwrap();
     assert!(std::fs::read(&part).unwrap().iter().all(|byte| *byte == 0));
     let disk = kernel_name(device.path());
-    device_is_refused(&part, &[&disk, "bears", "ext4"]);
+    device_is_refused(&part, &[&disk, "contains", "ext4"]);
 }
 
 #[test]

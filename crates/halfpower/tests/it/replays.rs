@@ -123,10 +123,10 @@ fn a_recording_that_cannot_be_made_again_runs_nothing() {
     refuses("data --replay data", &["not the start of a known recording"]);
     refuses("data --replay log.io --rw read", &["--rw", "random requests"]);
     refuses("data --replay-speed 2", &["required arguments"]);
-    refuses("sim:md1,size=8KiB --replay log.io", &["reaches to byte 16384"]);
+    refuses("sim:md1,size=8KiB --replay log.io", &["extends to byte 16384"]);
     refuses(
         "data --overwrite --replay log.io --size 8k",
-        &["reaches to byte 16384", "--replay-wrap"],
+        &["extends to byte 16384", "--replay-wrap"],
     );
     assert_eq!(std::fs::read(folder.path().join("data")).unwrap(), before);
 }

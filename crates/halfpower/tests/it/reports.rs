@@ -249,7 +249,8 @@ fn what_cannot_be_reported_is_refused_with_what_it_is() {
     let words = format!("report {} --md", other.display());
     with_database(folder.path(), &words).refuses(4, &["other.json", "elsewhere/1"]);
     std::fs::write(&other, "no JSON").unwrap();
-    with_database(folder.path(), &words).refuses(4, &["other.json", "not a JSON document"]);
+    with_database(folder.path(), &words)
+        .refuses(4, &["other.json", "not a halfpower JSON document"]);
     let words = format!("report {}", other.display());
     let page = format!("{words} -o {}", other.display());
     with_database(folder.path(), &page).refuses(3, &["other.json", "a document to report"]);

@@ -115,7 +115,7 @@ fn what_jobs_cannot_do_together_is_refused_with_its_flag() {
     refuses("--beside '--rw raed'", &["raed"]);
     refuses("--beside '--bs 4k --beside \"--bs 8k\"'", &["--beside"]);
     refuses("--beside \"--job-name 'a\"", &["quote"]);
-    refuses("--beside sim:mm1", &["one for all jobs"]);
+    refuses("--beside sim:mm1", &["the same simulated device"]);
     refuses("--beside '--bs 64k --size 32k --job-name small'", &["small", "--bs"]);
     refuses("--start-delay 1s", &["--start-delay", "--beside"]);
     refuses("--beside '--bs 8k' --until-precision 2%", &["--until-precision"]);

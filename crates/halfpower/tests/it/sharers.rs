@@ -241,7 +241,7 @@ fn a_place_to_meet_is_no_file_of_the_users_own() {
     let words = "run . --mpi --rendezvous notes.csv --size 64k --io-size 64k --no-save";
     let ended = run(command, words);
     assert_ne!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stderr.contains("it exists and was not left by"), "{ended:?}");
+    assert!(ended.stderr.contains("it exists, but was not written by"), "{ended:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "my notes");
 }
 

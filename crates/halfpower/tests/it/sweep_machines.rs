@@ -121,7 +121,7 @@ fn the_read_ahead_of_a_disk_is_left_alone_and_the_hints_run() {
         folder.path().display()
     );
     let ended = halfpower(&words).expect(0);
-    assert!(ended.stderr.contains("the read-ahead of a disk is never changed"), "{ended:?}");
+    assert!(ended.stderr.contains("halfpower never changes the read-ahead of a disk"), "{ended:?}");
     let hints: Experiment = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(hints.cells.len(), 3);
 }
@@ -228,7 +228,7 @@ fn layers_has_a_striper_of_its_own_over_two_files_of_a_directory_and_not_over_a_
         )
     };
     let ended = halfpower(&words(folder.path())).expect(0);
-    assert!(ended.stderr.contains("it needs 2 targets, and there is 1; name 2"), "{ended:?}");
+    assert!(ended.stderr.contains("it needs 2 targets, but only 1 is named; name 2"), "{ended:?}");
     let own: Experiment = serde_json::from_str(&ended.stdout).unwrap();
     let striped = own.plan.iter().find(|planned| planned.levels["layer"] == "striper").unwrap();
     assert_eq!((striped.workload.stripe_bytes.unwrap().0, striped.workload.targets), (65_536, 2));

@@ -184,21 +184,21 @@ fn stripe_holds_n_plus_one_outstanding_against_drives_on_which_it_holds_and_does
             "stripe sim:st34371w{kind} --set disks=4 --set cache=direct --set bs=64k --set rw={op} \
              --size 64m --runtime 2s"
         ));
-        let subject = format!("{op} depth of 4 striped disks");
+        let subject = format!("{op} queue depth for 4 striped disks");
         swept.advice.into_iter().find(|advice| advice.subject == subject).unwrap()
     };
     // Each write waits for the platter: five of them keep four disks busy.
     let holds = advice(",wce=off", "write");
     assert_eq!(
         (holds.recommendation.as_str(), holds.against_rule),
-        ("QD 5 with requests of 64 KiB", None)
+        ("QD 5 with 64 KiB requests", None)
     );
     // A drive that reads nothing ahead loses a revolution between requests.
     let more = advice(",readahead=off", "read");
-    assert!(more.against_rule.unwrap().ends_with("takes more"));
+    assert!(more.against_rule.unwrap().ends_with("needs to be higher"));
     // One that reads ahead needs fewer.
     let fewer = advice("", "read");
-    assert!(fewer.against_rule.unwrap().ends_with("takes fewer"));
+    assert!(fewer.against_rule.unwrap().ends_with("can be lower"));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn stripe_finds_the_size_from_which_on_the_page_cache_holds_four_disks_back_and_
     let crossing = swept.advice.iter().find(|advice| advice.subject.starts_with("page cache for"));
     let crossing = crossing.unwrap();
     assert_eq!(crossing.subject, "page cache for reads of 4 striped disks");
-    assert_eq!(crossing.recommendation, "through it up to 8 KiB, past it from 64 KiB on");
+    assert_eq!(crossing.recommendation, "buffered up to 8 KiB, direct from 64 KiB");
     assert_eq!(crossing.against_rule, None, "64 KiB is the size of the paper");
     assert_eq!(crossing.next_best, "", "one disk is no faster than the copy");
 }
@@ -371,7 +371,7 @@ fn re_reads_of_growing_areas_tell_the_size_of_a_cache_with_a_known_truth() {
 fn presets_about_a_real_machine_say_so_on_a_simulated_one() {
     for preset in ["hints", "writeback", "smp", "wal"] {
         let ended = halfpower(&format!("sweep {preset} sim:st34371w --no-save")).expect(2);
-        assert!(ended.stderr.contains("only on a real target"), "{ended:?}");
+        assert!(ended.stderr.contains("only a real target can be prepared"), "{ended:?}");
     }
     let ended = halfpower("sweep layers sim:md1 --runtime 100ms --no-save").expect(0);
     assert!(ended.stderr.contains("it needs 2 targets"), "{ended:?}");

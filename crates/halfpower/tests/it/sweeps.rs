@@ -119,8 +119,8 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
         .collect();
     assert_eq!(ways, ["any", "callback", "callback-posted", "oldest-first"].into());
     let nothing = halfpower("sweep hints sim:md1 --no-save").expect(2);
-    assert!(nothing.stderr.contains("a file can be prepared only on a real target"), "{nothing:?}");
-    assert!(nothing.stderr.contains("no trial of the design hints can run here"));
+    assert!(nothing.stderr.contains("only a real target can be prepared"), "{nothing:?}");
+    assert!(nothing.stderr.contains("no trial of the design hints can run on these targets"));
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
@@ -129,7 +129,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
         folder.path().display()
     );
     let ended = halfpower(&words).expect(0);
-    assert!(ended.stderr.contains("it needs 2 targets, and there is 1; name 2"), "{ended:?}");
+    assert!(ended.stderr.contains("it needs 2 targets, but only 1 is named; name 2"), "{ended:?}");
     assert_eq!(experiment(&ended).plan.len(), 1);
 }
 
@@ -148,11 +148,11 @@ fn mistakes_in_designs_are_usage_errors_that_name_the_place() {
         .refuses(2, &["cannot be combined with others"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --blocks 0").refuses(2, &["from 1 to 1000"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --protocol paper")
-        .refuses(2, &["no protocol in it", "leave --protocol"]);
-    with("[axes]\nprepare = [\"dance\"]\n", ".").refuses(2, &["no preparation \"dance\""]);
+        .refuses(2, &["the design has no protocols", "omit it"]);
+    with("[axes]\nprepare = [\"dance\"]\n", ".").refuses(2, &["unknown preparation \"dance\""]);
     with("[axes]\nrw = [\"read\"]\n[constants]\nrwmixread = 5\n", "sim:md1")
         .refuses(2, &["--rwmixread needs a mix"]);
-    halfpower("sweep riedl sim:md1").refuses(2, &["there is no preset \"riedl\"; use one of"]);
+    halfpower("sweep riedl sim:md1").refuses(2, &["unknown preset \"riedl\"; use one of"]);
     halfpower("sweep /no/such.toml sim:md1").refuses(4, &["the design: cannot read"]);
     let missing = folder.path().join("x.db");
     let words = format!("sweep --resume last --db {}", missing.display());
@@ -319,7 +319,7 @@ fn an_interrupted_sweep_says_how_to_go_on_and_a_whole_one_has_nothing_left() {
     running.signal("INT");
     let ended = running.end().expect(130);
     assert!(
-        ended.stderr.contains("12 trials had finished, `halfpower sweep --resume"),
+        ended.stderr.contains("12 trials finished; to run the rest: `halfpower sweep --resume"),
         "{ended:?}"
     );
     assert!(ended.stdout.contains("runs the rest"), "{ended:?}");

@@ -48,7 +48,7 @@ fn what_is_no_trace_is_refused_before_anything_is_measured_and_stays_as_it_is() 
     let other = folder.path().join("notes.csv");
     std::fs::write(&other, "name,size\nx,1\n").unwrap();
     halfpower_in(folder.path(), &words("--sqlio-csv notes.csv"))
-        .refuses(3, &["--sqlio-csv", "notes.csv", "not such a trace"]);
+        .refuses(3, &["--sqlio-csv", "notes.csv", "not a SQLIO trace"]);
     assert_eq!(read(&other), ["name,size", "x,1"]);
     halfpower_in(folder.path(), &words("--sqlio-csv file"))
         .refuses(3, &["--sqlio-csv", "the target"]);

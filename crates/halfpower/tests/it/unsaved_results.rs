@@ -5,7 +5,7 @@ use crate::program::{Outcome, halfpower, program, run};
 use serde_json::Value;
 use testkit::{Mounted, requires};
 
-/// Whether the result was printed whole, and one line of standard error says why it is not saved.
+/// Whether the result was printed whole, and one line of standard error says why is not saved.
 #[track_caller]
 fn printed_and_not_saved(ended: &Outcome, code: i32, why: &str) {
     assert_eq!(ended.code, Some(code), "{ended:#?}");

@@ -61,7 +61,7 @@ fn a_number_that_is_none_is_refused_with_what_is_allowed() {
 fn a_view_of_the_kernel_is_refused_with_what_to_name() {
     for place in ["/proc", "/sys/kernel"] {
         for verb in ["check", "run"] {
-            refused(&format!("{verb} {place}"), &[place, "not on a disk", "/var/tmp"]);
+            refused(&format!("{verb} {place}"), &[place, "not a disk", "/var/tmp"]);
         }
     }
 }
@@ -104,7 +104,7 @@ fn an_area_smaller_than_one_request_is_refused_with_both_sizes() {
     refused("run . --size 4k --bs 64k", &["4096", "65536", "--size"]);
     refused("run sim:mm1 --size 4k --bs 64k", &["4 KiB", "64 KiB", "--bs"]);
     refused("check sim:mm1 --size 2k", &["too small", "--size"]);
-    refused("run sim:mm1,size=1m --size 2m", &["beyond the target", "2 MiB", "1 MiB"]);
+    refused("run sim:mm1,size=1m --size 2m", &["beyond the end of the target", "2 MiB", "1 MiB"]);
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn a_flag_that_would_do_nothing_is_refused_with_the_one_that_it_belongs_to() {
     refused("run . --arrival poisson", &["--arrival", "--rate-iops"]);
     refused("run . --zeros", &["--zeros", "--rw write"]);
     refused("run . --compressible 50", &["--compressible", "--rw write"]);
-    refused("run . --overwrite", &["--overwrite", "nothing is written"]);
-    refused("run . --destroy-data-on sdb", &["--destroy-data-on", "nothing is written"]);
+    refused("run . --overwrite", &["--overwrite", "writes nothing"]);
+    refused("run . --destroy-data-on sdb", &["--destroy-data-on", "writes nothing"]);
     refused("run . --csv intervals.csv", &["--csv", "--interval"]);
     refused("run . --comment text", &["--comment", "--sqlio-csv"]);
     refused("run . --chunk 64k", &["--chunk", "more than one"]);

@@ -127,7 +127,7 @@ fn reads_alone_find_what_was_damaged_since_the_run_that_wrote() {
     let expected = [(3, BlockFault::Lost), (9, BlockFault::Misplaced), (20, BlockFault::Torn)];
     assert_eq!(named(result), expected);
     let detail = |place: usize| result.bad[place].detail.clone();
-    assert!(detail(0).contains("all zeros"), "{}", detail(0));
+    assert!(detail(0).contains("only zeros"), "{}", detail(0));
     assert!(detail(1).contains(&(40 * BLOCK).to_string()), "{}", detail(1));
     assert!(detail(2).contains("0 to 3 of write"), "{}", detail(2));
     assert!(found(&trial_found.findings, FindingCode::DataCorrupt));

@@ -238,10 +238,10 @@ fn a_recording_made_on_the_screen_is_saved() {
     session.wait_for("RECORDING");
     std::thread::sleep(Duration::from_millis(300));
     session.press("r");
-    session.wait_for("saved; later: halfpower diagnose");
+    session.wait_for("saved; to diagnose it: halfpower diagnose");
     session.press("rq");
     let text = session.ends(0);
-    assert!(text.contains("recorded; next: halfpower diagnose"), "{text}");
+    assert!(text.contains("recorded; to diagnose it: halfpower diagnose"), "{text}");
 }
 
 #[test]

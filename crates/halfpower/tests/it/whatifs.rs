@@ -265,7 +265,7 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     // A simulated device has no flush, of which all of etcd's settings are made: one sentence says so.
     let etcd = disk.run(&format!("advise --for etcd {id}")).expect(0).stdout;
     let etcd = etcd.replace("\n# ", " ");
-    assert!(etcd.contains("This profile determines no setting of etcd: "), "{etcd}");
+    assert!(etcd.contains("This profile does not determine any setting of etcd: "), "{etcd}");
     assert!(etcd.matches("no commits").count() == 1, "{etcd}");
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
 }

@@ -85,7 +85,7 @@ impl Notes {
 
     fn changed_finding(&self) -> Option<Finding> {
         let told = |events: &Events, verb| Some(format!("{} {verb}", events.list()?));
-        let parts = [told(&self.came, "appeared"), told(&self.went, "went away")];
+        let parts = [told(&self.came, "appeared"), told(&self.went, "disappeared")];
         let told: Vec<String> = parts.into_iter().flatten().collect();
         let claim = format!(
             "The set of devices changed: {}. A device has values from the second reading after \
@@ -107,7 +107,7 @@ fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let names: Vec<String> = devices.iter().filter(off).map(|device| device.name.clone()).collect();
     let first = names.first()?;
     let claim = format!(
-        "The kernel keeps no counters for {}: its state is unknown, not idle.",
+        "The kernel keeps no counters for {}: the state is unknown, not idle.",
         listed(&names, true)
     );
     let remedy = format!("Write 1 to /sys/block/{first}/queue/iostats.");
@@ -123,7 +123,7 @@ fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let (names, reasons): (Vec<String>, Vec<&str>) = doubted.unzip();
     let why = reasons.first()?;
     let alike = reasons.iter().all(|reason| reason == why);
-    let more = if alike { "" } else { ", or for a similar reason" };
+    let more = if alike { "" } else { ", or a similar reason" };
     let claim = format!("The busy share of {} is unreliable: {why}{more}.", listed(&names, true));
     let remedy = "Use latency and concurrency instead: the utilization law depends on the busy \
                   share.";

@@ -15,8 +15,8 @@ pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Find
     let finding = Finding::note(
         FindingCode::DataDestroyed,
         format!(
-            "The data on {} ({device}{serial}) is destroyed, as requested by --destroy-data-on: \
-             the run wrote to {} from byte {} on.",
+            "The run destroyed data on {} ({device}{serial}), as --destroy-data-on allowed: it \
+             wrote to {}, beginning at byte {}.",
             target.path,
             format_bytes(length.0),
             offset.0

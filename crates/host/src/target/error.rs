@@ -27,9 +27,9 @@ pub enum TargetError {
     },
     /// A directory that is a view of the kernel.
     #[error(
-        "cannot make a test file in {} ({cause}): it is a virtual file system of the kernel \
-         ({kind}), not on a disk; name a directory on a disk, such as /var/tmp, or the disk \
-         itself, such as /dev/sdb",
+        "cannot create a test file in {} ({cause}): this is a virtual file system of the kernel \
+         ({kind}), not a disk; name a directory on a disk, such as /var/tmp, or the disk itself, \
+         such as /dev/sdb",
         quoted(.path)
     )]
     NoDisk {
@@ -65,8 +65,7 @@ pub enum TargetError {
     },
     /// The target is shorter than what is to be read or written.
     #[error(
-        "{} holds {} bytes, but {} are needed; name a larger target, or a smaller --size \
-         or --bs", quoted(.path), .size.0, .needed.0
+        "{} has {} bytes, but {} are needed; name a larger target, or use a smaller --size or --bs", quoted(.path), .size.0, .needed.0
     )]
     TooSmall {
         /// The target.
@@ -86,10 +85,10 @@ pub enum TargetError {
     },
     /// The file system filled up while the test file was written.
     #[error(
-        "no space for the test file in {}: {} after {} of {}{}; free some space, raise the \
-         quota, or ask for a smaller --size",
+        "no space for the test file in {}: {} after {} of {}{}; free some space, raise the quota, \
+         or use a smaller --size",
         quoted(.path), kernel::system_words(.cause), format_bytes(.written.0), format_bytes(.size.0),
-        .free.map(|free| format!(", and {} are free", format_bytes(free.0))).unwrap_or_default()
+        .free.map(|free| format!(", although {} are free", format_bytes(free.0))).unwrap_or_default()
     )]
     NoSpace {
         /// Where.
@@ -107,7 +106,7 @@ pub enum TargetError {
     #[error("{0}")]
     Output(String),
     /// The caller's `cancel` said so.
-    #[error("writing the test file was interrupted; the file is removed")]
+    #[error("writing the test file was interrupted; the file was removed")]
     Cancelled,
 }
 

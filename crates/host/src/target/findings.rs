@@ -16,7 +16,7 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
             findings.push(Finding::warning(
                 FindingCode::NoDevice,
                 format!(
-                    "The {} is in memory: there is no device, so these numbers measure memory.",
+                    "The {} is in memory, not on a device, so these numbers measure memory.",
                     filesystem.kind
                 ),
                 "Name a directory on a disk.",
@@ -42,7 +42,7 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
         findings.push(Finding::note(
             FindingCode::RotationalUntrusted,
             format!(
-                "The kernel reports that {} is {}, which means nothing with {}.",
+                "The kernel reports that {} is {}, but with {} this flag is unreliable.",
                 device.disk,
                 if rotational { "rotational" } else { "not rotational" },
                 device.driver.as_deref().unwrap_or("an unknown driver"),

@@ -85,7 +85,7 @@ impl LineFile {
     fn cannot(&self, cause: &std::io::Error) -> TargetError {
         let (flag, path) = (self.flag, quoted(&self.path));
         TargetError::Output(format!(
-            "cannot add to the file of {flag} {path}; check it and its folder: {cause}"
+            "cannot append to {path} ({flag}); check the file and its folder: {cause}"
         ))
     }
 }

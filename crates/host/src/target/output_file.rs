@@ -45,12 +45,10 @@ impl OutputFile {
     pub fn create(kind: &OutputKind, path: &Path, in_use: &[InUse]) -> Result<Self, TargetError> {
         let flag = kind.flag;
         let wrong = |why: &str| TargetError::Output(format!("{flag} {} {why}", quoted(path)));
-        path.file_name().ok_or_else(|| wrong("names no file"))?;
+        path.file_name().ok_or_else(|| wrong("is not the name of a file"))?;
         let cannot = |cause: std::io::Error| {
-            let text = format!(
-                "cannot make the file of {flag} {}; check its folder: {cause}",
-                quoted(path)
-            );
+            let text =
+                format!("cannot create {} ({flag}); check its folder: {cause}", quoted(path));
             TargetError::Output(text)
         };
         // A link stays one: what it points to is made or replaced.
@@ -96,7 +94,7 @@ impl OutputFile {
     ) -> Result<Option<Self>, TargetError> {
         let Some(path) = path else { return Ok(None) };
         let file = Self::create(kind, path, in_use)?;
-        in_use.push(InUse::new(path, &format!("the file of {}", kind.flag)));
+        in_use.push(InUse::new(path, &format!("the output of {}", kind.flag)));
         Ok(Some(file))
     }
 
@@ -127,7 +125,7 @@ impl OutputFile {
 
     fn cannot_write(&self, cause: &std::io::Error) -> TargetError {
         let (flag, path) = (self.flag, quoted(&self.path));
-        TargetError::Output(format!("cannot write the file of {flag} {path}: {cause}"))
+        TargetError::Output(format!("cannot write {path} ({flag}): {cause}"))
     }
 
     /// A new file next to the file's own, under a name that nothing has: what lies there under a name that can be

@@ -16,7 +16,7 @@ use std::path::Path;
 /// If the unit is 0.
 #[must_use]
 pub fn rounding_loss(sizes: &[u64], unit: u64) -> u64 {
-    assert!(unit > 0, "a unit of 0 bytes");
+    assert!(unit > 0, "the allocation unit is 0 bytes");
     sizes.iter().map(|size| size.div_ceil(unit) * unit - size).sum()
 }
 

@@ -53,14 +53,14 @@ fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Resul
     }
     let remedy = if largest >= DEFAULT_MIN_BYTES {
         let largest = largest - largest % CHUNK_BYTES;
-        format!("free some space, or ask for at most --size {}m", largest >> 20)
+        format!("free some space, or use at most --size {}m", largest >> 20)
     } else {
         "free some space, or name a directory on another file system".to_owned()
     };
     Err(TargetError::Refused {
         what: format!("a test file of {} in {}", format_bytes(size.0), quoted(path)),
         why: format!(
-            "{} are free on {}, and {} of that must stay free",
+            "only {} are free on {}, and {} must stay free",
             format_bytes(filesystem.free_bytes.0),
             filesystem.mount_point,
             format_bytes(margin)
@@ -97,7 +97,7 @@ pub fn write_test_file(
     };
     let free = free_bytes(&handle.file, &path);
     filesystem.free_bytes =
-        Bytes(free.map_err(TargetError::failing("ask for the free space of", &path))?);
+        Bytes(free.map_err(TargetError::failing("query the free space of", &path))?);
     check_margin(&path, filesystem, size)?;
     let ordinary = TestFile { number: 0, written: Written::default() };
     handle.facts.test_file.get_or_insert(ordinary);

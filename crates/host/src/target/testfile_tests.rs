@@ -28,10 +28,7 @@ fn the_margin_is_the_larger_of_five_percent_and_one_gib() {
     let error = check(100 * GIB, 7 * GIB, 2 * GIB + 1).unwrap_err();
     assert_eq!(error.exit_code(), 3);
     let text = error.to_string();
-    assert!(
-        text.contains("--size 2048m") && text.contains("5 GiB of that must stay free"),
-        "{text}"
-    );
+    assert!(text.contains("--size 2048m") && text.contains("5 GiB must stay free"), "{text}");
     let text = check(10 * GIB, GIB, GIB).unwrap_err().to_string();
     assert!(text.contains("another file system"), "{text}");
 }

@@ -108,7 +108,7 @@ fn the_short_form_of_iostat_has_one_figure_for_all_and_says_what_is_lost() {
     assert_eq!(disk[0].begin_ns, MOMENT_NS + (12 * 86_400 - 7_200) * SECOND_NS);
     assert!(found(&read, FindingCode::FiguresMixed).is_some());
     assert!(
-        lost(&read).iter().any(|claim| claim.contains("unavailable: the mix")),
+        lost(&read).iter().any(|claim| claim.contains("not available: the mix")),
         "{:?}",
         lost(&read)
     );
@@ -130,7 +130,7 @@ fn iostat_without_times_has_a_length_that_is_given_or_implied_and_reported() {
         assert!(lost.iter().any(|claim| claim.contains(word)), "{word}: {lost:?}");
     }
     let assumed = found(&read, FindingCode::TimesAssumed).unwrap();
-    assert!(assumed.claim.contains("the length given by --interval"), "{assumed:?}");
+    assert!(assumed.claim.contains("the length that --interval gives"), "{assumed:?}");
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn the_length_of_intervals_comes_from_the_user_the_command_or_the_rates() {
     let fives = table(&["13.37 7.71", "10.20 4.60", "3.80 5.40", "2.20 9.40"]);
     let (length, why) = lengths(&fives, None);
     assert_eq!(length, 5);
-    assert!(why.contains("whole counts"), "{why}");
+    assert!(why.contains("whole numbers of requests"), "{why}");
     assert_eq!(lengths(&fives, Some(10_000_000_000)).0, 10);
     let (length, why) = lengths(&format!("$ iostat -x sda 30 4\n{fives}"), None);
     assert_eq!(length, 30);
@@ -486,5 +486,5 @@ fn one_file_of_collectd_says_what_else_to_give() {
     let times: Vec<_> =
         files.into_iter().filter(|(name, _)| name.contains("/disk_time-")).collect();
     let error = import::read_files(&times, None, &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("give all files of a disk together"), "{error}");
+    assert!(error.contains("name all files of a disk together"), "{error}");
 }

@@ -229,6 +229,6 @@ fn a_clock_that_goes_back_is_told() {
     let told = damaged(&[10, 40, 20, 30]).unwrap();
     assert_eq!(
         (told.evidence[0].what.as_str(), told.evidence[0].value),
-        ("times earlier than the previous one", 1.0,)
+        ("timestamps out of order", 1.0,)
     );
 }

@@ -302,7 +302,7 @@ pub const METRICS: &[Metric] = &[
         "processor_steal",
         Unit::Ratio,
         &[],
-        "Share of CPU time that the host took from this machine in the last interval.",
+        "Share of CPU time that the hypervisor took from this machine in the last interval.",
         |reading, out| out.known(&[], reading.snapshot().and_then(|it| it.context.steal_share)),
     ),
     gauge(

@@ -311,16 +311,17 @@ fn router(asked: Arc<Asked>) -> Router {
     Router::new()
         .route("/", get(page))
         .route("/metrics", get(metrics))
-        .route("/-/healthy", get(async || "halfpower runs.\n"))
+        .route("/-/healthy", get(async || "halfpower is running.\n"))
         .route("/-/ready", get(ready))
-        .fallback(async || (StatusCode::NOT_FOUND, "There is /metrics, and /-/healthy.\n"))
+        .fallback(async || (StatusCode::NOT_FOUND, "Use /metrics or /-/healthy.\n"))
         .layer(admitted)
         .with_state(asked)
 }
 
 /// What a request is told that asks for another name.
-const MISDIRECTED: &str = "This exporter does not serve the name in the Host header. Ask by its address or \
-                           by the machine's own name, or start halfpower watch with --allow-host NAME.\n";
+const MISDIRECTED: &str = "This exporter does not serve the name in the Host header. Use its \
+                           address or the machine's own name, or start halfpower watch with \
+                           --allow-host NAME.\n";
 
 /// Lets through who may ask, by a name of this machine.
 async fn admit(

@@ -62,7 +62,7 @@ const KEY_PLACE: usize = 2;
 const LOOK: Duration = Duration::from_secs(1);
 const SECTIONS: &str = "tls_server_config and basic_auth_users";
 const TLS_FIELDS: &str = "cert_file and key_file";
-const BCRYPT: &str = "make one with `htpasswd -nBC 10 NAME`";
+const BCRYPT: &str = "create one with `htpasswd -nBC 10 NAME`";
 
 impl WebConfig {
     /// Reads a file; paths in it are below its own folder.
@@ -120,8 +120,8 @@ impl WebConfig {
         let beyond = !address.ip().to_canonical().is_loopback();
         if beyond && self.asks_for_a_password() && !self.speaks_tls() {
             warnings.push(
-                "names and passwords cross the network unencrypted: add tls_server_config to the web \
-                 configuration, or listen at 127.0.0.1"
+                "names and passwords cross the network unencrypted: add tls_server_config to the \
+                 web configuration, or listen on 127.0.0.1"
                     .to_owned(),
             );
         }
@@ -244,7 +244,7 @@ fn section(entry: &Entry) -> Result<&[Entry], Wrong> {
         Value::Mapping(entries) => Ok(entries),
         Value::Empty => Ok(&[]),
         Value::Word(_) => {
-            let what = format!("`{}` takes lines of `name: value` below it, indented", entry.key);
+            let what = format!("`{}` needs indented lines of `name: value` below it", entry.key);
             Err(Wrong { line: entry.line, what })
         }
     }
@@ -307,14 +307,16 @@ fn server_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, We
     };
     let chain = CertificateDer::pem_slice_iter(&pem(certificate, "cert_file")?)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| wrong(certificate, "cert_file")(format!("{error}; it takes PEM")))?;
+        .map_err(|error| {
+            wrong(certificate, "cert_file")(format!("{error}; the file must be PEM"))
+        })?;
     if chain.is_empty() {
         return Err(wrong(certificate, "cert_file")(
-            "it contains no certificate in PEM".to_owned(),
+            "it does not contain a PEM certificate".to_owned(),
         ));
     }
     let private = PrivateKeyDer::from_pem_slice(&pem(key, "key_file")?)
-        .map_err(|error| wrong(key, "key_file")(format!("{error}; it takes PEM")))?;
+        .map_err(|error| wrong(key, "key_file")(format!("{error}; the file must be PEM")))?;
     let refused = |error: rustls::Error| {
         let why = format!("{error}; check that certificate and key belong together");
         wrong(certificate, "cert_file")(why)

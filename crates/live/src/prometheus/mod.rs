@@ -40,7 +40,7 @@ const BODY_BYTES: u64 = 96 << 20;
 #[non_exhaustive]
 pub enum ClientError {
     /// The address is none.
-    #[error("{0}: use http[s]://HOST[:PORT][/PREFIX], and no password in it")]
+    #[error("{0}: use http[s]://HOST[:PORT][/PREFIX], without a password")]
     Address(String),
     /// A header or a token cannot be sent.
     #[error("{0}")]
@@ -241,7 +241,7 @@ fn refuse_other_than_streams(response: &Response<Body>) -> Result<(), String> {
         return Err(format!("the server answered with status {status}{hint}"));
     }
     if !of(response, CONTENT_TYPE).is_some_and(|kind| kind.contains("x-streamed-protobuf")) {
-        return Err("the server does not stream chunks: Prometheus does since 2.13".to_owned());
+        return Err("the server does not stream chunks; Prometheus 2.13 and later do".to_owned());
     }
     Ok(())
 }

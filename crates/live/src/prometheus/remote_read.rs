@@ -101,7 +101,7 @@ pub(crate) fn read_frames(
         frame.resize(length as usize, 0);
         body.read_exact(&mut frame).map_err(|error| ended(&error))?;
         if crc32c(&frame) != u32::from_be_bytes(sum) {
-            return Err("a frame does not fit its checksum".to_owned());
+            return Err("a frame does not match its checksum".to_owned());
         }
         for field in fields(&frame) {
             let (1, Field::Bytes(series)) = field? else { continue };

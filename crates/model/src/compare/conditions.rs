@@ -61,7 +61,7 @@ impl Conditions {
         let clock = trial.cpu.value().and_then(|cpu| cpu.clock.as_ref());
         self.add("processor clock", clock.map(|clock| format!("{:.2} GHz", clock.hz / 1e9)));
         if let Measured::Value(harness) = &trial.harness {
-            self.add("engine's features", Some(harness.engine_features.join(" ")));
+            self.add("engine features", Some(harness.engine_features.join(" ")));
         }
         self.workload(&trial.workload);
     }
@@ -74,10 +74,10 @@ impl Conditions {
         self.add("engine", Some(format!("{engine}{polled}{thread}{pages}")));
         let beside = workload.beside.iter().map(|job| job.workload.cell());
         let beside: Vec<String> = beside.map(|cell| cell.chars().take(8).collect()).collect();
-        self.add("jobs beside it, by cell", (!beside.is_empty()).then(|| beside.join(" ")));
+        self.add("concurrent jobs, by cell", (!beside.is_empty()).then(|| beside.join(" ")));
         self.add("area", Some(bytes(workload.size_bytes)));
         if workload.offset_bytes.0 > 0 {
-            self.add("area begins at", Some(bytes(workload.offset_bytes)));
+            self.add("area starts at", Some(bytes(workload.offset_bytes)));
         }
     }
 
@@ -98,7 +98,7 @@ impl Conditions {
     /// What was measured, and where it lies.
     fn target(&mut self, target: &Target) {
         self.add("target", Some(target.path.clone()));
-        self.add("described by a file of hash", target.file_hash.clone());
+        self.add("described by a file with hash", target.file_hash.clone());
         self.add("size", Some(bytes(target.size_bytes)));
         if let Some(device) = &target.device {
             self.device(device);
@@ -147,7 +147,7 @@ impl Conditions {
         self.add("extents", Some(extents.count.to_string()));
         let (from, to) = (extents.first_physical_bytes, extents.last_physical_bytes);
         let hash: String = extents.map_hash.chars().take(8).collect();
-        self.add("lies at", Some(format!("{} to {} ({hash})", bytes(from), bytes(to))));
+        self.add("located at", Some(format!("{} to {} ({hash})", bytes(from), bytes(to))));
         if extents.unwritten_bytes.0 > 0 {
             self.add("never written", Some(bytes(extents.unwritten_bytes)));
         }

@@ -162,7 +162,7 @@ fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
 /// Why a cell of the side of this name has no partner in the other.
 fn why_alone(cell: &SideCell, name: &str, other: &Side) -> String {
     if other.cells.iter().any(|other| other.asked == cell.asked) {
-        return "several cells have the same load in different ways; select one by an axis"
+        return "several cells run the same load in different ways; select one by an axis"
             .to_owned();
     }
     format!("only in {name}")
@@ -179,7 +179,8 @@ fn notes(context: &rows::Context) -> Vec<String> {
         if side.trials_left_out > 0 {
             let left_out = side.trials_left_out;
             let text = format!(
-                "{left_out} trials of {name} are excluded from all numbers: not valid, or missing."
+                "{left_out} trials of {name} are excluded from all numbers: they are invalid or \
+                 missing."
             );
             notes.push(text);
         }
@@ -190,9 +191,9 @@ fn notes(context: &rows::Context) -> Vec<String> {
     };
     if !context.identical && !context.paired && (unknown(a) || unknown(b)) {
         notes.push(
-            "The intervals exclude the unknown drift of the level of a whole run: on a shared \
-             device, two runs may differ by it in all cells alike. Three runs of each side, as \
-             A1,A2,A3 and B1,B2,B3, include it."
+            "The intervals exclude drift between whole runs: on a shared device, all cells of two \
+             runs may differ by the same unknown amount. Three runs of each side, as A1,A2,A3 and \
+             B1,B2,B3, include it."
                 .to_owned(),
         );
     }

@@ -228,7 +228,7 @@ fn too_few(context: &Context, n_a: u32, n_b: u32) -> String {
         ComparedUnit::Run => "runs",
         ComparedUnit::Trial => "trials",
     };
-    format!("{n_a} and {n_b} {word}; it takes {LEAST} of each")
+    format!("{n_a} and {n_b} {word}; at least {LEAST} of each are needed")
 }
 
 /// The values of the blocks that both have.
@@ -363,7 +363,8 @@ impl Families {
         } else if low >= 1.0 / (1.0 + SAME_REL) && high <= 1.0 + SAME_REL {
             row.verdict = ComparedVerdict::Same;
         } else {
-            row.reason = Some(format!("room for more than ±{:.0} %", SAME_REL * 100.0));
+            row.reason =
+                Some(format!("a change of more than ±{:.0} % is possible", SAME_REL * 100.0));
         }
         (row.ratio, row.ratio_low, row.ratio_high) = (Some(ratio.ratio()), Some(low), Some(high));
         row.fails = fail_on_worse_rel.is_some_and(|worse| {

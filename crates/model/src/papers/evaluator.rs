@@ -119,7 +119,7 @@ impl Evaluator<'_> {
                 let values = of.iter().map(|argument| self.value(argument, x));
                 let values = values.collect::<Result<Vec<_>, _>>()?;
                 function(name, &values)
-                    .ok_or_else(|| format!("there is no {name} of {} values", values.len()))
+                    .ok_or_else(|| format!("{name} does not take {} values", values.len()))
             }
         }
     }
@@ -135,7 +135,7 @@ impl Evaluator<'_> {
         let found = points.into_iter().filter(|x| (low..=high).contains(x));
         let found = found.map(|x| Ok((x, self.value(value, Some(x))?)));
         let found = found.collect::<Result<Vec<_>, String>>()?;
-        let nothing = || format!("{name}_over finds no point");
+        let nothing = || format!("{name}_over does not find a point");
         // The first or last point at which the expression is not negative.
         let holds = |(_, value): &&(f64, f64)| *value >= 0.0;
         match name {
@@ -217,12 +217,12 @@ fn filled(library: &Library, template: &str, x: Option<f64>) -> Result<String, S
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once('{') {
-        let (hole, after) = behind.split_once('}').ok_or("a hole has no end")?;
+        let (hole, after) = behind.split_once('}').ok_or("a placeholder is not closed")?;
         let expression = Expression::parse(hole).map_err(|error| error.to_string())?;
         let mut curves = Vec::new();
         expression.curves(&mut |curve| curves.push(curve.to_string()));
         if let Some(curve) = curves.first() {
-            return Err(format!("{curve} has no place in a hole"));
+            return Err(format!("{curve} is a series, which a placeholder cannot contain"));
         }
         let runs = &mut |_: &RunLine, _: &str| Ok(1.0);
         let mut evaluator = Evaluator { library, runs, without: &[], inputs: false };

@@ -64,11 +64,7 @@ impl Expression {
         let mut reader = Reader { text, rest: text };
         let parsed = reader.sum()?;
         reader.skip();
-        if reader.rest.is_empty() {
-            Ok(parsed)
-        } else {
-            Err(reader.error("something is left over"))
-        }
+        if reader.rest.is_empty() { Ok(parsed) } else { Err(reader.error("unexpected text")) }
     }
 
     /// Calls `visit` with every use of a curve.

@@ -303,7 +303,7 @@ fn series_problem(row: &Row, entry: &Entry, order: Option<&Vec<String>>) -> Opti
                 problems.push(format!("max {}", percent(max)));
             }
             if let Some(order) = order {
-                problems.push(format!("different order than {}", order.join(", ")));
+                problems.push(format!("order differs from {}", order.join(", ")));
             }
             let ratio = slope_ratio(&row.points);
             let out = |ratio: f64| !(1.0 / SLOPE_RATIO..=SLOPE_RATIO).contains(&ratio);

@@ -152,7 +152,8 @@ impl Library {
         };
         for record in csv::records("claims", files.claims)? {
             let id = record.get("id").to_owned();
-            let treatment = treatments.remove(&id).ok_or(format!("rows.csv has no {id}"))?;
+            let treatment =
+                treatments.remove(&id).ok_or(format!("rows.csv does not contain {id}"))?;
             let published = record.get("value").to_owned();
             let stated = if treatment.value.is_empty() { &published } else { &treatment.value };
             let quote = Quote::parse(stated);
@@ -189,9 +190,11 @@ impl Library {
             let (id, chart) = (record.get("name").to_owned(), record.get("chart"));
             let key = (chart.to_owned(), record.get("series").to_owned());
             let (unit, input) = published.remove(&key).ok_or(format!("there is no {key:?}"))?;
-            let treatment = treatments.remove(&id).ok_or(format!("rows.csv has no {id}"))?;
+            let treatment =
+                treatments.remove(&id).ok_or(format!("rows.csv does not contain {id}"))?;
             let about = self.charts.iter().find(|known| known.name == chart);
-            let figure = about.ok_or(format!("charts.csv has no {chart}"))?.figure.clone();
+            let figure =
+                about.ok_or(format!("charts.csv does not contain {chart}"))?.figure.clone();
             let peak = match record.get("peak") {
                 "" => None,
                 text => Some(text.parse().map_err(|_| format!("{id}: {text:?} is not a peak"))?),
@@ -205,7 +208,7 @@ impl Library {
             if (treatment.row.class == Class::HeldOut) != input.iter().any(|&it| point(&it).fitted)
                 || treatment.fitted_at.iter().any(|x| input.iter().all(|point| point.0 != *x))
             {
-                return Err(format!("{id}: held out is what has points of its own in fitted_at"));
+                return Err(format!("{id}: a held-out series needs its own points in fitted_at"));
             }
             let tolerance = treatment.tolerance(DERIVED_SERIES, Tolerance::Curve);
             let row = Row {
@@ -221,7 +224,7 @@ impl Library {
             self.inputs.insert(id, input);
         }
         match published.keys().next() {
-            Some(key) => Err(format!("series.csv has no {key:?}")),
+            Some(key) => Err(format!("series.csv does not contain {key:?}")),
             None => Ok(()),
         }
     }
@@ -252,7 +255,10 @@ fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {
         let reason = record.get("reason").to_owned();
         let untried = matches!(class, Class::OwnComputation | Class::NotTestable);
         if class != Class::Repeated && untried != values.is_empty() {
-            return Err(says("what is reproduced has an expression, and only that"));
+            return Err(says(
+                "a reproduced row needs an expression, and other rows must not have \
+                             one",
+            ));
         }
         if (untried || class == Class::Repeated) && reason.is_empty() {
             return Err(says("the reason is missing"));
@@ -282,7 +288,7 @@ fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {
         let value = record.get("value").to_owned();
         let treatment = Treatment { row, values, value, fitted_at, tolerance };
         if treatments.insert(id.clone(), treatment).is_some() {
-            return Err(says("twice"));
+            return Err(says("duplicate row"));
         }
     }
     Ok(treatments)

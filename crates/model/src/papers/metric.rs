@@ -48,7 +48,7 @@ fn of_component(trial: &Trial, argument: &str) -> Result<f64, String> {
     let known = &trial.result.components;
     let component = known.iter().find(|component| component.name == name).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|component| component.name.as_str()).collect();
-        format!("the trial has no component {name:?}, but {}", names.join(", "))
+        format!("the trial has no component {name:?}; it has {}", names.join(", "))
     })?;
     match phases {
         None => Ok(component.busy_share * 100.0),
@@ -63,7 +63,7 @@ fn share_of(component: &ComponentUse, name: &str) -> Result<f64, String> {
     let found = component.phases.iter().find(|phase| phase.name == name);
     found.map(|phase| phase.share).ok_or_else(|| {
         let names: Vec<&str> = component.phases.iter().map(|phase| phase.name.as_str()).collect();
-        format!("{} has no phase {name:?}, but {}", component.name, names.join(", "))
+        format!("{} has no phase {name:?}; it has {}", component.name, names.join(", "))
     })
 }
 

@@ -65,7 +65,7 @@ impl fmt::Display for Tolerance {
         match self {
             Self::Rounding => write!(f, "printed digits"),
             Self::Share(share) => write!(f, "{}%", share * 100.0),
-            Self::Size(_) => write!(f, "same size of the axis or the next"),
+            Self::Size(_) => write!(f, "same or next size on the axis"),
             Self::Curve => {
                 write!(f, "median {:.0}%, max {:.0}%", CURVE_MEDIAN * 100.0, CURVE_MAX * 100.0)
             }

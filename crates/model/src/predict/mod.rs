@@ -52,7 +52,7 @@ use table::Rows;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PredictError {
     /// The profile holds nothing of one of the classes.
-    #[error("the profile measured no {0}; measure the device again with `check --for-diagnosis`")]
+    #[error("the profile has no {0}; measure the device again with `check --for-diagnosis`")]
     NotMeasured(String),
     /// More than the device can do: no mean latency exists.
     #[error(
@@ -83,7 +83,7 @@ pub enum PredictError {
         least_ns: f64,
     },
     /// The mix is empty, or its shares do not add up to 1.
-    #[error("the shares of a mix are positive and add up to 1; these add up to {0}")]
+    #[error("the shares of a mix must be positive and add up to 1; these add up to {0}")]
     Shares(f64),
     /// A rate or a depth that is not one.
     #[error(
@@ -102,14 +102,15 @@ pub enum PredictError {
     NoPercentile,
     /// There are no commits to predict from.
     #[error(
-        "the profile has no commits of one committer ({0}); make another with `check DIRECTORY`"
+        "the profile has no commits by a single committer ({0}); make a new one with `check \
+         DIRECTORY`"
     )]
     NoCommits(String),
 }
 
 impl PredictError {
     fn nothing() -> Self {
-        Self::NotMeasured("request at all".to_owned())
+        Self::NotMeasured("requests".to_owned())
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn check(disks: u32, raid: RaidLevel) -> Result<(), WhatIfError> {
         RaidLevel::Raid5 => (disks >= 3, "at least 3 disks"),
         RaidLevel::Raid6 => (disks >= 4, "at least 4 disks"),
         RaidLevel::Raid10 => {
-            (disks >= 4 && disks.is_multiple_of(2), "an even number of disks from 4 on")
+            (disks >= 4 && disks.is_multiple_of(2), "an even number of disks, at least 4")
         }
     };
     if fits { Ok(()) } else { Err(WhatIfError::Disks(raid.number(), takes)) }

@@ -147,10 +147,11 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
         left_out: Vec::new(),
         assumes:
             "loads can be split; each part has the same mix, and its latency on another device is \
-             that of that device's profile"
+             the one in that device's profile"
                 .to_owned(),
         cost: "moving the data once; afterwards a failure of either device affects both".to_owned(),
-        how_to_check: "count requests by position: no single part of the data gets most of them"
+        how_to_check: "count requests by position: no single part of the data should get most of \
+                       them"
             .to_owned(),
     })
 }

@@ -65,7 +65,7 @@ fn case(
     let Words { assumes, cost, how_to_check } = match changes {
         [change] => words(*change, setup),
         _ => Words {
-            assumes: "all assumptions above together".to_owned(),
+            assumes: "all of the assumptions above".to_owned(),
             cost: "all of the costs above".to_owned(),
             how_to_check: "each of the checks above".to_owned(),
         },
@@ -97,7 +97,7 @@ fn case(
 fn memory(observed: Option<&ObservedLoad>) -> String {
     match observed.map(|observed| observed.memory_available_bytes) {
         Some(Some(bytes)) => {
-            format!("at least {} of memory were available all the time", format_bytes(bytes))
+            format!("at least {} of memory was available all the time", format_bytes(bytes))
         }
         Some(None) => "unknown: the observation has no memory figures".to_owned(),
         None => "unknown: only an observation of the host has its free memory".to_owned(),

@@ -39,7 +39,7 @@ pub enum WhatIfError {
     #[error(transparent)]
     Predict(#[from] PredictError),
     /// A number of disks that the level cannot be made of.
-    #[error("RAID {0} takes {1}")]
+    #[error("RAID {0} needs {1}")]
     Disks(u32, &'static str),
     /// Nothing was measured that could stand for it.
     #[error("{0}")]

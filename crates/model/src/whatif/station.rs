@@ -77,7 +77,7 @@ impl StatedDisk {
             (OpKind::Write, None) => self.lone_write_ns,
             (OpKind::Write, Some(_)) => {
                 let unknown = || {
-                    let text = "the latency of a write alone is not stated (write-latency)";
+                    let text = "the latency of a single write is not stated (write-latency)";
                     WhatIfError::NotMeasured(text.to_owned())
                 };
                 Some(self.lone_write_ns.ok_or_else(unknown)?)

@@ -29,30 +29,30 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "the cache serves that share of the random reads, as fast as this device serves \
              re-reads",
             "a controller or drive with memory; for writes with a battery or capacitor",
-            "trace the addresses: this share must be repeated reads",
+            "trace the addresses: at least this share of the reads must be re-reads",
         ],
         Change::CacheHit { hit_ns: Some(_), .. } => [
             "the cache serves that share of the random reads in the stated time, without a queue",
             "a cache device or controller memory",
-            "trace the addresses: this share must be repeated reads",
+            "trace the addresses: at least this share of the reads must be re-reads",
         ],
         Change::HostCache(_) => [
             "memory serves that share of the reads in no time, and the mean includes them; the \
              remaining load has a larger share of writes, which may come in bursts (the upper end \
              of the interval)",
-            "memory; and a crash loses data that is written late",
-            "watch the hit rate of the host's cache: it rises",
+            "memory; a crash loses data that is not yet written",
+            "watch the hit rate of the host's cache: it should rise",
         ],
         Change::Memory { .. } => [
             "the memory is an LRU page cache, programs read through it, the recorded requests are \
              typical, and hits take no time",
-            "memory; and a crash loses data that is written late",
-            "watch the hit rate of the host's cache: it rises; a new recording shows fewer \
-             repeated reads",
+            "memory; a crash loses data that is not yet written",
+            "watch the hit rate of the host's cache: it should rise; a new recording should show \
+             fewer repeated reads",
         ],
         Change::Sequential(_) => [
-            "requests that were random continue their stream, and arrive in that order",
-            "reading and writing the files once; space for a copy of the largest",
+            "requests that were random become sequential and arrive in order",
+            "reading and rewriting the files once; space for a copy of the largest",
             "count the extents: if there are already few per file, the program's own access is \
              random",
         ],
@@ -102,7 +102,7 @@ pub fn words(change: Change, load: &Setup) -> Words {
         Change::Without { .. } => [
             "the remaining load has the same mix and random arrivals",
             "the program that moves gets a smaller share, or another disk",
-            "pause this program: the latency of the others falls",
+            "pause this program: the latency of the others should fall",
         ],
         Change::Independent => [
             "the same requests per second, independent of each other",
@@ -129,6 +129,7 @@ fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> Words {
             format_bytes(chunk_bytes)
         ),
         cost: format!("{disks} disks for the capacity of {room}; {loss}"),
-        how_to_check: "compare the disks of the array: none is busier than the others".to_owned(),
+        how_to_check: "compare the disks of the array: none should be busier than the others"
+            .to_owned(),
     }
 }

@@ -104,11 +104,11 @@ pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTes
         })
         .collect();
     let (Some(first), Some(one)) = (best(answers, Purpose::First), points.first()) else {
-        return Measured::not("no valid trial of first reads and re-reads");
+        return Measured::not("no trial of first reads and re-reads was valid");
     };
     let medium = medium.or_else(|| best(answers, Purpose::Sequential(OpKind::Read)));
     let Some(medium) = medium else {
-        return Measured::not("without sequential reads, cache and medium are indistinguishable");
+        return Measured::not("cache and medium cannot be distinguished without sequential reads");
     };
     let evidence = evidence(&first, &medium, &one.again_bytes_per_s);
     let growth = growth(&points);
@@ -141,13 +141,10 @@ fn no_limit(evidence: CacheEvidence, growth: Growth) -> &'static str {
         (CacheEvidence::CannotTell, _) => {
             "the error bars are too wide to show whether a cache served the re-reads"
         }
-        (_, Growth::OneTarget) => "one target cannot show that the sum stops growing",
-        (_, Growth::Grows) => {
-            "the sum was still growing with the last target: more targets are \
-                               needed"
-        }
+        (_, Growth::OneTarget) => "one target cannot show that the total stops growing",
+        (_, Growth::Grows) => "the total was still growing with the last target; use more targets",
         (_, Growth::CannotTell | Growth::Stopped) => {
-            "the error bars are too wide to show whether the sum stopped growing"
+            "the error bars are too wide to show whether the total stopped growing"
         }
     }
 }
@@ -163,11 +160,11 @@ pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
         let cell = cells
             .iter()
             .find(|cell| cell.workload.pattern == pattern && cell.workload.max_bs() == bytes);
-        cell.map(|cell| cell.latency_ns).ok_or("no valid trial").into()
+        cell.map(|cell| cell.latency_ns).ok_or("no trial was valid").into()
     };
     let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.workload.max_bs()).collect();
     if sizes.is_empty() {
-        return Measured::not("no valid trial of re-reads or sequential reads one at a time");
+        return Measured::not("no trial of re-reads or sequential reads at QD 1 was valid");
     }
     let fits = model::service_time_fits(&cells);
     let fit = |pattern: Pattern| -> Measured<ServiceTimeFit> {

@@ -60,7 +60,7 @@ impl Peaks {
     pub fn of(target: &Target, simulated: bool, stated: Vec<Stated>) -> Self {
         if simulated {
             let not =
-                || Measured::not("a simulated part has no advertised peak; set it with --pap");
+                || Measured::not("a simulated part has no advertised peak; to set one, use --pap");
             return Self { memory: not(), buses: Vec::new(), link: not(), network: not(), stated };
         }
         let roots = Roots::default();
@@ -114,7 +114,7 @@ fn row(
         kind,
         name: name.into(),
         pap: or_stated(kind, &found.peaks.stated, pap),
-        rap_bytes_per_s: Measured::not("no test loads it alone"),
+        rap_bytes_per_s: Measured::not("no test loads this part alone"),
         rap_is_lower_bound: false,
         rap_method: String::new(),
         others: Vec::new(),
@@ -145,13 +145,13 @@ fn processor(found: &Found<'_>) -> PathComponent {
             .collect();
         stats::visits_mean(&visits)
     });
-    let pap = Measured::not("no source gives the throughput of CPUs");
+    let pap = Measured::not("the throughput of CPUs is not advertised");
     let how = fastest.map(|(_, trial)| {
         let size = format_bytes(trial.workload.max_bs().0);
-        format!("at most: CPU time charged per read of {size}, with all CPUs busy")
+        format!("upper bound: CPU time charged per read of {size}, with all CPUs busy")
     });
     PathComponent {
-        rap_bytes_per_s: saturation.ok_or("no trial has a CPU cost").into(),
+        rap_bytes_per_s: saturation.ok_or("no trial measured the CPU cost").into(),
         rap_method: how.unwrap_or_default(),
         ..row(found, ComponentKind::Processor, "processors", pap)
     }
@@ -175,7 +175,7 @@ fn memory(found: &Found<'_>) -> PathComponent {
         named("read, one thread", rate(MemoryTest::Read, 1).filter(|_| threads > 1)),
     ];
     PathComponent {
-        rap_bytes_per_s: rate(MemoryTest::Read, threads).ok_or("no test ended").into(),
+        rap_bytes_per_s: rate(MemoryTest::Read, threads).ok_or("no test finished").into(),
         rap_method: match threads {
             1 => "64-bit loads beyond the caches".to_owned(),
             many => format!("64-bit loads beyond the caches, {many} threads"),
@@ -186,11 +186,11 @@ fn memory(found: &Found<'_>) -> PathComponent {
 }
 
 fn file_cache(found: &Found<'_>) -> PathComponent {
-    let pap = Measured::not("no source gives one: it is a copy in memory");
+    let pap = Measured::not("not advertised, because it is a copy in memory");
     let read = best(found.answers, Purpose::Cached(OpKind::Read));
     let write = best(found.answers, Purpose::Cached(OpKind::Write));
     PathComponent {
-        rap_bytes_per_s: read.ok_or("there is no file-system cache on the way").into(),
+        rap_bytes_per_s: read.ok_or("the path has no file-system cache").into(),
         rap_method: "reads of a cached file, 64 KiB each, at QD 1".to_owned(),
         others: named("write", write).into_iter().collect(),
         ..row(found, ComponentKind::FileCache, "file-system cache", pap)
@@ -204,7 +204,7 @@ fn throttle(found: &Found<'_>, limit: &CgroupLimit) -> PathComponent {
     PathComponent {
         rap_bytes_per_s: Measured::Value(Estimate::symmetric(bytes_per_s, 0.0, 1)),
         rap_method: format!("set by {source}"),
-        ..row(found, ComponentKind::Throttle, "limit of the control group", pap)
+        ..row(found, ComponentKind::Throttle, "control group limit", pap)
     }
 }
 
@@ -223,7 +223,7 @@ fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
     let test = found.bus.known()?;
     match test.evidence {
         CacheEvidence::Served => Ok(test),
-        _ => Err(test.limit_bytes_per_s.reason().unwrap_or("no cache served re-reads")),
+        _ => Err(test.limit_bytes_per_s.reason().unwrap_or("no cache served the re-reads")),
     }
 }
 
@@ -239,7 +239,9 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     let rows = match hops.len() {
         0 if found.targets > 1 || named => vec![(
             "bus or controller".to_owned(),
-            Measured::not("the system reports no link above the disks; add --pap bus=RATE"),
+            Measured::not(
+                "the system reports no link above the disks; to set one, use --pap bus=RATE",
+            ),
         )],
         _ => hops,
     };
@@ -254,7 +256,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
                 let limit = test.limit_bytes_per_s.value().filter(|_| alone).copied();
                 PathComponent {
                     rap_is_lower_bound: limit.is_none(),
-                    rap_bytes_per_s: limit.or(most).ok_or("no valid trial").into(),
+                    rap_bytes_per_s: limit.or(most).ok_or("no trial was valid").into(),
                     rap_method: again_text(test, test.points.len() as u32),
                     ..row
                 }
@@ -267,7 +269,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
 fn again_text(test: &BusTest, targets: u32) -> String {
     let (area, depth) = (format_bytes(test.area_bytes.0), test.depth);
     let on = if targets > 1 { format!(" on {targets} targets") } else { String::new() };
-    format!("re-reads of {area}, {depth} deep{on}, which a cache served")
+    format!("re-reads of {area} at QD {depth}{on}, served by a cache")
 }
 
 fn link(found: &Found<'_>) -> PathComponent {
@@ -279,7 +281,7 @@ fn link(found: &Found<'_>) -> PathComponent {
         Ok(test) => {
             let one = test.points.first().map(|point| point.again_bytes_per_s);
             PathComponent {
-                rap_bytes_per_s: one.ok_or("no valid trial").into(),
+                rap_bytes_per_s: one.ok_or("no trial was valid").into(),
                 // What the drive's own electronics take is in it.
                 rap_is_lower_bound: true,
                 rap_method: again_text(test, 1),
@@ -297,14 +299,15 @@ fn device(found: &Found<'_>) -> PathComponent {
         None if remote => "the server's disks".to_owned(),
         None => "device".to_owned(),
     };
-    let pap = Measured::not("no drive reports its own rate; add --pap device=RATE");
+    let pap =
+        Measured::not("drives do not report their own rate; to set it, use --pap device=RATE");
     let row = row(found, ComponentKind::Device, name, pap);
     let (read, how, others) = match found.profile {
         Some(profile) => of_profile(profile),
         None => of_trials(found.answers),
     };
     PathComponent {
-        rap_bytes_per_s: read.ok_or("no valid trial").into(),
+        rap_bytes_per_s: read.ok_or("no trial was valid").into(),
         rap_method: how,
         others,
         ..row
@@ -326,7 +329,7 @@ fn of_profile(profile: &Profile) -> DeviceRates {
         random("random read", limits.read_iops),
         random("random write", limits.write_iops),
     ];
-    let how = format!("largest read rate of profile {}", record::short_id(&profile.id));
+    let how = format!("highest read rate of profile {}", record::short_id(&profile.id));
     (limits.read_bytes_per_s, how, others.into_iter().flatten().collect())
 }
 
@@ -339,7 +342,7 @@ fn of_trials(answers: &[Answer]) -> DeviceRates {
     };
     let other = |name: &str, purpose| {
         let (bytes_per_s, size, depth) = fastest(purpose)?;
-        Some(NamedRate { name: format!("{name}, {size}, {depth} deep"), bytes_per_s })
+        Some(NamedRate { name: format!("{name}, {size}, QD {depth}"), bytes_per_s })
     };
     let others = [
         other("write", Purpose::Sequential(OpKind::Write)),
@@ -348,7 +351,7 @@ fn of_trials(answers: &[Answer]) -> DeviceRates {
     ];
     let read = fastest(Purpose::Sequential(OpKind::Read));
     let how =
-        read.as_ref().map(|(_, size, depth)| format!("sequential reads of {size}, {depth} deep"));
+        read.as_ref().map(|(_, size, depth)| format!("sequential reads of {size} at QD {depth}"));
     let read = read.map(|(rate, ..)| rate);
     (read, how.unwrap_or_default(), others.into_iter().flatten().collect())
 }

@@ -66,12 +66,13 @@ pub(crate) fn short_seeks(profile: &Profile, capacity: Bytes) -> Option<Finding>
     let share = area as f64 / capacity.0.max(1) as f64;
     (share < WHOLE_SHARE).then(|| {
         let claim = format!(
-            "The random rate (KAPS) was measured on {}, {:.1} % of the capacity: seeks are short \
-             there and a cache may hold much of it, so the whole disk is slower.",
+            "The random rate (KAPS) was measured on {}, {:.1} % of the capacity. Seeks are short \
+             there, and a cache may hold much of that area, so the whole disk is slower.",
             format_bytes(area),
             share * 100.0
         );
-        let remedy = "Profile the whole device: halfpower check /dev/NAME, or a larger --size.";
+        let remedy = "Profile the whole device (halfpower check /dev/NAME), or use a larger \
+                      --size.";
         Finding::new(FindingCode::SmallArea, Severity::Warning, claim, remedy)
             .with("measured area", area as f64, "bytes")
             .with("capacity", capacity.0 as f64, "bytes")
@@ -89,10 +90,10 @@ pub fn price(
     version: &str,
 ) -> Result<PriceDocument, &'static str> {
     let curve = profile.depth_curves.iter().find(|curve| curve.op == OpKind::Read);
-    let curve = curve.ok_or("it has no random reads at several queue depths")?;
+    let curve = curve.ok_or("the profile has no random reads at several queue depths")?;
     let alone = curve.points.iter().find(|point| point.depth == 1);
-    let alone = alone.ok_or("it has no random reads at QD 1")?;
-    let sequential = sequential(profile).ok_or("it has no sequential reads")?;
+    let alone = alone.ok_or("the profile has no random reads at QD 1")?;
+    let sequential = sequential(profile).ok_or("the profile has no sequential reads")?;
     let amount = price.map(|price| price.amount);
     let mut rows = vec![row(1, alone.iops, sequential.value, amount)];
     if curve.max_depth > 1 && curve.max_iops.low > alone.iops.high {

@@ -109,7 +109,7 @@ fn half_power_finding(component: &PathComponent) -> Option<Finding> {
             FindingCode::HalfPowerMissed,
             Severity::Warning,
             format!(
-                "The {} reaches {} of the advertised {}: less than half.",
+                "The {} reaches {}, less than half of the advertised {}.",
                 component.name,
                 format_rate(rap.value),
                 format_rate(pap.bytes_per_s)
@@ -119,7 +119,7 @@ fn half_power_finding(component: &PathComponent) -> Option<Finding> {
         )
         .with("measured", rap.value, "bytes/s")
         .with("advertised", pap.bytes_per_s, "bytes/s")
-        .with("of it", rap.value / pap.bytes_per_s, "share"),
+        .with("ratio", rap.value / pap.bytes_per_s, "share"),
     )
 }
 

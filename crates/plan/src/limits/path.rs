@@ -99,9 +99,14 @@ pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
     let alternatives =
         on_the_way.iter().filter_map(|component| alternative(component, rate)).collect();
     let because = if others.is_empty() {
-        format!("{} gives {}, and nothing else was measured", first.name, format_rate(rate.value))
+        format!("{} reaches {}, and nothing else was measured", first.name, format_rate(rate.value))
     } else {
-        format!("{} gives {}; {}", first.name, format_rate(rate.value), others.join(", "))
+        format!(
+            "{} reaches {}; the others: {}",
+            first.name,
+            format_rate(rate.value),
+            others.join(", ")
+        )
     };
     Measured::Value(Binding { names, bytes_per_s: *rate, because, alternatives })
 }
@@ -111,7 +116,7 @@ fn alternative(component: &PathComponent, rate: &Estimate) -> Option<String> {
     let reason = match &component.rap_bytes_per_s {
         Measured::NotMeasured { not_measured } => not_measured.clone(),
         Measured::Value(seen) if component.rap_is_lower_bound && seen.low <= rate.high => {
-            format!("it carries at least {}; no test reached more", format_rate(seen.value))
+            format!("it reaches at least {}, and no test reached more", format_rate(seen.value))
         }
         Measured::Value(_) => return None,
     };

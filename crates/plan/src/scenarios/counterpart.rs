@@ -36,11 +36,11 @@ impl SimulatedDevice {
         };
         let keys = match change {
             Change::Faster(share) => {
-                queue("the speed of a simulated drive's parts is not adjustable")
+                queue("the speed of a simulated drive's parts cannot be changed")
                     .map(|queue| faster(queue, 1.0 - share))?
             }
             Change::Cap(cap) => {
-                let why = "a cap can be simulated only ahead of queueing models (such as sim:mmc)";
+                let why = "a cap can be simulated only with queueing models (such as sim:mmc)";
                 let iops = queue(why)?.iops;
                 if iops > 0 && (iops as f64) < cap {
                     return Err("the simulated device already has a lower cap".to_owned());
@@ -48,10 +48,10 @@ impl SimulatedDevice {
                 format!(",iops={},burst=1", cap.round())
             }
             Change::CacheHit { .. } => {
-                return Err("simulated devices have no adjustable cache hit ratio".into());
+                return Err("the cache hit ratio of a simulated device cannot be changed".into());
             }
             Change::Array { .. } => {
-                let array = Array::of(change).ok_or("only RAID 0, 1, 5 and 10 are simulated")?;
+                let array = Array::of(change).ok_or("only RAID 0, 1, 5 and 10 can be simulated")?;
                 return Ok(Self { array: Some(array), ..self });
             }
             _ => return Ok(self),

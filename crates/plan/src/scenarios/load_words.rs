@@ -30,7 +30,7 @@ impl LoadWords {
         let mut load = Self::default();
         for word in text.split_whitespace() {
             let Some((key, value)) = word.split_once('=') else {
-                return Err(format!("'{word}' is not of the form KEY=VALUE"));
+                return Err(format!("'{word}' does not have the form KEY=VALUE"));
             };
             let wrong = |error: UnitError| error.to_string();
             let time = || value.parse().map_err(wrong);
@@ -82,7 +82,7 @@ impl LoadWords {
         }
         let end = self.length.map_or(duration, |length| self.from.plus(length));
         if self.from >= duration || end <= self.from {
-            return Err("it is never active while the device is observed".to_owned());
+            return Err("the load is never active while the device is observed".to_owned());
         }
         let name = self.name.unwrap_or_else(|| format!("load-{}", index + 1));
         Ok(ScenarioLoad {

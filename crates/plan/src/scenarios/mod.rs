@@ -69,6 +69,6 @@ pub enum ScenarioError {
     #[error(transparent)]
     Recording(#[from] import::ImportError),
     /// A device so small that no cell fits.
-    #[error("no profile can be made of {0}")]
+    #[error("{0} cannot be profiled")]
     Profile(String),
 }

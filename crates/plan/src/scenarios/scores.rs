@@ -25,7 +25,7 @@ const COLUMNS: [(Verdict, &str); 7] = [
 const STATED: [f64; 10] = [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995, 1.1];
 const LEGEND: &str = "fine: healthy; spare: not the disk; over: overloaded; both: slow and \
                       overloaded;\nunkn.: not enough evidence. right: verdicts and first advice. \
-                      came: advice that came\ntrue, of that which was carried out.";
+                      came: advice that\ncame true, out of the advice that was carried out.";
 
 /// A case with how it went.
 #[derive(Clone, Debug)]
@@ -231,21 +231,21 @@ impl Scores {
         [
             ("right verdict and right first advice", self.right, self.draws, "95"),
             ("right verdict", self.verdict_right, self.draws, ""),
+            ("wrong verdict, and no alternative is right", self.truth_unnamed, self.draws, "0"),
             (
-                "wrong verdict, the truth not among alternatives",
-                self.truth_unnamed,
-                self.draws,
-                "0",
+                "not enough evidence, although there is enough",
+                self.gave_up,
+                self.with_evidence,
+                "10",
             ),
-            ("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
-            ("advice that came within its interval", self.inside, self.carried_out, "90"),
-            ("expected notes that were there", noted, notes, ""),
-            ("false alarms where nothing is wrong", self.alarms[1], self.alarms[0], "2"),
-            ("false alarms called more than possible", self.alarms[2], self.alarms[0], "0"),
-            ("right of the verdicts called certain", certain.0, certain.1, "99.5"),
-            ("right of the verdicts called almost certain", almost.0, almost.1, ""),
-            ("right of the verdicts called likely", likely.0, likely.1, "85 to 95"),
-            ("right of the verdicts called possible", possible.0, possible.1, ""),
+            ("advice with a result inside its interval", self.inside, self.carried_out, "90"),
+            ("expected notes that were given", noted, notes, ""),
+            ("false alarms on healthy devices", self.alarms[1], self.alarms[0], "2"),
+            ("false alarms rated more than possible", self.alarms[2], self.alarms[0], "0"),
+            ("right among the verdicts rated certain", certain.0, certain.1, "99.5"),
+            ("right among the verdicts rated almost certain", almost.0, almost.1, ""),
+            ("right among the verdicts rated likely", likely.0, likely.1, "85 to 95"),
+            ("right among the verdicts rated possible", possible.0, possible.1, ""),
         ]
         .map(|(what, part, of, goal)| {
             let share = 100.0 * part as f64 / of.max(1) as f64;

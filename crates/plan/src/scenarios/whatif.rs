@@ -105,7 +105,7 @@ impl Simulation<'_> {
         };
         let observation = observe(&scenario, session::VERSION, self.stop)?;
         let Some(found) = means(observation.intervals.iter().skip(WARM_UP)) else {
-            return Ok(Measured::not("no request was completed in it"));
+            return Ok(Measured::not("no request completed in the simulation"));
         };
         let latency_ns = found.latency_ns * left;
         let difference_rel = computed.latency_ns.value / latency_ns - 1.0;
@@ -153,7 +153,7 @@ fn workloads(mix: &Mix, offered: Offered, area: Bytes) -> Result<Vec<Workload>, 
         Offered::Depth(depth) => {
             let (load, _) = load_of(&mix.classes)?;
             if depth.fract() != 0.0 {
-                return Err("the queue depth of a simulated loop is a whole number".to_owned());
+                return Err("the queue depth of a simulated loop must be a whole number".to_owned());
             }
             return Ok(vec![build(&load, Amount::Depth(depth as u32))?]);
         }
@@ -167,7 +167,10 @@ fn workloads(mix: &Mix, offered: Offered, area: Bytes) -> Result<Vec<Workload>, 
         let (load, share) = load_of(&classes)?;
         let per_s = (rate * share).round().max(1.0);
         if (per_s / (rate * share) - 1.0).abs() > ROUNDS / 100.0 {
-            return Err("a simulated load has a whole number of requests per second".to_owned());
+            return Err(
+                "the rate of a simulated load must be a whole number of requests per second"
+                    .to_owned(),
+            );
         }
         let amount = match offered {
             Offered::ConstantPerS(_) => Amount::Constant(per_s as u64),
@@ -202,8 +205,8 @@ fn load_of(classes: &[MixClass]) -> Result<(LoadSpec, f64), String> {
     if alike && built.classes.len() == classes.len() {
         return Ok((load, all));
     }
-    Err("a simulated load has the same shares of places and sizes for reads and writes, in whole \
-         per cent"
+    Err("in a simulated load, reads and writes must have the same shares of positions and sizes, \
+         in whole percentages"
         .to_owned())
 }
 
@@ -212,15 +215,15 @@ fn assumption(changes: &[Change], computed_slower: bool, offered: Offered) -> &'
     for change in changes {
         match (change, computed_slower) {
             (Change::Array { raid: RaidLevel::Raid1, .. }, true) => {
-                return "reads go to the copy with the shorter queue, not to one at random";
+                return "reads go to the copy with the shorter queue, not to a random copy";
             }
             (Change::Array { raid: RaidLevel::Raid5, .. }, false) => {
-                return "a write to a block that was just read waits for a whole revolution, longer \
-                        than a write to a random position; and writes to one stripe wait for each \
-                        other";
+                return "a write to a block that was just read waits for a whole revolution, \
+                        longer than a write to a random position; and writes to the same stripe \
+                        wait for each other";
             }
             (Change::Array { .. }, true) => {
-                return "each disk holds a part of the area, so its seeks are shorter";
+                return "each disk holds only a part of the area, so its seeks are shorter";
             }
             (Change::Array { .. }, false) => {
                 return "requests are not spread evenly over the disks, or the bus and adapter add \
@@ -241,8 +244,8 @@ fn assumption(changes: &[Change], computed_slower: bool, offered: Offered) -> &'
             "the depth curve of the profile is not valid for this mix (see the line \"as it is\")"
         }
         _ => {
-            "the profile's model of open loads is off at this one (see the line \"as it is\"); \
-             `check --for-diagnosis` calibrates it"
+            "the profile's model of open loads is wrong for this load (see the line \"as it \
+             is\"); to calibrate the model, use `check --for-diagnosis`"
         }
     }
 }

@@ -130,7 +130,7 @@ pub fn worth_text(worth: &[(Option<EvidenceKind>, Scores)]) -> String {
     );
     let mut lines = vec![head];
     for (kind, scores) in worth {
-        let name = kind.map_or("(with all)", EvidenceKind::name);
+        let name = kind.map_or("(nothing omitted)", EvidenceKind::name);
         let certain =
             scores.called.iter().filter(|one| one.confidence == record::Confidence::Certain);
         let (certain, right) =

@@ -14,17 +14,17 @@ use record::{COST_FIT_SCHEMA, CostFit, Workload};
 /// interrupts it.
 pub fn cost_fit(driver: &mut Driver<'_>, workload: &Workload, seed: u64) -> Result<CostFit> {
     let op = workload.only_op().ok_or_else(|| {
-        let text = "--cost-fit fits one operation: use --rw read, write, randread or randwrite";
+        let text = "--cost-fit measures one operation; use --rw read, write, randread or randwrite";
         SessionError::usage(text)
     })?;
     let session = driver.targets.main()?;
     let (id, time) = session.identity("cost fit");
     let mut plan = CostFitPlan::new(workload, session.alignment(), seed).ok_or_else(|| {
-        SessionError::usage("--cost-fit needs an area of at least 1 MiB; give it with --size")
+        SessionError::usage("--cost-fit needs an area of at least 1 MiB; use a larger --size")
     })?;
     let finished = driver.run(&mut plan)?;
     if finished.end == End::Interrupted {
-        return Err(SessionError::ended("the fit has no result, so nothing is saved"));
+        return Err(SessionError::ended("the fit did not finish, so nothing is saved"));
     }
     let (modes, break_even_bytes) = cost_lines(&finished.trials);
     let session = driver.targets.main()?;

@@ -102,8 +102,8 @@ impl CacheState {
         let part = 1.0 - ALL_CACHED..ALL_CACHED;
         let share = self.cached.filter(|share| part.contains(share))?;
         Some(format!(
-            "{:.0} % of the area was in the page cache at the start of the run, but none of it at \
-             the start of a slice of the pass",
+            "{:.0} % of the area was in the page cache at the start of the run, but nothing at \
+             the start of each part of the second pass",
             share * 100.0
         ))
     }
@@ -139,7 +139,7 @@ pub fn add_upper_bound(
     tap.disconnect();
     let end = outcome?.end;
     if end != End::Completed {
-        trial.findings.push(unmeasured("the pass for it was interrupted"));
+        trial.findings.push(unmeasured("the second pass was interrupted"));
         return Ok(end);
     }
     let rate = ios as f64 / trial.result.duration_ns.as_secs_f64().max(1e-9);
@@ -153,23 +153,23 @@ pub fn add_upper_bound(
     };
     let found = upper(&pass.blocks, &[pass.before, after], rate, &doubts, buffered_writes);
     let (Some(upper), Measured::Value(cpu)) = (found, &mut trial.cpu) else {
-        let why = "too few slices of the pass completed requests".to_owned();
+        let why = "too few parts of the second pass completed requests".to_owned();
         trial.findings.push(none(why, &doubts));
         return Ok(end);
     };
     if starved(&upper, cpu.lower_us_per_io) {
         let busy = upper.baseline_share * 100.0;
         let others = format!(
-            "with {busy:.0} % of the CPUs in use by other programs, the load took CPU time from \
-             them and not from the soaker threads"
+            "other programs used {busy:.0} % of the CPUs, and the load took CPU time from them \
+             instead of from the background threads"
         );
         trial.findings.push(none(others, &upper.doubts));
         return Ok(end);
     }
     cpu.upper_us_per_io = Some(upper.us_per_io.value);
     cpu.upper_method = Some(format!(
-        "an idle-priority soaker thread on every CPU; {} blocks of slices without, with, with, \
-         without the load",
+        "an idle-priority background thread on every CPU; {} blocks, each with four parts: \
+         without, with, with, without the load",
         pass.blocks.len()
     ));
     cpu.upper = Some(upper);
@@ -180,7 +180,7 @@ pub fn add_upper_bound(
 
 fn unmeasured(why: &str) -> Finding {
     let claim = format!("The upper bound of the CPU cost was not measured: {why}.");
-    let remedy = "Repeat with --cpu-upper; the lower bound is valid.";
+    let remedy = "Run again with --cpu-upper; the lower bound is valid.";
     Finding::warning(FindingCode::CpuBoundUnsure, claim, remedy).confidence(Confidence::Certain)
 }
 
@@ -226,7 +226,7 @@ impl Plan for CpuPass {
         let seed = derive_seed(self.seed, SEEDS + self.issued);
         self.issued += 1;
         Some(PlannedTrial {
-            label: "the load next to soaker threads".to_owned(),
+            label: "the load next to background threads".to_owned(),
             preparation: self.preparation.clone(),
             flush: !first,
             saved: Saved::No,

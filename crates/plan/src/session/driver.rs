@@ -46,7 +46,7 @@ impl Finished {
     /// # Errors
     /// If it did not run to its end; `why` says why a part of it is no result.
     pub fn whole(&self, why: &str) -> Result<()> {
-        let kept = "only the trials that had finished are saved";
+        let kept = "only the trials that finished are saved";
         match self.end {
             End::Completed => Ok(()),
             End::Interrupted => Err(SessionError::Interrupted(format!("{why}: {kept}"))),

@@ -130,9 +130,9 @@ pub fn something_completed(trials: &[Trial]) -> Result<(), SessionError> {
     kinds.dedup();
     let what = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     Err(SessionError::NoResult(format!(
-        "no request to {} completed: {failed} failed{what} and {short} transferred less than \
-         requested; the target is broken, gone or was truncated: check the system log (dmesg, or \
-         the event log)",
+        "no request to {} completed: {failed} failed{what}, and {short} transferred less than \
+         requested; the target is broken, was removed or was truncated; check the system log \
+         (dmesg, or the event log)",
         quoted(path)
     )))
 }

@@ -22,13 +22,13 @@ pub fn check_machine(asked: &Workload) -> Result<()> {
         let usable: Vec<String> = usable.iter().map(u32::to_string).collect();
         let usable = usable.join(", ");
         return Err(SessionError::NoResult(format!(
-            "--processors: this program may not run on CPU {missing}; use some of {usable}"
+            "--processors: halfpower may not run on CPU {missing}; choose from {usable}"
         )));
     }
     if asked.huge_pages
         && let Err(why) = kernel::check_huge_pages(&Roots::default())
     {
-        return Err(SessionError::NoResult(format!("--huge-pages: {why}, or omit the flag")));
+        return Err(SessionError::NoResult(format!("--huge-pages: {why}; or omit the flag")));
     }
     Ok(())
 }

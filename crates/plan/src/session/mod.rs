@@ -80,8 +80,8 @@ pub fn simulated_again(target: &Target) -> Result<Option<SimSpec>> {
         // Documents of old versions do not tell.
         Some(now) if target.file_hash.is_some() && now.file_hash != target.file_hash => {
             Err(SessionError::Usage(format!(
-                "the file that describes {} has changed since the measurement: restore it, or \
-                 measure again",
+                "the file that describes {} has changed since the measurement; restore the file, \
+                 or measure again",
                 target.path
             )))
         }

@@ -294,7 +294,7 @@ impl Session {
             Ok(())
         };
         if self.elsewhere.is_some() {
-            let text = "the page cache of other machines cannot be filled from here";
+            let text = "halfpower cannot fill the page cache of other machines";
             return Err(SessionError::usage(text));
         }
         for handle in &self.handles {

@@ -141,7 +141,7 @@ pub fn open_again(
     let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
     if disk(target.facts()) != disk(&profile.target) {
         return Err(SessionError::Usage(format!(
-            "{} is on another disk than the profiled one; a profile is valid only for its own disk",
+            "{} is not on the profiled disk; a profile is valid only for its own disk",
             profile.target.path
         )));
     }
@@ -161,7 +161,7 @@ pub fn drift_now(
     display: &mut dyn Display,
 ) -> Result<(Predictor, DriftNow)> {
     if profile.simulated {
-        let text = "--now: a simulated device does not drift after its profile";
+        let text = "--now: a simulated device does not change after it was profiled";
         return Err(SessionError::usage(text));
     }
     // In a directory it is a file of halfpower's own that is written.
@@ -170,8 +170,8 @@ pub fn drift_now(
     let profiled = Predictor::of_cells(&cells);
     let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {
         SessionError::usage(
-            "--now: the profile has too few closed loops of random requests to find the level of \
-             the device; make another profile with `check --for-diagnosis`",
+            "--now: the profile has too few closed loops of random requests to compare with the \
+             present speed of the device; make another profile with `check --for-diagnosis`",
         )
     })?;
     let session = open_again(profile, write, seed, stop, display)?;
@@ -180,8 +180,8 @@ pub fn drift_now(
         return Err(SessionError::ended("nothing is predicted"));
     }
     let level = probe.level().ok_or_else(|| {
-        let text = "--now: the level of the device is unknown: no visit to the profile's loads was valid, \
-        perhaps because the machine is too busy";
+        let text = "--now: the present speed of the device is unknown, because no measurement of \
+                    the profile's loads was valid; perhaps the machine is too busy";
         SessionError::NoResult(text.to_owned())
     })?;
     let now = DriftNow { level, ends: probe.ends(), since: probe.since() };

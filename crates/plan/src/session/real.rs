@@ -58,9 +58,8 @@ impl RealTargets {
         for handle in handles.iter_mut().filter(made) {
             handle.facts.size_bytes = smallest.unwrap_or(handle.facts.size_bytes);
         }
-        let first = handles
-            .first()
-            .ok_or_else(|| SessionError::usage("no target is named; name at least one"))?;
+        let first =
+            handles.first().ok_or_else(|| SessionError::usage("name at least one target"))?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
         let (files, beside) = (BTreeMap::new(), Vec::new());
         let untouched = false;
@@ -73,7 +72,7 @@ impl RealTargets {
     /// If there is none.
     pub fn elsewhere(targets: Rc<dyn TargetsElsewhere>) -> Result<Self> {
         if targets.facts().is_empty() {
-            return Err(SessionError::usage("no target is named; name at least one"));
+            return Err(SessionError::usage("name at least one target"));
         }
         let roots = Roots::default();
         let environment = kernel::environment(&roots, None);
@@ -292,7 +291,10 @@ impl RealTargets {
             engine = EngineName::Sync;
             findings.push(Finding::warning(
                 FindingCode::EngineFallback,
-                format!("{error}. The sync engine was used: the queue depth comes from threads."),
+                format!(
+                    "{error}. The sync engine was used instead, with threads for the queue \
+                         depth."
+                ),
                 "Expect more CPU time per request and a lower queue depth than with io_uring.",
             ));
         }

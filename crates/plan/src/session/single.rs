@@ -69,8 +69,9 @@ pub fn open_for_run(
         workload::check_alignment(workload, set.alignment())?;
         let fresh = || set.all_facts().any(|target| target.kind == TargetKind::Directory);
         if workload.data == Data::Tagged && !workload.writes() && fresh() {
-            let text = "--verify with reads only needs the data of an earlier run with --verify, \
-                        but the test file of a directory is new; name a file or a device";
+            let text = "--verify with a read-only load checks data that an earlier run with \
+                        --verify wrote, but the test file of a directory is new; name a file or a \
+                        device";
             return Err(SessionError::usage(text));
         }
         if with.reserve && fresh() && !is_read(number) {
@@ -160,8 +161,8 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
         && spec.asked.stripe_bytes.is_none()
     {
         return Err(SessionError::Usage(format!(
-            "the targets differ in size ({} has {} bytes, {} {}); use --size to set the part of \
-             each to use",
+            "the targets have different sizes ({} has {} bytes, {} has {}); to set the part of \
+             each target to use, add --size",
             quoted(&smallest.path),
             smallest.size_bytes.0,
             quoted(&largest.path),

@@ -73,8 +73,8 @@ fn message(kept: &[StuckThread]) -> String {
     }
     let (threads, wait) = if kept.len() == 1 { ("thread", "waits") } else { ("threads", "wait") };
     format!(
-        "the work is done, but {} {threads} of this program still {wait} in the kernel for the \
-         device or file system ({}), and no signal can end that wait: the process ends when the \
+        "the work is done, but {} {threads} of halfpower still {wait} in the kernel for the \
+         device or file system ({}), and no signal can end that wait. The process ends when the \
          device responds (or, if a file system is frozen, after fsfreeze --unfreeze)",
         kept.len(),
         names.join(", ")

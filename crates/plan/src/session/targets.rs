@@ -97,8 +97,8 @@ pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
         targets.iter().map(|target| simulated(target)).collect::<Result<_, _>>()?;
     let found = specs.into_iter().flatten().next();
     if found.is_some() && targets.len() > 1 {
-        let text = "a simulated target cannot be combined with others: its key disks=N adds disks; \
-                    name one target";
+        let text = "a simulated target cannot be combined with others; name only one target (to \
+                    add disks, use its key disks=N)";
         return Err(SessionError::usage(text));
     }
     Ok(found)
@@ -187,8 +187,8 @@ pub fn striped(
         let mut targets = RealTargets::open(paths, &Access::ReadOnly, None, chunk)?;
         if targets.all_facts().any(|facts| facts.kind == TargetKind::Directory) {
             return Err(SessionError::usage(
-                "a stripe needs block devices or files, because a test file in a directory has no \
-                 known position",
+                "a stripe needs block devices or files, because the position of a test file in a \
+                 directory is unknown",
             ));
         }
         targets.open_mode(CacheMode::Device, false)?;

@@ -74,7 +74,7 @@ fn when_and_where(
 /// The latency of now against that of the profile and of the first remedy.
 fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     let Some(latency) = main.numbers.latency_ns else {
-        return section.text("Unknown: the source reports no latencies.");
+        return section.text("Unknown: the source does not report latencies.");
     };
     let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
     section.row(

@@ -46,7 +46,7 @@ fn binding(run: &LimitsRun) -> Badge {
     let rate = number::rate_with_interval(&binding.bytes_per_s);
     let words = match binding.names.as_slice() {
         [one] => format!("The {one} is the bottleneck, at {rate}"),
-        many => format!("{}, not distinguishable, binds at {rate}", many.join(" or ")),
+        many => format!("The bottleneck is {} (not distinguishable), at {rate}", many.join(" or ")),
     };
     let alternatives = binding.alternatives.iter().map(|text| Alternative {
         what: "not excluded".to_owned(),
@@ -141,7 +141,7 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
         "{} of the {} parts with both peaks known reach at least half of the advertised peak{}.",
         of(|it| it == HalfPower::Reached).count(),
         of(|it| it != HalfPower::NotKnown).count(),
-        if missed.is_empty() { missed } else { format!("; {missed} gives less") }
+        if missed.is_empty() { missed } else { format!("; {missed} reaches less") }
     );
     let finding = match of(|it| it != HalfPower::NotKnown).count() {
         0 => "No part has both an advertised and a measured peak, so no half-power line is drawn."
@@ -151,7 +151,7 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
     let mut series = vec![
         Series::new("measured (RAP)", Form::Marks, measured),
         Series::new("advertised (PAP)", Form::Marks, advertised),
-        Series::new("half-power line: half of the advertised", Form::Marks, half),
+        Series::new("half-power line: half the advertised peak", Form::Marks, half),
     ];
     series.retain(|series| !series.points.is_empty());
     let chart = Chart {
@@ -205,13 +205,13 @@ fn bus(run: &LimitsRun) -> Option<Chart> {
             number::rate_with_interval(limit)
         ),
         None => format!(
-            "{} targets together read {} times as fast as one, so no bus limit shows.",
+            "{} targets together read {} times as fast as one, so no bus limit is visible.",
             bus.points.len(),
             number::digits(most / first)
         ),
     };
     Some(Chart {
-        title: "Re-reads of a small area on one target and on more".to_owned(),
+        title: "Re-reads of a small area on one and on several targets".to_owned(),
         finding,
         errors: "Error bars: 95 % confidence interval.".to_owned(),
         x: Axis::at_values("targets at work", None, false, xs(&series)),

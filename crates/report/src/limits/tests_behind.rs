@@ -12,8 +12,8 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
     let Some(test) = story.part("Bus and controller", bus) else { return };
     let [area, request] = [test.area_bytes, test.request_bytes].map(|it| format_bytes(it.0));
     let remark = format!(
-        "{area} read repeatedly in requests of {request}, QD {} on each target; a limit shows only \
-         if a cache served the reads and the sum stopped growing",
+        "{area} read repeatedly in {request} requests, QD {} on each target; a limit is visible \
+         only if a cache served the reads and the sum stopped growing",
         test.depth
     );
     let section = story.section("Bus and controller", &remark).supporting();
@@ -30,12 +30,12 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
         CacheEvidence::NotServed => {
             "no cache seen: re-reads are no faster than first or sequential reads"
         }
-        CacheEvidence::CannotTell => "inconclusive whether a cache served them",
+        CacheEvidence::CannotTell => "whether a cache served the re-reads is unknown",
     };
     let growth = match test.growth {
         Growth::Stopped => "; the sum stopped growing",
         Growth::Grows => "; the sum was still growing with the last target",
-        Growth::CannotTell => "; inconclusive whether the sum stopped growing",
+        Growth::CannotTell => "; whether the sum stopped growing is unknown",
         Growth::OneTarget => "",
     };
     section.row("evidence", format!("{cache}{growth}"));
@@ -90,7 +90,7 @@ pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
     let rows = || tests.rows.iter().filter(|row| row.place != SHIFTS);
     let widest = rows().map(|row| row.bytes_per_s.relative_half_width()).fold(0.0, f64::max);
     let remark = format!(
-        "GB/s as timed, and net of a null loop; intervals {} at most",
+        "GB/s as timed, and net of a null loop; intervals at most {}",
         number::interval(widest)
     );
     let section = story.section("Memory", &remark).supporting();
@@ -118,7 +118,7 @@ pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
         joined(&places, ", ", |(place, bytes)| format!("{place}: {}", format_bytes(*bytes)));
     section.row("buffers", sizes);
     shifts(section, tests);
-    let mut file = format!("in {}, in calls of 64 KiB", tests.file_on);
+    let mut file = format!("in {}, in 64 KiB calls", tests.file_on);
     let read = tests.device_read_bytes.map(format_bytes);
     file.extend(read.map(|bytes| format!("; read from devices meanwhile: {bytes}")));
     section.row("file", file);

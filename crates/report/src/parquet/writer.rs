@@ -14,7 +14,7 @@ const GROUP_BYTES: usize = 64 << 20;
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ParquetError {
     /// A value is not what its column holds, or is too large for it.
-    #[error("the column {column} holds no {value:?}: it is one of {kind:?}")]
+    #[error("the column {column} cannot contain {value:?}: its type is {kind:?}")]
     Value {
         /// Name of the column.
         column: String,

@@ -10,7 +10,7 @@ use crate::story::{Action, Cell, Story};
 use record::{Advice, Estimate, Expectation, OpKind, Profile, SATURATIONS};
 
 /// Why a latency is not stated.
-const TOO_UNEVEN: &str = "the measured rates vary too much: unknown within ±60 %";
+const TOO_UNEVEN: &str = "the measured rates vary too much (error above ±60 %)";
 
 /// Latency at shares of the maximum rate.
 pub(super) fn expectations(story: &mut Story, profile: &Profile) {
@@ -51,7 +51,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
         }
     });
     if missing {
-        section.note(format!("unknown, or left out: {TOO_UNEVEN}."));
+        section.note(format!("Some values are unknown or omitted: {TOO_UNEVEN}."));
     }
     // What a reader may have computed, who is not to be misled by it.
     let remark = "one textbook queue; err: relative to the expected latency";

@@ -58,14 +58,14 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     });
     let said = curves.iter().map(|curve| {
         let half = curve.points.iter().find(|p| p.iops.value >= curve.max_iops.value / 2.0);
-        let half = half.map(|point| format!(", half of that from depth {} on", point.depth));
+        let half = half.map(|point| format!(", half of that from QD {}", point.depth));
         let knee = match curve.knee {
-            Some(depth) if depth != curve.max_depth => format!(", the knee is at {depth}"),
+            Some(depth) if depth != curve.max_depth => format!(", with the knee at QD {depth}"),
             Some(_) => String::new(),
-            None => ", and there was no knee up to there".to_owned(),
+            None => ", with no knee up to there".to_owned(),
         };
         format!(
-            "{} reach {} at depth {}{}{knee}",
+            "{} reach {} at QD {}{}{knee}",
             curve_name(curve),
             number::with_interval(&curve.max_iops, number::per_second),
             curve.max_depth,
@@ -73,7 +73,7 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
         )
     });
     Some(Chart {
-        title: "I/O rate against depth".to_owned(),
+        title: "I/O rate against queue depth".to_owned(),
         finding: sentence(said, ""),
         errors: OVER_VISITS.to_owned(),
         x: Axis::at_values("queue depth", None, true, xs(&series)),
@@ -91,17 +91,17 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
         let name = curve.op.plural();
         let measured = curve.points.iter().map(|point| {
             Point::estimate(point.iops.value, &point.latency_ns)
-                .remark(format!("depth {}", point.depth))
+                .remark(format!("QD {}", point.depth))
         });
         let all = profile.expectations.iter();
         let expected: Vec<_> = all.filter(|expected| expected.op == curve.op).collect();
         let open = expected.iter().map(|expected| {
             Point::estimate(expected.iops, &expected.latency_ns)
-                .remark(format!("{} of the most", number::percent(expected.saturation)))
+                .remark(format!("{} of the maximum", number::percent(expected.saturation)))
         });
         let mm1 = expected.iter().map(|e| Point::bare(e.iops, e.mm1_response_ns));
         for (what, form, points) in [
-            ("measured at constant depth", Form::Curve, measured.collect::<Vec<Point>>()),
+            ("measured at constant QD", Form::Curve, measured.collect::<Vec<Point>>()),
             ("expected, arriving independently", Form::Curve, open.collect()),
             ("by M/M/1, for comparison", Form::Marks, mm1.collect()),
         ] {
@@ -136,7 +136,7 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
 }
 
 fn size_name(curve: &SizeCurve) -> String {
-    format!("{}, depth {}", curve.pattern.name(), curve.depth)
+    format!("{}, QD {}", curve.pattern.name(), curve.depth)
 }
 
 fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
@@ -166,7 +166,7 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
     }
     let said = joined(&curves, "; ", |curve| match curve.half_power_bytes {
         Some(bytes) => format!("{} from {}", size_name(curve), format_bytes(bytes)),
-        None => format!("{} at no size", size_name(curve)),
+        None => format!("{} never", size_name(curve)),
     });
     let (half, whole) = (number::rate(first.half_of_max_bytes_per_s), number::rate(most(first)));
     let values = ends(&series).chain(curves.iter().map(|curve| most(curve)));
@@ -202,8 +202,8 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     let finding = if per_mib {
         let times = number::digits(first.y / last.y);
         format!(
-            "{name}: a MiB costs {dear} in requests of {least}, and only {cheap} in requests of \
-             {most}, {times} times less."
+            "{name}: a MiB costs {dear} in {least} requests, but only {cheap} in {most} requests, \
+             {times} times less."
         )
     } else {
         format!("{name}: a request costs {dear} at {least} and {cheap} at {most}.")
@@ -257,11 +257,11 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     let fit = profile.service_time_fits.first()?;
     let per_kib = fit.slope_ns_per_byte.scaled(1024.0);
     let per_kib = match per_kib.low > 0.0 {
-        true => format!("{} for each KiB", number::with_interval(&per_kib, number::time)),
-        false => "no measurable effect of its size".to_owned(),
+        true => format!(" plus {} per KiB", number::with_interval(&per_kib, number::time)),
+        false => "; its size has no measurable effect".to_owned(),
     };
     let finding = format!(
-        "At QD 1 a {} {} takes {} and {per_kib}{}.",
+        "At QD 1, a {} {} takes {}{per_kib}{}.",
         fit.pattern.name(),
         fit.op.name(),
         number::with_interval(&fit.intercept_ns, number::time),
@@ -273,7 +273,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
         finding,
         errors: format!("{OVER_VISITS} Bands: the fitted line, each of its two parts separately."),
         x: Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0])),
-        y: Axis::from_zero("mean latency at depth 1", Some(Unit::Nanos), highs),
+        y: Axis::from_zero("mean latency at QD 1", Some(Unit::Nanos), highs),
         rules: Vec::new(),
         series,
     })
@@ -302,7 +302,7 @@ fn distributions(profile: &Profile) -> Option<Chart> {
         let deep = curve.knee.or(Some(curve.max_depth)).filter(|depth| *depth != 1);
         for depth in std::iter::once(1).chain(deep) {
             let cell = cell_of(profile, curve.op, Pattern::Random, depth, curve.bs_bytes);
-            let name = format!("random {}, depth {depth}", curve_name(curve));
+            let name = format!("random {}, QD {depth}", curve_name(curve));
             chosen.extend(cell.map(|cell| (name, &cell.histogram)));
         }
     }
@@ -310,7 +310,7 @@ fn distributions(profile: &Profile) -> Option<Chart> {
         of_the_device(cell) && cell.workload.pattern == Pattern::Hit && cell.workload.depth == 1
     });
     if let Some(hit) = hits.min_by_key(|cell| cell.workload.max_bs().0) {
-        let name = format!("hits of {}, depth 1", format_bytes(hit.workload.max_bs().0));
+        let name = format!("hits of {}, QD 1", format_bytes(hit.workload.max_bs().0));
         chosen.push((name, &hit.histogram));
     }
     chosen.truncate(DISTRIBUTIONS);

@@ -27,7 +27,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     };
     let Some(first) = commits.points.first() else { return };
     let remark = format!(
-        "number per second, each a write of {} to a log through the page cache and an {}; p50 to \
+        "commits per second, each a {} write to a log through the page cache and an {}; p50 to \
          p99.9: latency of the {}",
         format_bytes(first.bytes.0),
         first.flush.name(),
@@ -52,7 +52,13 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
             commits.verdicts.iter().map(|it| it.program.as_str()).collect();
         programs.dedup();
         let programs = joined(programs, ", ", str::to_owned);
-        story.section("Fast enough for commits", &format!("yes, by one committer: {programs}"));
+        story.section(
+            "Fast enough for commits",
+            &format!(
+                "yes, with a single committer: \
+                                                           {programs}"
+            ),
+        );
     } else if !commits.verdicts.is_empty() {
         verdicts(story.section("Fast enough for commits", ""), commits, profile);
     }
@@ -84,7 +90,8 @@ fn points(section: &mut Section, commits: &Commits) {
     let unknown = |point: &CommitPoint| point.histogram.percentile(0.999).is_none();
     if commits.points.iter().any(unknown) {
         section.note(
-            "–: fewer than ten slower flushes, too few to report; a larger --budget gives more.",
+            "–: fewer than ten flushes took longer, too few to report; a larger --budget measures \
+             more.",
         );
     }
 }
@@ -103,8 +110,8 @@ fn journal(section: &mut Section, commits: &Commits) {
             )
         } else {
             format!(
-                "These visits do not show whether a flush of new blocks takes longer: {} against \
-                 {}.",
+                "These visits do not show whether a flush of new blocks takes longer: {} compared \
+                 with {}.",
                 number::with_interval(new, number::time),
                 number::with_interval(old, number::time),
             )
@@ -147,7 +154,7 @@ fn protected(section: &mut Section, profile: &Profile) {
 fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
     section.table(&commits.verdicts, |t| {
         t.left("one committer", |verdict| verdict.program.clone());
-        t.left("asks for", |verdict| need(verdict));
+        t.left("requires", |verdict| need(verdict));
         t.left("measured", |verdict| match verdict.measured.known() {
             Ok(value) => Cell::from(match verdict.need {
                 CommitNeed::FlushP99Ns => number::with_interval(value, number::time),

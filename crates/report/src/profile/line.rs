@@ -14,7 +14,7 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
     let fits = &profile.service_time_fits;
     let without = without_line(profile);
     if fits.is_empty() {
-        let reason = format!("no line, which needs five request sizes at QD 1: {without}");
+        let reason = format!("no line, because it needs five request sizes at QD 1: {without}");
         story.section("Fits", reason.trim_end_matches([':', ' '])).supporting();
         return;
     }

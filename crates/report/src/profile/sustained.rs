@@ -28,8 +28,10 @@ fn line(load: &Sustained) -> String {
     );
     let Some(step) = &load.step else { return format!("{held}, no drop.") };
     let back = match step.back_after_ns.known() {
-        Ok(after) => format!("back after {} of idle time", format_duration(after.value as u64)),
-        Err(why) => format!("back after: unknown, {why}"),
+        Ok(after) => {
+            format!("full rate again after {} of idle time", format_duration(after.value as u64))
+        }
+        Err(why) => format!("recovery time unknown: {why}"),
     };
     format!("{held}, then {}; {back}.", number::with_interval(&step.iops, format_iops))
 }

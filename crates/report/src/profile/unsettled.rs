@@ -70,7 +70,10 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
         Part {
             kind: Kind::Files,
             half_width: files,
-            words: format!("files on this disk differ, by {} for another file", percent(files)),
+            words: format!(
+                "files on this disk differ; another file may be {} faster or slower",
+                percent(files)
+            ),
         },
         Part {
             kind: Kind::Visits,
@@ -89,7 +92,7 @@ fn action(profile: &Profile, main: Option<Kind>) -> Action {
     let what = match main {
         _ if profile.simulated => again,
         Some(Kind::Files) => {
-            format!("run halfpower check --file PATH with the file that matters, or {again}")
+            format!("run halfpower check --file PATH on the file you care about, or {again}")
         }
         _ => format!("stop other programs on this disk and machine, then {again}"),
     };
@@ -97,7 +100,7 @@ fn action(profile: &Profile, main: Option<Kind>) -> Action {
         Some(Kind::Files) => "another file on this disk may differ as much as these did",
         Some(Kind::Level) if !profile.simulated => {
             "`halfpower watch` shows the other load of this machine. Load of other machines on \
-             shared storage is not visible here; checks at different hours reveal it"
+             shared storage is not visible here; checks at different times reveal it"
         }
         _ => "more visits reduce the error",
     };

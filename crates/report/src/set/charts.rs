@@ -128,7 +128,7 @@ fn x_axis<'s>(
     let name = set.axes[abscissa.axis].as_str();
     match abscissa.meaning {
         Meaning::Size => (Axis::at_values("request size", bytes, true, values), "request size"),
-        Meaning::Depth => (Axis::at_values("queue depth", None, true, values), "depth"),
+        Meaning::Depth => (Axis::at_values("queue depth", None, true, values), "queue depth"),
         Meaning::Rate => (Axis::from_zero("arrivals per second", rate, values), "arrivals"),
         Meaning::Targets => {
             (Axis::at_values("targets at work", None, false, values), "number of targets")
@@ -193,7 +193,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
         clauses.push(format!("{} more from larger sizes", reaching.len() - CLAUSES));
     }
     if never > 0 {
-        clauses.push(format!("never by {never} of {curves} curves"));
+        clauses.push(format!("not by {never} of {curves} curves"));
     }
     let (half, most) = (measure.written(most / 2.0), measure.written(most));
     let from: Vec<f64> = reaching.iter().map(|(size, _)| *size).collect();
@@ -201,7 +201,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     match from.first() {
         // One sentence does for all that begin at the same size.
         Some(size) if alike && never == 0 => {
-            format!("Half of the maximum ({half} of {most}) is reached from {} on.", x.label(*size))
+            format!("Half of the maximum ({half} of {most}) is reached from {}.", x.label(*size))
         }
         _ => {
             let clauses = clauses.join("; ");
@@ -224,7 +224,7 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let half = best.points.iter().find(|point| point.y >= most / 2.0);
     let at = |value: f64| format!("{} {}", x.title, x.label(value));
     let half = half.filter(|half| half.x > first.x);
-    let half = half.map_or(String::new(), |p| format!("; half of that from {} on", x.label(p.x)));
+    let half = half.map_or(String::new(), |p| format!("; half of that from {}", x.label(p.x)));
     let gain = if place == 0 {
         "where its curve begins".to_owned()
     } else {
@@ -251,7 +251,8 @@ fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
     };
     let is_more = ratio >= 1.0;
     let times = number::digits(if is_more { ratio } else { 1.0 / ratio });
-    let words = if is_more { format!("{times} times as much") } else { format!("1/{times} of it") };
+    let words =
+        if is_more { format!("{times} times as much") } else { format!("1/{times} as much") };
     let sure = if apart(first, last) { "" } else { ", equal within the error bars" };
     let name = prefix(name);
     let [from, to] =
@@ -336,8 +337,8 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         errors: "Each mark is a range of latencies; hover over a mark or see the table for values \
                  with their 95 % intervals."
             .to_owned(),
-        x: axis("read rate, % of what reads reach alone", reads),
-        y: axis("write rate, % of what writes reach alone", writes),
+        x: axis("read rate, % of the maximum of reads alone", reads),
+        y: axis("write rate, % of the maximum of writes alone", writes),
         series: bins.into_iter().enumerate().filter_map(named).collect(),
         rules: Vec::new(),
     })

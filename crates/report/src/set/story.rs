@@ -171,13 +171,12 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
         let levels = joined(&reached.levels, ", ", |(axis, level)| format!("{axis} {level}"));
         let half = format_bytes(reached.half_bytes?);
         let most = match reached.most_bytes {
-            Some(bytes) => format!("95 % of it takes {}", format_bytes(bytes)),
-            None => "95 % of it is reached at no size".to_owned(),
+            Some(bytes) => format!("95 % needs {}", format_bytes(bytes)),
+            None => "no size reaches 95 %".to_owned(),
         };
         let maximum = reached.maximum_bytes_per_s;
         let [half_rate, rate] = [maximum / 2.0, maximum].map(number::rate);
-        let why =
-            format!("from there on half of the maximum ({half_rate} of {rate}) is reached; {most}");
+        let why = format!("this size reaches half of the maximum ({half_rate} of {rate}); {most}");
         Some(Action::new(levels, format!("requests of at least {half}")).with("why", why))
     };
     // Of those with one maximum the one that asks least: it names the depth as well.
@@ -253,7 +252,7 @@ fn results(story: &mut Story, set: &Set<'_>) {
         section.supporting();
     }
     if !fixed.is_empty() {
-        section.note(format!("In all: {fixed}."));
+        section.note(format!("In all rows: {fixed}."));
     }
     section.table(rows(set, &axes, |_| true), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));

@@ -32,13 +32,13 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
         (number::time(rebuild.duration_ns.0 as f64), number::both_rates(rebuild.bytes_per_s));
     let (leg, whole) = (rebuild.leg, bytes(rebuild.leg_bytes));
     let text = match (rebuild.complete, rebuild.whole_leg_ns) {
-        (true, _) => format!("target {leg}, all of its {whole}, in {time}: {rate}"),
+        (true, _) => format!("target {leg}: {whole} in {time} ({rate})"),
         (false, Some(needs)) => format!(
-            "target {leg}, {} of {whole} in {time}: {rate}; at that rate all of it takes {}",
+            "target {leg}: {} of {whole} in {time} ({rate}); at that rate, all {whole} take {}",
             bytes(rebuild.rebuilt_bytes),
             number::time(needs.0 as f64)
         ),
-        (false, None) => format!("target {leg}, none of its {whole}"),
+        (false, None) => format!("target {leg}: nothing of {whole}"),
     };
     section.row("rebuilt", text);
     if rebuild.errors > 0 {
@@ -148,10 +148,10 @@ fn compared(check: &LegCheck) -> String {
     let rows = |count: u64| number::counted(count as f64, "row");
     let mut text = match (check.good, check.bad) {
         (0, 0) => "none".to_owned(),
-        (good, 0) => format!("{}, all agree", rows(good)),
+        (good, 0) => format!("{}, all consistent", rows(good)),
         (good, bad) => format!("{} consistent, {bad} NOT", rows(good)),
     };
-    text.push_str(&format!(" ({} of each leg a row)", format_bytes(check.row_bytes.0)));
+    text.push_str(&format!(" ({} of each leg per row)", format_bytes(check.row_bytes.0)));
     if check.unchecked > 0 {
         text.push_str(&format!("; {} not compared: {}", check.unchecked, check.note));
     }

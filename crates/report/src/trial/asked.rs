@@ -109,7 +109,7 @@ fn place(workload: &Workload) -> String {
     text.extend(workload.stride_bytes.map(|stride| format!(" every {}", bytes(stride))));
     if !workload.zones.is_empty() {
         let share = |zone: &AreaZone| {
-            format!("{} % of them in {} % of it", zone.request_percent, zone.area_percent)
+            format!("{} % of them in {} % of the area", zone.request_percent, zone.area_percent)
         };
         text.push_str(&format!(", {}", joined(&workload.zones, ", ", share)));
     }
@@ -129,7 +129,7 @@ fn place(workload: &Workload) -> String {
         Some(distance) => Some(format!(", each job {} after the one before", bytes(distance))),
     });
     let misalign = Some(workload.misalign_bytes).filter(|misalign| misalign.0 > 0);
-    text.extend(misalign.map(|misalign| format!(", {} off alignment", bytes(misalign))));
+    text.extend(misalign.map(|misalign| format!(", misaligned by {}", bytes(misalign))));
     text.extend(match workload.regions {
         Regions::Shared if workload.numjobs > 1 => Some(", one stream for all jobs"),
         Regions::Own if workload.numjobs > 1 => Some(", each job in its own part"),
@@ -147,7 +147,7 @@ fn depth(workload: &Workload) -> String {
         Discipline::Any => String::new(),
         other => format!(", completion {}", other.name()),
     };
-    let word = if workload.arrival == Arrival::Closed { "depth" } else { "depth at most" };
+    let word = if workload.arrival == Arrival::Closed { "depth" } else { "depth up to" };
     format!("{word} {}{jobs}{discipline}", workload.depth)
 }
 

@@ -69,7 +69,7 @@ fn target_text(clients: &Clients) -> String {
 /// Jain's index in words: that of n clients of which k have all and equally much is k/n.
 fn fairness_text(clients: &Clients) -> String {
     let Some(index) = clients.jain_index else {
-        return "not measured: there are fewer than two clients with a result".to_owned();
+        return "not measured: fewer than two clients have a result".to_owned();
     };
     let (rated, per) = match clients.equally_deep() {
         true => (clients.per_job(), "per job"),
@@ -117,7 +117,7 @@ fn window_text(trial: &Trial, clients: &Clients) -> String {
     let whole = trial.result.duration_ns.0 as f64 + cut;
     match clients.common_window_ns {
         Some(common) => format!(
-            "all except {} at most, from the last start to the first end; each client's window \
+            "all except at most {}, from the last start to the first end; each client's window \
              begins when that client starts, and rates cover the whole window",
             number::time((whole - common.0 as f64).max(0.0))
         ),

@@ -59,7 +59,7 @@ pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
     let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
     let shown = binding(components).unwrap_or(busiest);
     let verdict = if binding(components).is_some() {
-        "it binds"
+        "it is the bottleneck"
     } else {
         "there is no single \
                                                                           bottleneck"

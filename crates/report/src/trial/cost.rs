@@ -16,19 +16,20 @@ fn micros(value: f64) -> String {
 pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     let mut text = match cpu.lower_us_per_io {
         Some(time) if cpu.split == CpuSplit::Modelled => format!("{} modelled", micros(time)),
-        Some(lower) => format!("{} at least", micros(lower)),
+        Some(lower) => format!("at least {}", micros(lower)),
         None => "none completed".to_owned(),
     };
     if let Some(upper) = &cpu.upper {
         let estimate = &upper.us_per_io;
         text.push_str(&format!(
-            ", {} at most (the whole machine, with soaker threads that changed the rate by {})",
+            ", at most {} (the whole machine, with background threads that changed the rate by \
+             {})",
             number::with_interval(estimate, micros),
             number::change(1.0 + upper.rate_change_rel)
         ));
     } else if let Some(upper) = cpu.upper_us_per_io {
         let method = cpu.upper_method.as_deref().unwrap_or("method not recorded");
-        text.push_str(&format!(", {} at most ({method})", micros(upper)));
+        text.push_str(&format!(", at most {} ({method})", micros(upper)));
     }
     text.extend(cpu.ms_per_mib.map(|cost| format!("; {} per MiB", millis(cost))));
     text.extend(
@@ -42,14 +43,18 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
 pub(super) fn total_text(cpu: &CpuCost) -> String {
     let (user, system, workers) =
         (millis(cpu.user_ms), millis(cpu.system_ms), millis(cpu.workers_ms));
-    let measured =
-        |split| format!("user {user}, system {system} ({split}), of it kernel workers {workers}");
+    let measured = |split| {
+        format!(
+            "user {user}, system {system} ({split}), including {workers} in kernel \
+                         workers"
+        )
+    };
     let mut text = match cpu.split {
         CpuSplit::Sampled => measured("split sampled"),
         CpuSplit::Exact => measured("split exact"),
         CpuSplit::Modelled => format!("system {system} (modelled)"),
     };
-    text.extend(cpu.steal_ms.map(|steal| format!("; stolen by the host {}", millis(steal))));
+    text.extend(cpu.steal_ms.map(|steal| format!("; {} stolen by the hypervisor", millis(steal))));
     if let Some(rate) = cpu.saturation_iops {
         text.push_str(&format!("; all CPUs busy at {}", number::per_second(rate)));
         text.extend(cpu.saturation_bytes_per_s.map(|it| format!(" ({})", number::rate(it))));
@@ -97,7 +102,7 @@ pub(super) fn harness_text(harness: &Harness, iops_per_job: f64) -> String {
     let mut text = format!("{} per job", number::per_second(harness.ceiling_iops));
     let factor = harness.ceiling_iops / iops_per_job;
     let factor = Some(factor).filter(|factor| factor.is_finite() && iops_per_job > 0.0);
-    text.extend(factor.map(|it| format!(", {} times what a job did here", number::count(it))));
+    text.extend(factor.map(|it| format!(", {} times the rate of a job here", number::count(it))));
     let cost = number::time(harness.clock_cost_ns);
     text.push_str(&format!("; clock {}, {cost} per reading", harness.clock));
     let features = harness.engine_features.join(", ");

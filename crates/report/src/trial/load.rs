@@ -36,7 +36,7 @@ fn lateness_text(open: &OpenLoop) -> String {
     let time = number::time;
     let mut text = format!("{} on average", time(open.late_mean_ns));
     text.extend(open.late_p99_ns.map(|p99| format!(", p99 {}", time(p99))));
-    text.push_str(&format!(", {} at most", time(open.late_max_ns as f64)));
+    text.push_str(&format!(", at most {}", time(open.late_max_ns as f64)));
     let own = open.pacer_late_mean_ns.filter(|own| *own > 0.0).map(time);
     text.extend(own.map(|own| format!("; {own} added by halfpower itself, with a free slot")));
     let spin = (open.spin_ms > 0.0).then(|| time(open.spin_ms * 1e6));
@@ -51,7 +51,7 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
     let steady = match result.steady {
         Some(true) => format!("steady over {window}"),
         Some(false) => format!("NOT steady over {window}"),
-        None => format!("{window} are too short to show whether it was steady"),
+        None => format!("{window} is too short to show whether it was steady"),
     };
     let asked = match trial.workload.arrival {
         Arrival::Closed => format!("{} requested", trial.workload.depth),
@@ -63,7 +63,7 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
         let (length, count) = (warm_up.duration_ns.0 as f64, warm_up.ios as f64);
         let (length, count) = (number::time(length), number::count(count));
         let rate = number::per_second(warm_up.iops);
-        let text = format!("{length} cut off: {count} requests at {rate}");
+        let text = format!("{length} excluded: {count} requests at {rate}");
         section.row(quantity("warm_up_ns").title, text);
     }
     if let Some(why) = result.ended_by {
@@ -83,7 +83,7 @@ fn ended_text(why: EndedBy) -> &'static str {
         EndedBy::Precision => "its precision: the error bar of the rate is as narrow as requested",
         EndedBy::Failures => "failures: no other request completed",
         EndedBy::Silence => "silence: the device stopped answering",
-        EndedBy::Interrupted => "an interruption: by the user or the system",
+        EndedBy::Interrupted => "an interruption by the user or the system",
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
         let last = joined(last, ", ", |rate| number::count(*rate));
         let agree = if preconditioning.steady { "agree" } else { "do NOT agree" };
         let text = format!(
-            "{} written, then {} rounds; the last {agree}: {last} IOPS",
+            "{} written, then {} rounds; the last ones {agree}: {last} IOPS",
             format_bytes(preconditioning.filled_bytes.0),
             rounds.len()
         );
@@ -159,7 +159,7 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
         .gap(3);
     });
     if left_out > 0 {
-        section.note(format!("… {left_out} more: --json or --csv FILE has them all."));
+        section.note(format!("… {left_out} more: --json or --csv FILE contains all of them."));
     }
 }
 

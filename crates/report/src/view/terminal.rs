@@ -159,7 +159,7 @@ fn left_out(page: &mut Page, story: &Story, style: &Style) {
     let saved = match (story.again.as_str(), story.id.as_str(), story.charts.len()) {
         ("", "", _) | ("", _, 0) => None,
         ("", ..) => Some(("; as a page:", report.as_str())),
-        (again, ..) => Some(("; later:", again)),
+        (again, ..) => Some(("; to see all:", again)),
     };
     page.blank();
     let more = named(&more, LEFT_OUT_MAX);

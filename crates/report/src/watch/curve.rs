@@ -93,13 +93,13 @@ fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span> {
     let other = bytes.filter(|bytes| !same.contains(&(bytes / curve.bs_bytes as f64)));
     let remark = match (other, load) {
         (Some(bytes), _) => format!(
-            "; this load's requests are of {}: not comparable with the curve",
+            "; this load's requests are {}: not comparable with the curve",
             number::size(bytes)
         ),
         (None, true) => String::new(),
         (None, false) => "; no load now".to_owned(),
     };
     let (op, size) = (curve.op.plural(), format_bytes(curve.bs_bytes));
-    let text = format!(" of the profile: random {op} of {size}{remark}");
+    let text = format!(" of the profile: {size} random {op}{remark}");
     vec![Span::new("  Depth curve", Tone::Strong), Span::plain(text)]
 }

@@ -84,7 +84,7 @@ fn title(pane: &mut Page, row: &WatchRow) {
         what.extend(facts.model.clone());
         what.extend((facts.size_bytes.0 > 0).then(|| format_bytes(facts.size_bytes.0)));
     }
-    what.extend(device.partition_of.iter().map(|disk| format!("a part of {disk}")));
+    what.extend(device.partition_of.iter().map(|disk| format!("a partition of {disk}")));
     if !device.built_of.is_empty() {
         what.push(format!("built of {}", device.built_of.join(", ")));
     }
@@ -143,10 +143,10 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
     if let Some(split) = row.calibrated {
         let alone = split.unloaded_ns.min(latency.value);
         let [alone, queue] = [alone, split.queue_ns].map(number::time);
-        lines.push(format!("{alone} at QD1 + {queue} queued, by the profile"));
+        lines.push(format!("{alone} at QD 1 + {queue} queued, by the profile"));
     }
     if let Some(split) = row.utilization_law {
-        let doubt = if row.device.busy_doubt.is_some() { ", busy time in doubt" } else { "" };
+        let doubt = if row.device.busy_doubt.is_some() { ", busy time unreliable" } else { "" };
         let [service, queue] = [split.service_ns, split.queue_ns].map(number::time);
         let busy = number::percent(split.utilization);
         lines.push(format!("{service} service + {queue} queued, by S = U/X (U {busy}{doubt})"));
@@ -289,7 +289,7 @@ fn issuers_line(pane: &mut Page, row: &WatchRow) {
 /// All who used the device in the interval, or why they are not known.
 fn users(pane: &mut Page, row: &WatchRow, interval: &Interval) {
     if interval.processes.is_none() {
-        let text = "processes are not counted here: that needs root and a kernel with BPF";
+        let text = "processes are not counted here: this requires root and a kernel with BPF";
         return pane.hanging(vec![label("process")], text, Tone::Faint);
     }
     let groups = words::users(row);
@@ -312,6 +312,6 @@ fn facts(pane: &mut Page, row: &WatchRow) {
         pane.hanging(vec![label("layer")], layer, Tone::Plain);
     }
     if let Some(doubt) = &row.device.busy_doubt {
-        pane.hanging(vec![label("busy time")], &format!("in doubt: {doubt}"), Tone::Plain);
+        pane.hanging(vec![label("busy time")], &format!("unreliable: {doubt}"), Tone::Plain);
     }
 }

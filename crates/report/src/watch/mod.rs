@@ -186,11 +186,11 @@ const KEYS: [(&str, &str); 10] = [
     ("up, down, k, j", "select a device (also Home, End, Page Up, Page Down)"),
     ("Enter", "show the selected device on the whole screen; Esc: back"),
     ("s, S", "sort by the next column; reverse the order"),
-    ("/", "show devices by name, model or process only; Esc: all again"),
+    ("/", "filter by name, model or process; Esc: all devices again"),
     ("mouse, m", "click a device or a title; m: mouse off, to select text"),
     ("p, Space", "pause and continue; counting continues"),
     ("r", "start and stop a recording, saved as by `halfpower record`"),
-    ("a", "show all devices, also idle ones, partitions and unused ones; and back"),
+    ("a", "show all devices, including idle, unused and partitions; and back"),
     ("+, -, u", "longer and shorter intervals; MB/s or MiB/s"),
     ("h, ?, q, Ctrl-C", "this page, and back; quit"),
 ];
@@ -442,8 +442,7 @@ fn nothing(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     } else if data.hidden > 0 {
         "No device has done any I/O since the machine started. Press a for all devices."
     } else {
-        "The kernel shows no block device here. A container may hide them: run outside the \
-         container."
+        "No block device is visible here. A container may hide them: run outside the container."
     };
     pane.hanging(Vec::new(), text, Tone::Plain);
     pane

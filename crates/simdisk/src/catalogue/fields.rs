@@ -67,8 +67,7 @@ impl Unit {
             Self::Rate | Self::RateOrNone => match bytes_per_s(text)? {
                 rate if (RATES.0..=RATES.1).contains(&rate) => Ok(rate),
                 _ if matches!(self, Self::RateOrNone) => {
-                    Err("use a rate from 1 kB/s to 1000 TB/s, or none for one that never binds"
-                        .to_owned())
+                    Err("use a rate from 1 kB/s to 1000 TB/s, or none for no limit".to_owned())
                 }
                 _ => Err("use a rate from 1 kB/s to 1000 TB/s".to_owned()),
             },
@@ -78,7 +77,10 @@ impl Unit {
                 let number = text.strip_suffix("rpm").unwrap_or(text).trim().parse().ok();
                 let number = number.filter(|it| (least..=most).contains(it));
                 number.ok_or_else(|| {
-                    format!("use revolutions per minute from {least} to {most}, as \"7200 rpm\"")
+                    format!(
+                        "use revolutions per minute from {least} to {most}, such as \"7200 \
+                             rpm\""
+                    )
                 })
             }
             Self::Switch => match text {
@@ -112,7 +114,7 @@ impl Unit {
 
 /// A time with its unit, up to the longest: a bare number would be seconds, which nobody means here.
 fn time(text: &str, most_ns: u64, most: &str) -> Result<u64, String> {
-    let wanted = || format!("use a time with its unit up to {most}, as \"800 us\"");
+    let wanted = || format!("use a time with a unit, at most {most}, such as \"800 us\"");
     if text.trim().ends_with(|end: char| end.is_ascii_digit() || end == '.') {
         return if text.trim() == "0" { Ok(0) } else { Err(wanted()) };
     }
@@ -191,7 +193,7 @@ impl<S> Field<S> {
     pub(crate) fn unknown(fields: &[Self], what: &str, entry: &Entry<'_>) -> Fault {
         let keys: Vec<String> = fields.iter().map(Self::key).collect();
         let (hint, known) = near(&entry.key, keys.iter().map(String::as_str));
-        entry.fault(format!("a {what} has no {:?}{hint}; known are {known}", entry.key))
+        entry.fault(format!("a {what} has no key {:?}{hint}; known keys: {known}", entry.key))
     }
 }
 

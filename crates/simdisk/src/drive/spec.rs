@@ -106,8 +106,8 @@ impl DriveSpec {
         let (outer, inner) = (self.outer_bytes_per_s, self.inner_bytes_per_s);
         if inner > outer {
             return Err(
-                "its innermost track is faster than its outermost one: the media rate falls \
-                        inwards"
+                "the innermost track is faster than the outermost one, but the media rate must \
+                 fall toward the inside"
                     .to_owned(),
             );
         }
@@ -115,16 +115,16 @@ impl DriveSpec {
         if track_bytes(inner) < SECTOR_BYTES {
             let least = (SECTOR_BYTES as f64 * 1e9 / self.revolution_ns() as f64).ceil();
             return Err(format!(
-                "a track would hold less than a sector of {SECTOR_BYTES} bytes; at this speed the \
-                 media rate is at least {}/s",
+                "a track would hold less than a sector of {SECTOR_BYTES} bytes; at this rotation \
+                 speed, use a media rate of at least {}/s",
                 record::format_bytes(least as u64)
             ));
         }
         let cylinder_bytes = track_bytes(outer).saturating_mul(u64::from(self.heads));
         if cylinder_bytes.saturating_mul(u64::from(self.zones)) > self.capacity_bytes {
             return Err(format!(
-                "it has fewer cylinders than zones: a cylinder holds {} at this speed, rate and number \
-                 of heads; set fewer heads or zones, or more capacity",
+                "the drive has fewer cylinders than zones, because a cylinder holds {} at this \
+                 speed, rate and number of heads; use fewer heads or zones, or more capacity",
                 record::format_bytes(cylinder_bytes)
             ));
         }
@@ -132,8 +132,8 @@ impl DriveSpec {
         let switch_ns = self.head_switch_ns.max(self.cylinder_switch_ns);
         if tracks * (self.revolution_ns() + switch_ns) as f64 > LONGEST_READ_NS {
             return Err(
-                "it would take more than a hundred years to read it once: set a higher media \
-                        rate or less capacity"
+                "reading the drive once would take more than a hundred years; use a higher media \
+                 rate or less capacity"
                     .to_owned(),
             );
         }
@@ -143,19 +143,20 @@ impl DriveSpec {
         let parts = if self.rereads { 4 } else { 2 };
         if self.burst_bytes > self.segment_bytes / parts {
             let part = if self.rereads {
-                "a quarter of a read segment where it finds what it sent"
+                "a quarter of a read segment if the drive can find data that it has sent"
             } else {
                 "half a read segment"
             };
             return Err(format!(
-                "a burst is at most {part}: {}",
+                "a burst can be at most {part}: {}",
                 record::format_bytes(self.segment_bytes / parts)
             ));
         }
         let sizes = [self.segment_bytes, self.write_buffer_bytes, self.burst_bytes];
         if sizes.iter().any(|size| !size.is_multiple_of(SECTOR_BYTES)) {
             return Err(format!(
-                "read segment, write buffer and burst are whole sectors of {SECTOR_BYTES} bytes"
+                "read segment, write buffer and burst must be multiples of the sector size, \
+                 {SECTOR_BYTES} bytes"
             ));
         }
         Ok(())
@@ -165,7 +166,8 @@ impl DriveSpec {
     fn check_seeks(&self) -> Result<(), String> {
         let (track, average) = (self.track_seek_ns, self.average_seek_ns);
         if average < track {
-            return Err("its average seek is shorter than that to the next cylinder".to_owned());
+            return Err("the average seek time is shorter than the seek time to the next cylinder"
+                .to_owned());
         }
         if self.full_seek_ns == 0 {
             return Ok(());
@@ -177,8 +179,8 @@ impl DriveSpec {
         {
             let at = |share: f64| record::format_nanos(track as f64 + share * range);
             return Err(format!(
-                "no seek curve goes through its times: with these of the next cylinder and the full \
-                 stroke, the average is from {} to {}, or set the full stroke to none",
+                "no seek curve fits these times: with these times to the next cylinder and over \
+                 the full stroke, use an average from {} to {}, or set the full stroke to none",
                 at(least),
                 at(most)
             ));

@@ -159,7 +159,7 @@ impl Keys<'_> {
     fn text(&self, key: &str) -> Result<(Place, String), String> {
         match self.0.get(key) {
             Some((place, Value::Text(text))) => Ok((place.clone(), text.clone())),
-            Some((place, _)) => Err(self.wrong(place, key, "takes one value")),
+            Some((place, _)) => Err(self.wrong(place, key, "must have one value")),
             None => Err(format!("{}: {} has no {key:?}", self.0.place, self.0.kind)),
         }
     }
@@ -178,7 +178,7 @@ impl Keys<'_> {
     fn positive(&self, key: &str) -> Result<f64, String> {
         let (place, number) = (self.text(key)?.0, self.number(key)?);
         if number < 0.0 {
-            return Err(self.wrong(&place, key, &format!("is {number}, below 0")));
+            return Err(self.wrong(&place, key, &format!("is {number}, which is below 0")));
         }
         Ok(number)
     }
@@ -187,7 +187,11 @@ impl Keys<'_> {
     fn ms_or_none(&self, key: &str, notes: &mut Vec<String>) -> Result<f64, String> {
         let (place, number) = (self.text(key)?.0, self.number(key)?);
         if number < 0.0 {
-            notes.push(self.wrong(&place, key, &format!("is {number}, below 0; taken as 0")));
+            notes.push(self.wrong(
+                &place,
+                key,
+                &format!("is {number}, which is below 0; 0 is used instead"),
+            ));
         }
         Ok(number.max(0.0) * MS)
     }
@@ -203,7 +207,7 @@ impl Keys<'_> {
     ) -> Result<u64, String> {
         let (place, number) = (self.text(key)?.0, self.number(key)?);
         if number.fract() == 0.0 && number > most as f64 {
-            let why = format!("is {number}, above {most}; taken as {most}");
+            let why = format!("is {number}, which is above {most}; {most} is used instead");
             notes.push(self.wrong(&place, key, &why));
             return Ok(most.max(least));
         }
@@ -220,7 +224,7 @@ impl Keys<'_> {
         if whole {
             return Ok(number as u64);
         }
-        Err(self.wrong(&place, key, &format!("is {number}; it takes {least} to {most}")))
+        Err(self.wrong(&place, key, &format!("is {number}; use {least} to {most}")))
     }
 
     fn on(&self, key: &str) -> Result<bool, String> {
@@ -230,14 +234,14 @@ impl Keys<'_> {
     fn numbers(&self, key: &str) -> Result<Vec<f64>, String> {
         let list = match self.0.get(key) {
             Some((_, Value::List(list))) => list,
-            Some((place, _)) => return Err(self.wrong(place, key, "takes a list")),
+            Some((place, _)) => return Err(self.wrong(place, key, "must be a list")),
             None => return Err(format!("{}: {} has no {key:?}", self.0.place, self.0.kind)),
         };
         let number = |(place, value): &(Place, Value)| match value {
-            Value::Text(text) => text
-                .parse()
-                .map_err(|_| self.wrong(place, key, &format!("has {text:?}, no number"))),
-            _ => Err(self.wrong(place, key, "takes numbers")),
+            Value::Text(text) => text.parse().map_err(|_| {
+                self.wrong(place, key, &format!("contains {text:?}, which is not a number"))
+            }),
+            _ => Err(self.wrong(place, key, "must contain only numbers")),
         };
         list.iter().map(number).collect()
     }
@@ -256,16 +260,16 @@ impl ExtractedSpec {
     pub fn read(name: &str, text: &str, files: Files<'_>) -> Result<Self, String> {
         let all = text::read(name, text, &mut *files)?;
         let disk = all.find("disksim_disk").ok_or_else(|| {
-            format!("{name}: no block of the kind disksim_disk: no drive is described")
+            format!("{name} describes no drive: it has no block of the kind disksim_disk")
         })?;
         let model = match disk.get("Model") {
             Some((_, Value::Block(model))) if model.kind == "dm_disk" => model,
-            Some((place, _)) => return Err(format!("{place}: \"Model\" takes a block dm_disk")),
+            Some((place, _)) => return Err(format!("{place}: \"Model\" must be a block dm_disk")),
             None => return Err(format!("{}: the drive has no \"Model\"", disk.place)),
         };
         let part = |key: &str, kind: &str| match model.get(key) {
             Some((_, Value::Block(block))) if block.kind == kind => Ok(block),
-            Some((place, _)) => Err(format!("{place}: {key:?} takes a block {kind}")),
+            Some((place, _)) => Err(format!("{place}: {key:?} must be a block {kind}")),
             None => Err(format!("{}: {} has no {key:?}", model.place, model.kind)),
         };
         let layout = part("Layout Model", "dm_layout_g1")?;
@@ -280,7 +284,7 @@ impl ExtractedSpec {
         moving.refuse(
             "Access time type",
             access.1 != "trackSwitchPlusRotation",
-            "takes trackSwitchPlusRotation: a drive that turns",
+            "must be trackSwitchPlusRotation: only rotating drives are simulated",
         )?;
         let rpm = moving.count("Rotation speed (in rpms)", 1, 100_000)?;
         let mut spec = Self {
@@ -309,7 +313,7 @@ impl ExtractedSpec {
         let room = room(&spec);
         if room < spec.blocks {
             let (place, _) = keys.text("Block count")?;
-            let what = format!("is {}, and the zones hold {room}", spec.blocks);
+            let what = format!("is {}, but the zones hold {room}", spec.blocks);
             return Err(keys.wrong(&place, "Block count", &what));
         }
         Ok(spec)
@@ -401,7 +405,9 @@ fn zones(
     };
     let mut zones = Vec::new();
     for (place, zone) in list {
-        let Value::Block(block) = zone else { return Err(format!("{place}: a zone is a block")) };
+        let Value::Block(block) = zone else {
+            return Err(format!("{place}: a zone must be a block"));
+        };
         let keys = Keys(block);
         let sectors = keys.count("Blocks per track", 1, 1 << 20)?;
         let first = keys.count("First cylinder number", 0, cylinders - 1)?;
@@ -457,7 +463,7 @@ fn seek(keys: &Keys<'_>, cylinders: u64, files: Files<'_>) -> Result<SeekSpec, S
         "hpl" | "hplplus10" => {
             let values = keys.numbers("HPL seek equation values")?;
             let [limit, root, factor, base, slope, one] = values[..] else {
-                return Err(format!("{place}: \"HPL seek equation values\" takes six numbers"));
+                return Err(format!("{place}: \"HPL seek equation values\" must be six numbers"));
             };
             let mut first: Vec<f64> = match kind == "hplplus10" {
                 true => keys.numbers("First ten seek times")?.iter().map(|ms| ms * MS).collect(),
@@ -491,8 +497,8 @@ fn seek(keys: &Keys<'_>, cylinders: u64, files: Files<'_>) -> Result<SeekSpec, S
             Ok(SeekSpec::Lee { one, root, line })
         }
         other => Err(format!(
-            "{place}: a \"Seek type\" of {other:?} is not known; use extracted, hpl, hplplus10, curve, linear \
-             or constant"
+            "{place}: unknown \"Seek type\" {other:?}; use extracted, hpl, hplplus10, curve, \
+             linear or constant"
         )),
     }
 }
@@ -511,12 +517,12 @@ fn curve(name: &str, text: &str) -> Result<SeekSpec, String> {
     for (line, number) in text.lines().zip(1..) {
         let Some((distance, time)) = line.split_once(',') else { continue };
         let known = distance.trim().parse::<u64>().ok().zip(time.trim().parse::<f64>().ok());
-        let (distance, time) =
-            known.ok_or_else(|| format!("{name}:{number}: {line:?} is no distance and time"))?;
+        let (distance, time) = known
+            .ok_or_else(|| format!("{name}:{number}: {line:?} is not a distance and a time"))?;
         points.insert(distance, time * MS);
     }
     if points.len() < 2 {
-        return Err(format!("{name}: a seek curve has at least two distances"));
+        return Err(format!("{name}: a seek curve must have at least two distances"));
     }
     Ok(SeekSpec::Curve(points.into_iter().collect()))
 }

@@ -130,11 +130,11 @@ impl Reader<'_> {
     /// Puts the words of a file in front of what is left.
     fn put_in(&mut self) -> Result<(), String> {
         let Some(Token::Word(name)) = self.next() else {
-            return Err(self.wrong("a file's name is missing behind source"));
+            return Err(self.wrong("the name of a file is missing after source"));
         };
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(self.wrong("files name each other in a circle"));
+            return Err(self.wrong("the files include each other endlessly"));
         }
         let text = (self.files)(&name).map_err(|why| self.wrong(&format!("{name}: {why}")))?;
         for token in tokens(&name, &text).into_iter().rev() {
@@ -149,7 +149,7 @@ impl Reader<'_> {
         let mut words: Vec<String> = Vec::new();
         loop {
             match self.next() {
-                None if within => return Err(self.wrong("a block has no end: a } is missing")),
+                None if within => return Err(self.wrong("a block is not closed: a } is missing")),
                 None => return Ok(entries),
                 Some(Token::Word(word)) if words.is_empty() && word == "source" => self.put_in()?,
                 Some(Token::Word(word)) => words.push(word),
@@ -213,7 +213,7 @@ impl Reader<'_> {
     ) -> Result<T, String> {
         if self.nesting == NESTING_MAX {
             return Err(
-                self.wrong(&format!("more than {NESTING_MAX} blocks and lists lie in each other"))
+                self.wrong(&format!("blocks and lists are nested more than {NESTING_MAX} deep"))
             );
         }
         self.nesting += 1;
@@ -247,7 +247,7 @@ impl Reader<'_> {
                     let value = self.list_value()?;
                     values.push((place.unwrap_or_else(|| self.last.clone()), value));
                 }
-                _ => return Err(self.wrong("a list has no end: a ] is missing")),
+                _ => return Err(self.wrong("a list is not closed: a ] is missing")),
             }
         }
     }

@@ -32,7 +32,7 @@ pub fn read_services(text: &str) -> Result<Vec<Serviced>, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let wrong = |what: &str| format!("line {number}: {what} in {line:?}");
         let [op, _, first, blocks, service, pause] = words[..] else {
-            return Err(wrong("six words are expected, and there are others"));
+            return Err(wrong("the line must have six words"));
         };
         let op = match op {
             "R" => OpKind::Read,
@@ -44,16 +44,16 @@ pub fn read_services(text: &str) -> Result<Vec<Serviced>, String> {
             let time = word.parse::<f64>().ok().filter(|time| time.is_finite() && *time >= 0.0);
             time.map(|us| us * 1e3).ok_or_else(|| wrong(what))
         };
-        let blocks = whole(blocks, "no number of blocks")?;
+        let blocks = whole(blocks, "the number of blocks is not a number")?;
         if blocks == 0 || blocks > u64::from(u32::MAX) / SECTOR_BYTES {
-            return Err(wrong("a request of no blocks, or of too many"));
+            return Err(wrong("the number of blocks is 0 or too large"));
         }
         Ok(Serviced {
             op,
-            first: whole(first, "no first block")?,
+            first: whole(first, "the first block is not a number")?,
             blocks,
-            service_ns: time(service, "no service time")?,
-            pause_ns: time(pause, "no pause")?,
+            service_ns: time(service, "the service time is not a number")?,
+            pause_ns: time(pause, "the pause is not a number")?,
         })
     };
     lines.map(read).collect()
@@ -72,7 +72,9 @@ pub fn serve_again(spec: &ExtractedSpec, requests: &[Serviced]) -> Result<Vec<f6
             (request.first * SECTOR_BYTES, (request.blocks * SECTOR_BYTES) as u32);
         if offset + u64::from(bytes) > drive.size() {
             let end = request.first + request.blocks;
-            return Err(format!("request {number} ends at block {end}, beyond the drive"));
+            return Err(format!(
+                "request {number} ends at block {end}, beyond the end of the drive"
+            ));
         }
         drive.arrive(now, &Arrival { token: 0, op: request.op, offset, bytes });
         ended.clear();

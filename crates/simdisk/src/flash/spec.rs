@@ -77,33 +77,33 @@ impl Start {
 }
 
 pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
-    key("size", BY_KIND, "capacity, up to 1TiB; takes 8 bytes of memory per 4 KiB")
+    key("size", BY_KIND, "capacity, up to 1TiB; uses 8 bytes of memory per 4 KiB")
         .sets(|it, value| put(&mut it.size, bytes(value))),
     key("op", BY_KIND, "over-provisioning: spare flash as a share of the capacity")
         .sets(|it, value| put(&mut it.op, percentage(value, 1.0, 300.0))),
     key("channels", BY_KIND, "channels between controller and dies")
         .sets(|it, value| put(&mut it.channels, count(value, 1, 64))),
-    key("dies", BY_KIND, "dies over all channels; each does one operation at a time")
+    key("dies", BY_KIND, "total number of dies; each does one operation at a time")
         .sets(|it, value| put(&mut it.dies, count(value, 1, 1_024))),
     key("read", BY_KIND, "time to sense a page").sets(|it, value| put(&mut it.read, nanos(value))),
     key("program", BY_KIND, "time to program a page")
         .sets(|it, value| put(&mut it.program, nanos(value))),
     key("erase", BY_KIND, "time to erase a block")
         .sets(|it, value| put(&mut it.erase, nanos(value))),
-    key("page", BY_KIND, "bytes that a die programs at once, over its planes")
+    key("page", BY_KIND, "bytes that a die programs at once, on all its planes")
         .sets(|it, value| put(&mut it.page, bytes(value))),
-    key("block", BY_KIND, "erase block of a die, over its planes")
+    key("block", BY_KIND, "erase block of a die, on all its planes")
         .sets(|it, value| put(&mut it.block, bytes(value))),
     key("channel", BY_KIND, "transfer rate of a channel")
         .sets(|it, value| put(&mut it.channel_bytes_per_s, rate(value))),
     key(
         "reads",
         BY_KIND,
-        "order of a die's work: queued, first (reads before other waiting work), or suspend (reads \
-         also interrupt current work)",
+        "order of a die's work: queued, first (reads go before other waiting work), or suspend \
+         (reads also interrupt current work)",
     )
     .sets(|it, value| put(&mut it.reads, choice(value, ReadOrder::WORDS))),
-    key("buffer", BY_KIND, "write buffer; data in it counts as written")
+    key("buffer", BY_KIND, "write buffer; writes complete when their data is in it")
         .sets(|it, value| put(&mut it.buffer, bytes(value))),
     key(
         "plp",
@@ -114,7 +114,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
     key(
         "gc",
         BY_KIND,
-        "on: garbage collection also while idle; off: only when free blocks run low",
+        "on: garbage collection also runs while idle; off: only when few blocks are free",
     )
     .sets(|it, value| put(&mut it.gc, switch(value))),
     key(
@@ -124,11 +124,11 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
          (overwritten until steady)",
     )
     .sets(|it, value| put(&mut it.start, choice(value, Start::WORDS))),
-    key("queue", BY_KIND, "commands that it accepts at once; more commands wait outside")
+    key("queue", BY_KIND, "commands that the drive accepts at once; more commands wait outside")
         .sets(|it, value| put(&mut it.queue, count(value, 1, 65_536))),
     key("link", BY_KIND, "transfer rate of the link")
         .sets(|it, value| put(&mut it.link_bytes_per_s, rate(value))),
-    key("duplex", BY_KIND, "on: the link carries both directions at once")
+    key("duplex", BY_KIND, "on: the link carries both directions at the same time")
         .sets(|it, value| put(&mut it.duplex, switch(value))),
     key("command", BY_KIND, "controller time per read, in series")
         .sets(|it, value| put(&mut it.command, nanos(value))),
@@ -163,7 +163,7 @@ impl FlashSpec {
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.dies.is_multiple_of(self.channels) {
             return Err(format!(
-                "dies={} cannot be shared out to channels={}; use a multiple",
+                "dies={} cannot be divided among channels={}; use a multiple",
                 self.dies, self.channels
             ));
         }

@@ -53,15 +53,16 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "buses",
         "0",
-        "number of buses, which share the drives equally, in order; 0: as few as possible",
+        "number of buses, among which the drives are divided equally, in order; 0: as few as \
+         possible",
     )
     .sets(|it, value| put(&mut it.buses, count(value, 0, MOST))),
-    key("pci", "1", "number of PCI buses, which share the adapters in turn")
+    key("pci", "1", "number of PCI buses, to which adapters are assigned in turn")
         .sets(|it, value| put(&mut it.pcis, count(value, 1, MOST))),
     key(
         "adapter",
         BY_KIND,
-        "adapter: aha2940, aic160, 3w5400 or 3w6800; none: an adapter without cost",
+        "adapter: aha2940, aic160, 3w5400 or 3w6800; none: an adapter that takes no time",
     )
     .sets(|it, value| {
         let names = || format!("use {}", ADAPTERS.names());
@@ -70,8 +71,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "host",
         BY_KIND,
-        "processors, their cost per request, memory and PCI: p6-200, p3-733, p3-733-ide, \
-         p3-733-dynamic or ideal",
+        "CPUs, their time per request, memory and PCI: p6-200, p3-733, p3-733-ide, p3-733-dynamic \
+         or ideal",
     )
     .sets(|it, value| {
         let host = HOSTS.get(value);
@@ -82,7 +83,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "wce",
         "on",
-        "write cache of the drives: on, or off (--cache none and fs switch it off for a trial)",
+        "write cache of the drives: on or off (--cache none and fs turn it off for a trial)",
     )
     .sets(|it, value| put(&mut it.drive.write_cache, switch(value))),
     key("raid", "none", "none (one disk after the other), 0, 1 or 5")
@@ -114,35 +115,39 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "raidat",
         "host",
-        "who does the work of an array: host, adapter, or array (a box with a controller)",
+        "part that does the work of an array: host, adapter, or array (a box with a controller)",
     )
     .sets(|it, value| put(&mut it.location, choice(value, LOCATIONS))),
-    key("mirror", "twinstor", "copy that a mirror reads: twinstor (as 3ware's) or plain (in turn)")
-        .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MIRROR_READS))),
+    key(
+        "mirror",
+        "twinstor",
+        "how a mirror chooses the copy to read: twinstor (as 3ware's) or plain (in turn)",
+    )
+    .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MIRROR_READS))),
     key("fs", BY_KIND, "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k")
         .sets(|it, value| put(&mut it.file.system, choice(value, FILE_SYSTEMS))),
     key(
         "file",
         "written",
-        "the file at the start: written, extend (empty), last-first (its end alone)",
+        "state of the file at the start: written, extend (empty), last-first (only its end)",
     )
     .sets(|it, value| put(&mut it.file.state, choice(value, FILE_STATES))),
     key(
         "scan",
         "on",
-        "hint that the file is used in sequence; off: NT writes back in smaller transfers",
+        "on: hint that the file is used sequentially; off: NT writes back in smaller transfers",
     )
     .sets(|it, value| put(&mut it.file.unhinted, switch(value).map(|on| !on))),
     key(
         "net",
         "none",
-        "network between the application and the machine, which then is a server: none or gigabit",
+        "network between the application and the machine (then a server): none or gigabit",
     )
     .sets(|it, value| {
         let named = || NetworkSpec::named(value).map_err(|why| format!("{why}, or none"));
         put(&mut it.network, (value != "none").then(named).transpose())
     }),
-    key("seek", "on", "off: the arm takes no time")
+    key("seek", "on", "off: seeks take no time")
         .sets(|it, value| put(&mut it.drive.effects.seek, switch(value))),
     key("rotation", "on", "off: no rotational delay")
         .sets(|it, value| put(&mut it.drive.effects.rotation, switch(value))),
@@ -150,12 +155,16 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         .sets(|it, value| put(&mut it.drive.effects.read_ahead, switch(value))),
     key("coalesce", "on", "off: sequential writes stay separate")
         .sets(|it, value| put(&mut it.drive.effects.coalesce, switch(value))),
-    key("zones", "on", "off: every track holds as much as the mean of the outermost and innermost")
-        .sets(|it, value| put(&mut it.drive.effects.zones, switch(value))),
+    key(
+        "zones",
+        "on",
+        "off: every track has the mean capacity of the outermost and the innermost track",
+    )
+    .sets(|it, value| put(&mut it.drive.effects.zones, switch(value))),
     key(
         "contention",
         "on",
-        "off: buses, adapters, PCI and memory carry any number of transfers at once",
+        "off: buses, adapters, PCI and memory carry any number of transfers at the same time",
     )
     .sets(|it, value| put(&mut it.contention, switch(value))),
 ];
@@ -233,7 +242,9 @@ impl MachineSpec {
         let least = self.least_buses();
         if self.buses != 0 && self.buses < least {
             let (disks, most) = (self.disks, self.bus.most_drives);
-            return Err(format!("a bus holds {most} drives: {disks} disks need buses={least}"));
+            return Err(format!(
+                "a bus supports at most {most} drives, so {disks} disks need buses={least}"
+            ));
         }
         Ok(())
     }

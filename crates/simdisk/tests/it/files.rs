@@ -120,29 +120,40 @@ fn what_is_wrong_in_a_file_is_named_by_line_key_and_what_would_do() {
         ("", &["line 1", "like = \"NAME\"", "queue, flash, machine"][..]),
         ("like = 'st1515w'", &["line 1", "\"st1515w\"", "did you mean 'st15150w'"]),
         ("family = 'machin'", &["\"machin\"", "did you mean 'machine'"]),
-        ("family = 'flash'\nlike = 'mm1'", &["line 2", "of the family queue", "family = flash"]),
-        ("family = 'machine'\ndrive = 'atlas10k'", &["lacks bus, adapter, host", "[bus]"]),
+        (
+            "family = 'flash'\nlike = 'mm1'",
+            &["line 2", "belongs to the family queue", "family = flash"],
+        ),
+        ("family = 'machine'\ndrive = 'atlas10k'", &["has no bus, adapter, host", "[bus]"]),
         ("like = 'mm1'\n\nservise = '1ms'", &["line 3", "servise", "did you mean 'service'"]),
         ("like = 'mm1'\nservice = '0 ms'", &["line 2", "service = \"0 ms\"", "at least 1us"]),
         ("like = 'mm1'\nservice = [1]", &["line 2", "service is a list"]),
         ("like = 'mm1'\n[service]\na = 1", &["line 2", "service is a value, not a table"]),
-        ("like = 'mm1'\n[drive]\nheads = 1", &["line 2", "a queue has no \"drive\""]),
+        ("like = 'mm1'\n[drive]\nheads = 1", &["line 2", "a queue has no key \"drive\""]),
         ("like = 'mm1'\nservice = 1979-05-27", &["line 2", "service is a date"]),
         ("like = 'mm1'\nservers = 0xffffffffffffffff", &["line 2", "too large"]),
         ("like = 'mm1'\nlike = 'md1'", &["line 2", "duplicate"]),
         ("like = 'st15150w'\nraid = 6", &["line 2", "raid = \"6\"", "use none, 0, 1 or 5"]),
-        ("like = 'st15150w'\nbus = 'scsi'", &["line 2", "no bus \"scsi\"", "known are fast-wide"]),
+        (
+            "like = 'st15150w'\nbus = 'scsi'",
+            &["line 2", "no bus is named \"scsi\"", "known names: fast-wide"],
+        ),
         (
             "like = 'st15150w'\n[drive]\nheds = 3",
-            &["line 3", "a drive has no \"heds\"", "did you mean 'heads'", "known are capacity"],
+            &[
+                "line 3",
+                "a drive has no key \"heds\"",
+                "did you mean 'heads'",
+                "known keys: capacity",
+            ],
         ),
         (
             "like = 'st15150w'\n[drive]\nmedia-rate-outer = '1 MB/s'",
             &["line 3", "did you mean 'media-rate-outermost-track'"],
         ),
         ("like = 'st15150w'\n[drive]\nheads = 0", &["line 3", "heads = \"0\"", "from 1 to 1024"]),
-        ("like = 'st15150w'\n[drive]\nsettling = 800", &["line 3", "with its unit", "800 us"]),
-        ("like = 'st15150w'\n[drive]\nsettling = '2 s'", &["line 3", "up to 1 s"]),
+        ("like = 'st15150w'\n[drive]\nsettling = 800", &["line 3", "with a unit", "800 us"]),
+        ("like = 'st15150w'\n[drive]\nsettling = '2 s'", &["line 3", "at most 1 s"]),
         ("like = 'st15150w'\n[drive]\nsettling = '-1 us'", &["line 3", "start with a number"]),
         ("like = 'st15150w'\n[drive]\ncapacity = '4 QB'", &["line 3", "unknown unit 'QB'"]),
         ("like = 'st15150w'\n[drive]\ncapacity = 512", &["line 3", "use a size from 1 MiB"]),
@@ -152,7 +163,7 @@ fn what_is_wrong_in_a_file_is_named_by_line_key_and_what_would_do() {
         ("like = 'st15150w'\n[bus]\nrate-in = 'none'", &["line 3", "use a rate from"]),
         (
             "family = 'machine'\ndrive = 'atlas10k'\n\n[bus]\ndrives = 3\nrate-in = '1 MB/s'",
-            &["line 4", "the bus lacks arbitrate, arbitrate-win", "like = \"NAME\""],
+            &["line 4", "the bus has no value for arbitrate, arbitrate-win", "like = \"NAME\""],
         ),
     ] {
         let why = refusal(text);
@@ -166,15 +177,15 @@ fn what_is_wrong_in_a_file_is_named_by_line_key_and_what_would_do() {
 #[test]
 fn values_of_a_drive_that_do_not_go_together_are_refused_with_what_would_do() {
     for (lines, words) in [
-        ("media-rate-innermost-track = '8 MB/s'", "its innermost track is faster"),
+        ("media-rate-innermost-track = '8 MB/s'", "the innermost track is faster"),
         ("media-rate-innermost-track = '10 kB/s'", "less than a sector of 512 bytes"),
         ("capacity = '1 MiB'", "fewer cylinders than zones"),
-        ("seek-average = '1 us'", "shorter than that to the next cylinder"),
-        ("seek-average = '4 ms'", "the average is from 6.33 ms to 12.7 ms"),
-        ("seek-full-stroke = '2 ms'", "no seek curve goes through its times"),
-        ("burst = '64 KiB'", "where it finds what it sent: 48 KiB"),
+        ("seek-average = '1 us'", "shorter than the seek time to the next cylinder"),
+        ("seek-average = '4 ms'", "use an average from 6.33 ms to 12.7 ms"),
+        ("seek-full-stroke = '2 ms'", "no seek curve fits these times"),
+        ("burst = '64 KiB'", "if the drive can find data that it has sent: 48 KiB"),
         ("burst = '128 KiB'\nfinds-what-it-sent = false", "half a read segment: 96 KiB"),
-        ("write-buffer = 1000", "whole sectors of 512 bytes"),
+        ("write-buffer = 1000", "multiples of the sector size, 512 bytes"),
     ] {
         let why = refusal(&format!("like = 'st15150w'\n[drive]\n{lines}"));
         assert!(why.contains(words) && why.contains("cannot be built"), "{lines}: {why}");
@@ -190,7 +201,7 @@ fn a_file_that_cannot_be_read_says_why() {
     std::fs::create_dir(&path).unwrap();
     assert!(text(path.to_str().unwrap()).contains("directory"));
     let large = Described::new(&"#".repeat(2 << 20));
-    assert!(text(&large.target()).contains("the most that a description of a device may have"));
+    assert!(text(&large.target()).contains("the maximum size of a description of a device"));
     let bytes = Described::new("");
     std::fs::write(&bytes.path, [0xff, 0xfe]).unwrap();
     assert!(text(&bytes.target()).contains("UTF-8"));

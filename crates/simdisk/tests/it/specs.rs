@@ -12,7 +12,7 @@ fn a_wrong_name_suggests_the_nearest_and_a_wrong_value_says_why() {
         assert!(text(kind).contains(&format!("did you mean '{drive}'")), "{}", text(kind));
     }
     assert!(text("mm1,servise=1ms").contains("did you mean 'service'"));
-    assert!(text("nothing-like-it").contains("known are mm1"));
+    assert!(text("nothing-like-it").contains("use one of mm1"));
     assert!(text("mm1,service").contains("key=value"));
     assert!(text("mm1,service=0ms").contains("at least 1us"));
     assert!(text("mm1,error=2").contains("from 0 to 1"));
@@ -76,12 +76,12 @@ fn a_value_that_cannot_be_used_is_refused_with_the_key_and_what_can_be() {
     for (text, words) in [
         (
             "mg1,cv=0.05",
-            "cv=0.05 of a simulated device cannot be used: use 0, or a number from 0.1",
+            "cv=0.05 cannot be used with this simulated device: use 0, or a number from 0.1",
         ),
         ("mg1,cv=nan", "from 0.1 to 10"),
         (
             "mm1,servers=0",
-            "servers=0 of a simulated device cannot be used: use a whole number from 1",
+            "servers=0 cannot be used with this simulated device: use a whole number from 1",
         ),
         ("mm1,drift=2000%", "use a percentage from -1000% to 1000%"),
         ("sata-ssd,read=10ns", "use at least 100ns"),

@@ -118,7 +118,7 @@ fn profile(id: &str) -> Profile {
         lone_reads: Vec::new(),
         caps: Vec::new(),
         sustained: Vec::new(),
-        commits: Measured::not("the profile is from before commits were measured"),
+        commits: Measured::not("the profile was made before halfpower measured commits"),
         service_time_fits: Vec::new(),
         depth_curves: Vec::new(),
         size_curves: Vec::new(),

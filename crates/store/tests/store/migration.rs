@@ -105,8 +105,8 @@ fn a_file_of_a_newer_version_is_refused_and_not_touched() {
         let refused = result.unwrap_err();
         assert!(matches!(refused, StoreError::NewerSchema { .. }), "{refused}");
         let words = format!(
-            "was written by a newer halfpower: schema {}, this program knows {SCHEMA_VERSION}; \
-             update halfpower or use another --db",
+            "was written by a newer halfpower: schema {}, but this program supports \
+             {SCHEMA_VERSION}; update halfpower or use another --db",
             SCHEMA_VERSION + 1
         );
         assert!(refused.to_string().contains(&words), "{refused}");

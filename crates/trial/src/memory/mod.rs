@@ -83,7 +83,7 @@ pub(crate) fn jobs(
     let (memory, short) = memory_bytes(caches, free);
     let mut left_out: Vec<String> = short.into_iter().collect();
     if caches.is_empty() {
-        left_out.push("the system reports no CPU caches: there are no rows for them".to_owned());
+        left_out.push("the system does not report CPU caches, so they have no rows".to_owned());
     }
     let mut places: Vec<Place> = caches
         .iter()
@@ -113,7 +113,7 @@ pub(crate) fn jobs(
         }
     }
     if threads < 2 {
-        left_out.push("one CPU: there are no rows with several threads".to_owned());
+        left_out.push("with one CPU, no rows have several threads".to_owned());
     }
     let shifted = Place { name: "shifts".to_owned(), bytes: SHIFT_BYTES, per_thread: true };
     jobs.extend(SHIFTS.iter().map(|&shifts| job(MemoryTest::Copy, 1, &shifted, shifts)));

@@ -38,9 +38,9 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
     (absent > 0 && trial.workload.engine != EngineName::Null).then(|| {
         // Reading what was never written measures memory; writing there measures allocation too.
         let (severity, what) = if reads {
-            (Severity::Invalid, "they read as zeros, without access to the device")
+            (Severity::Invalid, "it reads as zeros, without access to the device")
         } else {
-            (Severity::Warning, "writing them allocates them too")
+            (Severity::Warning, "the first write to it also allocates blocks")
         };
         let few = (absent as f64) < UNWRITTEN_SHARE * area as f64;
         let severity = if few { Severity::Info } else { severity };
@@ -48,7 +48,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
             FindingCode::UnwrittenExtents,
             severity,
             format!(
-                "{} of the area of {} were never written: {what}.",
+                "{} of the area ({}) was never written: {what}.",
                 format_bytes(absent),
                 format_bytes(area)
             ),
@@ -68,7 +68,7 @@ pub(super) fn trimmed_again(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::TrimmedAgain,
             format!(
-                "{} were trimmed in an area of {}: some blocks were trimmed twice, and the second \
+                "{} was trimmed in an area of {}: some blocks were trimmed twice, and the second \
                  time is faster.",
                 format_bytes(trimmed as u64),
                 format_bytes(area as u64)
@@ -104,8 +104,8 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
     let severity = if small { Severity::Warning } else { Severity::Info };
     let claim = if small {
         format!(
-            "The area of {} fits in the cache of {} ({} and more): the times may be those of the \
-             cache.",
+            "The area of {} fits in the cache of {} ({} or more): the latencies may be those of \
+             the cache.",
             format_bytes(area),
             if told.is_some_and(|told| told.0 > area) { "this drive" } else { "an ordinary drive" },
             format_bytes(cache)
@@ -140,8 +140,8 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::DataCompressed,
             format!(
-                "{} of the area ({}) are stored compressed: the device transfers less than is \
-                 read, and the CPU decompresses it.",
+                "{} of the area ({}) is compressed: the device transfers less than halfpower \
+                 reads, and the CPU decompresses the data.",
                 format_bytes(compressed),
                 format_share(share)
             ),
@@ -175,13 +175,12 @@ pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
             FindingCode::CachedPagesLeft,
             severity,
             format!(
-                "{} of the area ({}) were still in the page cache after it was dropped by \
-                 {}{meaning}.",
+                "{} of the area ({}) was still in the page cache after {} dropped it{meaning}.",
                 format_bytes(after),
                 format_share(share),
                 cache_dropped.method.name()
             ),
-            "Dirty, locked and mapped pages stay cached. End the programs that use the file, run \
+            "Dirty, locked and mapped pages stay cached. Stop the programs that use the file, run \
              sync, or use --drop-cache drop-caches as root.",
         )
         .with("still in the page cache", after as f64, "bytes"),

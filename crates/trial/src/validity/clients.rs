@@ -24,11 +24,11 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
     let what = match reason.kind {
         LostKind::Ended => "was lost",
         LostKind::Silent => "stopped answering",
-        LostKind::Failed => "could not go on",
+        LostKind::Failed => "could not continue",
     };
     let who = match count {
         1 => format!("{} {what}", first.host),
-        _ => format!("{count} clients are missing ({}), the first {what}", names.join(", ")),
+        _ => format!("{count} clients are missing ({}); the first {what}", names.join(", ")),
     };
     let told = reason.until_ns.map_or_else(String::new, |until| {
         format!(

@@ -96,7 +96,7 @@ fn no_direct(trial: &Trial) -> Option<Finding> {
     let finding = Finding::invalid(
         FindingCode::DirectIgnored,
         format!(
-            "According to the kernel, the {} accepts O_DIRECT but ignores it for this file: every \
+            "According to the kernel, {} accepts O_DIRECT but ignores it for this file: every \
              request went through the page cache.",
             filesystem.kind
         ),
@@ -181,7 +181,7 @@ fn same_direction(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::ForeignIo,
             format!(
-                "Other programs moved {} on {} during the run: {:.0} % on top of this run's bytes.",
+                "Other programs transferred {} on {} during the run, {:.0} % of this run's bytes.",
                 format_bytes(surplus as u64),
                 counters.device,
                 (ratio - 1.0) * 100.0

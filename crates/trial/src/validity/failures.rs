@@ -73,7 +73,7 @@ pub(super) fn interrupted(trial: &Trial) -> Option<Finding> {
             "Run it again to get the complete result.",
         )
         .with("measured", measured.0 as f64, "ns")
-        .with("asked", asked.0 as f64, "ns")
+        .with("requested", asked.0 as f64, "ns")
     })
 }
 
@@ -122,7 +122,8 @@ pub(super) fn array(trial: &Trial) -> Option<Finding> {
                 bad + check.good,
                 named.join("; ")
             ),
-            "One target cannot be recomputed from the others: run with --verify and a write              load, which makes them agree first, or rebuild the leg that is known to be wrong.",
+            "One target cannot be recomputed from the others: run with --verify and a write load, \
+             which makes them consistent first, or rebuild the leg that is known to be wrong.",
         )
         .with("inconsistent rows", bad as f64, "")
         .with("consistent rows", check.good as f64, "")

@@ -32,7 +32,7 @@ pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
                 format_iops(per_job),
                 format_iops(harness.ceiling_iops)
             ),
-            "Use more --numjobs.",
+            "Increase --numjobs.",
         )
         .with("rate per job", per_job, "IOPS")
         .with("ceiling", harness.ceiling_iops, "IOPS")
@@ -58,7 +58,7 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
     let share = spent_ms / available_ms.max(1e-9);
     (trial.completed() > 0 && share > BUSY_SHARE).then(|| {
         let (who, remedy) = if workload.numjobs < cpus {
-            ("The jobs kept their CPUs", "Use more --numjobs: this machine has more CPUs.")
+            ("The jobs kept their CPUs", "Increase --numjobs: this machine has more CPUs.")
         } else {
             (
                 "The jobs kept all CPUs",
@@ -125,7 +125,7 @@ pub(super) fn steal(trial: &Trial) -> Option<Finding> {
     (share > STEAL_SHARE).then(|| {
         Finding::warning(
             FindingCode::StealTime,
-            format!("The host took {:.0} % of the CPU time.", share * 100.0),
+            format!("The hypervisor took {:.0} % of the CPU time.", share * 100.0),
             "Times include waiting for a CPU; run again when the host is quiet.",
         )
         .with("steal", steal_ms, "ms")

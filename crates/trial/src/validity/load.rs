@@ -42,7 +42,7 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
             ),
             format!("Use --numjobs {} or --ioengine io_uring.", workload.depth),
         )
-        .with("depth asked for", f64::from(workload.depth), "")
+        .with("requested queue depth", f64::from(workload.depth), "")
         .with("requests in flight", trial.result.concurrency, ""),
     )
 }
@@ -70,7 +70,7 @@ fn held_up(trial: &Trial) -> Option<Finding> {
         ),
         _ => (
             "halfpower was busy between requests",
-            "Look for a busy CPU, or use more --numjobs with a smaller --iodepth.",
+            "Look for a busy CPU, or increase --numjobs and reduce --iodepth.",
         ),
     };
     (!idle && held < HELD_SHARE * asked).then(|| {
@@ -95,8 +95,8 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
             Finding::warning(
                 FindingCode::FellBehind,
                 format!(
-                    "Requests arrived at {} and completed at {}: {} still waited at the end, so \
-                     latency grows with the length of the run.",
+                    "Requests arrived at {} and completed at {}: {} were still waiting at the \
+                     end, so latency grows with the length of the run.",
                     format_iops(open.offered_iops),
                     format_iops(done),
                     format_count(waiting)
@@ -118,7 +118,8 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
                 format_nanos(late),
                 format_share(late / latency)
             ),
-            "Use more --numjobs, or a machine with idle CPUs. Completion times exclude this delay.",
+            "Increase --numjobs, or use a machine with idle CPUs. Completion times exclude this \
+             delay.",
         )
         .with("pacer late by", late, "ns")
         .confidence(Confidence::Likely)
@@ -218,18 +219,17 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
             return None;
         }
         let reached_text = if reached.is_nan() {
-            "has no interval yet".to_owned()
+            "has no error bar yet".to_owned()
         } else {
             format!("is known to ±{}", format_share(reached))
         };
         let claim = format!(
-            "The run ended before it reached the requested precision: the rate {reached_text}, not \
-             to ±{}.",
+            "The run ended before it reached the requested precision, ±{}: the rate {reached_text}.",
             format_share(asked)
         );
         let remedy = "Allow a longer --runtime, or ask for less precision.";
         let finding = Finding::warning(FindingCode::StopRuleNotMet, claim, remedy);
-        return Some(finding.with("precision asked for", asked, "share"));
+        return Some(finding.with("requested precision", asked, "share"));
     }
     let passes = u64::from(stop.passes.unwrap_or(1));
     let recorded = trial.workload.replay.as_ref().map(|it| it.bytes.0.saturating_mul(passes));
@@ -244,7 +244,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
             ),
             "Allow a longer --runtime.",
         )
-        .with("bytes asked for", asked as f64, "bytes")
+        .with("requested bytes", asked as f64, "bytes")
         .with("bytes transferred", done as f64, "bytes")
     })
 }

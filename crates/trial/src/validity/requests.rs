@@ -27,17 +27,12 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
     // Traffic of others says nothing of our requests.
     let countable = traffic.ratio > SEEN_SHARE && larger && (cached || !traffic.more());
     (countable && (merging || cached)).then(|| {
-        let who = if cached { "The page cache made" } else { "The kernel merged" };
-        let of = if cached {
-            "larger ones of the submitted requests"
-        } else {
-            "the submitted requests \
-                                                                          into larger ones"
-        };
+        let who = if cached { "The page cache combined" } else { "The kernel merged" };
         Finding::note(
             FindingCode::RequestsMerged,
             format!(
-                "{who} {of}: {} got {} on average, and {} was requested.",
+                "{who} the submitted requests into larger ones: {} got {} on average, but {} was \
+                 requested.",
                 counters.device,
                 format_bytes(theirs as u64),
                 format_bytes(ours as u64)
@@ -64,14 +59,14 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
     let scattered = pieces.filter(|pieces| *pieces < pages && !trial.workload.huge_pages);
     let why = match (limit, scattered) {
         (Some(limit), _) => {
-            format!("the largest request that its queue takes is {}", format_bytes(limit))
+            format!("the largest request that its queue accepts is {}", format_bytes(limit))
         }
         (None, Some(pieces)) => format!(
-            "a request has up to {pages} pages of memory, and the queue takes at most {pieces} \
+            "a request has up to {pages} pages of memory, and the queue accepts at most {pieces} \
              segments"
         ),
         (None, None) => {
-            "a layer below takes only smaller requests, or the extents of the file are short"
+            "a layer below accepts only smaller requests, or the extents of the file are short"
                 .to_owned()
         }
     };
@@ -89,7 +84,7 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
         Finding::note(
             FindingCode::RequestsSplit,
             format!(
-                "The requests of {} reached {} in parts of {} on average ({} more of them): {why}.",
+                "The {} requests reached {} in parts of {} on average ({} additional requests): {why}.",
                 format_bytes(ours as u64),
                 counters.device,
                 format_bytes(theirs as u64),

@@ -134,7 +134,7 @@ fn a_block_whose_last_write_never_arrives_is_stale() {
     assert_eq!(faults(&trial), [63, 0, 0, 0, 1]);
     let bad = &trial.result.verify.as_ref().unwrap().bad[0];
     assert_eq!(bad.fault, BlockFault::Stale);
-    assert!(bad.detail.contains("write 74 was expected"), "{}", bad.detail);
+    assert!(bad.detail.contains("expected write 74"), "{}", bad.detail);
     assert!(bad.detail.contains("the older write 10"), "{}", bad.detail);
 }
 

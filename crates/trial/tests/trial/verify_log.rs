@@ -130,11 +130,11 @@ fn a_write_that_never_arrived_is_lost_or_leaves_an_older_one() {
     assert_eq!(
         said,
         [
-            (5, BlockFault::Lost, "lost at byte 20480: write 2 was expected, it is all zeros"),
+            (5, BlockFault::Lost, "lost at byte 20480: expected write 2, found only zeros"),
             (
                 6,
                 BlockFault::Stale,
-                "stale at byte 24576: write 4 was expected, the block has the older write 3"
+                "stale at byte 24576: expected write 4, found the older write 3"
             ),
         ]
     );
@@ -149,7 +149,8 @@ fn a_write_to_another_place_is_misplaced_there_and_missed_here() {
     assert_eq!(faults(&result), [0, 1, 1, 0, 0]);
     let misplaced = result.bad.iter().find(|bad| bad.fault == BlockFault::Misplaced).unwrap();
     assert_eq!(misplaced.offset_bytes, 8 * BLOCK);
-    let text = "misplaced at byte 32768: write 1 was expected, the block has write 2 to byte 28672";
+    let text = "misplaced at byte 32768: expected write 1, found write 2, which belongs at byte \
+                28672";
     assert_eq!(misplaced.detail, text);
 }
 
@@ -162,8 +163,8 @@ fn half_a_write_is_torn() {
     assert_eq!(faults(&result), [0, 0, 0, 1, 0]);
     assert_eq!(
         result.bad[0].detail,
-        "torn at byte 8192: write 2 was expected, of its sectors are 0 to 3 of write 2, 4 to 7 of \
-         write 1"
+        "torn at byte 8192: expected write 2, found sectors 0 to 3 of write 2, \
+         sectors 4 to 7 of write 1"
     );
 }
 

@@ -207,7 +207,7 @@ pub enum DesignError {
         problem: String,
     },
     /// There is no such preset.
-    #[error("there is no preset {name:?}; use one of {known}, or the path of a TOML file")]
+    #[error("unknown preset {name:?}; use one of {known}, or the path of a TOML file")]
     NoPreset {
         /// What was asked for.
         name: String,
@@ -237,10 +237,14 @@ impl Design {
         let Some(settings) = self.protocols.get(protocol).cloned() else {
             let known: Vec<&str> = self.protocols.keys().map(String::as_str).collect();
             let problem = match known.is_empty() {
-                true => format!("is no protocol in it; leave --protocol {protocol:?} out"),
-                false => format!("is no protocol {protocol:?}; use {}", known.join(", ")),
+                true => format!("cannot be used, because the design has no protocols; omit it"),
+                false => format!("is not a protocol of this design; use {}", known.join(", ")),
             };
-            return Err(DesignError::wrong(&self.name, "there", problem));
+            return Err(DesignError::wrong(
+                &self.name,
+                &format!("--protocol {protocol:?}"),
+                problem,
+            ));
         };
         for setting in settings {
             self.constants.retain(|constant| constant.key != setting.key);
@@ -277,7 +281,10 @@ impl Design {
                 .ok_or_else(|| {
                     let names: Vec<&str> =
                         old.levels.iter().map(|level| level.name.as_str()).collect();
-                    wrong(format!("names no level of that axis; it has {}", names.join(", ")))
+                    wrong(format!(
+                        "names a level that the axis does not have; its levels are {}",
+                        names.join(", ")
+                    ))
                 })?;
             self.axes[axis].levels = levels;
             self.forget_lost_levels();

@@ -78,12 +78,12 @@ impl Design {
         for axis in &self.axes {
             let place = format!("axes.{}", axis.name);
             if axis.levels.is_empty() {
-                return Err(wrong(&place, "has no level; give it at least one".to_owned()));
+                return Err(wrong(&place, "has no levels; give it at least one".to_owned()));
             }
             let names: BTreeSet<&str> =
                 axis.levels.iter().map(|level| level.name.as_str()).collect();
             if names.len() < axis.levels.len() {
-                return Err(wrong(&place, "has two levels of one name".to_owned()));
+                return Err(wrong(&place, "has two levels with the same name".to_owned()));
             }
         }
         let combinations = self
@@ -92,12 +92,13 @@ impl Design {
             .try_fold(1_usize, |product, axis| product.checked_mul(axis.levels.len()))
             .filter(|product| *product <= MAX_COMBINATIONS);
         if combinations.is_none() {
-            let problem = format!("make more than {MAX_COMBINATIONS} combinations; vary less");
+            let problem =
+                format!("have more than {MAX_COMBINATIONS} combinations; use fewer axes or levels");
             return Err(wrong("axes", problem));
         }
         self.check_contrasts().map_err(|problem| wrong("contrast", problem))?;
         if self.combinations().is_empty() {
-            return Err(wrong("skip", "leaves nothing to run".to_owned()));
+            return Err(wrong("skip", "excludes every combination; skip fewer".to_owned()));
         }
         Ok(self)
     }
@@ -107,14 +108,14 @@ impl Design {
         for contrast in &self.contrasts {
             let unknown = contrast.by.iter().chain([&contrast.axis]).find(|name| !is_axis(name));
             if let Some(name) = unknown {
-                return Err(format!("names {name:?}, which is no axis"));
+                return Err(format!("names {name:?}, which is not an axis"));
             }
             let Contrast { axis, base, by, .. } = contrast;
             if self.level(axis, base).is_none() {
-                return Err(format!("has the base {base:?}, which is no level of {axis}"));
+                return Err(format!("has the base {base:?}, which is not a level of {axis}"));
             }
             if by.contains(axis) {
-                return Err(format!("lists {axis:?} itself"));
+                return Err(format!("lists its own axis, {axis:?}, in by"));
             }
         }
         Ok(())
@@ -181,7 +182,7 @@ impl Reader<'_> {
                 return Err(self.wrong(place, unknown_key(&key)));
             }
             if settings.iter().any(|setting| setting.key == key) {
-                return Err(self.wrong(&place_of_key, "is there twice"));
+                return Err(self.wrong(&place_of_key, "is set twice"));
             }
             settings.extend(self.setting(&place_of_key, key, value)?);
         }
@@ -205,7 +206,7 @@ impl Reader<'_> {
         match value {
             // The flags of a job beside the first are such a text.
             Value::String(text) if text.starts_with('-') && !place.ends_with("beside") => {
-                Err(self.wrong(place, "begins with a dash, like a flag of its own"))
+                Err(self.wrong(place, "begins with a dash, so it looks like another flag"))
             }
             Value::String(text) => Ok(text),
             Value::Integer(number) => Ok(number.to_string()),
@@ -223,7 +224,7 @@ impl Reader<'_> {
         let name = name.replace('_', "-");
         let place = format!("axes.{name}");
         let Value::Array(levels) = levels else {
-            return Err(self.wrong(&place, "is no list of levels"));
+            return Err(self.wrong(&place, "is not a list of levels"));
         };
         let levels = levels.into_iter().map(|level| self.level(&name, &place, level));
         let levels = levels.collect::<Result<_, _>>()?;
@@ -257,7 +258,7 @@ impl Reader<'_> {
             let levels = values.into_iter().map(|value| {
                 let level = self.scalar(&place, value)?;
                 if design.level(&axis, &level).is_none() {
-                    let problem = format!("names {level:?}, which is no level of an axis");
+                    let problem = format!("names {level:?}, which is not a level of an axis");
                     return Err(self.wrong(&place, problem));
                 }
                 Ok(level)
@@ -272,5 +273,5 @@ impl Reader<'_> {
 /// What is wrong with a key that is no flag.
 pub(super) fn unknown_key(key: &str) -> String {
     let known: Vec<&str> = FLAG_KEYS.into_iter().chain(SPECIAL_KEYS).collect();
-    format!("knows no key {key:?}; use one of {}", known.join(", "))
+    format!("has an unknown key {key:?}; use one of {}", known.join(", "))
 }

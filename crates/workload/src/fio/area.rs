@@ -46,18 +46,19 @@ pub(crate) fn area(
     let lengths = lengths(settings, &files, offset, (kb_base, load.sizes.smallest()));
     let filled = settings.on("fill_device");
     if filled && files.made {
-        settings.refuse("fill_device", "a file system is not filled to the brim; give a size");
+        settings
+            .refuse("fill_device", "halfpower never fills a file system completely; give a size");
     } else if lengths.leg.is_none() && files.made && settings.has_engine() {
         match out.stands_for.first().filter(|_| !settings.has("filename_format")) {
             Some(name) => {
                 let why = format!(
-                    "size is missing: {name} does not exist, and a test file in its place needs a size, such as \
-                     size=1g; or name a file or device that exists"
+                    "size is missing: {name} does not exist, so halfpower would create a test \
+                     file; give its size, such as size=1g, or name an existing file or device"
                 );
                 settings.refuse("size", &why);
             }
             None => settings
-                .refuse("size", "size is missing: the size of the test file, such as size=1g"),
+                .refuse("size", "size is missing: give the size of the test file, such as size=1g"),
         }
     }
     let step =
@@ -70,14 +71,17 @@ pub(crate) fn area(
         Some(_) if jobs > 1 => {
             settings.refuse(
                 "offset_increment",
-                "jobs with files of their own, or that verify, have parts of one area",
+                "jobs that have separate files, or that verify, use separate parts of one area",
             );
             None
         }
         _ => (apart && load.sequential).then_some(0),
     };
     if jobs > 1 && verified && !files.own {
-        out.note("numjobs: each job has a part of the area, so that it knows what it wrote last");
+        out.note(
+            "numjobs: each job has its own part of the area, so that the job knows what it \
+                  wrote last",
+        );
     }
     bind(settings, out, &files, load);
     if let Some(leg) = lengths.leg {
@@ -98,7 +102,7 @@ pub(crate) fn area(
     }
     if files.own && jobs > 1 {
         out.flag("regions", &"own");
-        out.note(format!("numjobs: {jobs} parts of one test file, not {jobs} files"));
+        out.note(format!("numjobs: {jobs} parts of one test file, instead of {jobs} files"));
     }
     if load.sequential {
         out.switch("from-start");
@@ -115,7 +119,10 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
     let names = settings.text("filename").map(file_names).unwrap_or_default();
     for folder in &folders {
         if !known.is_folder(folder) {
-            settings.refuse("directory", &format!("there is no folder {folder}; make it first"));
+            settings.refuse(
+                "directory",
+                &format!("the folder {folder} does not exist; create it first"),
+            );
         }
     }
     let folder = folders.first().map(String::as_str);
@@ -125,10 +132,10 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
         return in_folders(out, (&folders, nrfiles), jobs, format);
     }
     if nrfiles > 1 && nrfiles != names.len() as u64 {
-        out.note("nrfiles: filename names the files, in fio too");
+        out.note("nrfiles: has no effect because filename names the files, as in fio");
     }
     if settings.text("filename").is_some_and(|text| text.starts_with("sim:")) {
-        let why = "fio knows no simulated devices; use the flags of `halfpower run sim:NAME`";
+        let why = "fio has no simulated devices; use the flags of `halfpower run sim:NAME`";
         settings.refuse("filename", why);
     }
     let within = |name: &String| match folder {
@@ -139,27 +146,35 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
     for name in names.iter().map(within) {
         match known.kind(&name) {
             FileKind::Missing if name.starts_with("/dev/") => {
-                settings.refuse("filename", &format!("there is no device {name}"));
+                settings.refuse("filename", &format!("the device {name} does not exist"));
             }
             FileKind::Missing => {
                 let parent = parent_of(&name).to_owned();
                 if !known.is_folder(&parent) {
-                    settings
-                        .refuse("filename", &format!("there is no folder {parent}; make it first"));
+                    settings.refuse(
+                        "filename",
+                        &format!("the folder {parent} does not exist; create it first"),
+                    );
                 }
                 out.note(format!(
-                    "filename: {name} is not there; a test file of this run in {parent} takes its place"
+                    "filename: {name} does not exist; this run uses a temporary test file in \
+                     {parent} instead"
                 ));
                 out.stands_for.push(name);
                 out.targets.push(parent);
                 bytes = None;
             }
-            FileKind::Folder => settings.refuse("filename", "a folder; name it with directory"),
+            FileKind::Folder => {
+                settings.refuse("filename", "this is a folder; use the option directory instead")
+            }
             FileKind::Elsewhere { bytes: length } => {
                 let shares = ["size", "offset", "offset_increment"];
                 if shares.into_iter().any(|it| settings.text(it).is_some_and(is_share)) {
                     let length = size_word(length);
-                    out.note(format!("filename: {name} is not here; its shares are printed for a length of {length}"));
+                    out.note(format!(
+                        "filename: {name} is not on this machine; percentages are computed from a \
+                         length of {length}"
+                    ));
                 }
                 bytes = bytes.map(|least| least.min(length));
                 out.targets.push(name);
@@ -191,7 +206,7 @@ fn in_folders(
     let own = jobs > 1 && format.is_none_or(|format| format.contains("$jobnum"));
     let count = if nrfiles <= FILES_MAX { nrfiles } else { 1 };
     if count < nrfiles {
-        out.note(format!("nrfiles: one test file in place of {nrfiles}, with the same total size"));
+        out.note(format!("nrfiles: one test file instead of {nrfiles}, with the same total size"));
     }
     let folder = targets[0].clone();
     targets.extend((1..count).map(|_| folder.clone()));
@@ -238,18 +253,21 @@ fn bind(settings: &Settings<'_>, out: &mut Words, files: &Files, load: &Load) {
         return;
     }
     if load.trims {
-        return settings.refuse("filename", "trims go to one file or device; use a job for each");
+        return settings.refuse(
+            "filename",
+            "a job can trim only one file or device; use a separate job for each",
+        );
     }
     if load.sequential && !order.starts_with("roundrobin") {
         settings.refuse(
             "file_service_type",
-            "sequential requests go to several files in turn: roundrobin",
+            "sequential requests always go to several files in turn; use roundrobin",
         );
     }
     if load.sequential && load.sizes.only().is_none() {
         settings.refuse(
             "nrfiles",
-            "sequential requests of several sizes go to one file; use one size or one file",
+            "sequential requests of several sizes can use only one file; use one size or one file",
         );
     }
     out.flag("raid", &"0");
@@ -268,7 +286,9 @@ fn lengths(
 ) -> Lengths {
     let read = |name: &str| settings.value(name, |text| length(text, kb_base));
     let file = settings.value("filesize", |text| match text.split_once(['-', ':']) {
-        Some((low, high)) if low != high => Err("files have one size; give one".to_owned()),
+        Some((low, high)) if low != high => {
+            Err("all files have the same size; give one size".to_owned())
+        }
         Some((one, _)) => length(one, kb_base),
         None => length(text, kb_base),
     });
@@ -281,7 +301,7 @@ fn lengths(
             if percent != 100 || files.made {
                 settings.refuse(
                     "size",
-                    "a part of a file needs its length; give filesize, or a size in bytes",
+                    "a percentage needs the length of the file; give filesize, or a size in bytes",
                 );
             }
             return Lengths { leg: None, pass: None };
@@ -323,7 +343,7 @@ fn end(
     let runtime = settings.value("runtime", seconds).filter(|time| *time > 0);
     let mut by_time = settings.on("time_based");
     if by_time && runtime.is_none() {
-        out.note("time_based: means nothing without a runtime, as in fio");
+        out.note("time_based: has no effect without a runtime, as in fio");
         by_time = false;
     }
     let rounds = settings.number("loops").unwrap_or(1).max(1);
@@ -351,8 +371,8 @@ fn end(
         let once = !load.sequential && !load.by_map && !settings.on("norandommap");
         if once && load.sizes.only().is_none() {
             out.note(
-                "bs: random requests of several sizes are drawn with replacement: some blocks come twice and some \
-                 never, where fio takes each once",
+                "bs: with random requests of several sizes, some blocks repeat and some are never \
+                 used; fio uses each block once",
             );
         }
     }

@@ -13,7 +13,7 @@ pub(crate) fn data(settings: &Settings<'_>, out: &mut Words, load: Option<&Load>
         None => false,
         Some(_) if !checked => {
             out.note(
-                "verify: nothing is read back, as do_verify=0 says, so that blocks carry no tags",
+                "verify: nothing is read back because of do_verify=0, so blocks are not tagged",
             );
             false
         }
@@ -22,18 +22,19 @@ pub(crate) fn data(settings: &Settings<'_>, out: &mut Words, load: Option<&Load>
             false
         }
         Some(_) if !writes => {
-            let why = "reads alone are compared with what an earlier job wrote, by fio's checksums, which are not \
-                       kept here; `halfpower run --verify` writes and reads back in one run";
+            let why = "a job that only reads would need fio's checksums from an earlier job, \
+                       which halfpower does not have; `halfpower run --verify` writes and reads \
+                       back in one run";
             settings.refuse("verify", why);
             false
         }
         Some(_) if settings.text("ioengine") == Some("null") => {
-            out.note("verify: the null engine writes nothing that could be read back");
+            out.note("verify: has no effect, because the null engine writes nothing");
             false
         }
         Some(kind) => {
             out.switch("verify");
-            out.note(format!("verify: checksums and places of our own in place of {kind}"));
+            out.note(format!("verify: halfpower's own checksums and offsets instead of {kind}"));
             true
         }
     };

@@ -11,7 +11,7 @@ const ENGINES: &[(&str, &str, Option<&str>)] = &[
     ("libaio", "libaio", None),
     ("sync", "sync", None),
     ("psync", "sync", None),
-    ("vsync", "sync", Some("adjacent requests are not joined")),
+    ("vsync", "sync", Some("adjacent requests are not merged")),
     ("pvsync", "sync", None),
     ("pvsync2", "sync", None),
     ("posixaio", "threads", None),
@@ -26,7 +26,7 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     let known = ENGINES.iter().find(|(known, ..)| *known == name);
     let Some((_, engine, other)) = known else {
         let names: Vec<&str> = ENGINES.iter().map(|(name, ..)| *name).collect();
-        let why = format!("halfpower has no engine of this name; it has {}", names.join(", "));
+        let why = format!("halfpower does not have this engine; use one of {}", names.join(", "));
         settings.refuse("ioengine", &why);
         settings.without_engine();
         return "";
@@ -34,26 +34,29 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     // fio makes trims one by one where the interface has none, as they are submitted.
     let trims = settings.text("rw").is_some_and(|rw| rw.ends_with("trim"));
     let engine = if trims && matches!(*engine, "libaio" | "mmap") {
-        out.note(format!("ioengine: {name} makes trims one at a time, in fio too"));
+        out.note(format!("ioengine: {name} issues trims one at a time, as in fio"));
         &"sync"
     } else {
         engine
     };
     out.flag("ioengine", &engine);
     if let Some(other) = other {
-        out.note(format!("ioengine: {engine} in place of {name}: {other}"));
+        out.note(format!("ioengine: {engine} instead of {name}: {other}"));
     }
     depth(settings, out, (name, engine));
     let buffered = settings.switch("buffered");
     let mut direct = settings.switch("direct").unwrap_or(buffered == Some(false));
     if direct && *engine == "mmap" {
-        out.note("direct: a mapping goes through the page cache");
+        out.note("direct: has no effect, because mmap uses the page cache");
         direct = false;
     }
     let durable = match settings.text("sync") {
         None | Some("0" | "none") => false,
         Some("1" | "sync") => {
-            out.note("sync: O_DSYNC in place of O_SYNC, which also writes the file's times");
+            out.note(
+                "sync: O_DSYNC instead of O_SYNC, which would also write the file's \
+                      timestamps",
+            );
             true
         }
         Some("dsync") => true,
@@ -75,7 +78,7 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     let huge = settings.value("mem", |kind| match kind.split(':').next().unwrap_or(kind) {
         "malloc" | "mmap" | "shm" | "mmapshared" => Ok(false),
         "mmaphuge" | "shmhuge" => Ok(true),
-        _ => Err("there is no such memory here; use malloc or mmaphuge".to_owned()),
+        _ => Err("this kind of memory is not supported; use malloc or mmaphuge".to_owned()),
     });
     if huge == Some(true) {
         out.switch("huge-pages");
@@ -84,7 +87,7 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
         if settings.on(option) {
             match *engine {
                 "io_uring" => out.switch(flag),
-                _ => settings.refuse(option, "it is an option of io_uring"),
+                _ => settings.refuse(option, "this option applies only to io_uring"),
             }
         }
     }
@@ -95,21 +98,22 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
 fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str)) {
     let mut depth = settings.number("iodepth").unwrap_or(1).max(1);
     if matches!(engine, "sync" | "mmap") && depth > 1 {
-        out.note(format!("iodepth: {name} has one request in flight, in fio too"));
+        out.note(format!("iodepth: {name} has one request in flight, as in fio"));
         depth = 1;
     }
     let named = settings.text("filename").map_or(0, |names| file_names(names).len() as u64);
     let files = named.max(settings.number("nrfiles").unwrap_or(1));
     if name == "posixaio" && depth > files {
         out.note(
-            "iodepth: the C library makes the requests on one file one after the other; in fio the rest \
-            wait in its queue, and their latency counts from there",
+            "iodepth: the C library runs the requests to one file one after the other; in fio, \
+             the others wait in the library's queue, and latency includes this wait",
         );
         depth = files.max(1);
     }
     if depth > 1 && settings.has("thinktime") {
         out.note(
-            "iodepth: one request in flight, because a pause waits for all of them, in fio too",
+            "iodepth: one request in flight, because a pause waits for all requests in flight, as \
+             in fio",
         );
         depth = 1;
     }
@@ -121,7 +125,10 @@ fn emptied(settings: &Settings<'_>, out: &mut Words, buffered: bool) {
     if let Some(command) = settings.text("exec_prerun") {
         if command.contains("drop_caches") {
             out.flag("drop-cache", &"drop-caches");
-            out.note("exec_prerun: the page cache is emptied, which takes root; no command is run");
+            out.note(
+                "exec_prerun: halfpower empties the page cache itself, which needs root; the \
+                      command is not run",
+            );
             settings.get("invalidate");
             return;
         }
@@ -164,7 +171,7 @@ pub(crate) fn processors(
     let split = settings.text("cpus_allowed_policy") == Some("split");
     if split && jobs > 1 {
         out.note(
-            "cpus_allowed_policy: the threads share the processors; fio gives each one of its own",
+            "cpus_allowed_policy: the threads share the CPUs; fio gives each thread a separate CPU",
         );
     }
 }

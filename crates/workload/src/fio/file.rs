@@ -71,7 +71,8 @@ impl Reading {
             (Some(true), Some(job)) => job.settings.push(setting),
             (Some(_), _) => self.global.push(setting),
             (None, _) => {
-                let what = "an option before the first [section]; begin with [global] or [NAME]";
+                let what = "this option is before the first [section]; begin with [global] or \
+                            [NAME]";
                 self.fault(setting.place, what);
             }
         }
@@ -114,7 +115,7 @@ pub fn read_file(
     let around = Around { include, environment };
     read_into(&mut reading, name, text.trim_start_matches('\u{feff}'), &around, 0);
     if reading.jobs.is_empty() && reading.faults.is_empty() {
-        reading.fault(name, "no job in it; add a [NAME] with what it does");
+        reading.fault(name, "the file has no job; add a section [NAME] with options");
     }
     reading.finish()
 }
@@ -137,14 +138,14 @@ fn read_into(reading: &mut Reading, name: &str, text: &str, around: &Around<'_>,
         if let Some(rest) = code.strip_prefix('[') {
             match rest.strip_suffix(']').filter(|section| !section.trim().is_empty()) {
                 Some(section) => reading.begin(section.trim(), place),
-                None => reading.fault(place, format!("{code:?} is no section; write [NAME]")),
+                None => reading.fault(place, format!("{code:?} is not a section; write [NAME]")),
             }
             continue;
         }
         if let Some(file) = code.strip_prefix("include ") {
             let file = file.trim();
             if depth == INCLUDED_MAX {
-                reading.fault(place, "files include each other without an end");
+                reading.fault(place, "the files include each other endlessly");
                 return;
             }
             match (around.include)(file) {
@@ -167,7 +168,7 @@ fn setting(code: &str, around: &Around<'_>, place: &str) -> Result<Setting, Stri
     };
     let word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     if option.is_empty() || !option.chars().all(word) {
-        return Err(format!("{code:?} is no option; write NAME=VALUE"));
+        return Err(format!("{code:?} is not an option; write NAME=VALUE"));
     }
     Ok(Setting { name: option.to_owned(), value, place: place.to_owned() })
 }
@@ -179,7 +180,7 @@ fn filled(value: &str, around: &Around<'_>) -> Result<String, String> {
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
         let (variable, behind) =
-            after.split_once('}').ok_or_else(|| format!("{value:?} has a ${{ without its }}"))?;
+            after.split_once('}').ok_or_else(|| format!("{value:?} has a ${{ without a }}"))?;
         text.push_str(before);
         match (around.environment)(variable) {
             Some(found) => text.push_str(&found),

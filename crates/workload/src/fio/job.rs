@@ -131,15 +131,27 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
 /// What makes another load of a job than any that there is here.
 fn not_at_all(settings: &Settings<'_>) {
     if settings.on("create_only") {
-        settings.refuse("create_only", "nothing would run; a run creates its test files itself");
+        settings.refuse(
+            "create_only",
+            "nothing would run, because a run creates its test files itself",
+        );
     }
     if settings.text("flow").is_some_and(|flow| flow != "0") {
-        settings.refuse("flow", "the rates of jobs are not tied to each other");
+        settings.refuse("flow", "the rates of jobs cannot depend on each other");
     }
     if let Some(mode) = settings.text("zonemode").filter(|mode| *mode != "none") {
-        settings.refuse("zonemode", match mode {
-            "strided" => "zones are not skipped in one run; `halfpower zones` measures throughput by position, and --pattern strided skips behind each request",
-            _ => "zoned devices are not written by their write pointers; use a device without zones",
-        });
+        settings.refuse(
+            "zonemode",
+            match mode {
+                "strided" => {
+                    "a run cannot skip zones; `halfpower zones` measures throughput by \
+                          position, and --pattern strided skips after each request"
+                }
+                _ => {
+                    "halfpower does not support the write pointers of zoned devices; use a device \
+                  without zones"
+                }
+            },
+        );
     }
 }

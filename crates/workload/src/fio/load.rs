@@ -34,11 +34,11 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
     let known =
         ["read", "write", "rw", "readwrite", "randread", "randwrite", "randrw", "trim", "randtrim"];
     if ["trimwrite", "randtrimwrite"].contains(&rw) {
-        settings.refuse("rw", "trims with writes in one job are not supported; use two jobs");
+        settings.refuse("rw", "trims and writes in the same job are not supported; use two jobs");
     } else if !known.contains(&rw) {
         let close = did_you_mean(rw, known.into_iter());
         let close = if close.is_empty() { format!("; use {}", known.join(", ")) } else { close };
-        settings.refuse("rw", &format!("fio has no such direction{close}"));
+        settings.refuse("rw", &format!("fio has no such value{close}"));
     }
     let sequential = !rw.starts_with("rand");
     let (mixed, trims) = (rw.ends_with("rw") || rw == "readwrite", rw.ends_with("trim"));
@@ -51,12 +51,17 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
     let align = settings.value("blockalign", |text| size(text, kb_base));
     let aligned = align.is_none_or(|align| align == sizes.smallest());
     match align {
-        Some(_) if sequential => out.note("blockalign: means nothing in order, as in fio"),
+        Some(_) if sequential => {
+            out.note("blockalign: has no effect on sequential requests, as in fio")
+        }
         Some(align) if !aligned => out.flag("align", &size_word(align)),
         _ => {}
     }
     if settings.on("bs_unaligned") {
-        settings.refuse("bs_unaligned", "sizes of a range are multiples of its least one");
+        settings.refuse(
+            "bs_unaligned",
+            "the sizes of a range are always multiples of its smallest size",
+        );
     }
     mix(settings, out, mixed);
     let plain = order(settings, out, sequential, &sizes);
@@ -75,16 +80,20 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
                     out.flag("stride", &size_word(bytes + gap));
                 }
                 None => {
-                    settings
-                        .refuse("rw", "a gap behind requests of several sizes is not supported");
+                    settings.refuse(
+                        "rw",
+                        "a gap after each request is not supported with several sizes",
+                    );
                 }
             },
             Ok(Step::Row(row)) => {
                 let share = (100 * (row - 1) + row / 2) / row;
                 if share > 0 {
                     out.flag("seq-share", &format!("{share}%"));
-                    out.note(format!("rw: {share} % of the requests continue the one before, in rows of {row} on average; \
-                    in fio all rows have that length"));
+                    out.note(format!(
+                        "rw: {share} % of the requests continue the previous one, in sequences of \
+                         {row} on average; in fio, all sequences have that length"
+                    ));
                 }
             }
             Err(why) => settings.refuse("rw", &why),
@@ -104,7 +113,7 @@ fn step_of(
         let row = number(text).ok().filter(|row| *row > 0);
         return row
             .map(Step::Row)
-            .ok_or_else(|| "use a number of requests behind the colon".to_owned());
+            .ok_or_else(|| "use a number of requests after the colon".to_owned());
     }
     if let Some(back) = text.strip_prefix('-') {
         // From the end of a request: by twice its size it is the one before.
@@ -148,17 +157,20 @@ fn mix(settings: &Settings<'_>, out: &mut Words, mixed: bool) {
         return;
     }
     if !mixed {
-        return out.note("rwmixread: means nothing without a mix, as in fio");
+        return out.note("rwmixread: has no effect without a mix, as in fio");
     }
     // Two rates make the mix.
     if settings.has("rate") || settings.has("rate_iops") {
-        return out.note("rwmixread: the rates of reads and writes make the mix, as in fio");
+        return out.note(
+            "rwmixread: has no effect, because the rates of reads and writes define the mix, as \
+             in fio",
+        );
     }
     match (reads, written) {
         (Some(reads), Some(written)) if reads.saturating_add(written) != 100 => {
-            settings.refuse("rwmixwrite", "it and rwmixread are not 100 together");
+            settings.refuse("rwmixwrite", "rwmixwrite and rwmixread must add up to 100");
         }
-        (None, Some(101..)) => settings.refuse("rwmixwrite", "more than all"),
+        (None, Some(101..)) => settings.refuse("rwmixwrite", "use at most 100"),
         (Some(reads), _) => out.flag("rwmixread", &reads),
         (None, Some(written)) => out.flag("rwmixread", &(100 - written)),
         (None, None) => {}
@@ -175,12 +187,14 @@ fn order(settings: &Settings<'_>, out: &mut Words, sequential: bool, sizes: &Siz
         if reads == writes {
             Ok(reads)
         } else {
-            Err("one share for reads and writes is supported".to_owned())
+            Err("only the same percentage for reads and writes is supported".to_owned())
         }
     });
     match shares {
         None | Some(100..) => {}
-        Some(_) if sequential => out.note("percentage_random: means nothing in order, as in fio"),
+        Some(_) if sequential => {
+            out.note("percentage_random: has no effect on sequential requests, as in fio")
+        }
         Some(random) => {
             out.flag("seq-share", &format!("{}%", 100 - random));
             plain = false;
@@ -188,7 +202,7 @@ fn order(settings: &Settings<'_>, out: &mut Words, sequential: bool, sizes: &Siz
     }
     let Some(law) = settings.text("random_distribution") else { return plain };
     if sequential {
-        out.note("random_distribution: means nothing in order, as in fio");
+        out.note("random_distribution: has no effect on sequential requests, as in fio");
         return false;
     }
     match (law, law.split_once(':')) {
@@ -213,7 +227,7 @@ fn zipf(out: &mut Words, theta: &str) {
 
 /// Zones with the shares that are left out: equal parts of the rest.
 fn zones(text: &str) -> Result<String, String> {
-    let wrong = || "write REQUESTS/AREA in percent, separated by colons".to_owned();
+    let wrong = || "use percentages REQUESTS/AREA, separated by colons".to_owned();
     let mut shares = Vec::new();
     for part in text.split(':').filter(|part| !part.is_empty()) {
         let (requests, area) = part.split_once('/').ok_or_else(wrong)?;
@@ -226,7 +240,7 @@ fn zones(text: &str) -> Result<String, String> {
     for column in 0..2 {
         let given: u64 = shares.iter().filter_map(|share| share[column]).sum();
         let open = shares.iter().filter(|share| share[column].is_none()).count() as u64;
-        let rest = 100_u64.checked_sub(given).ok_or("the shares are more than 100 % together")?;
+        let rest = 100_u64.checked_sub(given).ok_or("the percentages add up to more than 100 %")?;
         let each = rest.checked_div(open).unwrap_or(0);
         for share in &mut shares {
             share[column].get_or_insert(each);

@@ -49,7 +49,8 @@ pub(crate) fn logs(settings: &Settings<'_>) -> (Vec<Log>, Vec<String>) {
     let mut notes = Vec::new();
     if let (Some(log), None) = (logs.first(), every) {
         notes.push(format!(
-            "logs: one line per {} ms and direction; fio without log_avg_msec writes one per request",
+            "logs: one line per {} ms and direction; without log_avg_msec, fio writes one line \
+             per request",
             log.every_ms
         ));
     }

@@ -65,24 +65,25 @@ const READ: &str = "
 
 /// What is done anyway or changes no request, with what a user should know of it.
 const NOTES: &[(&str, &str)] = &[
-    ("group_reporting new_group", "the result is of all jobs of a section together"),
-    ("randrepeat allrandrepeat", "give randseed for the same sequence again"),
+    ("group_reporting new_group", "the result is the total of all jobs of a section"),
+    ("randrepeat allrandrepeat", "to repeat the same sequence, use randseed"),
     (
         "refill_buffers scramble_buffers buffer_pattern buffer_compress_chunk",
         "each write contains different bytes",
     ),
     (
         "dedupe_percentage dedupe_mode dedupe_global dedupe_working_set_percentage",
-        "no block is written twice with the same bytes, so a deduplicating device behaves differently",
+        "every write has different bytes, so a device that deduplicates behaves differently",
     ),
+    ("overwrite", "1: the test file is written in full before the run"),
     (
-        "overwrite fallocate unlink unlink_each_loop create_on_open allow_file_create file_append",
-        "a test file is written in full before the run and removed after it",
+        "fallocate unlink unlink_each_loop create_on_open allow_file_create file_append",
+        "a test file is removed after the run; before it, the file is written in full if a job reads, otherwise only allocated",
     ),
     ("registerfiles fixedbufs nonvectored userspace_reap", "always done if the kernel supports it"),
     (
         "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min iodepth_batch_complete_max iodepth_low",
-        "each request is submitted separately, unless batches are faster",
+        "each request is submitted separately, unless submitting several at once is faster",
     ),
     (
         "gtod_reduce disable_lat disable_clat disable_slat disable_bw_measurement disable_bw clocksource gtod_cpu",
@@ -94,7 +95,7 @@ const NOTES: &[(&str, &str)] = &[
     ),
     (
         "end_fsync fsync_on_close end_syncfs",
-        "there is no flush after the last write, so its time is not counted; fio counts it",
+        "halfpower does not flush after the last write; fio does, and counts the time",
     ),
     ("exit_what exitall_on_error", "each job runs until it is finished"),
     (
@@ -105,15 +106,16 @@ const NOTES: &[(&str, &str)] = &[
     ("serialize_overlap", "requests of one job may overlap"),
     (
         "verify_interval verify_offset verify_pattern verify_pattern_interval verify_fatal verify_dump verify_async verify_async_cpus verify_backlog verify_backlog_batch verifysort verifysort_nr verify_state_save verify_state_load verify_header_seed verify_write_sequence experimental_verify verify_policy",
-        "blocks are checked after the run, with halfpower's own tags",
+        "halfpower checks blocks after the run, with its own tags",
     ),
     (
         "write_iolog",
-        "halfpower writes no log of requests; halfpower record --trace-io FILE records them",
+        "halfpower does not log requests; to record them, use halfpower record --trace-io FILE",
     ),
     (
         "write_hist_log log_hist_msec log_hist_coarseness",
-        "halfpower writes no log of histograms; --output-format=json+ contains the histogram of the run",
+        "halfpower does not log histograms; --output-format=json+ contains the histogram of the \
+         run",
     ),
     (
         "log_offset log_prio log_issue_time log_max_value log_window_value log_entries log_compression log_compression_cpus log_store_compressed log_unix_epoch log_alternate_epoch log_alternate_epoch_clock_id block_error_percentiles bwavgtime iopsavgtime",
@@ -129,11 +131,11 @@ const NOTES: &[(&str, &str)] = &[
     ),
     (
         "steadystate steadystate_duration ss_dur steadystate_ramp_time ss_ramp steadystate_check_interval ss_interval",
-        "the run takes its full time, and the page shows whether the rate was steady; \
-      --until-precision ends a run early",
+        "the run takes its full time, and the page shows whether the rate was steady; to end a \
+         run early, use --until-precision",
     ),
     ("unified_rw_reporting", "reads and writes are reported separately"),
-    ("fadvise_hint write_hint", "only reads give the kernel a hint about their order"),
+    ("fadvise_hint write_hint", "halfpower gives the kernel this hint only for reads"),
     ("hugepage-size", "the kernel chooses the size of huge pages"),
     ("sqthread_poll_cpu", "the kernel chooses the CPU of its thread"),
     (
@@ -146,17 +148,21 @@ const NOTES: &[(&str, &str)] = &[
     ),
     ("latency-log bandwidth-log", "name a log of a job: write_lat_log or write_bw_log"),
     ("idle-prof", "the page shows the CPU time"),
-    ("rw_sequencer", "it only modifies the count in rw=KIND:COUNT, which has its own note"),
+    (
+        "rw_sequencer",
+        "this option only changes what the count in rw=KIND:COUNT means; see the note on rw",
+    ),
     (
         "trim_backlog trim_backlog_batch trim_verify_zero",
-        "they have no effect without trims among writes",
+        "these options have no effect, because a job cannot mix trims and writes",
     ),
     ("openfiles", "all files are open during the run"),
     (
         "numa_mem_policy",
-        "buffers are on the NUMA node of the thread that uses them; numa_cpu_nodes selects that node",
+        "buffers are on the NUMA node of the thread that uses them; to select the node, use \
+         numa_cpu_nodes",
     ),
-    ("aux-path", "files are named by their paths"),
+    ("aux-path", "name files by their paths"),
 ];
 
 /// What changes nothing and is worth no word.
@@ -171,24 +177,24 @@ const SILENT: &str = "
 const REFUSALS: &[(&str, &str)] = &[
     (
         "replay_align replay_scale replay_skip merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters merge-blktrace-only",
-        "a recording is replayed unchanged",
+        "halfpower replays a recording unchanged",
     ),
     ("flow_id flow_watermark flow_sleep", "the rates of jobs are independent of each other"),
-    ("trim_percentage", "trims among writes are not supported"),
-    ("nice", "run the program under nice"),
-    ("uid gid", "run the program as that user"),
+    ("trim_percentage", "trims and writes in the same job are not supported"),
+    ("nice", "run halfpower under nice"),
+    ("uid gid", "run halfpower as that user"),
     (
         "cgroup cgroup_weight cgroup_nodelete",
-        "name the group with halfpower's --cgroup, or start the program in it",
+        "name the group with halfpower's --cgroup, or start halfpower in it",
     ),
     (
         "latency_target latency_window latency_percentile latency_run",
-        "a run does not search for a depth; `halfpower check` measures the latency at each depth, and \
-        predict computes the rate that meets a target",
+        "a run does not search for a queue depth; `halfpower check` measures the latency at each \
+         depth, and `halfpower predict` computes the rate that meets a target",
     ),
     (
         "zonesize zonerange zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits zone_reset_threshold zone_reset_frequency recover_zbd_write_error write_zone_remainder",
-        "requests are not confined to zones",
+        "halfpower cannot confine requests to zones",
     ),
     (
         "cmdprio_percentage cmdprio_class cmdprio cmdprio_hint cmdprio_bssplit priohint",
@@ -196,18 +202,22 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     ("exec_postrun", "run that command after halfpower"),
     ("ioscheduler", "set the scheduler before the run: echo NAME > /sys/block/DEV/queue/scheduler"),
-    ("pre_read", "the file is not read into the page cache before the run; read it with cat"),
+    (
+        "pre_read",
+        "halfpower does not read the file into the page cache before the run; to do \
+                  that, read it with cat",
+    ),
     (
         "thinktime_spin thinktime_iotime thinktime_blocks_type thinkcycles rate_ignore_thinktime",
         "the only supported pause is a sleep after each request",
     ),
     (
         "percentage_sequential bs_is_seq_rand sprandom spr_num_regions spr_op spr_cs random_sequence_stride num_range offset_align",
-        "random requests are chosen differently; see --pattern",
+        "halfpower chooses random requests differently; see --pattern",
     ),
     (
         "atomic uncached nowait force_async write_barrier lockfile lockmem libaio_vectored hipri_percentage md_per_io_size",
-        "requests cannot have this flag",
+        "halfpower cannot set this on requests",
     ),
     ("verify_only", "blocks are checked after the writes, in the same run"),
     (
@@ -216,13 +226,13 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     (
         "trigger trigger-file trigger-timeout trigger-remote inflate-log profile cpuclock-test crctest memcpytest cmdhelp enghelp showcmd ramp_size",
-        "halfpower has no command for this",
+        "halfpower has no equivalent",
     ),
     (
         "fdp fdp_pli fdp_pli_select dataplacement data_placement plid_select plids dp_scheme",
-        "requests carry no placement hints",
+        "halfpower does not send placement hints",
     ),
-    ("gpu_dev_id comm", "this is not set"),
+    ("gpu_dev_id comm", "halfpower cannot set this"),
 ];
 
 /// Options that engines of fio alone have.
@@ -290,14 +300,14 @@ pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'stati
         return if off { Ok(None) } else { Err((*why).to_owned()) };
     }
     if is_of_engine(name) {
-        return Err("it is for an engine that halfpower does not have".to_owned());
+        return Err("this option belongs to an engine that halfpower does not have".to_owned());
     }
     match option_kind(name) {
         OptionKind::Unknown => {
             Err(format!("fio has no such option{}", did_you_mean(name, names())))
         }
         // Read where it means something; here it does not.
-        _ => Ok(Some("it has no effect in this job, in fio either")),
+        _ => Ok(Some("it has no effect in this job, as in fio")),
     }
 }
 
@@ -308,10 +318,10 @@ pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'stati
 /// Why it has no place there.
 pub fn without_load(name: &str, value: Option<&str>) -> Result<Option<&'static str>, String> {
     match canonical(name) {
-        "time_based" => Ok(Some("a run takes the whole --runtime anyway")),
-        "readonly" => Ok(Some("a run only reads unless --rw says otherwise")),
-        "norandommap" => Ok(Some("random blocks are drawn with replacement anyway")),
-        "name" => Ok(Some("the run needs no name")),
+        "time_based" => Ok(Some("a run always takes the whole --runtime")),
+        "readonly" => Ok(Some("a run only reads, unless --rw requests writes")),
+        "norandommap" => Ok(Some("random blocks can always repeat")),
+        "name" => Ok(Some("a run needs no name")),
         "filename" | "directory" => Err("the target is already named; omit this option".to_owned()),
         first if lists(READ, first) => Err(
             "`halfpower run` has no such flag; add --name=JOB to use a fio command line, or use \

@@ -13,7 +13,7 @@ pub(crate) fn pace(settings: &Settings<'_>, out: &mut Words, jobs: u64, load: &L
     let requests = settings.value("rate_iops", |text| rates(text, number));
     let of_bytes = settings.value("rate", |text| rates(text, |text| Ok(number(text)? / mean)));
     if requests.is_some() && of_bytes.is_some() {
-        return settings.refuse("rate", "it and rate_iops both set a limit; omit one of them");
+        return settings.refuse("rate", "rate and rate_iops both set a limit; omit one of them");
     }
     let name = if of_bytes.is_some() { "rate" } else { "rate_iops" };
     if let Some([reads, writes, trims]) = requests.or(of_bytes) {
@@ -22,10 +22,13 @@ pub(crate) fn pace(settings: &Settings<'_>, out: &mut Words, jobs: u64, load: &L
     let pause = settings.value("thinktime", |text| time(text, MICROSECOND_NS));
     let Some(pause) = pause.filter(|pause| *pause > 0) else { return };
     if settings.number("thinktime_blocks").is_some_and(|blocks| blocks != 1) {
-        settings.refuse("thinktime_blocks", "a pause follows each request");
+        settings.refuse("thinktime_blocks", "halfpower pauses after each request; use 1");
     }
     if settings.has(name) {
-        settings.refuse("thinktime", "a load has either a rate or pauses; omit one of them");
+        settings.refuse(
+            "thinktime",
+            "a load can have a rate or pauses, but not both; omit one of them",
+        );
     }
     out.flag("think-time", &time_word(pause));
 }
@@ -51,7 +54,7 @@ fn rate(
     let limits = match (load.reads, load.writes) {
         (true, true) if reads.is_some() != writes.is_some() => {
             return settings
-                .refuse(name, "a mix needs a rate for both reads and writes, or for neither");
+                .refuse(name, "a mix needs a rate for both reads and writes, or no rate");
         }
         (true, true) => vec![reads, writes],
         (true, false) => vec![reads],
@@ -69,7 +72,7 @@ fn rate(
     out.flag("rate-iops", &word);
     out.note(format!(
         "{name}: requests arrive at that rate, and latency counts from the arrival; fio delays \
-         requests, and its latency counts from the end of the delay"
+         requests, and counts latency from the end of the delay"
     ));
     match settings.text("rate_process") {
         None | Some("linear") => {}
@@ -88,7 +91,7 @@ fn slow(out: &mut Words, name: &str, per_s: f64) {
 
 /// How often a file is written out and waited for: `write,wait_after:N`.
 fn write_out(text: &str) -> Result<u64, String> {
-    let (kinds, every) = text.split_once(':').ok_or("write KINDS:N")?;
+    let (kinds, every) = text.split_once(':').ok_or("use KINDS:N")?;
     let kinds: Vec<&str> = kinds.split(',').collect();
     let known = kinds.iter().all(|kind| ["wait_before", "write", "wait_after"].contains(kind));
     if !known || !kinds.contains(&"write") || !kinds.contains(&"wait_after") {
@@ -109,7 +112,8 @@ pub(crate) fn flushes(settings: &Settings<'_>, out: &mut Words, load: &Load) {
                 "{name}: each write is durable when it completes, so there is no flush"
             ));
         } else if let Some(paced) = paced {
-            settings.refuse(name, &format!("flushes with {paced} in one job are not supported"));
+            settings
+                .refuse(name, &format!("flushes and {paced} in the same job are not supported"));
         } else {
             out.flag(flag, &every);
         }

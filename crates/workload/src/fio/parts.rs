@@ -49,7 +49,7 @@ impl<F: Fn(&str) -> FileKind> FileNames for F {
     }
 
     fn processors_of_nodes(&self, _: &str) -> Result<String, String> {
-        Err("the NUMA nodes of this machine are not known".to_owned())
+        Err("the NUMA nodes of this machine are unknown".to_owned())
     }
 }
 

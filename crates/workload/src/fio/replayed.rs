@@ -10,8 +10,8 @@ pub(crate) fn replayed(settings: &Settings<'_>, out: &mut Words, log: &str) {
     let names = settings.text("filename").map(file_names).unwrap_or_default();
     out.targets = redirect.map_or(names, |target| vec![target.to_owned()]);
     if out.targets.is_empty() {
-        let why = "name the target with replay_redirect or filename; the names in the log belong \
-                   to the recorded machine";
+        let why = "name the target with replay_redirect or filename, because the names in the log \
+                   are those of the recorded machine";
         settings.refuse("read_iolog", why);
     }
     out.flag("replay", &log);
@@ -30,7 +30,9 @@ pub(crate) fn replayed(settings: &Settings<'_>, out: &mut Words, log: &str) {
     }
     for ignored in ["rw", "bs", "size", "norandommap", "time_based"] {
         if settings.has(ignored) {
-            out.note(format!("{ignored}: the recording determines this, as in fio"));
+            out.note(format!(
+                "{ignored}: has no effect, because the recording determines this, as in fio"
+            ));
         }
     }
 }

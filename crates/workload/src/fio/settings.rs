@@ -6,7 +6,7 @@ use crate::fio::{FioError, Section, Setting};
 use std::cell::{Cell, RefCell};
 
 /// Why an option without a value is none; fio puts nothing in the place of a variable that is not set.
-const MISSING: &str = "a value is missing; a variable that is not set has an empty value";
+const MISSING: &str = "a value is missing; a variable that is not set counts as empty";
 
 /// Settings by their first name. What is wrong with one is kept, and reading goes on.
 pub(crate) struct Settings<'a> {

@@ -51,10 +51,10 @@ pub(crate) fn plain(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
         // What fio reads of a range here.
         let (first, range) = part.split_once('-').map_or((part, None), |it| (it.0, Some(part)));
         let note = range.map(|range| {
-            format!("bs: {first} of {range} is used, as in fio; use bsrange for ranges")
+            format!("bs: only {first} of {range} is used, as in fio; for a range, use bsrange")
         });
         match size(first, kb_base)? {
-            0 => Err("a request has at least one byte".to_owned()),
+            0 => Err("a request must have at least one byte".to_owned()),
             bytes => Ok(Sizes { note, ..Sizes::one(bytes) }),
         }
     })
@@ -64,10 +64,10 @@ pub(crate) fn plain(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
 pub(crate) fn range(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
     of_each(text, |part| {
         let (low, high) =
-            part.split_once(['-', ':']).ok_or("write LEAST-MOST, for example 4k-64k")?;
+            part.split_once(['-', ':']).ok_or("use MINIMUM-MAXIMUM, for example 4k-64k")?;
         let (low, high) = (size(low, kb_base)?, size(high, kb_base)?);
         if low == 0 || high < low {
-            return Err(format!("{part:?} is not a range; write LEAST-MOST"));
+            return Err(format!("{part:?} is not a range; use MINIMUM-MAXIMUM"));
         }
         let count = high / low;
         let taken = count.min(SIZES_MAX);
@@ -96,7 +96,7 @@ pub(crate) fn split(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
                 "" => None,
                 share => Some(share.trim_end_matches('%').parse::<u64>().map_err(|_| {
                     format!(
-                        "{entry:?} has no whole percentage; write SIZE/PERCENT, separated by colons"
+                        "{entry:?} has no whole percentage; use SIZE/PERCENT, separated by colons"
                     )
                 })?),
             };
@@ -105,14 +105,14 @@ pub(crate) fn split(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
         let given: u64 = shares.iter().filter_map(|(_, share)| *share).sum();
         let open = shares.iter().filter(|(_, share)| share.is_none()).count() as u64;
         if given > 100 || shares.iter().any(|(bytes, _)| *bytes == 0) {
-            return Err(format!("the shares of {part:?} add up to {given} %"));
+            return Err(format!("the percentages of {part:?} add up to {given} %"));
         }
         let each = (100 - given).checked_div(open).unwrap_or(0);
         let mut shares: Vec<(u64, u64)> =
             shares.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each))).collect();
         // What is missing goes to the last, as in fio.
         let rest = 100 - shares.iter().map(|(_, share)| share).sum::<u64>();
-        shares.last_mut().ok_or("write SIZE/PERCENT, separated by colons")?.1 += rest;
+        shares.last_mut().ok_or("use SIZE/PERCENT, separated by colons")?.1 += rest;
         shares.retain(|(_, share)| *share > 0);
         Ok(Sizes { shares, note: None })
     })
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(range.only(), Some(4_096));
         assert_eq!(
             range.note.as_deref(),
-            Some("bs: 4k of 4k-512k is used, as in fio; use bsrange for ranges")
+            Some("bs: only 4k of 4k-512k is used, as in fio; for a range, use bsrange")
         );
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let what = words.word("the kind of request")?;
         any[kind] = true;
         let requests = &mut found[kind];
-        let too_many = || place.wrong("there are more devices than 65,536");
+        let too_many = || place.wrong("the recording has more than 65,536 devices");
         let has = |letter: char| what.contains(letter);
         // A flush comes alone, or before a write that is made as well.
         if what.starts_with('F') || has('F') && !has('R') && !has('W') && !has('D') {
@@ -66,7 +66,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let offset = offset.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
         let bytes = sectors.checked_mul(SECTOR_BYTES);
         let bytes = bytes.filter(|bytes| has('D') || *bytes <= i32::MAX as u64);
-        let bytes = bytes.ok_or_else(|| length.wrong("the length is not that of a request"))?;
+        let bytes = bytes.ok_or_else(|| length.wrong("no request can have this length"))?;
         let end = offset.checked_add(bytes);
         end.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
         let number = requests.device(device).ok_or_else(too_many)?;

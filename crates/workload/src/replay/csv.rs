@@ -110,7 +110,8 @@ fn request<'a>(
             Column::Time => at = fields.time("the time", unit_ns)?,
             Column::Device => {
                 let number = found.device(fields.word("the device")?);
-                device = number.ok_or_else(|| place.wrong("there are more devices than 65,536"))?;
+                device = number
+                    .ok_or_else(|| place.wrong("the recording has more than 65,536 devices"))?;
             }
             Column::Op => {
                 let word = fields.word("the kind of request")?;
@@ -134,7 +135,7 @@ fn request<'a>(
     }
     let behind = fields;
     if fields.maybe().is_some() {
-        return Err(behind.wrong("the line has more fields than the first"));
+        return Err(behind.wrong("the line has more fields than the first line"));
     }
     let end = offset.checked_add(u64::from(bytes));
     end.ok_or_else(|| behind.wrong("the request is beyond any device"))?;

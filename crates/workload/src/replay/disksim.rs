@@ -17,15 +17,17 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let place = words;
         let device = words.word("the device")?;
         let device = found.device(device);
-        let device = device.ok_or_else(|| place.wrong("there are more devices than 65,536"))?;
+        let device =
+            device.ok_or_else(|| place.wrong("the recording has more than 65,536 devices"))?;
         let place = words;
         let block = words.number("the block")?;
         let length = words;
         let blocks = words.number("the number of blocks")?;
         let flags_at = words;
         let flags = words.word("the field of flags")?;
-        let flags = u32::from_str_radix(flags.trim_start_matches("0x"), 16)
-            .map_err(|_| flags_at.wrong(&format!("{flags:?} are not hexadecimal flags")))?;
+        let flags = u32::from_str_radix(flags.trim_start_matches("0x"), 16).map_err(|_| {
+            flags_at.wrong(&format!("{flags:?} is not a hexadecimal number of flags"))
+        })?;
         if words.maybe().is_some() {
             return Err(flags_at.wrong("the line has more than five fields"));
         }

@@ -13,19 +13,19 @@ pub fn fio_job(summary: &RequestsSummary) -> Option<String> {
         words.get(at + 1).map(String::as_str)
     };
     let runtime = of("--runtime")?;
-    let mut text = format!("# the twin of {}\n", summary.source);
+    let mut text = format!("# twin of {}\n", summary.source);
     let mut line = |words: std::fmt::Arguments<'_>| {
         // A string takes everything.
         let _ = text.write_fmt(words);
         text.push('\n');
     };
     for lack in &summary.twin_lacks {
-        line(format_args!("# without {lack}"));
+        line(format_args!("# not reproduced: {lack}"));
     }
     let bursts = summary.sides().any(|(_, side)| side.spacing() == Spacing::Bursts);
     if bursts {
         line(format_args!(
-            "# without bursts, which fio does not support; halfpower's twin has them"
+            "# not reproduced: bursts, which fio does not support; halfpower's twin has them"
         ));
     }
     line(format_args!("[global]\nioengine=libaio\ndirect=1\ntime_based=1\nruntime={runtime}"));

@@ -17,7 +17,7 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
         "fio version 2 iolog" => false,
         "fio version 3 iolog" => true,
         other => {
-            let what = format!("{other:?} is not a log of version 2 or 3");
+            let what = format!("{other:?} is not the first line of a log of version 2 or 3");
             return Err(head.words().wrong(&what));
         }
     };
@@ -30,7 +30,7 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
         let name = words.word("the file")?;
         let before_action = words;
         let action = words.word("the action")?;
-        let device = || before_name.wrong("there are more files than 65,536");
+        let device = || before_name.wrong("the log has more than 65,536 files");
         let known = found.knows(name);
         match action {
             "add" => {
@@ -38,13 +38,15 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
             }
             "open" | "close" => {}
             _ if !known && action != "wait" => {
-                return Err(before_name.wrong(&format!("the file {name:?} was not added")));
+                return Err(
+                    before_name.wrong(&format!("the file {name:?} has no earlier line with add"))
+                );
             }
             "read" | "write" | "trim" => {
                 let (offset, bytes) = place(&mut words, action == "trim")?;
                 let behind = words;
                 if let Some(more) = words.maybe() {
-                    return Err(behind.wrong(&format!("{more:?} follows the length")));
+                    return Err(behind.wrong(&format!("unexpected {more:?} after the length")));
                 }
                 let device = found.device(name).ok_or_else(device)?;
                 match action {

@@ -15,12 +15,13 @@ pub enum ReplayError {
     },
     /// No form that is known.
     #[error(
-        "line 1, column 1: {0:?} is not the start of a known recording; use a log of fio (version 2 or \
-         3), what blkparse prints, an ASCII trace of DiskSim, or a CSV of MSR Cambridge, SYSTOR '17, SPC or Alibaba"
+        "line 1, column 1: {0:?} is not the start of a known recording; use a log of fio (version \
+         2 or 3), output of blkparse, an ASCII trace of DiskSim, or a CSV of MSR Cambridge, \
+         SYSTOR '17, SPC or Alibaba"
     )]
     Unknown(String),
     /// Nothing to make again.
-    #[error("it contains no read and no write{0}")]
+    #[error("the recording contains no reads and no writes{0}")]
     Empty(&'static str),
 }
 

@@ -51,13 +51,16 @@ pub fn read(text: &str, unit_ns: Option<u64>) -> Result<Replay, ReplayError> {
 /// As [`read`].
 pub fn times_taken(text: &str, unit_ns: Option<u64>) -> Result<Option<String>, ReplayError> {
     let how = match form_of(text)? {
-        _ if unit_ns.is_some() => "as named".to_owned(),
+        _ if unit_ns.is_some() => "as you specified".to_owned(),
         Form::Iolog | Form::Blkparse => return Ok(None),
-        Form::DiskSim => "in DiskSim's columns, by the gaps between them".to_owned(),
-        Form::Csv(form) => format!("as in the traces of {}", form.name),
+        Form::DiskSim => "chosen from the gaps between the times".to_owned(),
+        Form::Csv(form) => format!("the unit of {}'s traces", form.name),
     };
     let unit = times::unit_name(unit_of(text, unit_ns)?);
-    Ok(Some(format!("times are in {unit}, {how}; FILE,times=ns (us, ms, s) sets another unit")))
+    Ok(Some(format!(
+        "times are read in {unit}, {how}; to use another unit, add ,times=ns (us, ms, s) to the \
+         file name"
+    )))
 }
 
 /// A form of recordings.

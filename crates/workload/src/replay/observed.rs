@@ -69,12 +69,13 @@ fn lacks(counted: &Counted<'_>) -> Vec<String> {
     let hits = counted.mix.share(|class| class.locality == Locality::Hit);
     let all = [
         sizes.then(|| "sizes other than the mean".to_owned()),
-        Some("the places that requests go to".to_owned()),
+        Some("the positions of the requests".to_owned()),
         counted.offered.is_open().then(|| "bursts".to_owned()),
         (order && !counted.sequential_traced).then(|| {
-            "the order of the requests (the twin has one that explains the latency)".to_owned()
+            "the order of the requests (the twin uses an order that explains the latency)"
+                .to_owned()
         }),
-        (hits > RANDOM).then(|| format!("re-reads, {:.0} % of the requests", hits * 100.0)),
+        (hits > RANDOM).then(|| format!("re-reads ({:.0} % of the requests)", hits * 100.0)),
     ];
     all.into_iter().flatten().collect()
 }

@@ -105,7 +105,7 @@ fn job(
         flag("seq-share", format!("{:.0}%", side.sequential_share * 100.0));
         if side.zipf_theta.is_some_and(|theta| theta >= POPULAR) {
             lacks
-                .push(format!("the popularity of positions of {name}, in addition to their order"));
+                .push(format!("how often {name} access each position, in addition to their order"));
         }
     } else if let Some(theta) = side.zipf_theta.filter(|theta| !sequential && *theta >= POPULAR) {
         flag("pattern", "zipf".to_owned());
@@ -114,7 +114,7 @@ fn job(
     // The flag takes whole numbers.
     let rate = side.per_s.round().max(1.0);
     if !close(side.per_s, rate) {
-        lacks.push(format!("the rate of {name}, which is {:.2} per second", side.per_s));
+        lacks.push(format!("the exact rate of {name} ({:.2} per second)", side.per_s));
     }
     flag("rate-iops", format!("{rate}"));
     if side.spacing() != Spacing::Even {

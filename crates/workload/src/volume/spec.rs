@@ -77,7 +77,7 @@ impl VolumeSpec {
         };
         if disks < least {
             return Err(format!(
-                "raid={raid} needs at least {least} disks; there are {disks}: set disks={least}"
+                "raid={raid} needs at least {least} disks, but disks={disks}; use disks={least}"
             ));
         }
         for (name, bytes, positive) in
@@ -95,7 +95,7 @@ impl VolumeSpec {
                  5"
             )),
             Some(failed) if failed >= disks => {
-                Err(format!("failed={failed}: disks are 0 to {}", disks - 1))
+                Err(format!("failed={failed}: use the number of a disk, from 0 to {}", disks - 1))
             }
             _ => Ok(()),
         }

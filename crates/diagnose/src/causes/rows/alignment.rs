@@ -51,8 +51,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.facts.iter().find(off)?;
     let block = fact.number(BLOCK)?;
     let says = format!(
-        "The partition {} starts {} off the boundary of the disk's physical blocks ({}): a write \
-         of one block touches two blocks, and the drive reads both first.",
+        "The partition {} starts {} past a boundary of the disk's physical blocks ({}): a \
+         one-block write touches two blocks, and the drive must read both first.",
         fact.device.as_deref().unwrap_or_default(),
         format_bytes(fact.number(OFF)? as u64),
         format_bytes(block as u64)

@@ -54,8 +54,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             format_count(discards),
             format_count(requests)
         );
-        let action = "Trim at quiet hours (fstrim.timer) instead of at each deletion (mount option \
-                      discard), or limit the size of a trim (fstrim --length, \
+        let action = "Trim during quiet hours (fstrim.timer) instead of on each deletion (mount \
+                      option discard), or limit the size of a trim (fstrim --length, \
                       queue/discard_max_bytes).";
         let explains =
             [Effect::SlowReads, Effect::SlowWrites, Effect::StandsStill, Effect::WaitsAbove];

@@ -12,14 +12,14 @@ pub(super) const ROW: Check = Check {
     name: "dm_crypt",
     causes: &[8],
     layer: LayerKind::Volume,
-    reads: "dm/uuid of the volume, flags of its table by DM_TABLE_STATUS (root; the key is dropped), flags of \
-            /proc/cpuinfo",
+    reads: "dm/uuid of the volume, flags in its table from DM_TABLE_STATUS (root; the key is \
+            dropped), flags in /proc/cpuinfo",
     source: "https://docs.kernel.org/admin-guide/device-mapper/dm-crypt.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
 
 const NAME: &str = "name";
-const AES: &str = "AES of the processor";
+const AES: &str = "AES instructions";
 const QUEUES: &str = "work queues";
 /// The flags that let requests pass the work queues.
 const PAST: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
@@ -46,9 +46,9 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
                 };
                 Some(match PAST.map(has) {
                     [true, true] => "passed",
-                    [false, false] => "of reads and writes",
-                    [true, false] => "of writes",
-                    [false, true] => "of reads",
+                    [false, false] => "for reads and writes",
+                    [true, false] => "for writes",
+                    [false, true] => "for reads",
                 })
             }
             Err(reason) => {

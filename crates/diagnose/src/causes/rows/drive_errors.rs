@@ -45,11 +45,11 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let (errors, timeouts) = (rose(ERRORS), rose(TIMEOUTS));
     let most = errors.into_iter().chain(timeouts).reduce(f64::max)?;
     let timed_out = timeouts.is_some();
-    let told = |count: f64, what: &str| format!("{} that {what}", counted(count, "command"));
+    let told = |count: f64, what: &str| format!("{} {what}", counted(count, "command"));
     let errors = errors.map(|count| told(count, "failed"));
     let timeouts = timeouts.map(|count| told(count, "timed out"));
     let each: Vec<String> = errors.into_iter().chain(timeouts).collect();
-    let says = format!("The disk had {} during the observation.", each.join(" and "));
+    let says = format!("During the observation, {} on this disk.", each.join(" and "));
     let claim = if timed_out {
         let explains =
             [Effect::StandsStill, Effect::SlowReads, Effect::SlowWrites, Effect::WaitsAbove];
@@ -90,7 +90,7 @@ mod tests {
         let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
         let says =
             cause_only_with_effect("drive_errors", now, Effect::StandsStill, Load::default());
-        assert_eq!(says, "The disk had 20 commands that failed during the observation.");
+        assert_eq!(says, "During the observation, 20 commands failed on this disk.");
         let old = between("drive_errors", &fake, &sda, || {});
         nothing("drive_errors", Machine { facts: &old, ..now }, Load::default());
     }

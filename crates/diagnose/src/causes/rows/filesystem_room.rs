@@ -39,7 +39,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         format_share(free)
     );
     let action = "Free space, or grow the file system: with less than 5 % free, ext4, XFS and \
-                  btrfs take long to find free blocks, and scatter their writes.";
+                  btrfs take longer to find free blocks and scatter their writes.";
     let explains: &[Effect] = if view.load.writes_per_s > 0.0 && view.works() {
         &[Effect::WaitsAbove, Effect::SlowWrites, Effect::SteppedDown]
     } else {

@@ -37,8 +37,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         format!(" When the profile was made, the rate fell after {}.", format_bytes(load.bytes.0))
     });
     let says = format!(
-        "Writes fell from {} to {} after {} of continuous writing, as they do when the fast write \
-         cache of a flash drive is full.{after}",
+        "Write throughput fell from {} to {} after {} of continuous writing, as it does when the \
+         fast write cache of a flash drive is full.{after}",
         format_rate(step.before),
         format_rate(step.after),
         format_bytes(step.written as u64)

@@ -20,9 +20,9 @@ pub(super) const ROW: Check = Check {
 const INTERRUPTS: &str = "interrupts on processor ";
 const SERVING: &str = "interrupt time of processor ";
 const TIME: &str = "time of processor ";
-const BUSIEST: &str = "processor with most of the interrupts";
-const ITS_SHARE: &str = "its share of them";
-const ITS_TIME: &str = "its time in interrupts";
+const BUSIEST: &str = "processor with the most interrupts";
+const ITS_SHARE: &str = "share of the interrupts";
+const ITS_TIME: &str = "share of its time in interrupts";
 /// Processors that are looked at, at most.
 const PROCESSORS_MAX: usize = 512;
 /// Share of the interrupts on one processor, and of its time in interrupts, from which on it is too much.
@@ -142,7 +142,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return None;
     }
     let says = format!(
-        "Processor {most} serves {} of the disk's interrupts and spends {} of its time in interrupts.",
+        "Processor {most} serves {} of the disk's interrupts and spends {} of share of its time \
+         in interrupts.",
         format_share(of_all),
         format_share(share)
     );

@@ -45,7 +45,7 @@ const RESETS: &str = "reset ";
 const WAKES: [&str; 3] =
     ["PM: suspend exit", "PM: hibernation: hibernation exit", "ACPI: PM: Waking up"];
 const WAKES_US: u64 = 15 * 1_000_000;
-const LINES: &str = "lines of trouble";
+const LINES: &str = "problem messages";
 const LAST: &str = "last";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -144,7 +144,7 @@ fn has_word(text: &str, name: &str) -> bool {
 
 /// `3 lines of trouble`.
 fn told(lines: f64) -> String {
-    format!("{} of trouble", counted(lines, "line"))
+    format!("{} about problems", counted(lines, "message"))
 }
 
 fn judge(view: &View<'_>) -> Option<Claim> {
@@ -152,8 +152,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let lines = fact.number(LINES).filter(|count| *count > 0.0)?;
     let rose = fact.rise(LINES).filter(|rise| *rise > 0.0);
     let since = fact.since.as_ref().map(|time| format!(" since {time}")).unwrap_or_default();
-    let last = fact.text(LAST).map(|text| format!(": {text:?}")).unwrap_or_default();
-    let says = format!("The kernel logged {} about this disk{since}, the last{last}.", told(lines));
+    let last = fact.text(LAST).map(|text| format!("; the last one: {text:?}")).unwrap_or_default();
+    let says = format!("The kernel logged {} with this disk{since}{last}.", told(lines));
     let explains = [Effect::StandsStill, Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate];
     let action = "Read these messages (`dmesg`, `journalctl -k`): resets and failed commands point \
                   to the cable, the slot, the power supply or the drive.";
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(read[0].since.as_deref(), Some("2023-11-15T06:16:40Z"));
         let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
         let says = cause_only_with_effect("kernel_log", now, Effect::StandsStill, Load::default());
-        assert!(says.contains("3 lines of trouble") && says.contains("hard resetting"), "{says}");
+        assert!(says.contains("3 problem messages") && says.contains("hard resetting"), "{says}");
         let quiet = facts("kernel_log", &machine("6,7,5,-;sd 0:0:0:0: [sda] Attached\n"), &sda);
         nothing("kernel_log", Machine { facts: &quiet, ..now }, Load::default());
     }

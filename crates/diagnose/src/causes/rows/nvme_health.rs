@@ -88,7 +88,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return Some(Claim::counted(says, &slow, cool).with(THROTTLED, slowed, ""));
     }
     if warning & TOO_HOT != 0 {
-        let says = format!("The drive warns of its temperature{at}.");
+        let says = format!("The drive reports a temperature warning{at}.");
         return Some(Claim::unusual(says, &slow, cool));
     }
     let errors = fact.number(MEDIA_ERRORS).filter(|count| *count > 0.0);

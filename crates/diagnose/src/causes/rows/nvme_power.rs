@@ -19,8 +19,8 @@ pub(super) const ROW: Check = Check {
     basis: Basis::Facts { when: When::InUse, read, judge },
 };
 
-const SAVES: &str = "changes its power state by itself";
-const LATENCY: &str = "latency that it may take to wake up";
+const SAVES: &str = "autonomous power states";
+const LATENCY: &str = "allowed wake-up latency";
 const POLICY: &str = "PCIe power policy";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -68,8 +68,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         _ => "The PCIe link saves power while it is idle",
     };
     let says = format!(
-        "{what}: a request after an idle period waits for the wake-up, and requests in \
-                 quick succession do not."
+        "{what}: a request after an idle period waits for the wake-up; requests in quick \
+         succession do not."
     );
     let action = "If latency at QD 1 matters more than power, limit this on the kernel command \
                   line (nvme_core.default_ps_max_latency_us=0, pcie_aspm.policy=performance).";

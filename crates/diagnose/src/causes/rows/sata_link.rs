@@ -20,7 +20,7 @@ pub(super) const ROW: Check = Check {
 
 const SPEED: &str = "speed";
 const LIMIT: &str = "limit of the port";
-const LOWERED: &str = "limit that the kernel set";
+const LOWERED: &str = "limit set by the kernel";
 const QUEUE: &str = "queue depth";
 /// Bytes per second of a Gb/s: ten bits carry a byte (8b/10b coding).
 const BYTES_PER_GBPS: f64 = 1e8;
@@ -41,7 +41,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let [link] = links.as_slice() else {
             reader.not_read(
                 Some(disk),
-                "the drive is behind a port multiplier, and its own link is unknown",
+                "the drive is behind a port multiplier, so its own link is unknown",
             );
             continue;
         };
@@ -74,9 +74,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let carries = speed * BYTES_PER_GBPS;
     if speed < could {
         let full = view.load.bytes_per_s.is_some_and(|bytes| bytes >= NEAR_FULL * carries);
-        let after = if slowed { ", which the kernel slowed down after errors" } else { "" };
+        let after = if slowed { "; the kernel slowed it down after errors" } else { "" };
         let says = format!(
-            "The SATA link runs at {speed} of {could} Gb/s ({} at most){after}.",
+            "The SATA link runs at {speed} of a possible {could} Gb/s (at most {}){after}.",
             format_rate(carries)
         );
         // Small requests hardly need the link: without bytes it explains errors alone.

@@ -98,7 +98,7 @@ fn asked(program: &Path, drive: &Path) -> Result<Value, String> {
     if child.try_wait().is_ok_and(|ended| ended.is_none()) {
         // It may wait for the drive in the kernel, and is then not waited for.
         let _ = child.kill();
-        return Err("smartctl did not end within 10 s".to_owned());
+        return Err("smartctl did not finish within 10 s".to_owned());
     }
     let bytes = reading.join().unwrap_or_default();
     serde_json::from_slice(&bytes).map_err(|_| "smartctl printed no JSON".to_owned())

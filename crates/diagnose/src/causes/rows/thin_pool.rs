@@ -97,8 +97,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let room = full.map(|share| format!(", whose pool is {} full", format_share(share)));
     let says = format!("{name} is {kind}{}.", room.unwrap_or_default());
     let explains = [Effect::VolumeHolds];
-    let action = "A first write to a thin or snapshotted block allocates or copies first: remove unused \
-                  snapshots, give the pool room and a larger chunk, or use a plain volume for this load.";
+    let action = "The first write to a thin or snapshotted block must allocate or copy it. Remove \
+                  unused snapshots, give the pool more space and larger chunks, or use a plain \
+                  volume for this load.";
     let claim = Claim::usual(says, &explains, action);
     Some(if full.is_some() { Claim { weight: 2.0, notable: true, ..claim } } else { claim })
 }

@@ -49,7 +49,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let full = bytes >= NEAR_FULL * USB_2_BYTES_PER_S;
         let explains: &[Effect] = if full { &Effect::FULL_LINK } else { &[] };
         let says = format!(
-            "The disk is on a USB link of {speed} Mb/s ({} at most), by driver {driver}{trim}.",
+            "The disk is on a {speed} Mb/s USB link (at most {}) and uses the driver \
+             {driver}{trim}.",
             format_rate(USB_2_BYTES_PER_S)
         );
         let action =

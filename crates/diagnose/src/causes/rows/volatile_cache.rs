@@ -42,8 +42,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     };
     let each = view.load.flush_ns.map(|ns| format!("; a flush takes {}", format_nanos(ns)));
     let says = format!("The disk has a volatile write cache{fua}{}.", each.unwrap_or_default());
-    let action = "Move the data that is synced (a database log, etcd, a ZFS log device) to a drive \
-                  with power-loss protection, or let more writes share a sync (group commit, fewer \
+    let action = "Move synced data (a database log, etcd, a ZFS log device) to a drive with \
+                  power-loss protection, or let more writes share a sync (group commit, fewer \
                   fsyncs).";
     Some(Claim::usual(says, &[Effect::SlowFlushes], action))
 }

@@ -24,8 +24,8 @@ const STATE: &str = "state";
 const SYNC: &str = "longest sync of a transaction group";
 const DELAYED: &str = "delayed writers";
 const STOPPED: &str = "stopped writers";
-const HITS: &str = "hits of its cache";
-const MISSES: &str = "misses of its cache";
+const HITS: &str = "cache hits";
+const MISSES: &str = "cache misses";
 /// `zfs_txg_timeout`: a group that takes longer to sync than the next one takes to fill.
 const GROUP_NS: f64 = 5e9;
 /// Throttled writers per second from which on it matters.
@@ -107,16 +107,17 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             format_count(stopped)
         )
     } else {
-        "Transaction groups of ZFS take long".to_owned()
+        "ZFS transaction groups take a long time".to_owned()
     };
     let says = format!(
-        "{throttled}; the longest sync of a transaction group of the pool {} took {}.",
+        "{throttled}; the longest sync of a transaction group in pool {} took {}.",
         pool_of(worst),
         format_nanos(sync_ns)
     );
-    let action = "Find the slow disk of the pool (`zpool iostat -vl 1`). For synchronous writes, \
+    let action = "Find the slow disk in the pool (`zpool iostat -vl 1`). For synchronous writes, \
                   add a log device with power-loss protection. If the pool is over 80 % full or \
-                  fragmented (`zpool list`), free space. zfs_dirty_data_max limits the dirty data.";
+                  fragmented (`zpool list`), free space. zfs_dirty_data_max limits the dirty \
+                  data.";
     let explains = [Effect::WaitsAbove, Effect::SlowWrites, Effect::SlowFlushes];
     Some(
         Claim::unusual(says, &explains, action)

@@ -21,20 +21,22 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "Reads take {} during heavy writes and {} otherwise, {}: they queue behind the writes at \
+        "Reads take {} during heavy writes and {} otherwise ({}): they queue behind the writes at \
          the device.",
         format_nanos(behind_ns),
         format_nanos(alone_ns),
         times(ratio)
     );
     let rival = (
-        "The program may read in another pattern at those times.",
+        "The program may use another read pattern at those times.",
         "Observe again while the writing program is stopped or limited (io.max).",
     );
     let fine = facts.states.fine();
     found.push(
-        Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival)
-            .with(&[("reads beside writes", behind_ns, "ns"), ("reads alone", alone_ns, "ns")]),
+        Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival).with(&[
+            ("reads during heavy writes", behind_ns, "ns"),
+            ("reads otherwise", alone_ns, "ns"),
+        ]),
     );
 }
 

@@ -40,7 +40,7 @@ pub(super) fn writes_unknown(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
         return;
     }
     let because =
-        "The profile has no latency of reads next to writes, because no mix was measured.";
+        "The profile does not show read latency during writes, because no mix was measured.";
     let decided_by = "Make a profile with writes: `check DIRECTORY` on this device.";
     let (doubt, harmed) = (Doubt::WritesUnknown, facts.states.harmed());
     found.push(Explanation::beside(NEE, doubt, harmed, because, decided_by));

@@ -25,7 +25,7 @@ pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         return;
     }
     let because =
-        format!("{}, as with a cap inside the device: the device is slow or capped.", same(&pin));
+        format!("{}, as with a cap inside the device. The device is slow or capped.", same(&pin));
     let (doubt, slow) = (Doubt::ConstantRateSlow, facts.states.slow());
     found.push(Explanation::beside(Verdict::Capped, doubt, slow, because, DECIDED_BY));
 }
@@ -41,7 +41,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         let what = published_limit(pin.per_s, pin.bytes, segment.most_bytes_per_s);
         if let Some(what) = what.filter(|_| own.is_none() && may_be) {
             let claim = format!(
-                "{}, and so is the profile's maximum: this is the limit of {what}.",
+                "{} and equals the profile's maximum: this is the limit of {what}.",
                 same(&pin)
             );
             let weight = PUBLISHED * facts.states.overloaded();
@@ -52,7 +52,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
             );
         } else if own.is_none() && segment.facts.is_some_and(is_hosted) {
             let because = format!(
-                "{}, and so is the profile's maximum: the device's limit may be a cap.",
+                "{} and equals the profile's maximum: the device's limit may be a cap.",
                 same(&pin)
             );
             let doubt = Doubt::ConstantRateAtMaximum;
@@ -64,13 +64,13 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     if let Some(beyond) = pressed {
         let claim = format!(
             "{}, and tasks wait {} of the time for I/O that this device is not doing: a limit \
-             above the device lets no more through.",
+             above the device allows no more.",
             same(&pin),
             percent(beyond)
         );
         let rival = (
-            "The tasks may wait for another device or a network file system, and the program that \
-             uses this device paces itself.",
+            "The tasks may be waiting for another device or a network file system while the \
+             program that uses this device paces itself.",
             "Look for limits of the control groups and of the host, or run as root: the tracer \
              measures the wait before a request starts.",
         );
@@ -85,8 +85,8 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         ),
         Waiter::Nobody => (
             Doubt::ConstantRateUnpressed,
-            "paced by the application, or by a limit on asynchronous I/O, which shows no waiting \
-             process either",
+            "paced by the application, or limited without a process that waits, because its I/O \
+             is asynchronous",
         ),
         Waiter::OutOfSight => (
             Doubt::ConstantRateUnseen,
@@ -108,13 +108,13 @@ pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Expl
         return;
     }
     let claim = format!(
-        "{}, and the device is idle {} of the time: the program paces itself, and its requests are \
-         served at once. They come in groups.",
+        "{}, and the device is idle {} of the time: the program paces itself. Its requests come \
+         in groups and are served at once.",
         same(&pin),
         percent(1.0 - busy)
     );
     let rival = (
-        "The queue may delay the program even so.",
+        "The queue may still delay the program.",
         "Measure latency in the program, or its rate without pacing.",
     );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
@@ -130,7 +130,7 @@ pub(super) fn behind_a_queue(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     };
     let Some(cap) = own::cap(segment, look, &pin) else { return };
     let claim = format!(
-        "{} while the queue depth is {:.0} at any time: {}.",
+        "{} while the queue depth stays at {:.0}: {}.",
         same(&pin),
         segment.tally.concurrency().unwrap_or(0.0),
         cap.because
@@ -152,13 +152,13 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         return;
     }
     if one.constant.is_some() && other.constant.is_none() && facts.segment.never_empties() {
-        let because = format!("{} A limit on this operation alone does that.", one.because());
+        let because = format!("{} A limit on this operation alone would do that.", one.because());
         let decided_by = "Look for a limit on that operation (provider, control group), or run a \
                           trial at another rate.";
         let (doubt, all) = (Doubt::OneOperationConstant, facts.states.all());
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
     }
-    let because = format!("{} The mean over both hides that.", one.because());
+    let because = format!("{} The mean over reads and writes hides that.", one.because());
     let weight = odds::of(Doubt::OneOperation) * (facts.states.all() - facts.states.slow());
     let decided_by = "Run a trial of that operation alone and compare it with the profile.";
     let doubt = Doubt::OneOperation;

@@ -66,7 +66,7 @@ pub(super) fn quicker(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         Verdict::NotEnoughEvidence,
         Doubt::Quicker,
         facts.states.fine(),
-        "The profile may be of another, slower device.",
+        "The profile may describe another, slower device.",
         "Make a new profile.",
     ));
 }
@@ -78,11 +78,11 @@ pub(crate) fn too_quick_for(look: &Expectation, latency: f64, saturation: f64) -
     // Its closed loops met a limit at depth 1, and no open load of it says what lies below that.
     let limited = look.side_by_side() < ONE_AT_A_TIME && saturation < NEAR_MAXIMUM;
     let why = if limited {
-        "its maximum rate is that of QD 1, which a limit may have caused"
+        "its maximum rate is no higher than the rate at QD 1, perhaps because of a limit"
     } else {
-        "a cache serves them, or the profile is of another device"
+        "a cache serves them, or the profile describes another device"
     };
-    format!("requests take {takes}, {least} of the lowest latency in the profile: {why}")
+    format!("requests take {takes}, only {least} of the lowest latency in the profile: {why}")
 }
 
 struct Text<'a, 's> {
@@ -138,8 +138,8 @@ impl Text<'_, '_> {
         let open = look.at_rate.filter(|open| measure.latency >= 0.67 * open.value);
         let why = match open {
             Some(open) => format!(
-                "at this rate its open loads took {}. A rate limit only slows programs that need \
-                 more",
+                "at this rate, open-loop requests in the profile took {}. A rate limit slows only \
+                 programs that need more",
                 format_nanos(open.value)
             ),
             None => "read-ahead or a cache of the device serves them".to_owned(),
@@ -179,8 +179,8 @@ impl Text<'_, '_> {
         let slower = if verdict.is_slow() { measure.slower().max(1.0) } else { 1.0 };
         let while_slow = if slower > 1.0 { " while the disk is this slow" } else { "" };
         let because = format!(
-            "The latency is {} the latency at QD 1, and the rate is {}{while_slow}; the threshold \
-             for overloaded is {WAITS_FROM:.0} times or {}.",
+            "The latency is {} the latency at QD 1 (overloaded: {WAITS_FROM:.0} times or more), \
+             and the rate is {}{while_slow} (overloaded: {} or more).",
             times(look.wait_ratio()),
             of_largest(measure.saturation * slower),
             percent(NEAR_MAXIMUM)
@@ -190,7 +190,8 @@ impl Text<'_, '_> {
 
     fn may_be_as_expected(&self) -> (Doubt, String, &'static str) {
         let because = format!(
-            "{} the predicted latency is close to the threshold, or too uncertain.",
+            "Requests take {} the predicted latency, which is close to the threshold or too \
+             uncertain.",
             times(self.measure.slower())
         );
         (Doubt::NearSlow, because, "Observe for longer, or make a new profile.")
@@ -201,21 +202,20 @@ impl Text<'_, '_> {
         let Measure { over, asleep, error, held, by_busy, by_time, .. } = *self.measure;
         if over < HARDLY_SLOW && asleep >= SLOW_FROM {
             let because = format!(
-                "Requests take {} what is predicted for CPUs that are awake. Here the CPUs sleep \
-                 between requests, and waking up takes up to {}.",
+                "Requests take {} the latency predicted for CPUs that are awake. Here the CPUs \
+                 sleep between requests, and waking up takes up to {}.",
                 times(asleep),
                 format_nanos(self.segment.waking_ns)
             );
             return (Doubt::WakeUps, because, "Observe again while a program keeps one CPU awake.");
         }
         if let Some(held) = held.filter(|_| by_busy > by_time) {
-            return (Doubt::BusyTime, held.sentence(), "A longer observation.");
+            return (Doubt::BusyTime, held.sentence(), "Observe for longer.");
         }
         if over >= HARDLY_SLOW {
             let over = times(over);
             let because = format!(
-                "Requests take {over} the predicted latency, which is close to the threshold for \
-                 slow."
+                "Requests take {over} the predicted latency, which is close to the threshold."
             );
             let decided_by = "Observe for longer, or make a profile with narrower intervals.";
             return (Doubt::NearSlow, because, decided_by);
@@ -255,8 +255,8 @@ pub(super) fn more_sequential(facts: &Facts<'_, '_>, found: &mut Vec<Explanation
         return;
     }
     let because = format!(
-        "The latency fits a share of {} sequential requests; with a larger share it would be up to \
-         {} the predicted latency.",
+        "The latency is normal if {} of the requests are sequential; if more of them are, it is \
+         up to {} the predicted latency.",
         percent(look.sequential_share),
         times(measure.most)
     );

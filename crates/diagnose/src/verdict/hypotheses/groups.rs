@@ -14,7 +14,7 @@ pub(super) fn shares(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let what = match rule {
-        ShareKind::Cost => "divides it among control groups by weight",
+        ShareKind::Cost => "divides the device among control groups by weight",
         _ => "enforces a latency target of a control group",
     };
     let because = format!(

@@ -67,8 +67,8 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explana
                  server would look the same and are not visible here.",
                 device.disk
             ),
-            "Observe on the server. For NFS, also run `nfsiostat` (round trip against the whole \
-             call).",
+            "Observe on the server. For NFS, also run `nfsiostat` and compare the round trip with \
+             the whole call.",
         )
     } else {
         // What the volume's own log rules out is no cap.

@@ -52,8 +52,8 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
         false => "waking up takes longer",
     };
     let claim = format!(
-        "Requests take {}, {} the {} of back-to-back requests: they come after an idle period, and \
-         {why}. The device is busy {} of the time, and no program was seen waiting for more.",
+        "Requests take {}, {} the {} of back-to-back requests, because they follow an idle period \
+         and {why}. The device is busy {} of the time, and no program was seen waiting for more.",
         format_nanos(latency),
         times(measure.asleep),
         format_nanos(look.expected_ns(segment.by_rate())),
@@ -99,8 +99,8 @@ pub(super) fn wake_ups(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let because = format!(
-        "Requests take {} what is predicted for CPUs that are awake. Here the CPUs sleep between \
-         requests, and waking up takes up to {}.",
+        "Requests take {} the latency predicted for CPUs that are awake. Here the CPUs sleep \
+         between requests, and waking up takes up to {}.",
         times(measure.asleep),
         format_nanos(segment.waking_ns)
     );

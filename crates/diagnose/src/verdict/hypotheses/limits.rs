@@ -61,7 +61,8 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     let fine = facts.states.name_of_fine();
     if held == Some(false) && !waited && !beside {
         let because = format!(
-            "The rate equals the limit of the control group {:?}, but it delayed no request.",
+            "The rate equals the limit of the control group {:?}, but the limit did not delay any \
+             request.",
             limit.group
         );
         let decided_by = "Raise the limit (io.max) and see whether the rate rises.";
@@ -110,7 +111,7 @@ fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (key, group) = (limit.limited.key(), &limit.group);
     let claim = format!(
         "The limit {key}={} of the control group {group:?} delayed reads, yet the device serves \
-         more than the limit allows: the limit acts only at times.",
+         more than the limit allows: the limit is active only at times.",
         limit.limit_per_s
     );
     let rival = (
@@ -216,7 +217,7 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if share < OVER_AT_ALL {
         return;
     }
-    let decided_by = "Compare the log per second (record) with the latency.";
+    let decided_by = "Compare the log with the latency, second by second (`halfpower record`).";
     if share < OVER_MOST {
         let because = format!(
             "The volume's own log shows demand above the provider's limit {} of the time ({what}): \
@@ -241,7 +242,8 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if share < OVER_NEARLY_ALWAYS {
         let because =
             "At other times demand was below the limit, and requests may wait for the device.";
-        let decided_by = "Check the latency in the seconds for which the log counts nothing.";
+        let decided_by = "Check the latency in the seconds for which the log shows no excess \
+                          demand.";
         let doubt = Doubt::LimitPartOfTime;
         found.push(Explanation::beside(
             Verdict::Overloaded,

@@ -19,7 +19,7 @@ pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     let Some(pin) = facts.elsewhere.fast_below else { return };
     let claim = format!(
         "The {} stays at {} at any queue depth. Below that, the device is as fast as its profile \
-         predicts: there is a cap in the device or below it.",
+         predicts: the cap is in the device or below it.",
         pin.what(),
         pin.text()
     );
@@ -39,14 +39,14 @@ pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
 pub(super) fn below_a_cap(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = facts.elsewhere.below_cap else { return };
     let claim = format!(
-        "Requests wait exactly as long as behind a cap of {}; the device itself is as fast as its \
-         profile predicts.",
+        "Requests wait exactly as long as they would behind a cap of {}; the device itself is as \
+         fast as its profile predicts.",
         pin.text()
     );
     let rival = ("The device may also be slower at this load.", "Run a trial at QD 1.");
     let slow = facts.states.slow();
     found.push(Explanation::instead(Verdict::Healthy, Doubt::SlowBelowCap, slow, claim, rival));
-    let because = "A cap adds latency before it is reached.";
+    let because = "A cap adds latency even before it is reached.";
     let (doubt, weight) = (Doubt::CapBelow, slow / crate::verdict::odds::of(Doubt::SlowBelowCap));
     let decided_by = "Look up the provider's limit for this volume.";
     found.push(Explanation::beside(Verdict::Capped, doubt, weight, because, decided_by));

@@ -10,7 +10,8 @@ pub(super) fn steal(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.around.steal.is_none_or(|share| share <= STEAL_MATTERS) {
         return;
     }
-    let because = "The host took CPU time from this machine, and requests end only when it runs.";
+    let because = "The hypervisor took CPU time from this machine, which sees a completion only \
+                   while it runs.";
     let decided_by = "Observe again on a machine without steal.";
     let slow = facts.states.slow();
     found.push(Explanation::beside(Verdict::NotTheDisk, Doubt::Steal, slow, because, decided_by));

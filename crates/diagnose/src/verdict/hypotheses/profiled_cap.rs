@@ -31,8 +31,8 @@ pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let published =
         cap.published.as_ref().map_or(String::new(), |what| format!(", the limit of {what}"));
     let claim = format!(
-        "The rate is at the cap that the check found ({}{published}), and requests wait for the \
-         cap.",
+        "The rate is at the cap that the check found ({}{published}), and requests wait because \
+         of it.",
         cap.text()
     );
     let weight = OVER_STATES * facts.states.harmed();

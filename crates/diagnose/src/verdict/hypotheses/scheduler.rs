@@ -96,9 +96,10 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         if let Some(was) = was {
             let because = format!(
                 "The I/O scheduler is {scheduler} and was {was} when the profile was made: it \
-                 dispatches requests from a separate thread, whose delay is in these counters."
+                 dispatches requests from a separate thread, and these counters include that \
+                 delay."
             );
-            let decided_by = "Observe again with the scheduler of the profile.";
+            let decided_by = "Observe again with the profile's scheduler.";
             let (fine, doubt) = (facts.states.name_of_fine(), Doubt::SchedulerChanged);
             found.push(Explanation::beside(fine, doubt, harmed, because, decided_by));
         }
@@ -115,17 +116,17 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         None if segment.scheduler_by_share().is_some() => (
             Doubt::SchedulerByShare,
             format!(
-                "The I/O scheduler {scheduler} serves by weight and class: requests of one program \
-                 may wait in it for those of another, and these counters include that wait."
+                "The I/O scheduler {scheduler} serves by weight and class: one program's requests \
+                 may wait in it for another's, and these counters include that wait."
             ),
         ),
         None => return,
     };
     let decided_by = if segment.around.traced.is_some() {
-        "Observe again with the scheduler of the profile."
+        "Observe again with the profile's scheduler."
     } else {
-        "Run as root: the tracer measures the time before the issue to the device. Or observe \
-         again with the scheduler of the profile."
+        "Run as root: the tracer measures the wait before requests reach the device. Or observe \
+         again with the profile's scheduler."
     };
     found.push(Explanation::beside(Verdict::Capped, doubt, harmed, because, decided_by));
 }

@@ -78,7 +78,6 @@ pub(super) fn waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let decided_by = "Make a profile of this member.";
     let doubt = Doubt::MemberUnknown;
     found.push(Explanation::weighed(Verdict::NotTheDisk, doubt, SIBLINGS, claim, decided_by));
-    let because =
-        format!("Without a profile it is unknown whether {takes} is what {own} should take.");
+    let because = format!("Without a profile it is unknown whether {takes} is normal for {own}.");
     found.push(Explanation::beside(Verdict::Slow, doubt, SIBLINGS, because, decided_by));
 }

@@ -9,7 +9,7 @@ pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     let Some(stops) = segment.stops else { return };
     let claim = format!(
         "The programs stopped in {} of {} intervals: the device was idle while tasks waited for \
-         I/O. At other times it does {}. Something above the device stops them.",
+         I/O. At other times it serves {}. Something above the device stops them.",
         stops.intervals,
         segment.range.len(),
         format_iops(stops.usual_per_s)

@@ -37,8 +37,8 @@ pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     } else {
         format!(
             "All {tags} tags of the device are in use while it works (nr_requests), and a program \
-             that submits more is blocked until a tag is free: {} requests wait for a tag at any \
-             time.",
+             that submits more is blocked until a tag is free: on average, {} requests wait for a \
+             tag.",
             format_count(waiting)
         )
     };

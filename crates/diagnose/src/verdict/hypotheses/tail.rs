@@ -30,10 +30,7 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let fine = facts.states.fine();
     let not_slow = facts.states.all() - facts.states.slow();
     if !tail.is_alike() {
-        let because = format!(
-            "{because} The profile has too few requests to show what tail is \
-                               usual."
-        );
+        let because = format!("{because} The profile has too few requests to show the usual tail.");
         let decided_by =
             "Make a profile with longer trials (`check --budget`), or check the device's own log.";
         let doubt = Doubt::TailUnknown;
@@ -54,13 +51,14 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         );
     } else {
         let because = format!(
-            "{because} The device may stall at times; bursts of the program look the same."
+            "{because} The device may stall at times; bursts from the program would look the \
+             same."
         );
         let doubt = Doubt::Tail;
         found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, DECIDED_BY));
     }
-    let of_credit = "A limit with burst credit also makes such a tail: it delays requests when the \
-                     credit is used up.";
+    let of_credit = "A limit with burst credit also causes a tail like this: it delays requests \
+                     when the credit is used up.";
     let decided_by = "Look for a limit (provider, control group), or compare the tail at half the \
                       rate.";
     // Where the tail is the verdict, it weighs as much more than the fine device as that does here.

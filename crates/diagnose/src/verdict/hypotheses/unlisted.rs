@@ -33,13 +33,13 @@ pub(in crate::verdict) fn unlisted(
     let weight = all * unknown + unexplained;
     let because = match waited {
         Some(waited) => format!(
-            "Programs wait {} for a request, {} what the device takes ({}), and no checked layer \
+            "Programs wait {} for a request, {} the device's latency ({}), and no checked layer \
              explains the delay.",
             format_nanos(waited.program_ns),
             times(waited.times),
             format_nanos(waited.device_ns)
         ),
-        None => "The cause is something that this list does not contain.".to_owned(),
+        None => "The cause is not in this list.".to_owned(),
     };
     let decided_by = "Run `halfpower check` on the quiet device, and the tracer (as root) while \
                       the device is slow.";

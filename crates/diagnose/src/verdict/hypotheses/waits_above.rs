@@ -53,9 +53,9 @@ pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let claim = format!(
-        "The device is as fast as it should be, and something above it delays requests at times: \
-         while it was busy {}, tasks waited for I/O {} of the time; while it was busy only {}, \
-         under the same kind of load, they waited {}.",
+        "The device is as fast as it should be, but something above it delays requests at times. \
+         While the device was busy {}, tasks waited for I/O {} of the time. While it was busy \
+         only {}, under the same kind of load, they waited {} of the time.",
         percent(busy.0),
         percent(busy.1),
         percent(quiet.0),

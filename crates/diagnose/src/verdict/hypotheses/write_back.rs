@@ -45,7 +45,7 @@ pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanat
     if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {
         return;
     }
-    let claim = "Only writes are in progress. They may be write-back of the page cache, for which \
+    let claim = "Only writes are in flight. They may be write-back from the page cache, for which \
                  no program waits; this source does not show that.";
     let decided_by = "Check the pages under write-back (Writeback in /proc/meminfo), or measure \
                       latency in the program.";
@@ -61,12 +61,12 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let stops = format!(
-        "The kernel stops programs that write at {} (halfway between vm.dirty_background_bytes and \
-         vm.dirty_bytes, or the ratios of these names)",
+        "The kernel pauses programs that write at {} of dirty data (halfway between \
+         vm.dirty_background_bytes and vm.dirty_bytes, or the corresponding ratios)",
         format_bytes(limit as u64)
     );
     let reached = if waits >= AT_LIMIT * limit {
-        format!("{} are dirty", format_bytes(waits as u64))
+        format!("{} is dirty", format_bytes(waits as u64))
     } else {
         let seconds = limit / segment.tally.bytes_per_s().unwrap_or(1.0);
         format!("the device writes that much in {}", format_nanos(1e9 * seconds))

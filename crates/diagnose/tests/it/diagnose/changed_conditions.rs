@@ -268,7 +268,7 @@ fn requests_that_wait_for_a_tag_all_the_time_are_more_than_the_device_takes() {
     let episode = longest(&waits);
     assert_eq!(episode.verdict, Verdict::Overloaded);
     let deep = episode.causes.iter().find(|cause| cause.code == CauseCode::DepthBeyondKnee);
-    assert!(deep.unwrap().claim.contains("more than the device takes at once, 8;"), "{deep:?}");
+    assert!(deep.unwrap().claim.contains("is 8, more than the device accepts;"), "{deep:?}");
     assert_eq!(first_advice(&waits), Some(Strategy::ShallowerQueue));
     assert!(waits.advice[0].effect.value().is_none(), "how deep the queue is was not seen");
     // With tags to spare a wait is of something else, and with hardly a wait nothing is too deep.

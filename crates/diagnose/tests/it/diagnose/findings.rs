@@ -115,7 +115,7 @@ fn a_cell_that_drifts_alone_is_named() {
         }
     }
     let found = find(&trials, FindingCode::Drift);
-    assert!(found.claim.contains("random 4 KiB writes at depth 16"), "{}", found.claim);
+    assert!(found.claim.contains("random 4 KiB writes at QD 16"), "{}", found.claim);
     assert!(found.claim.contains("faster"), "{}", found.claim);
 }
 
@@ -127,7 +127,7 @@ fn wide_cells_are_counted_and_the_widest_is_named() {
     trials.extend([500.0, 1000.0, 1500.0].map(|iops| trial(&write, iops)));
     let found = find(&trials, FindingCode::PrecisionNotReached);
     assert!(found.claim.starts_with("1 of 2 cells"), "{}", found.claim);
-    assert!(found.claim.contains("random 4 KiB writes at depth 1"), "{}", found.claim);
+    assert!(found.claim.contains("random 4 KiB writes at QD 1"), "{}", found.claim);
     let mut precise = visits(&read, 1000.0);
     precise.extend(visits(&write, 1000.0));
     assert!(codes(&precise).is_empty());
@@ -156,9 +156,9 @@ fn only_a_disk_can_be_shared() {
         found.retain(|finding| finding.code == FindingCode::PrecisionNotReached);
         found.remove(0).remedy
     };
-    assert_eq!(remedy(target(), false), "Allow more --budget; a shared disk varies.");
-    assert_eq!(remedy(target(), true), "Allow more --budget.");
-    assert_eq!(remedy(Target { device: None, ..target() }, false), "Allow more --budget.");
+    assert_eq!(remedy(target(), false), "Increase --budget; a shared disk varies.");
+    assert_eq!(remedy(target(), true), "Increase --budget.");
+    assert_eq!(remedy(Target { device: None, ..target() }, false), "Increase --budget.");
 }
 
 fn line_with_bump(bump: f64) -> Vec<Trial> {

@@ -59,7 +59,7 @@ fn where_a_growing_file_is_slower_the_rule_holds_with_its_gain_and_its_price() {
     let advice = only(vec![slow]);
     assert_eq!(advice.subject, "growing files");
     assert!(
-        advice.recommendation.starts_with("write into a file whose blocks are allocated"),
+        advice.recommendation.starts_with("write to a file whose blocks are already allocated"),
         "{advice:?}"
     );
     assert!(advice.because.contains("append against written: iodepth 8 -50 %"), "{advice:?}");
@@ -185,14 +185,14 @@ fn n_plus_one_outstanding_is_confirmed_refuted_upwards_and_downwards() {
         all.remove(0)
     };
     let right = advice(stripe(4, 5));
-    assert_eq!(right.recommendation, "QD 5 with requests of 64 KiB");
+    assert_eq!(right.recommendation, "QD 5 with 64 KiB requests");
     assert_eq!(right.against_rule, None, "{right:?}");
     let more = advice(stripe(2, 8));
-    assert_eq!(more.recommendation, "QD 8 with requests of 64 KiB");
-    assert!(more.against_rule.unwrap().ends_with("takes more"));
+    assert_eq!(more.recommendation, "QD 8 with 64 KiB requests");
+    assert!(more.against_rule.unwrap().ends_with("needs to be higher"));
     let fewer = advice(stripe(4, 2));
-    assert_eq!(fewer.recommendation, "QD 2 with requests of 64 KiB");
-    assert!(fewer.against_rule.unwrap().ends_with("takes fewer"));
+    assert_eq!(fewer.recommendation, "QD 2 with 64 KiB requests");
+    assert!(fewer.against_rule.unwrap().ends_with("can be lower"));
     // A single disk has no N+1.
     assert!(advise_experiment(&stripe(1, 2)).is_empty());
 }
@@ -213,13 +213,13 @@ fn the_page_cache_crosses_where_the_order_of_sizes_is_one_and_nowhere_else() {
         all.into_iter().find(|advice| advice.subject == "page cache for reads of 3 striped disks")
     };
     let found = crossing(&[("8k", 1.5, 0.01), ("64k", 0.98, 0.5), ("256k", 0.6, 0.01)]).unwrap();
-    assert_eq!(found.recommendation, "through it up to 8 KiB, past it from 256 KiB on");
+    assert_eq!(found.recommendation, "buffered up to 8 KiB, direct from 256 KiB");
     assert_eq!(found.against_rule, None);
     let small = crossing(&[("2k", 1.5, 0.01), ("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]).unwrap();
-    assert!(small.against_rule.unwrap().ends_with("here below that"));
+    assert!(small.against_rule.unwrap().ends_with("here it is smaller"));
     let large = crossing(&[("64k", 1.5, 0.01), ("128k", 1.2, 0.01), ("1m", 0.5, 0.01)]).unwrap();
-    assert_eq!(large.recommendation, "through it up to 128 KiB, past it from 1 MiB on");
-    assert!(large.against_rule.unwrap().ends_with("here above that"));
+    assert_eq!(large.recommendation, "buffered up to 128 KiB, direct from 1 MiB");
+    assert!(large.against_rule.unwrap().ends_with("here it is larger"));
     // Slower everywhere, faster everywhere, the other way round, and not known.
     assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]), None);
     assert_eq!(crossing(&[("8k", 1.5, 0.01), ("64k", 1.2, 0.01)]), None);

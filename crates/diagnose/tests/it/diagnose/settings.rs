@@ -278,7 +278,7 @@ fn the_cost_model_has_all_six_coefficients_or_is_not_written() {
     reads_only.cells.retain(|cell| cell.workload.only_op() == Some(OpKind::Read));
     let line = value(&reads_only, Program::IoCost, "io.cost.model");
     assert!(
-        line.contains("not: all six values are needed, and wbps, wseqiops, wrandiops"),
+        line.contains("not: all six values are needed; missing: wbps, wseqiops, wrandiops"),
         "{line}"
     );
     assert!(value(&reads_only, Program::IoCost, "wbps").contains("no sequential writes"));

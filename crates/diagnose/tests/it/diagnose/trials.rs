@@ -82,9 +82,9 @@ fn of_numbers_that_cannot_be_added_the_worst_is_quoted_as_such() {
         trial_findings(&trials, &[]).remove(0).claim
     };
     let foreign = claim_of(FindingCode::ForeignIo, [1.5, 3.5, 2.5]);
-    assert_eq!(foreign, "In 3 of 3 trials, at worst: Ratio 3.5.");
+    assert_eq!(foreign, "In 3 of 3 trials (worst case shown): Ratio 3.5.");
     let less = claim_of(FindingCode::DeviceSawLess, [0.5, 0.25, 0.75]);
-    assert_eq!(less, "In 3 of 3 trials, at worst: Ratio 0.25.");
+    assert_eq!(less, "In 3 of 3 trials (worst case shown): Ratio 0.25.");
 }
 
 #[test]
@@ -162,13 +162,13 @@ fn an_empty_cell_is_named_and_the_profile_stays_valid() {
     let claim = &found[0].claim;
     assert_eq!(
         claim,
-        "Not measured: no request completed in the cell random 4 KiB reads at depth \
+        "Not measured: no request completed in the cell random 4 KiB reads at QD \
                        1."
     );
     let fifth = trial_findings(&cells(10, 2, 0, 0), &[]);
     assert_eq!(fifth[0].severity, Severity::Warning);
     let claim = &fifth[0].claim;
-    assert!(claim.contains("2 of 10 cells") && claim.contains("at depth 2"), "{claim}");
+    assert!(claim.contains("2 of 10 cells") && claim.contains("at QD 2"), "{claim}");
 }
 
 #[test]

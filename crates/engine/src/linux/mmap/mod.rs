@@ -65,10 +65,11 @@ impl Mapped {
             errno: errno.into(),
             remedy,
         };
-        let flags = fcntl_getfl(borrowed)
-            .map_err(|errno| refused("the target cannot be looked at", errno, "check it"))?;
+        let flags = fcntl_getfl(borrowed).map_err(|errno| {
+            refused("the target's flags cannot be read", errno, "check the target")
+        })?;
         if flags.contains(OFlags::DIRECT) {
-            let cause = "a mapping is the page cache, and the target was opened to bypass it";
+            let cause = "mmap uses the page cache, but the target was opened to bypass it";
             return Err(refused(cause, Errno::INVAL, "use --cache all or --cache fs"));
         }
         let size = length(borrowed)

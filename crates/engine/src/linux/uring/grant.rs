@@ -47,42 +47,46 @@ pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
 fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
     let (cause, remedy) = match errno {
         Errno::NOSYS => (
-            "the kernel has none (before 5.11, or built without it, or a seccomp filter hides it)"
+            "the kernel does not support it (it is older than 5.11 or was built without it), or a \
+             seccomp filter hides it"
                 .to_owned(),
             "update the kernel or lift the filter, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if disabled == "1" => (
-            "kernel.io_uring_disabled is 1: off for ordinary users".to_owned(),
+            "kernel.io_uring_disabled is 1, which turns io_uring off for ordinary users".to_owned(),
             "run as root, join the group of kernel.io_uring_group, set it to 0 with sysctl, or use \
              --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if disabled != "0" => (
-            format!("kernel.io_uring_disabled is {disabled}: off for everyone"),
+            format!(
+                "kernel.io_uring_disabled is {disabled}, which turns io_uring off for all \
+                     users"
+            ),
             "set it to 0 with sysctl, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if options.sqpoll => (
-            "the kernel's submission thread takes privileges before 5.13, or a seccomp filter \
-             forbids io_uring"
+            "either the kernel's submission thread needs privileges (before Linux 5.13), or a \
+             seccomp filter forbids io_uring"
                 .to_owned(),
-            "leave --sqthread-poll out, or use --ioengine sync",
+            "omit --sqthread-poll, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS => (
             "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
             "allow io_uring_setup, io_uring_enter and io_uring_register in the filter, or use --ioengine sync",
         ),
         Errno::NOMEM => (
-            "the limit of locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
-            "raise it with ulimit -l, or use --ioengine sync",
+            "the limit on locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
+            "raise the limit with ulimit -l, or use --ioengine sync",
         ),
         Errno::MFILE | Errno::NFILE => (
             "no file descriptor is left".to_owned(),
             "raise the limit with ulimit -n, or use --ioengine sync",
         ),
         Errno::OPNOTSUPP | Errno::INVAL if options.polled => (
-            "the kernel makes no ring with polled completion".to_owned(),
-            "leave --hipri out, or use --ioengine sync",
+            "the kernel does not support rings with polled completion".to_owned(),
+            "omit --hipri, or use --ioengine sync",
         ),
-        _ => ("io_uring_setup failed".to_owned(), "see the error, or use --ioengine sync"),
+        _ => ("io_uring_setup failed".to_owned(), "use --ioengine sync"),
     };
     EngineError::Unavailable { engine: "io_uring", cause, errno: errno.into(), remedy }
 }
@@ -97,9 +101,9 @@ mod tests {
             let error = told(errno, Options::default(), disabled).to_string();
             assert!(error.contains(words) && error.contains("--ioengine sync"), "{error}");
         };
-        says("2", Errno::PERM, "for everyone");
+        says("2", Errno::PERM, "for all users");
         says("1", Errno::PERM, "ordinary users");
         says("0", Errno::PERM, "seccomp");
-        says("0", Errno::NOSYS, "the kernel has none");
+        says("0", Errno::NOSYS, "the kernel does not support it");
     }
 }

@@ -16,10 +16,16 @@ pub(super) fn refusal(errno: Errno, bytes: usize) -> String {
     let limit = getrlimit(Resource::Memlock).current;
     let cause = match limit {
         _ if bytes > REGISTERED_BYTES_MAX => {
-            format!("{bytes} bytes are needed, the kernel takes {REGISTERED_BYTES_MAX}")
+            format!(
+                "{bytes} bytes are needed, but the kernel accepts at most \
+                     {REGISTERED_BYTES_MAX}"
+            )
         }
         Some(limit) if errno == Errno::NOMEM => {
-            format!("{bytes} bytes are needed, the limit of locked memory (ulimit -l) is {limit}")
+            format!(
+                "{bytes} bytes are needed, but the limit on locked memory (ulimit -l) is \
+                     {limit}"
+            )
         }
         _ => format!("{bytes} bytes are needed ({errno})"),
     };
@@ -34,6 +40,6 @@ mod tests {
     fn the_limit_and_the_need_are_named() {
         let line = refusal(Errno::NOMEM, 123_456);
         assert!(line.starts_with(BUFFERS_NOT_REGISTERED) && line.contains("123456"), "{line}");
-        assert!(refusal(Errno::FAULT, 2 << 30).contains("the kernel takes 1073741824"));
+        assert!(refusal(Errno::FAULT, 2 << 30).contains("the kernel accepts at most 1073741824"));
     }
 }

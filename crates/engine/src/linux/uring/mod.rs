@@ -183,7 +183,7 @@ impl<const NOP: bool> Uring<NOP> {
         }
         Err(EngineError::Unavailable {
             engine: "io_uring with NOP entries",
-            cause: "the kernel returns no value of a NOP (before 6.10)".to_owned(),
+            cause: "a NOP cannot return a value before Linux 6.10".to_owned(),
             errno: Errno::OPNOTSUPP.into(),
             remedy: "update the kernel",
         })
@@ -198,10 +198,12 @@ impl<const NOP: bool> Uring<NOP> {
         }
         Err(EngineError::Unavailable {
             engine: "io_uring with discards",
-            cause: "the device takes no discards, or the kernel none by io_uring (before 6.12)"
+            cause: "either the device does not support discards, or the kernel does not support \
+                    them through io_uring (before 6.12)"
                 .to_owned(),
             errno: Errno::OPNOTSUPP.into(),
-            remedy: "use --ioengine sync or threads, which shows which of the two it is",
+            remedy: "use --ioengine sync or threads, which fail only if the device does not \
+                     support discards",
         })
     }
 
@@ -227,12 +229,12 @@ impl<const NOP: bool> Uring<NOP> {
         }
         Err(EngineError::Unavailable {
             engine: "io_uring with polled completion",
-            cause: "the target takes no polled requests: it needs O_DIRECT, a file system that \
-                    passes them on, and a driver with polled queues (for NVMe the module \
-                    parameter nvme.poll_queues)"
+            cause: "the target does not support polled requests: they need O_DIRECT, a file \
+                    system that passes them on, and a driver with polled queues (for NVMe, the \
+                    module parameter nvme.poll_queues)"
                 .to_owned(),
             errno: Errno::OPNOTSUPP.into(),
-            remedy: "leave --hipri out",
+            remedy: "omit --hipri",
         })
     }
 }

@@ -9,18 +9,18 @@ pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
         Errno::ACCESS => "run as a user with the permission, or name a target that you own",
         // What even root is told: a container's device rules, an immutable file, a lockdown.
         Errno::PERM => {
-            "a policy of this system or container forbids it, possibly even to root; name another \
-             target"
+            "a policy of this system or container forbids it, possibly even for root; name \
+             another target"
         }
         Errno::ROFS => "name a directory on a file system that is mounted read-write",
-        Errno::NOSPC | Errno::DQUOT => "free some space, or ask for a smaller --size",
+        Errno::NOSPC | Errno::DQUOT => "free some space, or use a smaller --size",
         Errno::TXTBSY => "the file is in use as a running program or as swap; name another target",
         Errno::BUSY => "the target is in use; name another target, or release this one",
         Errno::MFILE | Errno::NFILE => "raise the limit of open files (ulimit -n)",
         Errno::LOOP => "the symbolic links form a loop; name the target itself",
         Errno::IO | Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => {
-            "the device failed or is gone; look at the kernel log (dmesg)"
+            "the device failed or was removed; check the kernel log (dmesg)"
         }
-        _ => "look at the kernel log (dmesg), or name another target",
+        _ => "check the kernel log (dmesg), or name another target",
     }
 }

@@ -35,8 +35,8 @@ pub enum KernelError {
     },
     /// More files would have to be open at once than the system allows.
     #[error(
-        "the run needs {needed} open files at once, and the limit is {limit}; raise it \
-         (ulimit -n {needed}), or name fewer targets or --numjobs"
+        "the run needs {needed} open files at the same time, but the limit is {limit}; raise the \
+         limit (ulimit -n {needed}), or use fewer targets or a smaller --numjobs"
     )]
     Descriptors {
         /// How many are needed.
@@ -66,8 +66,8 @@ pub enum KernelError {
     },
     /// No device of this name has counters.
     #[error(
-        "{} is neither a device with counters nor a path on one; the devices are {known}; name one \
-         of these, or none for all",
+        "{} is neither a device with counters nor a path on one; known devices: {known}; name one \
+         of these, or no device to include all",
         quoted(.named)
     )]
     NotObserved {

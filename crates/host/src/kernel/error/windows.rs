@@ -17,17 +17,17 @@ pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
              target that you own"
         }
         ERROR_WRITE_PROTECT => "name a directory on a writable volume",
-        ERROR_DISK_FULL | ERROR_HANDLE_DISK_FULL => "free some space, or ask for a smaller --size",
+        ERROR_DISK_FULL | ERROR_HANDLE_DISK_FULL => "free some space, or use a smaller --size",
         ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION => {
             "another program has the target open; end that program, or name another target"
         }
         ERROR_CRC | ERROR_IO_DEVICE | ERROR_NOT_READY => {
-            "the device failed or is gone; look at the system's event log"
+            "the device failed or was removed; check the system's event log"
         }
         ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED => {
             "the file system or driver of the target does not support this; name a target on \
              another volume"
         }
-        _ => "look at the system's event log, or name another target",
+        _ => "check the system's event log, or name another target",
     }
 }

@@ -61,7 +61,7 @@ fn root() -> Capability {
     let is_root = geteuid().is_root();
     let detail = if is_root { "running as root" } else { "running as an ordinary user" };
     let remedy =
-        "block devices cannot be read, and the block layer cannot be traced: run as root for those";
+        "block devices cannot be read, and the block layer cannot be traced; run as root for both";
     Capability::of("root", is_root, detail, remedy)
 }
 
@@ -95,12 +95,12 @@ fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
 
 fn io_uring(outcome: Result<(), EngineError>) -> Capability {
     match outcome {
-        Ok(()) => Capability::of("io_uring", true, "a ring can be made", ""),
+        Ok(()) => Capability::of("io_uring", true, "a ring can be created", ""),
         Err(EngineError::Unavailable { cause, errno, remedy, .. }) => {
             Capability::of("io_uring", false, format!("{errno}: {cause}"), remedy)
         }
         Err(error) => {
-            let remedy = "look at the kernel log; until then use --ioengine sync";
+            let remedy = "check the kernel log; in the meantime, use --ioengine sync";
             Capability::of("io_uring", false, error.to_string(), remedy)
         }
     }
@@ -110,8 +110,8 @@ fn locked_memory() -> Capability {
     let limit = getrlimit(Resource::Memlock).current;
     let enough = limit.is_none_or(|bytes| bytes >= MEMLOCK_WANTED_BYTES) || geteuid().is_root();
     let detail = limit.map_or("unlimited".to_owned(), format_bytes);
-    let remedy =
-        "large depths cannot register their buffers, which costs some CPU: raise 'ulimit -l'";
+    let remedy = "at large queue depths, buffers cannot be registered, which costs some CPU time: raise \
+         'ulimit -l'";
     Capability::of("locked memory", enough, detail, remedy)
 }
 
@@ -149,14 +149,15 @@ fn steal(roots: &Roots) -> Capability {
             format!("{name} has taken {:.2} s of CPU time since boot", ns as f64 / 1e9)
         }
     });
-    let remedy = "CPU time taken by the host looks like slow CPUs: use a newer kernel";
+    let remedy = "if the hypervisor gives CPU time to other guests, the CPUs look slow; use a \
+                  newer kernel";
     told("steal time", detail, "the kernel has no such counter", remedy)
 }
 
 fn governor(roots: &Roots) -> Capability {
     let conditions = environment(roots, None);
     let none = match conditions.virtualization {
-        Some(name) => format!("left to the host ({name})"),
+        Some(name) => format!("the host controls the CPU frequency ({name})"),
         None => "the kernel does not control the CPU frequency".to_owned(),
     };
     let remedy = "a constant CPU frequency cannot be verified";
@@ -165,7 +166,7 @@ fn governor(roots: &Roots) -> Capability {
 
 /// `refusal` is why there is no counter of instructions.
 fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
-    let level = paranoid_level(roots).unwrap_or_else(|| "not there".to_owned());
+    let level = paranoid_level(roots).unwrap_or_else(|| "missing".to_owned());
     let said = refusal.unwrap_or("instructions are counted");
     let detail = format!("{said}; kernel.perf_event_paranoid is {level}");
     let remedy = "instructions per request are unknown; CPU time is measured without them";
@@ -177,7 +178,7 @@ fn upper_bound(roots: &Roots, soaker: &Result<Soaking, String>) -> Capability {
     let detail = match soaker {
         Err(error) => error.clone(),
         Ok(Soaking { cpus, doubts }) => {
-            let on = format!("one idle-priority soaker thread on each of {cpus} CPUs");
+            let on = format!("one idle-priority background thread on each of {cpus} CPUs");
             if doubts.is_empty() {
                 format!("{on}; {} usable", processors::usable(roots))
             } else {
@@ -185,7 +186,7 @@ fn upper_bound(roots: &Roots, soaker: &Result<Soaking, String>) -> Capability {
             }
         }
     };
-    let remedy = "--cpu-upper is not available; lower bounds are";
+    let remedy = "--cpu-upper is not available, but the lower bound is";
     Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
 }
 

@@ -85,7 +85,8 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
     }
     if count != OLD_PARTITION_COLUMNS && count < FULL_COLUMNS {
         return Err(fail(format!(
-            "the line has {count} columns, not {OLD_PARTITION_COLUMNS} or at least {FULL_COLUMNS}"
+            "the line has {count} columns; expected {OLD_PARTITION_COLUMNS}, or at least \
+             {FULL_COLUMNS}"
         )));
     }
     let value = |index: usize| {
@@ -167,7 +168,7 @@ pub(crate) fn read_lines(
     let line_of = |device: &String| {
         let is = |line: &str| line.split_ascii_whitespace().nth(2) == Some(device.as_str());
         let found = text.lines().zip(1..).find(|(line, _)| is(line));
-        let problem = || format!("there is no line for the device {device}");
+        let problem = || format!("the file has no line for the device {device}");
         let none = || KernelError::Lacks { file: FILE, problem: problem() };
         found.ok_or_else(none).and_then(|(line, number)| parse_line(line, number))
     };

@@ -32,14 +32,14 @@ pub fn locate_filesystem(
     file: impl AsFd,
 ) -> Result<(FilesystemFacts, Option<DeviceFacts>), KernelError> {
     let stat = rustix::fs::fstat(&file)
-        .map_err(|cause| KernelError::system("ask for the file system of", path, cause))?;
+        .map_err(|cause| KernelError::system("query the file system of", path, cause))?;
     let numbers = numbers(stat.st_dev);
     let size = rustix::fs::fstatvfs(&file)
-        .map_err(|cause| KernelError::system("ask for the free space of", path, cause))?;
+        .map_err(|cause| KernelError::system("query the free space of", path, cause))?;
     let mounts = read_mounts(roots);
     let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mount = mount_of(&mounts, &absolute, Some(numbers)).ok_or_else(|| {
-        let problem = format!("{path:?} is on no known mount; check that /proc is mounted");
+        let problem = format!("{path:?} is not on a known mount; check that /proc is mounted");
         KernelError::Lacks { file: "/proc/self/mountinfo", problem }
     })?;
     // Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.

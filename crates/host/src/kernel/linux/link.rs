@@ -188,7 +188,8 @@ fn pcie_link(path: &[PathBuf]) -> (Option<String>, Option<String>) {
     let linked = path.iter().find_map(|directory| Some((directory, read(directory, "current")?)));
     let Some((directory, current)) = linked else { return (None, None) };
     let most = read(directory, "max").filter(|most| *most != current);
-    let slower =
-        most.map(|most| format!("the PCIe link runs at {current}, but the device supports {most}"));
+    let slower = most.map(|most| {
+        format!("the PCIe link runs at {current}, but the device supports up to {most}")
+    });
     (Some(format!("pcie {current}")), slower)
 }

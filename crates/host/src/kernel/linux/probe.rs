@@ -217,7 +217,7 @@ impl DeviceReader {
         };
         if back(|sample| sample.ios) || back(|sample| sample.bytes) {
             return Err(format!(
-                "the counters of {} decreased: another device took its name",
+                "the counters of {} decreased: another device now has this name",
                 next.device
             ));
         }

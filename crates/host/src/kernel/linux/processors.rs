@@ -84,21 +84,22 @@ pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     }
     if says("smt/active", "1") {
         doubts.push(
-            "hardware threads share cores (SMT): a soaker thread on the core of the load runs \
+            "hardware threads share cores (SMT): a background thread on the core of the load runs \
              slower, and the difference counts as load"
                 .to_owned(),
         );
     }
     if let Some(quota) = cpu_quota(roots) {
         doubts.push(format!(
-            "a control group's quota allows {quota:.2} CPUs: the soaker threads use it up"
+            "a control group's quota allows {quota:.2} CPUs: the background threads use it up"
         ));
     }
     let unseen: Vec<String> =
         listed(roots, "online").difference(soaked).map(ToString::to_string).collect();
     if !unseen.is_empty() {
         let list = unseen.join(", ");
-        doubts.push(format!("work on CPUs outside this process's affinity is not seen ({list})"));
+        doubts
+            .push(format!("work on CPUs outside this process's affinity is not counted ({list})"));
     }
     let isolated = text(&cpus.join("isolated")).unwrap_or_default();
     if !cpu_list(&isolated).is_empty() {

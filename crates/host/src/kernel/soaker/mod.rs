@@ -58,7 +58,9 @@ pub enum SoakerError {
     #[error("the kernel reports no CPU that this process may use; {NO_PROCESSOR}")]
     NoProcessor,
     /// A thread could not be started.
-    #[error("cannot start the soaker thread of CPU {cpu}: {source}; check the limit of threads")]
+    #[error(
+        "cannot start the background thread for CPU {cpu}: {source}; check the limit on threads"
+    )]
     Thread {
         /// The processor.
         cpu: u32,
@@ -67,7 +69,7 @@ pub enum SoakerError {
     },
     /// A thread got no idle policy or no processor of its own.
     #[error(
-        "cannot bind the soaker thread to CPU {cpu} with the idle policy: {}; {REFUSED}",
+        "cannot bind the background thread to CPU {cpu} with the idle policy: {}; {REFUSED}",
         system_words(.cause)
     )]
     Refused {

@@ -39,7 +39,10 @@ pub(crate) fn capabilities(
             "this Linux engine is not available: use --ioengine iocp, events, readfileex or sync",
         ),
         not_here("instructions", "CPU time is measured without them"),
-        not_here("steal time", "CPU time taken by a host looks like slow CPUs"),
+        not_here(
+            "steal time",
+            "if the hypervisor gives CPU time to other guests, the CPUs look slow",
+        ),
         not_here("pressure stall information", "stalls above the disk are invisible"),
         not_here(
             "control group limits",
@@ -92,13 +95,14 @@ fn disk_layers() -> Capability {
     let detail = opened.as_ref().map_or_else(ToString::to_string, |_| {
         "PhysicalDisk and LogicalDisk, for disks whose driver provides no counters".to_owned()
     });
-    let remedy = "a disk whose driver provides no counters has none: rebuild them (lodctr /R)";
+    let remedy = "disks whose driver provides no counters cannot be observed; rebuild the \
+                  counters (lodctr /R)";
     Capability::of("counters by PDH", opened.is_ok(), detail, remedy)
 }
 
 fn large_pages(roots: &Roots) -> Capability {
     let allowed = check_huge_pages(roots);
-    let detail = allowed.as_ref().err().cloned().unwrap_or_else(|| "may be asked for".to_owned());
+    let detail = allowed.as_ref().err().cloned().unwrap_or_else(|| "available".to_owned());
     Capability::of("large pages", allowed.is_ok(), detail, "--huge-pages is refused")
 }
 
@@ -114,7 +118,7 @@ fn clock() -> Capability {
 }
 
 fn processor_time() -> Capability {
-    let detail = "user and system time are counted in ticks of the timer, some 15 ms each";
+    let detail = "user and system time are counted in timer ticks of about 15 ms";
     let remedy = "measure for seconds, not for tenths of a second";
     Capability::of("exact CPU split", false, detail, remedy)
 }
@@ -134,15 +138,19 @@ fn upper_bound(soaker: &Result<Soaking, String>) -> Capability {
     let detail = match soaker {
         Err(error) => error.clone(),
         Ok(Soaking { cpus, doubts }) => {
-            format!("one idle-priority soaker thread on each of {cpus} CPUs, but unsure: {doubts}")
+            format!(
+                "one idle-priority background thread on each of {cpus} CPUs, but unreliable: \
+                     {doubts}"
+            )
         }
     };
-    let remedy = "--cpu-upper is not available; lower bounds are";
+    let remedy = "--cpu-upper is not available, but the lower bound is";
     Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
 }
 
 fn hypervisor(roots: &Roots) -> Capability {
     let found = environment(roots, None).virtualization;
-    let detail = found.map_or("none shows".to_owned(), |name| format!("runs on {name}"));
+    let detail =
+        found.map_or("no hypervisor was found".to_owned(), |name| format!("runs on {name}"));
     Capability::of("hypervisor", true, detail, "")
 }

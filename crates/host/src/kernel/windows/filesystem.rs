@@ -33,10 +33,10 @@ pub(crate) fn filesystem_of(
     path: &Path,
 ) -> Result<(FilesystemFacts, Option<DeviceFacts>), KernelError> {
     let failed = |action| move |error: std::io::Error| KernelError::io(action, path, &error);
-    let absolute = std::path::absolute(path).map_err(failed("find the whole path of"))?;
-    let mount = volume_path(&absolute).map_err(failed("ask for the file system of"))?;
-    let size = space(&mount).map_err(failed("ask for the free space of"))?;
-    let volume = volume_information(&mount).map_err(failed("ask for the file system of"))?;
+    let absolute = std::path::absolute(path).map_err(failed("find the full path of"))?;
+    let mount = volume_path(&absolute).map_err(failed("query the file system of"))?;
+    let size = space(&mount).map_err(failed("query the free space of"))?;
+    let volume = volume_information(&mount).map_err(failed("query the file system of"))?;
     let told = OPTIONS.iter().filter(|(bit, _)| volume.flags & bit != 0);
     let marked = std::fs::metadata(&absolute)
         .is_ok_and(|facts| facts.file_attributes() & FILE_ATTRIBUTE_COMPRESSED != 0);

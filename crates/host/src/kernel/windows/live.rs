@@ -55,7 +55,7 @@ impl Sampler {
     ///
     /// # Errors
     /// If no disk gives counters, or what is named has none.
-    #[expect(clippy::needless_pass_by_value, reason = "Linux keeps them")]
+    #[expect(clippy::needless_pass_by_value, reason = "only Linux has them")]
     pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
         if roots != Roots::default() {
             let cause = std::io::Error::from(std::io::ErrorKind::Unsupported);

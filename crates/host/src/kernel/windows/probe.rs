@@ -26,7 +26,7 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// A probe of this process and of the disks under its targets, each of which counts once.
-    #[expect(clippy::needless_pass_by_value, reason = "Linux keeps them")]
+    #[expect(clippy::needless_pass_by_value, reason = "only Linux has them")]
     pub(crate) fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let device = if disks.is_empty() {
             Err("Windows reports no disk below the target".to_owned())
@@ -116,7 +116,7 @@ impl DeviceReader {
         for ((disk, before), name) in self.open.iter_mut().zip(&self.names) {
             let now = performance(disk).map_err(|error| gone(name, &error))?;
             let moved = now.since(before).ok_or_else(|| {
-                format!("the counters of {name} decreased: another device took its name")
+                format!("the counters of {name} decreased: another device now has this name")
             })?;
             *before = now;
             for way in 0..2 {

@@ -44,7 +44,7 @@ pub(crate) fn cpu_ticks(_roots: &Roots) -> Option<[u64; 8]> {
 pub(crate) fn doubts(_roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = vec![
         "Windows does not report the current frequency: it may follow the load".to_owned(),
-        "a soaker thread's own CPU time is counted in ticks of some 15 ms".to_owned(),
+        "a background thread's own CPU time is counted in ticks of about 15 ms".to_owned(),
     ];
     let (_, all) = process_affinity().unwrap_or((0, 0));
     let unseen: Vec<String> = (0..usize::BITS)
@@ -53,7 +53,8 @@ pub(crate) fn doubts(_roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
         .collect();
     if !unseen.is_empty() {
         let list = unseen.join(", ");
-        doubts.push(format!("work on CPUs outside this process's affinity is not seen ({list})"));
+        doubts
+            .push(format!("work on CPUs outside this process's affinity is not counted ({list})"));
     }
     doubts
 }

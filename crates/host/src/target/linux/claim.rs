@@ -40,7 +40,7 @@ pub(crate) fn claim(
     let Some(node) = Node::find(roots, (major, minor)) else {
         return Err(refused(
             format!("{} has no block device {major}:{minor}", roots.sys.display()),
-            "mount sysfs, which shows what uses it".to_owned(),
+            "mount sysfs, which shows what uses the device".to_owned(),
         ));
     };
     // Before it is opened: a device in use is in use also for a user who may not open it.
@@ -64,8 +64,8 @@ pub(crate) fn claim(
         Err(Errno::BUSY) => {
             return Err(refused(
                 format!(
-                    "{} is in use according to the kernel: it or a part of it is mounted in another \
-                     mount namespace, or held by a driver",
+                    "{} is in use according to the kernel: the device or a part of it is mounted \
+                     in another mount namespace, or a driver uses it",
                     node.name
                 ),
                 "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),
@@ -92,7 +92,7 @@ pub(crate) fn claim(
     }
     let borne = |signature: Signature, by: &str| {
         refused(
-            format!("{by} bears {} (at byte {})", signature.name, signature.at),
+            format!("{by} contains {} (at byte {})", signature.name, signature.at),
             format!(
                 "if this data is no longer needed, erase it yourself (wipefs --all /dev/{by}), \
                  then run again"
@@ -104,7 +104,7 @@ pub(crate) fn claim(
     }
     if let Some(part) = partitions(&node.directory).next() {
         return Err(refused(
-            format!("{} has partitions, {} among them", node.name, base_name(&part)),
+            format!("{} has partitions, for example {}", node.name, base_name(&part)),
             format!(
                 "if they are no longer needed, delete them yourself (wipefs --all {path:?}, then \
                  partx --delete {path:?})"
@@ -132,14 +132,14 @@ fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> T
     };
     let remedy = match stable.first() {
         Some(name) => format!(
-            "if its data is no longer needed, add --destroy-data-on {}, or name a directory on a \
-             file system of this device",
+            "if the data on it is no longer needed, add --destroy-data-on {}, or name a directory \
+             on a file system of this device",
             shell_word(name)
         ),
         None => format!(
             "{} has no unique name (no link in /dev/disk/by-id, no serial number, no world-wide \
-             id, or another device shares them): give it a serial number where it is attached, or \
-             name a directory on a file system of this device",
+             id, or another device shares them): set a serial number in the host or hypervisor \
+             that provides the device, or name a directory on a file system of this device",
             node.name
         ),
     };

@@ -28,7 +28,7 @@ pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFd, TargetError> 
         }
         // The three ways in which file systems and old kernels say that they have none.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => create_unlinked(directory),
-        outcome => outcome.map_err(TargetError::failing("make a test file in", directory)),
+        outcome => outcome.map_err(TargetError::failing("create a test file in", directory)),
     }
 }
 
@@ -52,7 +52,7 @@ fn of_the_kernel(directory: &Path) -> Option<&'static str> {
 /// Creates a file under a name that nobody has and unlinks it before anything else is done.
 pub(super) fn create_unlinked(directory: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    let failed = TargetError::failing("make a test file in", directory);
+    let failed = TargetError::failing("create a test file in", directory);
     for attempt in 0..NAME_ATTEMPTS {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let name = format!(".halfpower-{}-{}-{attempt}", std::process::id(), now.tv_nsec);
@@ -83,7 +83,11 @@ pub fn reopen(
     let path = PathBuf::from(&handle.facts.path);
     if write && !handle.writable {
         let what = format!("writing to {path:?}");
-        return Err(TargetError::refused(what, "it was opened for reading only", "ask for reads"));
+        return Err(TargetError::refused(
+            what,
+            "it was opened for reading only",
+            "request read access",
+        ));
     }
     let mut wanted = OFlags::empty();
     wanted.set(OFlags::DIRECT, cache.direct());
@@ -97,7 +101,7 @@ pub fn reopen(
                 let filesystem = filesystem.map_or("none", |filesystem| &filesystem.kind);
                 TargetError::DirectRefused { path: path.clone(), filesystem: filesystem.to_owned() }
             }
-            cause => TargetError::system("open for a run", &path, cause),
+            cause => TargetError::system("reopen", &path, cause),
         },
     )?;
     let got =

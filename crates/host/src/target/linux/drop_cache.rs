@@ -141,7 +141,7 @@ fn drop_caches(roots: &Roots) -> Result<(), TargetError> {
     // Pages alone: what directories and inodes cost is not ours to measure.
     std::fs::write(&path, "1\n").map_err(|error| {
         KernelError::System {
-            action: "have the kernel drop its caches through",
+            action: "drop the kernel's caches by writing to",
             cause: error,
             path,
             remedy: "it needs root; --drop-cache dontneed and --drop-cache scratch-read do not",
@@ -193,7 +193,7 @@ fn open_scratch(
     for directory in directories {
         let made = create_nameless(directory).and_then(|file| {
             let sized = rustix::fs::ftruncate(&file, length);
-            sized.map_err(TargetError::failing("make a scratch file in", directory))?;
+            sized.map_err(TargetError::failing("create a scratch file in", directory))?;
             Ok(file)
         });
         let file = match made {
@@ -213,7 +213,7 @@ fn open_scratch(
     Err(refused.unwrap_or_else(|| {
         TargetError::refused(
             "a scratch read".to_owned(),
-            "no usable directory is on a file system that caches reads of a scratch file",
+            "no usable directory is on a file system that caches the reads",
             "run from a directory on a disk, or use --drop-cache dontneed",
         )
     }))

@@ -15,7 +15,7 @@ pub fn capabilities(dir: &Path) -> Vec<Capability> {
         Ok(_) => format!("works in {}", quoted(dir)),
         Err(error) => error.to_string(),
     };
-    let remedy = "no test file can be made: name a directory that you may write";
+    let remedy = "no test file can be created: name a directory in which you can write";
     let temporary = Capability::of("FILE_FLAG_DELETE_ON_CLOSE", made.is_ok(), detail, remedy);
     let direct = made.map_err(|error| error.to_string()).and_then(|file| {
         let opened = reopen_file(&file, GENERIC_READ, FILE_FLAG_NO_BUFFERING);

@@ -107,7 +107,7 @@ pub(crate) fn claim(
         let found = found.map_err(TargetError::failing("look for signatures on", path))?;
         if let Some(signature) = found {
             return Err(refused(
-                format!("{name} bears {} (at byte {})", signature.name, signature.at),
+                format!("{name} contains {} (at byte {})", signature.name, signature.at),
                 "if this data is no longer needed, erase it yourself (diskpart: select the disk, \
                  clean), then run again"
                     .to_owned(),
@@ -122,8 +122,8 @@ pub(crate) fn claim(
             }
         };
         let remedy = format!(
-            "if its data is no longer needed, add --destroy-data-on {name}, or name a directory on \
-             a file system of this device"
+            "if the data on it is no longer needed, add --destroy-data-on {name}, or name a \
+             directory on a file system of this device"
         );
         return Err(refused(why, remedy));
     }

@@ -27,7 +27,7 @@ const NAME_ATTEMPTS: u32 = 16;
 /// A file in `directory` that goes with its last handle, however the program ends.
 pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFile, TargetError> {
     let failed =
-        |cause: std::io::Error| TargetError::system("make a test file in", directory, cause);
+        |cause: std::io::Error| TargetError::system("create a test file in", directory, cause);
     let mut taken = None;
     for attempt in 0..NAME_ATTEMPTS {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
@@ -59,7 +59,11 @@ pub fn reopen(
     let path = PathBuf::from(&handle.facts.path);
     if write && !handle.writable {
         let what = format!("writing to {}", quoted(&path));
-        return Err(TargetError::refused(what, "it was opened for reading only", "ask for reads"));
+        return Err(TargetError::refused(
+            what,
+            "it was opened for reading only",
+            "request read access",
+        ));
     }
     let mut flags = 0;
     if cache.direct() {
@@ -70,7 +74,7 @@ pub fn reopen(
     }
     let access = if write { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };
     let file = reopen_file(&handle.file, access, flags);
-    let file = file.map_err(TargetError::failing("open for a run", &path))?;
+    let file = file.map_err(TargetError::failing("reopen", &path))?;
     Ok(OwnedFile::from(file))
 }
 

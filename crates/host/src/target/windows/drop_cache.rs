@@ -45,7 +45,7 @@ pub fn drop_cache(
         DropCache::ScratchRead | DropCache::DropCaches => {
             return Err(TargetError::refused(
                 "this way of dropping the cache".to_owned(),
-                "it is not on Windows",
+                "Windows does not support it",
                 "use --drop-cache dontneed, which purges the cached pages by opening the file \
                  unbuffered",
             ));

@@ -36,7 +36,7 @@ fn tracer(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
         Ok(tracer) => (true, format!("works; {}", tracer.lacks.join("; "))),
         Err(error) => (false, error.to_string()),
     };
-    let remedy = "record, watch and diagnose fall back to the counters: run as root, on a disk \
-                  that is in use";
+    let remedy = "record, watch and diagnose use only the counters; run as root, on a disk that \
+                  is in use";
     Capability::of("request tracer", available, detail, remedy)
 }

@@ -33,12 +33,12 @@ pub enum TracerError {
     #[error("{0} has no requests of its own: trace the devices below it")]
     NoRequests(String),
     /// Nothing to trace.
-    #[error("there is no device to trace")]
+    #[error("no device to trace")]
     NoDevices,
     /// More devices than there is memory for.
     #[error(
-        "{count} devices are too many: at most {most} can be traced here; name the ones that \
-             matter"
+        "{count} devices are too many, because at most {most} can be traced here; name the \
+         devices to trace"
     )]
     TooMany {
         /// Asked for.

@@ -25,7 +25,7 @@ pub enum TracerError {
     #[error("Windows has no {0}")]
     NoSupport(&'static str),
     /// Nothing to trace.
-    #[error("there is no device to trace")]
+    #[error("no device to trace")]
     NoDevices,
     /// A call failed.
     #[error("{0} failed")]

@@ -79,7 +79,7 @@ fn a_device_that_is_pulled_out_is_gone_and_a_new_one_of_its_name_starts_anew() {
     // More requests than the old one had: only its absence tells that it is another.
     fake.proc("diskstats", &(line("8 0", "sda", 101, 50) + &line("8 16", "sdb", 5_000, 90)));
     assert_eq!(reads(&sampler.sample().unwrap()), [("sda", 0.0)]);
-    assert!(sampler.findings()[0].claim.contains("sdb appeared; sdb went away"));
+    assert!(sampler.findings()[0].claim.contains("sdb appeared; sdb disappeared"));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_device_that_is_named_and_not_there_is_an_error_with_those_that_are() {
     let named = |name: &str| Selection { named: vec![name.to_owned()], ..Selection::default() };
     let error = Sampler::new(Roots::below(fake.root()), named("sdb")).unwrap_err();
     assert!(
-        error.to_string().contains("\"sdb\"") && error.to_string().contains("the devices are sda")
+        error.to_string().contains("\"sdb\"") && error.to_string().contains("known devices: sda")
     );
     assert_eq!(
         Sampler::new(Roots::below(fake.root()), named("/dev/sda")).unwrap().devices().len(),

@@ -40,7 +40,7 @@ fn each_cause_of_doubt_is_named_and_a_plain_machine_has_none() {
     fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 c rw\n");
     fake.sys("fs/cgroup/a/cpu.max", "50000 100000\n");
     let all = soaker.doubts().join("; ");
-    let unseen = format!("not seen ({other})");
+    let unseen = format!("not counted ({other})");
     for part in ["schedutil", "boost", "SMT", unseen.as_str(), "isolated", "0.50 CPUs"] {
         assert!(all.contains(part), "{part}: {all}");
     }

@@ -34,7 +34,8 @@ pub enum SharedError {
     Few,
     /// More than one device, and none chosen.
     #[error(
-        "{host} recorded {devices}; say which is the shared disk: --disk NAME, or HOST:NAME for one host"
+        "{host} recorded {devices}; select the shared disk with --disk NAME, or HOST:NAME for one \
+         host"
     )]
     Which {
         /// The host or the recording.
@@ -43,15 +44,15 @@ pub enum SharedError {
         devices: String,
     },
     /// Two recordings of one host.
-    #[error("two recordings are of {host}; name one file per host")]
+    #[error("two recordings come from {host}; name one file per host")]
     Twice {
         /// The host.
         host: String,
     },
     /// The recordings have too little time in common.
     #[error(
-        "{first} and {second} have {common} intervals in common, and 30 are needed: record at the same \
-         time on all hosts, whose clocks agree to a few minutes"
+        "{first} and {second} have {common} intervals in common, but 30 are needed: record at the \
+         same time on all hosts, with clocks that agree within a few minutes"
     )]
     Apart {
         /// The first host.
@@ -63,8 +64,8 @@ pub enum SharedError {
     },
     /// Too little of it was recorded by all.
     #[error(
-        "of the {common} common intervals, only {complete} are complete in all recordings, and 30 \
-         are needed; {host} lacks most"
+        "only {complete} of the {common} common intervals are complete in all recordings, but 30 \
+         are needed; {host} lacks the most"
     )]
     Gaps {
         /// Intervals of the common time.
@@ -175,9 +176,9 @@ fn filled_by(parts: &[SharedHost]) -> Measured<String> {
         ),
         [only] if only.explains.is_some_and(|share| share < EXPLAINS_MIN) => {
             Measured::not(format!(
-                "the latency of the other hosts rises while {} transfers much, but much of their \
-                 waiting is at other times: either a host without a recording loads the disk, or \
-                 the disk itself slows down",
+                "the latency of the other hosts rises while {} transfers a lot, but much of their \
+                 waiting occurs at other times: either a host without a recording loads the disk, \
+                 or the disk itself slows down",
                 only.host
             ))
         }

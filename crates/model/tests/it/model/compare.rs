@@ -229,7 +229,10 @@ fn the_level_of_a_profile_widens_its_rows() {
     assert_eq!(verdict(Some(0.05)), ComparedVerdict::CannotTell);
     let unknown =
         compare(&profile(1000.0, None), &profile(1001.0, None), &CompareOptions::default());
-    assert!(unknown.notes.iter().any(|note| note.contains("level of a whole run")), "{unknown:?}");
+    assert!(
+        unknown.notes.iter().any(|note| note.contains("drift between whole runs")),
+        "{unknown:?}"
+    );
 }
 
 #[test]

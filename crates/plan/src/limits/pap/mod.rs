@@ -37,7 +37,7 @@ impl Stated {
         let kind = ComponentKind::ALL.into_iter().find(|kind| kind.name() == name);
         let kind = kind.ok_or_else(|| {
             let names = ComponentKind::ALL.map(ComponentKind::name).join(", ");
-            format!("there is no component '{name}'; use one of {names}")
+            format!("unknown component '{name}'; use one of {names}")
         })?;
         Ok(Self { kind, bytes_per_s: rate_of(rate)? })
     }
@@ -52,7 +52,7 @@ pub fn rate_of(text: &str) -> Result<f64, String> {
     let bytes: record::Bytes =
         size.parse().map_err(|error: record::UnitError| error.to_string())?;
     if bytes.0 == 0 {
-        return Err("a rate must be more than 0, for example 600MB/s".to_owned());
+        return Err("use a rate above 0, for example 600MB/s".to_owned());
     }
     Ok(bytes.0 as f64)
 }

@@ -36,11 +36,11 @@ pub fn is_network(filesystem: &FilesystemFacts) -> bool {
 #[must_use]
 pub fn network_peak(roots: &Roots, filesystem: &FilesystemFacts) -> Measured<Advertised> {
     let Some(server) = server(filesystem) else {
-        return Measured::not("the mount does not name its server by an IPv4 address");
+        return Measured::not("the mount does not give an IPv4 address for its server");
     };
     let routes = text(&roots.proc.join("net/route")).unwrap_or_default();
     let Some(interface) = interface(&routes, server) else {
-        return Measured::not(format!("no route to {server} is listed"));
+        return Measured::not(format!("the system lists no route to {server}"));
     };
     let speed = text(&roots.sys.join("class/net").join(&interface).join("speed"));
     let megabits = speed.and_then(|speed| speed.parse::<f64>().ok()).filter(|speed| *speed > 0.0);

@@ -34,7 +34,7 @@ struct Module {
 pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
     let folder = roots.sys.join(ENTRIES);
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        return Measured::not("this system provides no list of memory modules");
+        return Measured::not("this system does not list its memory modules");
     };
     let is_module = |name: &str| name.starts_with(MODULE_PREFIX);
     let mut folders: Vec<_> = entries
@@ -46,7 +46,7 @@ pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
     let raw: Vec<Option<Vec<u8>>> =
         folders.iter().map(|folder| input::kernel_bytes(&folder.join("raw")).ok()).collect();
     if !raw.is_empty() && raw.iter().all(Option::is_none) {
-        return Measured::not("only root may read the firmware's list of memory modules");
+        return Measured::not("only root can read the firmware's list of memory modules");
     }
     peak_of(&raw.into_iter().flatten().collect::<Vec<_>>())
 }
@@ -54,7 +54,7 @@ pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
 fn peak_of(structures: &[Vec<u8>]) -> Measured<Advertised> {
     let modules: Vec<Module> = structures.iter().filter_map(|raw| module(raw)).collect();
     if modules.is_empty() {
-        return Measured::not("the firmware reports no speed of any memory module");
+        return Measured::not("the firmware does not report the speed of any memory module");
     }
     let slowest = modules.iter().map(|module| module.megatransfers).fold(f64::MAX, f64::min);
     let width = modules.iter().map(|module| module.width_bits).fold(f64::MAX, f64::min);
@@ -62,7 +62,7 @@ fn peak_of(structures: &[Vec<u8>]) -> Measured<Advertised> {
         modules.iter().map(|module| module.channel.as_ref()).collect();
     let Some(channels) = named.map(|channels| channels.len()) else {
         return Measured::not(format!(
-            "the firmware lists {} modules of {slowest:.0} MT/s, but not on how many channels",
+            "the firmware lists {} modules of {slowest:.0} MT/s, but not the number of channels",
             modules.len()
         ));
     };

@@ -85,7 +85,7 @@ fn of_disk(
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for layout in Layout::ALL {
         if layout.survives() < need.survive {
-            let why = format!("survives {} failed disks of an array", layout.survives());
+            let why = format!("failed disks that an array survives: {}", layout.survives());
             left_out.push((layout.words().to_owned(), why));
             continue;
         }
@@ -142,7 +142,7 @@ fn unfit(market: &Market, disk: &MarketDisk, need: &PurchaseNeed) -> Option<Stri
     let streams = [need.stream_read_bytes_per_s, need.stream_write_bytes_per_s];
     match &disk.rates {
         Rates::Stated(_, false) if writes || streams[1] > 0.0 => {
-            return Some("the list has no random-write and sequential-write".to_owned());
+            return Some("the list does not give random-write and sequential-write".to_owned());
         }
         Rates::Profiled(profile, predictor) => {
             let asked = [
@@ -162,7 +162,7 @@ fn unfit(market: &Market, disk: &MarketDisk, need: &PurchaseNeed) -> Option<Stri
     let none_takes = !market.adapters.iter().any(|adapter| takes(adapter, disk));
     (none_takes && !market.adapters.is_empty()).then(|| {
         let interface = disk.listed.interface.as_deref().unwrap_or_default();
-        format!("no adapter of the list has its interface, {interface:?}")
+        format!("no adapter in the list has the disk's interface, {interface:?}")
     })
 }
 
@@ -173,29 +173,30 @@ fn why(failure: &Failure, need: &PurchaseNeed) -> String {
     };
     let within = format_share(1.0 - need.headroom);
     match bound {
-        PurchaseBound::FewestDisks => {
-            "such arrays are impossible with any number of disks".to_owned()
+        PurchaseBound::FewestDisks => "no number of disks makes such an array possible".to_owned(),
+        PurchaseBound::Part(PurchasePart::Size) => {
+            "even 1,000 disks have too little capacity".to_owned()
         }
-        PurchaseBound::Part(PurchasePart::Size) => "1,000 disks have less capacity".to_owned(),
         PurchaseBound::Part(PurchasePart::DisksRandom | PurchasePart::DisksStream) => {
-            format!("1,000 disks would be more than {within} busy")
+            format!("even 1,000 disks would be more than {within} busy")
         }
         PurchaseBound::Part(PurchasePart::AdapterBandwidth | PurchasePart::AdapterRequests) => {
-            format!("an adapter would be more than {within} busy with one disk")
+            format!("an adapter would be more than {within} busy even with one disk")
         }
         PurchaseBound::Part(PurchasePart::BusBandwidth | PurchasePart::BusRequests) => {
-            format!("the buses of 32 hosts would be more than {within} busy")
+            format!("even the buses of 32 hosts would be more than {within} busy")
         }
         PurchaseBound::Latency => {
             let most = need.latency_mean_ns.map(format_nanos).unwrap_or_default();
-            format!("the mean latency stays above {most}, however many disks")
+            format!("the mean latency stays above {most} with any number of disks")
         }
         PurchaseBound::AfterLoss => {
-            "with one disk failed, the rest could not meet the requirements, or data is lost"
+            "with one disk failed, the other disks could not meet the requirements, or data would \
+             be lost"
                 .to_owned()
         }
-        PurchaseBound::Slots => "32 hosts have too few slots for adapters".to_owned(),
-        PurchaseBound::Bays => "32 hosts have too few slots for disks".to_owned(),
+        PurchaseBound::Slots => "even 32 hosts have too few slots for adapters".to_owned(),
+        PurchaseBound::Bays => "even 32 hosts have too few slots for disks".to_owned(),
     }
 }
 
@@ -316,7 +317,7 @@ fn assumes(market: &Market, need: &PurchaseNeed) -> Vec<String> {
     let both = need.random_iops > 0.0
         && need.stream_read_bytes_per_s + need.stream_write_bytes_per_s > 0.0;
     let mut all = vec![
-        "the load is spread evenly over the disks; headroom covers areas with more load".to_owned(),
+        "the load is spread evenly over the disks; the headroom covers uneven load".to_owned(),
         format!(
             "the host implements the array (in chunks of {}): copies, parity and reads for parity \
              also use adapters and buses",
@@ -336,8 +337,8 @@ fn assumes(market: &Market, need: &PurchaseNeed) -> Vec<String> {
     }
     if stated && need.random_iops > 0.0 {
         all.push(
-            "a stated disk is an M/M/c queue, with c from its latencies, or else 1; its figures \
-             have no intervals"
+            "a disk without a profile is modelled as an M/M/c queue, with c from its latencies, \
+             or else 1; its values have no intervals"
                 .to_owned(),
         );
     }

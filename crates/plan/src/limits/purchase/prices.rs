@@ -188,7 +188,7 @@ impl Text<'_> {
             return Ok(value);
         }
         let takes = if least == 0.0 { "a number from 0" } else { "a number above 0" };
-        Err(self.wrong(key, at, format!("{value} is not allowed; use {takes} to 1e12")))
+        Err(self.wrong(key, at, format!("{value} is not allowed; use {takes}, up to 1e12")))
     }
 
     fn count(&self, key: &str, at: &Spanned<f64>) -> Result<u32, PricesError> {
@@ -205,7 +205,7 @@ impl Text<'_> {
     fn bytes(&self, key: &str, at: &Spanned<String>) -> Result<Bytes, PricesError> {
         let read: Result<Bytes, UnitError> = at.get_ref().parse();
         match read.map_err(|error| self.wrong(key, at, error))? {
-            Bytes(0) => Err(self.wrong(key, at, "it must be more than 0, for example 4TB")),
+            Bytes(0) => Err(self.wrong(key, at, "use a value above 0, for example 4TB")),
             bytes => Ok(bytes),
         }
     }
@@ -213,7 +213,7 @@ impl Text<'_> {
     fn time(&self, key: &str, at: &Spanned<String>) -> Result<f64, PricesError> {
         let read: Result<Nanos, UnitError> = at.get_ref().parse();
         match read.map_err(|error| self.wrong(key, at, error))? {
-            Nanos(0) => Err(self.wrong(key, at, "it must be more than 0, for example 90us")),
+            Nanos(0) => Err(self.wrong(key, at, "use a value above 0, for example 90us")),
             time => Ok(time.0 as f64),
         }
     }
@@ -229,8 +229,10 @@ impl Text<'_> {
             Some(watts) => self.number("watts", watts, 0.0),
             None if power.is_none() => Ok(0.0),
             None => {
-                let text =
-                    format!("{:?} has none; with [power] each part needs one", name.get_ref());
+                let text = format!(
+                    "{:?} has no watts; with [power], every part needs watts",
+                    name.get_ref()
+                );
                 Err(self.wrong("watts", name, text))
             }
         }
@@ -253,7 +255,7 @@ impl Text<'_> {
                     &disk.write_latency,
                 ];
                 if stated + texts.into_iter().flatten().count() > 0 {
-                    let text = "the rates come from the profile; remove the stated ones";
+                    let text = "the rates come from the profile; remove the rates in the list";
                     return Err(self.wrong("profile", id, text));
                 }
                 RateSource::Profile(id.get_ref().clone())
@@ -273,7 +275,7 @@ impl Text<'_> {
     fn stated(&self, disk: &WrittenDisk) -> Result<RateSource, PricesError> {
         let (Some(reads), Some(stream)) = (&disk.random_read, &disk.sequential_read) else {
             let text = format!(
-                "{:?} has no rates; state random-read and sequential-read, or a profile",
+                "{:?} has no rates; add random-read and sequential-read, or a profile",
                 disk.name.get_ref()
             );
             return Err(self.wrong("disk", &disk.name, text));
@@ -292,7 +294,7 @@ impl Text<'_> {
             (None, None) => None,
             _ => {
                 let text = format!(
-                    "{:?} states one of random-write and sequential-write; state both or none",
+                    "{:?} has only one of random-write and sequential-write; give both or neither",
                     disk.name.get_ref()
                 );
                 return Err(self.wrong("disk", &disk.name, text));
@@ -312,8 +314,8 @@ impl Text<'_> {
             && lone_ns * reads_per_s < LONE_LEAST * 1e9
         {
             let text = format!(
-                "{reads_per_s} random reads per second take {:.2} ms each in series, and longer in \
-                 parallel: the latency at QD 1 cannot be lower",
+                "{reads_per_s} random reads per second take at least {:.2} ms each, so the \
+                 latency at QD 1 cannot be lower",
                 1e3 / reads_per_s
             );
             return Err(self.wrong("read-latency", at, text));
@@ -330,8 +332,8 @@ impl Text<'_> {
             if let (Some(at), true) = (at, at_random(per_s) > AT_RANDOM_MOST * stream) {
                 let bytes = stated.random_bytes;
                 let text = format!(
-                    "{per_s} requests of {bytes} bytes per second are more than the sequential \
-                     rate; is random-size right?"
+                    "{per_s} requests per second of {bytes} bytes each exceed the sequential \
+                     rate; is random-size correct?"
                 );
                 return Err(self.wrong(key, at, text));
             }
@@ -345,7 +347,7 @@ impl Text<'_> {
         };
         let disks = places("disks", &part.disks)?;
         if disks.is_none() && !host {
-            let text = "an adapter needs its number of ports: disks = 4";
+            let text = "an adapter needs its number of ports, for example disks = 4";
             return Err(self.wrong("disks", &part.name, text));
         }
         if let (Some(at), false) = (&part.adapters, host) {

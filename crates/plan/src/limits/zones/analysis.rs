@@ -98,7 +98,7 @@ fn inner_loss(
     passes: &BTreeSet<u32>,
 ) -> Measured<Estimate> {
     let Some(count) = ends(positions.len()) else {
-        return Measured::not("too few positions have valid visits");
+        return Measured::not("too few positions have valid measurements");
     };
     let (first, last) = (&positions[..count], &positions[positions.len() - count..]);
     let rate = |pass: u32, group: &[(u32, Estimate)]| -> Option<f64> {
@@ -115,7 +115,7 @@ fn inner_loss(
         .filter_map(|&pass| Some(1.0 - rate(pass, last)? / rate(pass, first)?))
         .collect();
     let loss = stats::visits_mean(&losses);
-    loss.ok_or("fewer than two passes have valid visits at both ends").into()
+    loss.ok_or("fewer than two passes have valid measurements at both ends").into()
 }
 
 /// The positions of an analysis with where they lie: `offset` says where one begins.

@@ -36,17 +36,17 @@ pub(super) fn together(
     let group = ends(places.len());
     let share = |group: Option<&[u32]>| -> Measured<Estimate> {
         let Some(group) = group else {
-            return Measured::not("too few positions have valid visits");
+            return Measured::not("too few positions have valid measurements");
         };
         let shares = passes(whole).into_iter().filter_map(|pass| {
             let slowest = slowest(members, pass, group)?;
             Some(mean_rate(whole, pass, group)? / (f64::from(array.count) * slowest))
         });
         let share = stats::visits_mean(&shares.collect::<Vec<f64>>());
-        share.ok_or("fewer than two passes have valid visits of all members").into()
+        share.ok_or("fewer than two passes have valid measurements of all members").into()
     };
     let cost = if members.len() < 2 {
-        Measured::not("its members are equally fast")
+        Measured::not("the members are equally fast")
     } else {
         let costs = passes(whole).into_iter().filter_map(|pass| {
             let all: Option<Vec<f64>> =
@@ -55,7 +55,7 @@ pub(super) fn together(
             Some(1.0 - f64::from(array.count) * slowest(members, pass, &places)? / sum)
         });
         let cost = stats::visits_mean(&costs.collect::<Vec<f64>>());
-        cost.ok_or("fewer than two passes have valid visits of all members").into()
+        cost.ok_or("fewer than two passes have valid measurements of all members").into()
     };
     Some(ArrayZones {
         count: array.count,

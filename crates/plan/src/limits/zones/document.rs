@@ -47,7 +47,7 @@ pub fn document(
     let positions = positions(&analysis, &offset, mapped.target);
     let array = array
         .map(|array| together((plan, array), &visits, &mapped.members, settings.seed))
-        .map(|found| found.ok_or("too few visits of a member were valid").into());
+        .map(|found| found.ok_or("too few measurements of a member were valid").into());
     let mut findings = mapped.findings;
     findings.extend(steps_finding(&analysis, mapped.turns, settings.random));
     let (id, time) = identity;
@@ -87,25 +87,27 @@ fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Findi
         (
             FindingCode::RateByPosition,
             format!(
-                "The rate of random requests depends on the position: {from_to}, in {bands} \
-                     steps."
+                "The rate of random requests depends on the position: it changes from {from_to}, \
+                 in {bands} steps."
             ),
             "Also map the disk with sequential requests, because seeks do not affect that map.",
         )
     } else if turns {
         (
             FindingCode::ZonesFound,
-            format!("The medium has zones: {bands} bands differ, from {from_to}."),
-            "Put sequentially read data at the start, and plan with the lowest rate for streams.",
+            format!("The medium has {bands} zones with different rates, from {from_to}."),
+            "Put data for sequential reads at the start, and plan with the lowest rate for \
+             streams.",
         )
     } else {
         (
             FindingCode::RateByPosition,
             format!(
-                "The rate depends on the position, from {from_to} in {bands} steps, but this disk \
-                 is not known to rotate: a cache below, tiering or parts of a volume look the same."
+                "The rate depends on the position: it changes from {from_to}, in {bands} steps. \
+                 But this disk is not known to rotate, so a cache below, tiering or the parts of \
+                 a volume may be the reason."
             ),
-            "Map again later: differences that change are not a property of the medium.",
+            "Map again later: the medium does not cause differences that change.",
         )
     };
     let finding = Finding::new(code, Severity::Info, claim, remedy)

@@ -21,12 +21,11 @@ pub fn place(
     let nowhere = |why: &str| (Measured::not(why), Measured::not(why));
     if bytes == 0 {
         return nowhere(
-            "no byte of the file is on the device: the file is empty, or not yet \
-                        written out",
+            "the file has no bytes on the device, because it is empty or not yet written out",
         );
     }
     let Some((begin, end)) = covered(map) else {
-        return nowhere("the map does not have the positions on the device");
+        return nowhere("the map does not contain the positions on the device");
     };
     let middle = |&(first, length): &(Bytes, Bytes)| {
         (first.0 as f64 + length.0 as f64 / 2.0) * (length.0 as f64 / bytes as f64)
@@ -46,7 +45,7 @@ pub fn place(
     };
     let outside = 1.0 - pieces.iter().map(within).sum::<u64>() as f64 / bytes as f64;
     if outside > OUTSIDE_MAX {
-        let why = format!("{:.0} % of it is outside the mapped area", outside * 100.0);
+        let why = format!("{:.0} % of the file is outside the mapped area", outside * 100.0);
         return (Measured::Value(lies), Measured::not(why));
     }
     (Measured::Value(lies), rates(map, begin, pieces))
@@ -64,11 +63,13 @@ fn covered(map: &ZoneMap) -> Option<(u64, u64)> {
 
 fn rates(map: &ZoneMap, begin: u64, pieces: &[(Bytes, Bytes)]) -> Measured<PlaceRates> {
     if map.random {
-        return Measured::not("the map is of random reads; a map of sequential reads shows zones");
+        return Measured::not(
+            "the map was made with random reads; only a map of sequential reads shows zones",
+        );
     }
     if map.bands.len() < 2 {
         return Measured::not(
-            "the mapped area has no zones: moving the file has no measurable effect",
+            "the mapped area has no zones, so moving the file has no measurable effect",
         );
     }
     let base = map.bands[0].offset_bytes.0;

@@ -126,15 +126,15 @@ impl ZonePlan {
                 sizes.iter().find(|size| !size.is_multiple_of(settings.alignment.max(1)))
             {
                 return format!(
-                    "requests of {} are not a multiple of {}, which the target requires; use \
-                     another --bs",
+                    "the target requires request sizes that are a multiple of {1}, but {0} is \
+                     not; use another --bs",
                     format_bytes(*size),
                     format_bytes(settings.alignment)
                 );
             }
             format!(
-                "{} are too few for {} positions and {} passes of such requests; use a larger \
-                 target, fewer positions, or smaller requests",
+                "{} is too small for {} positions and {} passes with this request size; use a \
+                 larger target, fewer positions, or smaller requests",
                 format_bytes(whole_area.0.min(member_area.0)),
                 settings.positions,
                 settings.passes

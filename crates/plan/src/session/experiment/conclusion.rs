@@ -25,7 +25,7 @@ pub fn conclude(
         trials.insert(place, trial);
     }
     if trials.is_empty() {
-        return Err(SessionError::ended("no trial had finished"));
+        return Err(SessionError::ended("no trial finished"));
     }
     something_completed(trials)?;
     *experiment = crate::conclude(std::mem::take(experiment), design, trials);

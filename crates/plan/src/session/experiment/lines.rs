@@ -14,12 +14,11 @@ const STOOD_FOR: [&str; 6] = ["prepare", "raid", "chunk", "failed", "target", "t
 /// Flags that have nothing to do on a simulated target, whose file cache begins empty.
 const NOTHING_TO_DO: &str = "drop-cache";
 /// Why a target cannot be used twice at once.
-const ONE_TEST_FILE: &str = "it uses one target twice, which needs a directory, where each use \
-                             gets a separate test file";
+const ONE_TEST_FILE: &str = "it uses one target twice, which works only with a directory, where each use gets a separate \
+     test file";
 /// Why a mapping is not compared with requests past the page cache.
-const OTHER_CACHE: &str = "mmap reads through the page cache and the other engines bypass it, \
-                           which would compare caches; run mmap separately (halfpower run \
-                           --ioengine mmap)";
+const OTHER_CACHE: &str = "mmap uses the page cache, but the other engines bypass it, so the comparison would be \
+     between caches; run mmap separately (halfpower run --ioengine mmap)";
 /// What stands for the largest rate of a direction until it is known.
 const UNKNOWN_RATE: u64 = 10_000;
 
@@ -160,11 +159,11 @@ fn line(
     let preparation = combination.get("prepare").map(str::to_owned);
     if let Some(name) = &preparation {
         if on_simulated {
-            return Ok(Err(format!("{name}: a file can be prepared only on a real target")));
+            return Ok(Err(format!("{name}: only a real target can be prepared")));
         }
         if treatment::find(name).is_none() {
             let known = treatment::names();
-            let text = format!("no preparation {name:?}; use one of {known}");
+            let text = format!("unknown preparation {name:?}; use one of {known}");
             return Err(of_design(design, &text));
         }
     }
@@ -182,7 +181,7 @@ fn line(
     if let Some((name, system)) = combination.get("ioengine").and_then(elsewhere) {
         return Ok(Err(match on_simulated {
             true => "--ioengine needs a real target".to_owned(),
-            false => format!("{name} is an engine of {system}"),
+            false => format!("the engine {name} exists only on {system}"),
         }));
     }
     let mut flags = combination.flags();
@@ -214,8 +213,8 @@ fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, 
         if (1..=targets.len()).contains(&number) {
             return Ok(number);
         }
-        let are = if targets.len() == 1 { "is 1" } else { "are fewer" };
-        Err(format!("it needs {number} targets, and there {are}; name {number}"))
+        let are = if targets.len() == 1 { "only 1 is named" } else { "fewer are named" };
+        Err(format!("it needs {number} targets, but {are}; name {number}"))
     };
     if let Some(text) = combination.get("target") {
         let numbers: Vec<usize> =

@@ -297,12 +297,13 @@ impl TargetList {
         let facts: Vec<&Target> = self.targets.all_facts().collect();
         let treatment = line.preparation.as_deref().and_then(treatment::find);
         if treatment.is_some() && self.targets.conditions().is_none() {
-            return Err("its preparation changes the files of one machine".to_owned());
+            return Err("its preparation works only on one machine".to_owned());
         }
         treatment.map_or(Ok(()), |treatment| treatment.fits(&facts))?;
         if line.spec.all().any(|(set, _)| set > 0) {
             return Err(
-                "an additional job uses the targets of the first; name none in beside".to_owned()
+                "an additional job uses the targets of the first job; name no target in beside"
+                    .to_owned(),
             );
         }
         if line.spec.all().any(|(_, spec)| spec.asked.polled || spec.asked.sqpoll) {

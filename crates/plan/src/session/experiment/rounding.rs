@@ -41,8 +41,8 @@ fn finding(target: &Target) -> Option<Finding> {
     let files = match sizes.len() {
         0 => format!("no file below {} loses space to rounding", target.path),
         number => format!(
-            "{at_most}{number} files of {} below {} lose {:.1} % of their space to rounding, and \
-             {:.1} % with a unit of {}",
+            "{at_most}{number} files below {1} ({0} in total) lose {2:.1} % of their space to \
+             rounding, or {3:.1} % with a unit of {4}",
             format_bytes(bytes),
             target.path,
             share(unit) * 100.0,
@@ -63,10 +63,10 @@ fn finding(target: &Target) -> Option<Finding> {
         Finding::note(
             FindingCode::RoundingLoss,
             claim,
-            "Large units suit large files; combine many small items in one file.",
+            "Use large units for large files; combine many small items in one file.",
         )
         .with("files", sizes.len() as f64, "")
-        .with("their size", bytes as f64, "bytes")
+        .with("total size", bytes as f64, "bytes")
         .with("allocation unit", unit as f64, "bytes")
         .with("lost at that unit", share(unit), "")
         .with("lost at 64 KiB", share(ADVISED_BYTES), ""),

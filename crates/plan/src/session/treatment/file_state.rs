@@ -48,7 +48,7 @@ impl Treatment for FileState {
         if targets.iter().all(|target| target.kind == TargetKind::Directory) {
             return Ok(());
         }
-        Err("it changes the file itself, which needs a directory as the target".to_owned())
+        Err("it changes the file itself, so the target must be a directory".to_owned())
     }
 
     fn appends(&self) -> bool {
@@ -71,8 +71,9 @@ impl Treatment for FileState {
             }));
         }
         if holes.contains(&false) {
-            let text = "blocks of the test file that were never written do not read as zeros: the \
-                        file system exposes old data of other users; do not trust it with secrets";
+            let text = "blocks of the test file that were never written do not read as zeros, so \
+                        the file system exposes old data of other users; do not trust it with \
+                        secrets";
             return Err(SessionError::NoResult(text.to_owned()));
         }
         if holes.is_empty() {
@@ -91,7 +92,7 @@ impl Treatment for NewBlocks {
     }
 
     fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish> {
-        let error = || SessionError::io("reserving blocks behind the test file");
+        let error = || SessionError::io("reserving blocks after the end of the test file");
         let mut files = Vec::new();
         for handle in &session.handles {
             let file = duplicate(&handle.file).map_err(error())?;

@@ -15,7 +15,7 @@ pub(super) struct Hint(pub(super) ReadOrder);
 pub(super) fn advise(session: &Session, order: ReadOrder) -> Result<()> {
     for file in &session.buffered {
         let told = tell_read_order(file, order).map_err(std::io::Error::from);
-        told.map_err(SessionError::io("telling the system the order of the reads"))?;
+        told.map_err(SessionError::io("giving the system a hint about the order of the reads"))?;
     }
     Ok(())
 }

@@ -17,12 +17,12 @@ pub(super) enum Processors {
 }
 
 fn usable() -> Result<BTreeSet<u32>> {
-    let action = "querying the CPUs that this program may use (sched_getaffinity)";
+    let action = "querying the CPUs that halfpower may use (sched_getaffinity)";
     kernel::usable_processors().map_err(SessionError::io(action))
 }
 
 fn bind(processors: &BTreeSet<u32>) -> Result<()> {
-    let action = "binding this program to CPUs (sched_setaffinity)";
+    let action = "binding halfpower to CPUs (sched_setaffinity)";
     kernel::bind_to_processors(processors).map_err(SessionError::io(action))
 }
 

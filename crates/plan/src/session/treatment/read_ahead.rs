@@ -34,7 +34,7 @@ impl Treatment for ReadAhead {
         }
         for target in targets {
             let name = loop_device(target).ok_or_else(|| {
-                "the read-ahead of a disk is never changed; name a loop device over a file \
+                "halfpower never changes the read-ahead of a disk; name a loop device on a file \
                  (losetup --find --show FILE)"
                     .to_owned()
             })?;
@@ -47,8 +47,8 @@ impl Treatment for ReadAhead {
 
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
         let folder = state_folder().ok_or_else(|| {
-            let why = "no directory to record the change in: set XDG_STATE_HOME or HOME to an \
-                       absolute path";
+            let why = "the change cannot be recorded, because no state directory is known; set \
+                       XDG_STATE_HOME or HOME to an absolute path";
             SessionError::NoResult(why.to_owned())
         })?;
         let (roots, kib) = (Roots::default(), self.0.to_string());

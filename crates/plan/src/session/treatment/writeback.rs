@@ -46,7 +46,7 @@ impl Treatment for Writeback {
         });
         Ok(Box::new(move |session, trial| {
             over.store(true, Ordering::Relaxed);
-            let failed = "the thread that watches dirty memory failed";
+            let failed = "the thread that counts dirty memory failed";
             let looks = watcher.join().map_err(|_| SessionError::NoResult(failed.to_owned()))?;
             let cpu_before = cpu_ms();
             let flush_ms = session.flush()?;

@@ -214,7 +214,7 @@ fn what_does_not_do_is_left_out_with_its_reason() {
         found.map(|it| it.why.as_str()).unwrap_or_default()
     };
     assert!(why("Fireball").contains("\"sas\""), "{:?}", plan.excluded);
-    assert!(why("Atlas 10K, RAID 0").contains("survives 0"), "{:?}", plan.excluded);
+    assert!(why("Atlas 10K, RAID 0").contains("array survives: 0"), "{:?}", plan.excluded);
     assert!(plan.configurations.iter().all(|it| it.survives >= 1));
     // A list without rates of writes buys nothing that is written.
     let no_writes = "[[disk]]\nname = \"d\"\nprice = 1\nsize = \"1TB\"\nrandom-read = 100\n\

@@ -21,7 +21,7 @@ fn a_peak_that_cannot_be_read_says_what_to_write() {
         ("link", "NAME=RATE"),
         ("cable=1GB/s", "file-cache"),
         ("link=fast", "number"),
-        ("link=0", "more than 0"),
+        ("link=0", "above 0"),
     ] {
         assert!(Stated::parse(text).unwrap_err().contains(words), "{text}");
     }

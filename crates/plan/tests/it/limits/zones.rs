@@ -280,12 +280,12 @@ fn what_a_map_cannot_say_of_a_file_is_not_measured_with_the_reason() {
         place(map, pieces).1.reason().unwrap_or_default().to_owned()
     };
     let zoned = map_of(&[12e6, 8e6]);
-    assert!(why(&zoned, &[]).contains("no byte of the file is on the device"));
-    assert!(why(&zoned, &[piece(15, 10)]).contains("50 % of it is outside"));
-    assert!(why(&map_of(&[12e6]), &[piece(1, 1)]).contains("no zones: moving the file has no"));
+    assert!(why(&zoned, &[]).contains("the file has no bytes on the device"));
+    assert!(why(&zoned, &[piece(15, 10)]).contains("50 % of the file is outside"));
+    assert!(why(&map_of(&[12e6]), &[piece(1, 1)]).contains("no zones, so moving the file has no"));
     let random = ZoneMap { random: true, ..zoned.clone() };
     assert!(why(&random, &[piece(1, 1)]).contains("random reads"));
     let mut elsewhere = zoned;
     elsewhere.positions.iter_mut().for_each(|place| place.device_offset_bytes = None);
-    assert!(why(&elsewhere, &[piece(1, 1)]).contains("does not have the positions"));
+    assert!(why(&elsewhere, &[piece(1, 1)]).contains("does not contain the positions"));
 }

@@ -171,12 +171,12 @@ fn lines_that_do_not_cross_in_the_range_say_which_is_dearer() {
 fn lines_that_lie_within_their_errors_have_no_break_even_and_no_dearer_side() {
     let crossing = break_even((4.36, 0.213, 60.0), (4.26, 0.214, 60.0));
     assert!(
-        crossing.reason().unwrap().contains("differ by less than their errors"),
+        crossing.reason().unwrap().contains("differ by less than their error bars"),
         "{crossing:?}"
     );
     let parallel = break_even((4.0, 0.2, 60.0), (4.5, 0.2, 60.0));
     assert!(
-        parallel.reason().unwrap().contains("differ by less than their errors"),
+        parallel.reason().unwrap().contains("differ by less than their error bars"),
         "{parallel:?}"
     );
 }

@@ -445,7 +445,7 @@ fn group_commit_is_praised_only_where_separate_flushes_reach_less() {
 #[test]
 fn an_expectation_that_is_not_known_keeps_its_row_and_the_page_says_why() {
     let known = common::fast_profile();
-    let reason = "unknown, or left out";
+    let reason = "Some values are unknown or omitted";
     assert!(!report::terminal(&report::profile(&known, &[]), &LOG).contains(reason));
     let mut profile = known.clone();
     profile.expectations.retain(|expectation| expectation.saturation < 0.9);

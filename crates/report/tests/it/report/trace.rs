@@ -122,7 +122,7 @@ fn a_trace_is_told_from_other_files_by_its_first_line() {
     for other in ["", "name,size", "{", &sqlio.replace("read", "copy"), &sqlio.replace("9.32", "x")]
     {
         let why = check_trace_line(other).unwrap_err().to_string();
-        assert!(why.starts_with("it is not such a trace: in its first line"), "{why}");
+        assert!(why.starts_with("it is not a SQLIO trace: in its first line"), "{why}");
     }
 }
 

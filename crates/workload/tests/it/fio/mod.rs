@@ -62,7 +62,7 @@ fn a_published_recipe_becomes_the_flags_that_do_the_same() {
     );
     assert_eq!(
         run(lines).notes,
-        ["group_reporting: the result is of all jobs of a section together"]
+        ["group_reporting: the result is the total of all jobs of a section"]
     );
 }
 
@@ -106,9 +106,9 @@ fn jobs_in_a_folder_have_a_part_each_and_a_file_that_is_not_there_is_one_of_the_
     assert!(behind.contains("--size 2m --offset 1m"), "{behind}");
     assert!(words("filename=old").starts_with("old --rw read"));
     assert!(refused("filename=sim:mm1\nsize=1m").contains("no simulated devices"));
-    assert!(refused("filename=/data").contains("name it with directory"));
-    assert!(refused("directory=/gone\nsize=1m").contains("no folder /gone"));
-    assert!(refused("filename=/dev/sdz").contains("there is no device /dev/sdz"));
+    assert!(refused("filename=/data").contains("use the option directory"));
+    assert!(refused("directory=/gone\nsize=1m").contains("the folder /gone does not exist"));
+    assert!(refused("filename=/dev/sdz").contains("the device /dev/sdz does not exist"));
     assert!(refused("directory=/data").contains("size is missing"));
 }
 
@@ -124,8 +124,10 @@ fn depth_and_size_are_of_a_job_and_not_of_each_of_its_files() {
     assert!(made.starts_with("/data /data /data ") && made.contains("--size 10m"), "{made}");
     let many = run("directory=/data\nnrfiles=1000\nsize=1g\nrw=randread");
     assert_eq!(many.targets, ["/data"]);
-    assert!(many.notes.iter().any(|note| note.contains("in place of 1000")), "{many:?}");
-    assert!(refused("filename=old:new\nrw=trim\nioengine=sync").contains("a job for each"));
+    assert!(many.notes.iter().any(|note| note.contains("instead of 1000")), "{many:?}");
+    assert!(
+        refused("filename=old:new\nrw=trim\nioengine=sync").contains("a separate job for each")
+    );
 }
 
 #[test]
@@ -157,8 +159,8 @@ fn sizes_may_be_shares_of_the_file() {
     );
     assert!(of("size=1m\noffset=25%").contains("--offset 256m"));
     assert!(of("size=8m\nio_size=50%").contains("--io-size 4m"));
-    assert!(refused("directory=/data\nsize=50%").contains("needs its length"));
-    assert!(refused("filename=old\nfilesize=4k-1m").contains("files have one size"));
+    assert!(refused("directory=/data\nsize=50%").contains("needs the length of the file"));
+    assert!(refused("filename=old\nfilesize=4k-1m").contains("files have the same size"));
 }
 
 #[test]
@@ -234,7 +236,7 @@ fn a_rate_is_of_each_job_and_direction_in_requests_or_bytes() {
         refused("filename=old\nrw=rw\nrate_iops=,50").contains("a rate for both reads and writes")
     );
     assert!(refused("filename=old\nrate=1m\nrate_iops=5").contains("omit one of them"));
-    assert!(refused("filename=old\nrw=write\nrate=1m\nfsync=1").contains("flushes with rate"));
+    assert!(refused("filename=old\nrw=write\nrate=1m\nfsync=1").contains("flushes and rate"));
 }
 
 #[test]
@@ -293,8 +295,8 @@ fn globals_hold_for_the_jobs_behind_them_and_a_later_setting_counts() {
 #[test]
 fn what_is_not_honoured_is_refused_with_its_place_and_the_reason() {
     let refusals = [
-        ("filename=old\nrw=trimwrite", "jobs.fio:3:1: rw=trimwrite: trims with writes"),
-        ("filename=old\nrw=rannd", "jobs.fio:3:1: rw=rannd: fio has no such direction"),
+        ("filename=old\nrw=trimwrite", "jobs.fio:3:1: rw=trimwrite: trims and writes"),
+        ("filename=old\nrw=rannd", "jobs.fio:3:1: rw=rannd: fio has no such value"),
         (
             "filename=old\nrw=rw\n  bs=4k,8k",
             "jobs.fio:4:3: bs=4k,8k: reads and writes of different sizes",
@@ -362,7 +364,10 @@ fn a_device_that_is_not_here_has_an_assumed_length() {
     let section = &sections("[a]\nfilename=/dev/nvme9n1\nsize=50%\n").unwrap()[0];
     let run = run_of(section, &elsewhere).unwrap();
     assert!(run.words.join(" ").contains("--size 512g"), "{run:?}");
-    assert!(run.notes[0].contains("not here; its shares are printed for a length of 1024g"));
+    assert!(
+        run.notes[0]
+            .contains("not on this machine; percentages are computed from a length of 1024g")
+    );
 }
 
 #[test]
@@ -375,18 +380,18 @@ fn a_name_in_a_section_renames_the_job() {
 fn a_file_that_means_nothing_is_refused_with_line_and_column() {
     let wrong = [
         ("rw=read\n", "jobs.fio:1:1: an option before the first [section]"),
-        ("[a\n", "jobs.fio:1:1: \"[a\" is no section"),
-        ("[]\n", "jobs.fio:1:1: \"[]\" is no section"),
-        ("[a]\n  what is this\n", "jobs.fio:2:3: \"what is this\" is no option"),
+        ("[a\n", "jobs.fio:1:1: \"[a\" is not a section"),
+        ("[]\n", "jobs.fio:1:1: \"[]\" is not a section"),
+        ("[a]\n  what is this\n", "jobs.fio:2:3: \"what is this\" is not an option"),
         (
             "[a\n[b]\ndirectory=${X}/data\n",
-            "jobs.fio:1:1: \"[a\" is no section; write [NAME]\njobs.fio:3:1: the variable X",
+            "jobs.fio:1:1: \"[a\" is not a section; write [NAME]\njobs.fio:3:1: the variable X",
         ),
         ("[a]\ninclude gone.fio\n", "jobs.fio:2:1: cannot include gone.fio: "),
         ("[a]\nsize=${NOT_SET}k\n", "jobs.fio:2:1: the variable NOT_SET is not set"),
-        ("[a]\nsize=${SIZE\n", "jobs.fio:2:1: \"${SIZE\" has a ${ without its }"),
-        ("", "jobs.fio: no job in it"),
-        ("[global]\nrw=read\n", "jobs.fio: no job in it"),
+        ("[a]\nsize=${SIZE\n", "jobs.fio:2:1: \"${SIZE\" has a ${ without a }"),
+        ("", "jobs.fio: the file has no job"),
+        ("[global]\nrw=read\n", "jobs.fio: the file has no job"),
     ];
     for (text, expected) in wrong {
         let found = sections(text).unwrap_err();
@@ -394,7 +399,7 @@ fn a_file_that_means_nothing_is_refused_with_line_and_column() {
     }
     let endless = |_: &str| Ok("include again\n".to_owned());
     let found = read_file("jobs.fio", "include again\n", &[], &endless, &|_| None).unwrap_err();
-    assert!(found[0].what.contains("without an end"));
+    assert!(found[0].what.contains("endlessly"));
 }
 
 #[test]

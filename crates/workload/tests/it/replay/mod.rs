@@ -140,8 +140,8 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
     wrong(&log("5 /x read 0"), "line 3, column 12: the length is missing");
     wrong(&log("5 /x read 0 zero"), "line 3, column 13: the length is \"zero\"");
     wrong(&log("5 /x read 0 0"), "line 3, column 13: a request cannot have 0 bytes");
-    wrong(&log("5 /y read 0 512"), "line 3, column 3: the file \"/y\" was not added");
-    wrong(&log("5 /x read 0 512 more"), "line 3, column 17: \"more\" follows the length");
+    wrong(&log("5 /y read 0 512"), "line 3, column 3: the file \"/y\" has no earlier line");
+    wrong(&log("5 /x read 0 512 more"), "line 3, column 17: unexpected \"more\" after the length");
     wrong(&log("5.0000000001x /x read 0 512"), "not a time");
     wrong(
         "8,0 3 1 0.0 697 Q R 2048 + 8 [a]\ngarbage in it\n",
@@ -150,13 +150,13 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
     wrong("0.0 0 36028797018963967 8 1\n", "line 1, column 7: the block is beyond any device");
     wrong(&log("5 /x rewind"), "line 3, column 6: \"rewind\" is not an action");
     wrong(&log("x /x read 0 512"), "line 3, column 1: the time is \"x\"");
-    wrong(&log("5 /x close"), "no read and no write");
+    wrong(&log("5 /x close"), "no reads and no writes");
     wrong(&log("5 /x read 18446744073709551615 512"), "line 3, column 32");
     wrong("8,0 3 1 0.0 697 Q R 2048 8 [fio]\n", "line 1, column 26: a plus is missing");
     wrong("8,0 3 1 0.0 697 Q R 2048\n", "a plus is missing");
     wrong(
         "8,0 3 1 0.0 697 I R 2048 + 8 [fio]\n",
-        "it contains no read and no write (events Q, D or C)",
+        "the recording contains no reads and no writes (events Q, D or C)",
     );
     wrong("0.5 0 100 8 1\n0.7 0 100 8\n", "line 2, column 12: the field of flags is missing");
     wrong("0.5 0 100 0 1\n", "line 1, column 11: a request cannot have this number of blocks");
@@ -179,8 +179,10 @@ fn the_unit_of_whole_numbers_follows_from_their_gaps_and_can_be_named() {
     assert_eq!(time_unit("us"), Some(1_000));
     assert_eq!(span(&spaced(140_000), time_unit("us")), 49 * 140_000_000);
     let said = |text: &str, unit| times_taken(text, unit).unwrap().unwrap_or_default();
-    assert!(said(&spaced(140_000), None).starts_with("times are in ns, in DiskSim's columns"));
-    assert!(said(&spaced(140_000), time_unit("s")).starts_with("times are in s, as named"));
+    assert!(said(&spaced(140_000), None).starts_with("times are read in ns, chosen from the gaps"));
+    assert!(
+        said(&spaced(140_000), time_unit("s")).starts_with("times are read in s, as you specified")
+    );
     assert_eq!(said("fio version 3 iolog\n", None), "");
 }
 

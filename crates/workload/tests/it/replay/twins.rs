@@ -119,7 +119,7 @@ fn what_the_flags_cannot_say_is_told() {
         .map(|it| RecordedRequest { at: Nanos(it.at.0 * 700), ..it })
         .collect();
     let summary = of(slow);
-    assert!(summary.twin_lacks[0].starts_with("the rate of reads, which is 1.4"), "{summary:?}");
+    assert!(summary.twin_lacks[0].starts_with("the exact rate of reads (1.4"), "{summary:?}");
     let bursts = (0..20_000).map(|at| RecordedRequest {
         at: Nanos(at / 5_000 * 1_000_000_000),
         ..requests(1, |_| ())[0]

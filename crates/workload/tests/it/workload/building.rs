@@ -16,9 +16,14 @@ fn every_bad_number_is_named_with_what_to_use() {
     assert!(error(|spec| spec.asked.runtime_ns = Nanos(0)).contains("--runtime"));
     assert!(error(|spec| spec.asked.read_percent = 101).contains("--rwmixread 101"));
     assert!(error(|spec| *spec = spec.clone().with_bs(0)).contains("--bs 0"));
-    assert!(error(|spec| spec.size = Some(Bytes(2 << 20))).contains("beyond the target"));
-    assert!(error(|spec| spec.asked.offset_bytes = Bytes(2 << 20)).contains("beyond the target"));
-    assert!(error(|spec| spec.size = Some(Bytes(2048))).contains("smaller than one request"));
+    assert!(
+        error(|spec| spec.size = Some(Bytes(2 << 20))).contains("beyond the end of the target")
+    );
+    assert!(
+        error(|spec| spec.asked.offset_bytes = Bytes(2 << 20))
+            .contains("beyond the end of the target")
+    );
+    assert!(error(|spec| spec.size = Some(Bytes(2048))).contains("too small for one request"));
     let hit = error(|spec| {
         spec.asked.pattern = Pattern::Hit;
         spec.asked.hit_bytes = Some(Bytes(4 << 20));
@@ -84,7 +89,7 @@ fn parts_that_leave_no_room_for_a_request_are_refused() {
     refused("--stride 4095 is out of range; use 4096 to 1048576", &strided(4095));
     refused("--stride 1048577", &strided((1 << 20) + 1));
     refused("--misalign 1048576", &|spec| spec.asked.misalign_bytes = Bytes(1 << 20));
-    refused("smaller than one request", &|spec| {
+    refused("too small for one request", &|spec| {
         spec.asked.misalign_bytes = Bytes(512);
         spec.size = Some(Bytes(4096));
     });
@@ -102,7 +107,7 @@ fn a_stripe_is_the_whole_chunks_of_the_smallest_target_times_their_number() {
     let sized = Spec { size: Some(Bytes(70_000)), ..spec.clone() };
     assert_eq!(sized.build(Bytes(200_000)).unwrap().size_bytes, Bytes(3 * 65_536));
     let text = spec.build(Bytes(60_000)).unwrap_err().to_string();
-    assert!(text.contains("--chunk 64 KiB is more than the smallest target has"), "{text}");
+    assert!(text.contains("--chunk 64 KiB is larger than the smallest target"), "{text}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_recording_of_two_devices_goes_to_two_targets() {
         (vec![(1, 4_096)], vec![(0, 0), (2, 8_192)])
     );
     let error = built(apart, 1 << 20, |_| ()).unwrap_err().to_string();
-    assert!(error.contains("2 devices or files, and there are 1 targets"), "{error}");
+    assert!(error.contains("2 devices or files, but the number of targets is 1"), "{error}");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn what_lies_beyond_the_area_is_refused_or_begins_again_in_it() {
     let far = recording(&[(0, 1 << 20, 4_096, 0), (1, (1 << 20) + 512, 512, 0)]);
     let error = built(far.clone(), 1 << 20, |_| ()).unwrap_err().to_string();
     assert!(
-        error.contains("reaches to byte 1052672") && error.contains("--replay-wrap"),
+        error.contains("extends to byte 1052672") && error.contains("--replay-wrap"),
         "{error}"
     );
     let wrapped = built(Replay { wrap: true, ..far.clone() }, 1 << 20, |_| ()).unwrap();

@@ -144,7 +144,7 @@ fn options_of_one_engine_are_refused_on_others() {
 #[test]
 fn targets_and_jobs_must_fit_each_other() {
     refused("chunk", "more than one", |spec| spec.asked.stripe_bytes = Some(Bytes(65_536)));
-    refused("numjobs", "3 does not spread evenly over 2", |spec| {
+    refused("numjobs", "3 cannot be divided evenly among 2", |spec| {
         (spec.asked.numjobs, spec.asked.targets) = (3, 2);
     });
     accepted(|spec| (spec.asked.numjobs, spec.asked.targets) = (4, 2));

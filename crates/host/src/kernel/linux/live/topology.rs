@@ -32,8 +32,8 @@ pub(crate) fn describe(
     } else {
         // Whatever the kernel.
         Some(format!(
-            "the kernel counts the times of {name} in timer ticks because it has no request queue; \
-             the times of {} have a finer resolution",
+            "the device {name} has no request queue, so the kernel counts its times in timer \
+             ticks; the times of {} have a finer resolution",
             built_of.join(", ")
         ))
     };

@@ -27,13 +27,13 @@ pub(crate) struct PdhError {
 
 /// What codes of pdhmsg.h mean that a user can meet.
 const MEANINGS: [(u32, &str); 10] = [
-    (PDH_NO_DATA, "there is no data yet"),
-    (PDH_CSTATUS_NO_OBJECT, "there is no such object"),
-    (PDH_CSTATUS_NO_COUNTER, "there is no such counter"),
+    (PDH_NO_DATA, "no data is available yet"),
+    (PDH_CSTATUS_NO_OBJECT, "the object does not exist"),
+    (PDH_CSTATUS_NO_COUNTER, "the counter does not exist"),
     (PDH_INVALID_DATA, "the data is not valid"),
     (PDH_ENTRY_NOT_IN_LOG_FILE, "the log has no such counter"),
     (PDH_LOG_FILE_OPEN_ERROR, "the log cannot be opened"),
-    (PDH_FILE_NOT_FOUND, "there is no such log"),
+    (PDH_FILE_NOT_FOUND, "the log does not exist"),
     (PDH_UNABLE_READ_LOG_HEADER, "the log has no readable header"),
     (PDH_UNKNOWN_LOG_FORMAT, "the file is not a counter log"),
     (PDH_NOT_IMPLEMENTED, "this system does not support it"),

@@ -118,8 +118,8 @@ pub(super) fn claimed_below(roots: &Roots, reach: &Reach) -> Option<Use> {
         let opened = rustix::fs::open(roots.dev.join(&node.name), flags, Mode::empty());
         (opened.err() == Some(Errno::BUSY)).then(|| Use {
             why: part.says(
-                "is in use according to the kernel: it or a part of it is mounted in another mount \
-                 namespace, or held by a driver",
+                "is in use according to the kernel: the device or a part of it is mounted in \
+                 another mount namespace, or a driver uses it",
             ),
             remedy: "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),
         })

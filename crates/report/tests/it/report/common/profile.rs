@@ -265,14 +265,14 @@ fn advice() -> Vec<Advice> {
         advice(
             "sequential read size",
             "256 KiB requests at QD 32",
-            "8.23 GB/s ±1.3 %, 85 % of the maximum throughput; 64 KiB give half",
+            "8.23 GB/s ±1.3 %, 85 % of the maximum throughput; half of the maximum with 64 KiB",
             "128 KiB, QD 32: -16 % throughput (6.89 GB/s)",
             None,
         ),
         advice(
             "sequential write size",
             "256 KiB requests at QD 32",
-            "3.50 GB/s ±3.2 %, 90 % of the maximum throughput; 64 KiB give half",
+            "3.50 GB/s ±3.2 %, 90 % of the maximum throughput; half of the maximum with 64 KiB",
             "128 KiB, QD 32: -12 % throughput (3.08 GB/s)",
             Some("rule of thumb: 64 KiB requests; here they give 71 % of that"),
         ),
