@@ -142,16 +142,32 @@ impl Estimate {
     #[must_use]
     pub fn with_ratio_error(&self, se_log: f64) -> Self {
         let factor = libm::exp(NORMAL_95 * se_log);
-        self.widened(&[self.value / factor, self.value * factor])
+        let ends = [self.value / factor, self.value * factor];
+        if self.low > 0.0 || self.value <= 0.0 {
+            return self.widened(&ends);
+        }
+        // A mean of few visits that differ by several times says no more than a factor.
+        Self { low: self.value * self.value / self.high, ..*self }.widened(&ends)
     }
 
     /// The same estimate with further, independent errors: what its value would be at the ends of
     /// the 95 % intervals of what it was computed from. Each side of the interval grows by those
-    /// that lie on it, in quadrature.
+    /// that lie on it, in quadrature: of logarithms where all are above zero, so that the sum stays above it.
     #[must_use]
     pub fn widened(&self, ends: &[f64]) -> Self {
         if ends.is_empty() {
             return *self;
+        }
+        if self.low > 0.0 && ends.iter().all(|end| *end > 0.0) {
+            let [mut below, mut above] =
+                [self.low, self.high].map(|end| libm::log(end / self.value));
+            for end in ends {
+                let apart = libm::log(end / self.value);
+                let side = if apart < 0.0 { &mut below } else { &mut above };
+                *side = side.hypot(apart);
+            }
+            let factor = |side: f64| self.value * libm::exp(side);
+            return Self::spanning(self.value, factor(-below.abs()), factor(above), self.n);
         }
         let [mut below, mut above] = [self.value - self.low, self.high - self.value];
         for end in ends {

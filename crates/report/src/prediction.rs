@@ -143,7 +143,7 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
         let between = "from the best case, where all waiting sessions share a flush, to the worst, \
                        where each has its own";
         let server = "the actual value depends on how soon the server's sessions wake up and run";
-        story.fact("range", format!("from {between}; {server}"));
+        story.fact("range", format!("{between}; {server}"));
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};
-use record::{Locality, OpKind, Setting};
+use record::{DeviceFacts, Locality, OpKind, Setting};
 
 /// Two windows: one that is read, one that is on its way.
 const WINDOWS: u64 = 2;
@@ -53,7 +53,19 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
 
+/// Refuses what needs a queue of requests on a device that has none, as RAM disks and volumes.
+fn has_queue(facts: &ProfileFacts<'_>) -> Result<(), String> {
+    let without = |device: &DeviceFacts| device.nr_requests.is_none() && device.scheduler.is_none();
+    match facts.device() {
+        Some(device) if without(device) => {
+            Err("the device takes requests without a queue".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
 fn requests(facts: &ProfileFacts<'_>) -> Derived {
+    has_queue(facts)?;
     let (depth, words) = facts.deepest()?;
     let before = facts.device().and_then(|device| device.nr_requests);
     let wanted = |depth: f64| (depth as u32 * SPARE).next_power_of_two().max(REQUESTS_MIN);
@@ -74,6 +86,7 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
 }
 
 fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
+    has_queue(facts)?;
     let (ratio, words) = facts.random_over_sequential(OpKind::Read, 4 << 10)?;
     let (rate, _) = facts.rate(OpKind::Read, Locality::Random, 4 << 10)?;
     let alone = facts.alone_ns(OpKind::Read, Locality::Random, 4 << 10)?;

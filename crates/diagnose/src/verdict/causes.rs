@@ -501,18 +501,18 @@ fn split(segment: &Segment<'_>) -> Option<Cause> {
     (share >= SPLITS_SHARE).then(|| cause(CauseCode::SplitRequests, claim, &numbers))
 }
 
-/// Writes whose size is no multiple of the device's block: it reads before it writes.
+/// Writes of less than a block of the device: it reads before it writes. An average above one block says nothing of
+/// single writes, whose sizes differ.
 fn partial_blocks(segment: &Segment<'_>) -> Option<Cause> {
     let block = segment.facts?.physical_block_bytes.filter(|&block| block > 512)? as f64;
     let bytes = segment.tally.write.request_bytes()?;
-    let parts = bytes / block;
-    let whole = libm::fabs(parts - libm::round(parts)) < 0.01 && parts >= 0.99;
     let claim = format!(
-        "Writes average {}, which is not a multiple of the block size, {}.",
+        "Writes average {}, less than the device's block of {}.",
         format_bytes(bytes as u64),
         format_bytes(block as u64)
     );
     let numbers = [("write size", bytes, "B"), ("block", block, "B")];
-    let partial = !whole && segment.tally.write.count() > 0.2 * segment.tally.all.count();
+    let partial =
+        bytes < 0.99 * block && segment.tally.write.count() > 0.2 * segment.tally.all.count();
     partial.then(|| cause(CauseCode::PartialBlocks, claim, &numbers))
 }

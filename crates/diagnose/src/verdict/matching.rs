@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// A size may differ by this share: partitions, units, reserved blocks.
 const SIZE_DIFFERS: f64 = 0.05;
 
-/// A rate that is not known to a factor of 1.5 expects too little of a device.
-const UNSTEADY_SE: f64 = 0.2;
+/// Half of an interval, as a share: a rate that is not known to a factor of 1.5 expects too little of a device.
+const UNSTEADY: f64 = 0.4;
 
 /// How a profile stands to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,9 @@ pub(super) fn best_fit<'a>(
     let rank = |fitted: &Arc<FittedProfile>| {
         let profile = fitted.profile();
         let rank = fit(device, profile, false).rank()?;
-        let is_unsteady = profile.common_se() > UNSTEADY_SE;
+        // A short check has no second visit that would show how unsteady the device was, but wide intervals.
+        let widths = profile.cells.iter().map(|cell| cell.rerun_iops.relative_half_width());
+        let is_unsteady = stats::median(widths.collect()) > UNSTEADY;
         Some((rank, !Finding::none_invalid(&profile.findings), is_unsteady))
     };
     let ranked = profiles.iter().rev().filter_map(|fitted| Some((rank(fitted)?, fitted)));

@@ -8,7 +8,7 @@ use super::facts::{Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Number, numbers};
 use super::layout::files;
-use super::tails::MEANS_HIDE;
+use super::tails::{MEANS_HIDE, shown_by};
 use crate::words::{changed, percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, format_bytes, format_nanos};
 
@@ -42,11 +42,7 @@ fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
         verdict.is_fine() && !one.segment.tail_is_told()
     };
     let first = judged.iter().find(|one| fine(one))?;
-    let how = if first.segment.of_windows {
-        "Windows counters do not time individual requests."
-    } else {
-        "Run live as root: the tracer then times each request."
-    };
+    let how = shown_by(&first.segment);
     Some(note(NoteCode::MeansOnly, format!("{MEANS_HIDE} {how}"), &[]))
 }
 
@@ -154,14 +150,17 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
 }
 
 /// Whether a segment is the page cache's own writing: what the system has under write-back covers
-/// what is in progress here, and is not that of another disk beside a program's own writes.
+/// what is in progress here, and is not that of another disk beside a program's own writes. What programs sync is
+/// under write-back too, and they wait for it.
 pub(crate) fn is_write_back(segment: &Segment<'_>) -> bool {
     let tally = &segment.tally;
     let writes_only = tally.read_share().is_some_and(|share| share <= 1.0 - ALL_WRITES);
     let in_progress = tally.concurrency().zip(tally.write.request_bytes());
     let written = in_progress.map_or(0.0, |(present, bytes)| present * bytes);
     let covers = |bytes: f64| bytes > 0.0 && bytes >= WRITE_BACK_COVERS * written;
-    writes_only && segment.around.writeback_bytes.is_some_and(covers)
+    writes_only
+        && segment.many_flushes().is_none()
+        && segment.around.writeback_bytes.is_some_and(covers)
 }
 
 fn write_back(judged: &Judged<'_>) -> Option<Note> {

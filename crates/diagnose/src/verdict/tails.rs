@@ -22,6 +22,18 @@ const SHARES: [f64; 2] = [0.999, 0.99];
 pub(super) const MEANS_HIDE: &str = "A mean hides short stalls of the device. Too few requests, \
                                      or none, were timed individually, or the profile has no \
                                      similar load.";
+
+/// What would show the slowest requests of a segment that nothing but means is known of.
+pub(super) fn shown_by(segment: &Segment<'_>) -> &'static str {
+    if segment.of_windows {
+        "Use an application log or a Windows (ETW) trace that times individual requests."
+    } else if segment.around.traced.is_some() {
+        "Observe for longer, so that the tracer times more requests."
+    } else {
+        "Run live as root: the tracer then times each request."
+    }
+}
+
 /// Fewest requests beyond a share that is told.
 const BEYOND_MIN: f64 = 10.0;
 /// The difference of two shares is not exact.

@@ -23,6 +23,9 @@ pub(crate) fn weigh(segment: &Segment<'_>, elsewhere: &Elsewhere) -> Judgement {
         found[before..].iter_mut().for_each(|one| one.row = Some(row));
     }
     found.retain(|one| one.weight > 0.0 && one.weight.is_finite());
+    if segment.nobody_waits() {
+        found.retain(|one| !needs_a_waiter(one));
+    }
     found.extend(unlisted(&facts, &found));
     let mut judgement = decided(found);
     judgement.pin = if elsewhere.rate_moves_too { None } else { segment.pin() };
@@ -30,6 +33,15 @@ pub(crate) fn weigh(segment: &Segment<'_>, elsewhere: &Elsewhere) -> Judgement {
         judgement.claim.push_str(sentence);
     }
     judgement
+}
+
+/// Whether a verdict says that requests wait for each other or for a limit. A throttle holds requests where neither
+/// the device nor, of asynchronous ones, the pressure counts them.
+fn needs_a_waiter(one: &Explanation) -> bool {
+    let throttled = matches!(one.rests_on, RestsOn::Limit(_));
+    let queued =
+        [Verdict::Capped, Verdict::Overloaded, Verdict::SlowAndOverloaded].contains(&one.verdict);
+    queued && !throttled
 }
 
 /// What one verdict has for it: the sum, and its explanations, the strongest first.

@@ -24,11 +24,19 @@ pub struct Shown<'a> {
     pub waits_for: &'a str,
 }
 
+/// From this time on it is unknown: a run that ends by its bytes has a year, which it does not take.
+const UNKNOWN_FROM: Nanos = Nanos(30 * 86_400 * 1_000_000_000);
+
+/// A time left in words.
+fn told(left: Option<Nanos>) -> Option<String> {
+    left.filter(|left| *left < UNKNOWN_FROM).map(|left| format!("{} left", duration(left)))
+}
+
 impl Shown<'_> {
     /// The time left, as far as it is known, before what it is at work on or waits for.
     #[must_use]
     pub fn remark(&self) -> String {
-        let left = self.left.map(|left| format!("{} left  ", duration(left)));
+        let left = told(self.left).map(|left| format!("{left}  "));
         let mut remark = left.unwrap_or_default() + self.what;
         if !self.waits_for.is_empty() {
             remark.push_str("waiting for ");
@@ -110,7 +118,7 @@ impl ProgressLines {
         if is_new {
             return Some(line + " ...");
         }
-        line.extend(shown.left.map(|left| format!(", {} left", duration(left))));
+        line.extend(told(shown.left).map(|left| format!(", {left}")));
         if shown.trial.is_none() && shown.left.is_none() {
             line.push_str(&format!(", {:.0} % done", 100.0 * shown.share.clamp(0.0, 1.0)));
         }

@@ -4,7 +4,9 @@ use crate::session::real::{size_for_all, with_engine};
 use crate::session::{Opener, RealTargets, Result, Session, SessionError, StopFlag};
 use host::kernel;
 use host::target::{Access, TargetError};
-use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, TestFile, Workload, Written, quoted};
+use record::{
+    Bytes, CacheMode, Data, EngineName, Target, TargetKind, TestFile, Workload, Written, quoted,
+};
 use simdisk::SimSpec;
 use std::path::Path;
 use workload::Spec;

@@ -22,6 +22,8 @@ const IN: &str = "pages swapped in";
 const OUT: &str = "pages swapped out";
 /// Pages per second from which on swapping takes from the disk, as a share of its requests.
 const SHARE: f64 = 0.05;
+/// The same from which on the disk mostly swaps.
+const MOST: f64 = 0.5;
 /// Part of a swap area in memory from which on pages go to the next one.
 const ZRAM_FULL: f64 = 0.9;
 /// And in all: a page now and then is none.
@@ -94,8 +96,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         Effect::StandsStill,
     ];
     let claim = match fact.device {
-        Some(_) => Claim::unusual(says, &explains, action),
-        None => Claim::usual(says, &explains, action),
+        // Where the disk does little else, that is no harmless fact, whatever the device makes of it.
+        Some(_) if per_s < MOST * requests => Claim::unusual(says, &explains, action),
+        _ => Claim::usual(says, &explains, action),
     };
     Some(claim.with("swapped", per_s, "pages/s").by(per_s))
 }

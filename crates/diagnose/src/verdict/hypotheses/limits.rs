@@ -192,12 +192,16 @@ fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let reached = |share: &f64| (AT_LIMIT.0..=AT_LIMIT.1).contains(share);
     // What the kernel writes for a group later counts for the group's limit, and not as its.
     let all_seen = op == OpKind::Read || !users.written_for_others();
-    let own = users.within(&limit.group, per_s).filter(|_| all_seen);
-    // Those that the limit held are the group's, too.
-    let later = if limit.limited.is_bytes() { None } else { let_go_later(segment, op) };
-    let own = own.map(|own| own + later.unwrap_or(0.0));
-    if let Some(own) = own.map(|own| of_limit(limit, own)) {
-        return Some(own).filter(reached);
+    if let Some(own) = users.within(&limit.group, per_s) {
+        // Threads of the kernel start those that the limit held, and reads of nobody else.
+        let threads = users.groups.iter().filter(|group| group.kernel_thread);
+        let with_held = of_limit(limit, own + threads.map(per_s).sum::<f64>());
+        if reached(&with_held) || op == OpKind::Read {
+            return Some(with_held).filter(reached);
+        }
+        if all_seen {
+            return Some(of_limit(limit, own)).filter(reached);
+        }
     }
     let shares = users.groups.iter().map(|group| of_limit(limit, per_s(group)));
     shares.filter(reached).min_by(|a, b| off(*a).total_cmp(&off(*b)))

@@ -2,7 +2,7 @@
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::judgement::RestsOn;
-use crate::verdict::tails::{MEANS_HIDE, sentence};
+use crate::verdict::tails::{MEANS_HIDE, sentence, shown_by};
 use record::{Doubt, Verdict};
 
 /// Nobody timed single requests, or too few.
@@ -10,11 +10,7 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.tail_is_told() {
         return;
     }
-    let decided_by = if facts.segment.of_windows {
-        "Use an application log or a Windows (ETW) trace that times individual requests."
-    } else {
-        "Run live as root: the tracer then times each request."
-    };
+    let decided_by = shown_by(facts.segment);
     for hidden in [Verdict::Slow, Verdict::Capped] {
         let (doubt, fine) = (Doubt::TailUnseen, facts.states.fine());
         found.push(Explanation::beside(hidden, doubt, fine, MEANS_HIDE, decided_by));
