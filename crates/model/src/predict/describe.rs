@@ -31,8 +31,8 @@ pub(super) fn extrapolated(
             continue;
         }
         let op = class.op.name();
+        let place = class.locality.word();
         if kind.locality != class.locality {
-            let place = class.locality.word();
             say(format!("no {place} {op}s were measured; random ones are used instead"));
         }
         let sizes = kind.rows.iter().map(|row| row.bytes);
@@ -40,13 +40,15 @@ pub(super) fn extrapolated(
         let asked = format_bytes(class.bytes);
         if class.bytes < least || class.bytes > most {
             let range = format!("{} to {}", format_bytes(least), format_bytes(most));
-            say(format!("{op}s of {asked} are outside the measured range ({range})"));
+            say(format!("{place} {op}s of {asked} are outside the measured range ({range})"));
         } else if !kind.rows.iter().any(|row| row.bytes == class.bytes) {
             let rows = || kind.rows.iter().map(|row| row.bytes);
             let below = rows().filter(|bytes| *bytes < class.bytes).max().unwrap_or(least);
             let above = rows().filter(|bytes| *bytes > class.bytes).min().unwrap_or(most);
             let (below, above) = (format_bytes(below), format_bytes(above));
-            say(format!("{op}s of {asked} lie between {below} and {above}{MEASURED_AROUND}"));
+            say(format!(
+                "{place} {op}s of {asked} lie between {below} and {above}{MEASURED_AROUND}"
+            ));
         }
         let nearest = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes));
         if let Some(row) = nearest

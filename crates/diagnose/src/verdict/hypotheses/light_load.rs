@@ -22,8 +22,29 @@ const RESTS_BELOW: f64 = 0.8;
 /// How much more often a light load is late by its rests than slow by the device, before the excess is looked at.
 const MORE_OFTEN: f64 = 6.0;
 
+/// How much more often what nobody waits for is not the disk than slow, whatever its requests take.
+const NOT_FELT: f64 = 4.0;
+
+/// Requests that are late and that nobody waits for.
+fn not_felt(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(present) = segment.tally.concurrency().filter(|_| segment.nobody_waits()) else {
+        return;
+    };
+    let claim = format!(
+        "Requests are in flight {} of the time, and tasks wait for I/O about as seldom: faster \
+         requests would gain no more than that.",
+        percent(present)
+    );
+    let decided_by = "Observe again while the program that is slow runs.";
+    let weight = NOT_FELT * facts.states.slow();
+    let fine = facts.states.name_of_fine();
+    found.push(Explanation::weighed(fine, Doubt::AfterRest, weight, claim, decided_by));
+}
+
 /// Requests that are late by what waking up takes.
 pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    not_felt(facts, found);
     let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
     let Some((look, latency)) = segment.best_look().filter(|(look, _)| look.own.is_none()) else {
         return;

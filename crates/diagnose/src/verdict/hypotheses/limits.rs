@@ -40,7 +40,9 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         return;
     };
     let (beyond, beside) = (segment.pressure_beyond(), total > AT_LIMIT.1);
-    let held = was_held(segment, limit.limited.op());
+    // A group that does clearly less than its limit, and does it with what the kernel's threads start, was held.
+    let held = was_held(segment, limit.limited.op())
+        .or_else(|| own_at(segment, limit).is_some_and(|own| own < AT_LIMIT.0).then_some(true));
     if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND)
         && segment.constant.is_none()
         && !(beside || held == Some(true))
@@ -181,13 +183,23 @@ fn all_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     (AT_LIMIT.0..=most).contains(&share).then_some(share)
 }
 
+/// What the group starts by itself, over its limit.
+fn own_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
+    group_at(segment, limit)?;
+    let users = segment.around.users.as_ref()?;
+    Some(of_limit(limit, users.within(&limit.group, |group| per_s(limit, group))?))
+}
+
+/// What a limit counts of a group, per second.
+fn per_s(limit: &CgroupLimit, group: &IoGroup) -> f64 {
+    let op = limit.limited.op();
+    if limit.limited.is_bytes() { group.op_bytes_per_s(op) } else { group.per_s(op) }
+}
+
 /// What a program or group does over a limit, where that is about the whole of it.
 fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let op = limit.limited.op();
-    let per_s = |group: &IoGroup| match limit.limited.is_bytes() {
-        true => group.op_bytes_per_s(op),
-        false => group.per_s(op),
-    };
+    let per_s = |group: &IoGroup| per_s(limit, group);
     let users = segment.around.users.as_ref()?;
     let reached = |share: &f64| (AT_LIMIT.0..=AT_LIMIT.1).contains(share);
     // What the kernel writes for a group later counts for the group's limit, and not as its.

@@ -5,6 +5,9 @@ use crate::verdict::judgement::RestsOn;
 use crate::verdict::tails::{MEANS_HIDE, sentence, shown_by};
 use record::{Doubt, Verdict};
 
+/// Share of the time in slow requests from which on they are felt.
+const TAIL_FELT: f64 = 0.05;
+
 /// Nobody timed single requests, or too few.
 pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.tail_is_told() {
@@ -29,8 +32,11 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let because = format!("{because} The profile has too few requests to show the usual tail.");
         let decided_by =
             "Make a profile with longer trials (`check --budget`), or check the device's own log.";
-        let doubt = Doubt::TailUnknown;
-        found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by));
+        // Tails of devices are longer than exponential ones. What adds up to little time is nobody's trouble.
+        let time_ns = tail.longer as f64 * tail.latency_ns;
+        let share = time_ns / 1e9 / facts.segment.tally.seconds.max(1e-9);
+        let (doubt, felt) = (Doubt::TailUnknown, not_slow * (share / TAIL_FELT).min(1.0));
+        found.push(Explanation::beside(Verdict::Slow, doubt, felt, because, decided_by));
     } else if facts.segment.known.constant {
         let claim = format!(
             "{because} The mean is as predicted, and the program keeps its queue depth constant: \
