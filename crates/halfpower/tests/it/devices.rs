@@ -65,7 +65,7 @@ fn only_the_area_that_was_named_is_written() {
     let is_blank = |from: usize, to: usize| bytes[from << 20..to << 20].iter().all(|b| *b == 0);
     assert!(is_blank(0, 4) && is_blank(6, 16) && !is_blank(4, 6));
     let trial = ended.trial();
-    assert!(destroyed(&trial)[0].claim.contains("2 MiB from byte 4194304"), "{trial:?}");
+    assert!(destroyed(&trial)[0].claim.contains("2 MiB, beginning at byte 4194304"), "{trial:?}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_low_limit_of_dirty_memory_is_the_answer() {
 fn missing_read_ahead_is_the_answer() {
     says(
         "no-read-ahead",
-        &["NOT THE DISK", "read_ahead_kb=0", "do first Read ahead: echo 128"],
+        &["NOT THE DISK", "read_ahead_kb=0", "do first Enable read-ahead: echo 128"],
         NO_ANSWER,
     );
 }

@@ -86,7 +86,10 @@ fn an_interrupt_in_the_warm_up_of_a_run_leaves_no_half_trial() {
     let words = "run . --size 64m --ramp-time 20s --runtime 20s";
     let (ended, database) = interrupted(words, "INT", "measure ...", Duration::from_millis(100));
     assert_eq!(ended.stdout, "", "{ended:?}");
-    assert!(last_line(&ended).contains("did not finish, so nothing is saved"), "{ended:?}");
+    assert!(
+        last_line(&ended).contains("no request was measured, so nothing is saved"),
+        "{ended:?}"
+    );
     let store = Store::open_existing(&database.path().join("kept.db")).unwrap();
     assert!(store.list::<Trial>().unwrap().is_empty());
 }

@@ -265,7 +265,7 @@ fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
         serde_json::from_str(&run(&format!("{words} --json")).stdout).unwrap();
     assert!(found(&document.findings, FindingCode::SmallArea), "{document:#?}");
     let page = run(&format!("{words} --verbose")).stdout;
-    assert!(page.contains("seeks are short"), "{page}");
+    assert!(page.contains("Seeks are short"), "{page}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn without_a_place_for_the_database_the_result_is_printed_and_the_way_out_is_nam
     let mut command = program();
     command.env_remove("XDG_DATA_HOME").env_remove("HOME");
     let ended = run(command, "run sim:mm1 --json").expect(0);
-    assert!(ended.stderr.contains("not saved: no place for the database"), "{ended:?}");
+    assert!(ended.stderr.contains("not saved: no location for the database"), "{ended:?}");
     assert!(ended.stderr.contains("--db"), "{ended:?}");
     assert!(ended.trial().iops() > 0.0);
 }

@@ -266,7 +266,7 @@ fn engines_leaves_the_mapping_out_which_reads_through_the_page_cache() {
         folder.path().display()
     );
     let ended = halfpower(&words).expect(0);
-    let said = "skipped: 1 combination (way mmap, 8 jobs): mmap reads through the page cache";
+    let said = "skipped: 1 combination (way mmap, 8 jobs): mmap uses the page cache";
     assert!(ended.stderr.contains(said), "{ended:?}");
     let engines: Experiment = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(engines.cells.len(), 7);

@@ -119,7 +119,10 @@ fn iostat_without_times_has_a_length_that_is_given_or_implied_and_reported() {
     let name = "iostat-basic-no-times.json";
     let read = plain(Format::Iostat, name);
     let assumed = found(&read, FindingCode::TimesAssumed).unwrap();
-    assert!(assumed.claim.contains("intervals are 1 s long, because all rates"), "{assumed:?}");
+    assert!(
+        assumed.claim.contains("intervals are assumed to be 1 s long, because all rates"),
+        "{assumed:?}"
+    );
     assert!(assumed.remedy.contains("--interval"), "{assumed:?}");
     let options = Options { interval_ns: Some(SECOND_NS), ..Options::default() };
     let read = observation(Format::Iostat, &[name], &options);

@@ -199,7 +199,10 @@ mod tests {
         assert_eq!(read[0].since.as_deref(), Some("2023-11-15T06:16:40Z"));
         let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
         let says = cause_only_with_effect("kernel_log", now, Effect::StandsStill, Load::default());
-        assert!(says.contains("3 problem messages") && says.contains("hard resetting"), "{says}");
+        assert!(
+            says.contains("3 messages about problems") && says.contains("hard resetting"),
+            "{says}"
+        );
         let quiet = facts("kernel_log", &machine("6,7,5,-;sd 0:0:0:0: [sda] Attached\n"), &sda);
         nothing("kernel_log", Machine { facts: &quiet, ..now }, Load::default());
     }

@@ -137,7 +137,10 @@ mod tests {
         let now = Machine { facts: &slow, disk: Some(&sda), ..Machine::default() };
         let full = Load { bytes_per_s: Some(141e6), ..Load::default() };
         let says = cause_only_with_effect("sata_link", now, Effect::CappedRate, full);
-        assert!(says.contains("1.5 of 6 Gb/s") && says.contains("after errors"), "{says}");
+        assert!(
+            says.contains("1.5 of a possible 6 Gb/s") && says.contains("after errors"),
+            "{says}"
+        );
         let small = Load { bytes_per_s: Some(4e6), ..Load::default() };
         let of = Effects { load: small, seen: vec![seen(Effect::SlowReads, true)], holder: None };
         assert!(judged_by("sata_link", now, None, &of).unwrap().seen.is_none());

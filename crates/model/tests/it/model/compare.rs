@@ -63,7 +63,7 @@ fn single_trials_tell_nothing_but_the_ratio() {
     let comparison = compared(&trials(&reads(1), &[1000.0]), &trials(&reads(1), &[500.0]));
     let row = rate(&comparison);
     assert_eq!((row.verdict, row.ratio), (ComparedVerdict::CannotTell, Some(0.5)));
-    assert_eq!(row.reason.as_deref(), Some("1 and 1 trials; it takes 3 of each"));
+    assert_eq!(row.reason.as_deref(), Some("1 and 1 trials; at least 3 of each are needed"));
     assert_eq!((row.ratio_low, comparison.tests), (None, 0));
 }
 

@@ -100,7 +100,7 @@ fn jobs_in_a_folder_have_a_part_each_and_a_file_that_is_not_there_is_one_of_the_
     assert!(spread.starts_with("/data /mnt ") && spread.contains("--size 2g"), "{spread}");
     let new = run("filename=/data/missing\nsize=64m");
     assert_eq!((new.targets[0].as_str(), new.stands_for[0].as_str()), ("/data", "/data/missing"));
-    assert!(new.notes[0].starts_with("filename: /data/missing is not there"), "{new:?}");
+    assert!(new.notes[0].starts_with("filename: /data/missing does not exist"), "{new:?}");
     // A test file holds what lies before the area too.
     let behind = words("filename=/data/missing\nsize=1m\noffset=1m");
     assert!(behind.contains("--size 2m --offset 1m"), "{behind}");
@@ -256,7 +256,7 @@ fn verified_writes_are_tagged_and_reads_of_what_another_run_wrote_are_refused() 
     assert!(of("rw=randrw\nnumjobs=2\nrw=write").contains("--numjobs 2"));
     assert!(!of("rw=write\nnumjobs=2").contains("--offset-increment"));
     assert!(of("rw=write\nnumjobs=2\noffset_increment=8m").contains("--offset-increment 8m"));
-    assert!(refused("filename=old\nverify=crc32c").contains("reads alone"));
+    assert!(refused("filename=old\nverify=crc32c").contains("a job that only reads"));
     assert!(run("filename=old\nverify=crc32c\ndo_verify=0").notes[0].starts_with("verify: "));
 }
 
@@ -306,12 +306,18 @@ fn what_is_not_honoured_is_refused_with_its_place_and_the_reason() {
             "jobs.fio:3:1: thinktime_blocks_type=issue: the only supported pause",
         ),
         ("filename=old\nflow=2", "jobs.fio:3:1: flow=2: the rates of jobs"),
-        ("filename=old\nzonemode=zbd", "jobs.fio:3:1: zonemode=zbd: zoned devices"),
+        (
+            "filename=old\nzonemode=zbd",
+            "jobs.fio:3:1: zonemode=zbd: halfpower does not support the write pointers",
+        ),
         (
             "filename=old\nno_such_option=1",
             "jobs.fio:3:1: no_such_option=1: fio has no such option",
         ),
-        ("ioengine=rados\npool=rbd", "jobs.fio:2:1: ioengine=rados: halfpower has no engine"),
+        (
+            "ioengine=rados\npool=rbd",
+            "jobs.fio:2:1: ioengine=rados: halfpower does not have this engine",
+        ),
         ("filename", "jobs.fio:2:1: filename: a value is missing"),
     ];
     for (lines, expected) in refusals {
@@ -379,7 +385,7 @@ fn a_name_in_a_section_renames_the_job() {
 #[test]
 fn a_file_that_means_nothing_is_refused_with_line_and_column() {
     let wrong = [
-        ("rw=read\n", "jobs.fio:1:1: an option before the first [section]"),
+        ("rw=read\n", "jobs.fio:1:1: this option is before the first [section]"),
         ("[a\n", "jobs.fio:1:1: \"[a\" is not a section"),
         ("[]\n", "jobs.fio:1:1: \"[]\" is not a section"),
         ("[a]\n  what is this\n", "jobs.fio:2:3: \"what is this\" is not an option"),

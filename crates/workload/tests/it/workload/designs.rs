@@ -82,7 +82,7 @@ fn a_protocol_replaces_constants_and_can_take_one_out() {
         design.combinations()[0].flags().join(" ").starts_with("--runtime 60s --ramp-time 30s")
     );
     let text = small().with_protocol("nobody").unwrap_err().to_string();
-    assert!(text.contains("\"nobody\"; use paper"), "{text}");
+    assert!(text.contains("\"nobody\" is not a protocol of this design; use paper"), "{text}");
     let paper = preset("friedman").unwrap().with_protocol("paper").unwrap();
     let flags = paper.combinations()[0].flags().join(" ");
     assert!(flags.contains("--ramp-time 30s --runtime 60s"), "{flags}");
