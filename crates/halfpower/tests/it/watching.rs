@@ -66,7 +66,7 @@ fn a_named_device_is_shown_alone_and_an_unknown_one_is_an_error() {
         assert_eq!(line["interval"]["all"]["per_s"]["value"], 0.0);
         assert_eq!(line["verdict"], Value::Null);
     }
-    halfpower(&format!("{words} sdz")).refuses(4, &["\"sdz\"", "the devices are sda, sdb"]);
+    halfpower(&format!("{words} sdz")).refuses(4, &["\"sdz\"", "known devices: sda, sdb"]);
     halfpower("watch --interval 1ms --once").refuses(2, &["--interval", "10ms"]);
     halfpower("record --for 1s --interval 2s --no-save").refuses(2, &["--for", "--interval"]);
     halfpower("watch --procfs /none --once").refuses(4, &["/none/diskstats", "check the path"]);
@@ -181,7 +181,10 @@ fn an_interrupted_recording_is_kept_and_says_so() {
     std::thread::sleep(Duration::from_millis(100));
     running.signal("INT");
     let ended = running.end().expect(130);
-    assert!(ended.stderr.contains("interrupted: the recording until then"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("interrupted: the recording up to the interruption"),
+        "{ended:?}"
+    );
     let kept: Observation =
         serde_json::from_str(&std::fs::read_to_string(document).unwrap()).unwrap();
     assert!(found(&kept.findings, FindingCode::Interrupted) && !kept.contexts.is_empty());

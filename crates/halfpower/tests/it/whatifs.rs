@@ -291,7 +291,7 @@ fn more_memory_serves_what_the_recorded_requests_ask_for_again() {
     let enough = memory("2m");
     assert_eq!(enough.changes, [Change::Memory { bytes: 2 << 20, share: 0.75 }]);
     assert!(
-        enough.evidence.iter().any(|line| line.contains("2 MiB 75 %")),
+        enough.evidence.iter().any(|line| line.contains("75 % with 2 MiB")),
         "{:?}",
         enough.evidence
     );
