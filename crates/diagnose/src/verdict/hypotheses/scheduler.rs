@@ -13,6 +13,10 @@ use record::{Doubt, Verdict, format_nanos};
 /// What is seen of single requests outweighs the states, which hold their waits.
 const SEEN: f64 = 50.0;
 
+/// Schedulers that pass on a request whenever the device takes one: what waits in them waits for the device, for its
+/// few tags or for a command that it lost.
+const PASSES_ON: [&str; 3] = ["mq-deadline", "deadline", "noop"];
+
 /// Most of a request's time passes before the device gets it, and the device has time left: the
 /// scheduler keeps it idle for somebody else, or serves others first.
 pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
@@ -22,6 +26,9 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     else {
         return;
     };
+    if PASSES_ON.contains(&scheduler) {
+        return;
+    }
     let saturation = segment.tally.iops() / look.max_iops;
     let device_fine = traced.device_ns < HARDLY_WAITS * look.unloaded_ns;
     let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
