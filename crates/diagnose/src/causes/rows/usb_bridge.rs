@@ -23,7 +23,7 @@ pub(super) const ROW: Check = Check {
 const USB_2_MBPS: u64 = 480;
 const USB_2_BYTES_PER_S: f64 = 53.2e6;
 /// Share of that from which on the link holds requests up: bridges reach 30 to 42 MB/s.
-const NEAR_FULL: f64 = 0.5;
+const NEAR_FULL: f64 = 0.4;
 const SEVERAL: f64 = 1.5;
 
 /// The speed in the link of a USB disk: `usb 480 Mb/s`.
