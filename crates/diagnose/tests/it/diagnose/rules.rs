@@ -62,7 +62,7 @@ fn where_a_growing_file_is_slower_the_rule_holds_with_its_gain_and_its_price() {
         advice.recommendation.starts_with("write to a file whose blocks are already allocated"),
         "{advice:?}"
     );
-    assert!(advice.because.contains("append against written: iodepth 8 -50 %"), "{advice:?}");
+    assert!(advice.because.contains("append compared with written: iodepth 8 -50 %"), "{advice:?}");
     let gain = advice.gain.unwrap();
     assert!((gain.value - 2.0).abs() < 1e-9 && gain.low > 1.9 && gain.high < 2.1, "{gain:?}");
     assert!(advice.price.unwrap().contains("space"));
@@ -271,7 +271,7 @@ fn hot_files_go_outside_where_outside_is_faster_and_anywhere_where_it_is_not() {
     assert!((turning[0].gain.unwrap().value - 1.5).abs() < 1e-9);
     assert_eq!(turning[0].against_rule, None);
     let reversed = advise_zones(&zones(&[10e6, 15e6]));
-    assert!(reversed[0].recommendation.ends_with("from 1 GiB on"), "{reversed:?}");
+    assert!(reversed[0].recommendation.ends_with("from offset 1 GiB upwards"), "{reversed:?}");
     assert!(reversed[0].against_rule.is_some());
     let flat = advise_zones(&zones(&[10e6]));
     assert!(flat[0].recommendation.starts_with("anywhere"), "{flat:?}");

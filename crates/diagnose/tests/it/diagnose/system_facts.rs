@@ -79,7 +79,7 @@ fn a_fact_with_its_effect_is_the_first_cause_and_says_what_to_do() {
     let first = &episode.causes[0];
     assert_eq!((first.code, first.name()), (CauseCode::SystemFact, "drive_errors".to_owned()));
     assert!(
-        first.claim.contains("7 commands that timed out") && first.claim.contains("Reads take"),
+        first.claim.contains("7 commands timed out") && first.claim.contains("Reads take"),
         "{first:?}"
     );
     assert_eq!(found.advice[0].strategy, Strategy::PutRight);

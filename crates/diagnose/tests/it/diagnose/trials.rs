@@ -136,7 +136,7 @@ fn requests_are_counted_over_all_visits_of_a_cell_and_thin_cells_are_named() {
     let found = trial_findings(&trials, &[]);
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
     let claim = &found[0].claim;
-    assert!(claim.starts_with("1 of 2 cells") && claim.contains("depth 2 (60)"), "{claim}");
+    assert!(claim.starts_with("1 of 2 cells") && claim.contains("QD 2 (60)"), "{claim}");
 }
 
 /// Trials of random reads at so many depths, of which some saw no request, and of writes, likewise.

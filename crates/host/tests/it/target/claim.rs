@@ -21,7 +21,7 @@ fn what_was_destroyed_is_told_of_block_devices_only() {
     };
     let found = destruction(&target(TargetKind::BlockDevice), Bytes(4096), Bytes(1 << 20)).unwrap();
     assert_eq!((found.code, found.severity), (FindingCode::DataDestroyed, Severity::Info));
-    for words in ["/dev/sdb (sdb, serial number S1)", "1 MiB from byte 4096"] {
+    for words in ["/dev/sdb (sdb, serial number S1)", "1 MiB, beginning at byte 4096"] {
         assert!(found.claim.contains(words), "{}", found.claim);
     }
     assert_eq!(destruction(&target(TargetKind::File), Bytes(0), Bytes(1)), None);

@@ -222,7 +222,7 @@ fn the_most_that_was_in_memory_is_said_and_durable_modes_lose_nothing() {
         (CacheMode::None, None),
     ];
     let finding = crash_loss(&modes, 0).unwrap();
-    assert!(finding.claim.contains("3 MiB at most"), "{finding:?}");
+    assert!(finding.claim.contains("at most 3 MiB"), "{finding:?}");
     assert!(finding.claim.contains("device: until a flush, the contents of the drive's cache"));
     assert!(finding.claim.ends_with("none: nothing."), "{finding:?}");
     let uncounted = crash_loss(&[(CacheMode::All, None), (CacheMode::Fs, None)], 0);
