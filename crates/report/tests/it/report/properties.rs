@@ -421,7 +421,7 @@ fn ratios_and_factors_of_a_trial_have_three_digits() {
     let text = report::terminal(&report::trial(&trial), &LOG);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("295 of the submitted requests, 0.295 of the submitted bytes"), "{text}");
-    assert!(text.contains("2.57M times what a job did"), "{text}");
+    assert!(text.contains("2.57M times the rate of a job here"), "{text}");
 }
 
 #[test]

@@ -292,13 +292,14 @@ fn a_purchase_says_what_to_buy_first_and_what_another_disk_would_be_worth() {
     assert!(story.headline.starts_with("2750 EUR: 4 x disk <1>"), "{}", story.headline);
     assert!(story.headline.ends_with("RAID 10; bound by size."), "{}", story.headline);
     let page = report::terminal(&story, &Style { color: false, width: 200, ..Style::default() });
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "pays off at 700 EUR or less, with 2 disks",
         "not worth it at any price",
         "105 %",
         "'a b.toml'",
     ] {
-        assert!(page.contains(part), "{part}: {page}");
+        assert!(words.contains(part), "{part}: {page}");
     }
     let nothing = Purchase { configurations: Vec::new(), ..purchase() };
     assert!(report::purchase(&nothing).headline.starts_with("No configuration"));

@@ -474,7 +474,7 @@ fn a_machine_without_a_disk_says_so() {
     let text = screen(&data(Vec::new()), &plain(), SMALL);
     assert!(text.contains("Press a for all devices"), "{text}");
     let none = WatchData { hidden: 0, ..data(Vec::new()) };
-    assert!(screen(&none, &plain(), SMALL).contains("no block device"));
+    assert!(screen(&none, &plain(), SMALL).contains("No block device is visible"));
     screen(&WatchData::default(), &plain(), SMALL);
 }
 
