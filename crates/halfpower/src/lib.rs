@@ -14,7 +14,6 @@ mod cli;
 mod compare;
 mod cost;
 mod defect;
-mod design;
 mod diagnose;
 mod doctor;
 mod drive;
@@ -173,7 +172,7 @@ fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Ver
         Verb::Export(arguments) => export::export(arguments),
         Verb::Limits(limits) => limits::limits(limits, &stop),
         Verb::Zones(zones) => zones::zones(zones, &stop),
-        Verb::Design(arguments) => design::design(arguments),
+        Verb::Cost(arguments) => cost::cost(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
         Verb::Drive(arguments) => drive::drive(arguments),

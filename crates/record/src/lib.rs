@@ -40,7 +40,6 @@ mod plausible;
 mod prediction;
 mod price;
 mod profile;
-mod purchase;
 mod quantity;
 mod quoted;
 mod raid;
@@ -129,10 +128,6 @@ pub use profile::{
     Advice, Cap, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, LoneRead, MedianVisit,
     PROFILE_SCHEMA, Profile, RateStep, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
     StepCause, Sustained,
-};
-pub use purchase::{
-    Bought, BreakEven, CostAtNeed, PURCHASE_SCHEMA, PartLoad, PricedDisk, Purchase, PurchaseBound,
-    PurchaseConfiguration, PurchaseExcluded, PurchaseNeed, PurchasePart,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use quoted::quoted;

@@ -3,9 +3,9 @@
 use crate::{
     COMPARISON_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth, Experiment,
     FLEET_SCHEMA, FilePlace, FleetDiagnosis, LimitsRun, Observation, PLACE_SCHEMA,
-    PREDICTION_SCHEMA, PRICE_SCHEMA, PURCHASE_SCHEMA, PredictionDocument, PriceDocument, Profile,
-    Purchase, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings,
-    SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
+    PREDICTION_SCHEMA, PRICE_SCHEMA, PredictionDocument, PriceDocument, Profile, REQUESTS_SCHEMA,
+    RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings, SharedDiagnosis, Trial, Validation,
+    WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -94,8 +94,6 @@ pub enum SavedDocument {
     Zones(Box<ZoneMap>),
     /// Two measurements compared with each other; never in a database.
     Comparison(Box<Comparison>),
-    /// What to buy for a need; never in a database.
-    Purchase(Box<Purchase>),
     /// What an observation means.
     Diagnosis(Box<Diagnosis>),
     /// What would become of a load; never in a database.
@@ -133,7 +131,6 @@ impl Serialize for SavedDocument {
             Self::Limits(document) => document.serialize(serializer),
             Self::Zones(document) => document.serialize(serializer),
             Self::Comparison(document) => document.serialize(serializer),
-            Self::Purchase(document) => document.serialize(serializer),
             Self::Diagnosis(document) => document.serialize(serializer),
             Self::WhatIf(document) => document.serialize(serializer),
             Self::Prediction(document) => document.serialize(serializer),
@@ -184,7 +181,6 @@ impl SavedDocument {
         // What no database keeps.
         match schema.as_str() {
             COMPARISON_SCHEMA => return read(document).map(Self::Comparison),
-            PURCHASE_SCHEMA => return read(document).map(Self::Purchase),
             WHATIF_SCHEMA => return read(document).map(Self::WhatIf),
             PREDICTION_SCHEMA => return read(document).map(Self::Prediction),
             PRICE_SCHEMA => return read(document).map(Self::Price),

@@ -11,7 +11,6 @@ use crate::place::place;
 use crate::prediction::prediction;
 use crate::price::price;
 use crate::profile::profile;
-use crate::purchase::purchase;
 use crate::requests::requests;
 use crate::set::{experiment, of_trials};
 use crate::settings::settings;
@@ -54,7 +53,6 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Limits(run) => limits(run),
             SavedDocument::Zones(map) => zones(map),
             SavedDocument::Comparison(one) => comparison(one),
-            SavedDocument::Purchase(one) => purchase(one),
             SavedDocument::Diagnosis(one) => diagnosis(one),
             SavedDocument::WhatIf(one) => whatif(one),
             SavedDocument::Prediction(one) => prediction(one),

@@ -6,7 +6,7 @@
 //! An effect between two levels of an axis is a row of a table ([`table`]); what takes more than
 //! two levels is a function. Depth, size and cache mode of a profile are in [`crate::advise`].
 //! Rejected: rules in a file, because each needs a test with a device on which it is wrong, and
-//! scores. No rule: DMA (all controllers do), IDE or SCSI by price (`halfpower design --price`).
+//! scores. No rule: DMA (all controllers do), IDE or SCSI by price (`halfpower cost --price`).
 
 mod crossing;
 mod effects;

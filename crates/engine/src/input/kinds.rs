@@ -38,8 +38,6 @@ pub const JOB_FILE: Kind = kind("a job file", MIB);
 pub const DESIGN: Kind = kind("a design", MIB);
 /// A description of a simulated device.
 pub const MACHINE: Kind = kind("a description of a device", MIB);
-/// A price list of a purchase.
-pub const PRICES: Kind = kind("a price list", MIB);
 /// Figures of a manufacturer.
 pub const DATA_SHEET: Kind = kind("a data sheet", MIB);
 /// A list of hosts.

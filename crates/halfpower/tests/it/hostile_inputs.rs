@@ -31,7 +31,6 @@ const PLACES: &[(&str, &str)] = &[
     ("predict last --recorded FILE", "log"),
     ("watch --listen 127.0.0.1:0 --web-config FILE", "yml"),
     ("watch --listen 127.0.0.1:0 --web-config web.yml", "pem"),
-    ("design --kaps 1 --prices FILE", "toml"),
     ("sweep FILE . --no-save", "toml"),
     ("report FILE --md", "json"),
     ("export FILE --parquet tables", "json"),

@@ -238,7 +238,7 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
             record::document_schema::<ZoneMap>(record::ZONES_SCHEMA),
         ),
         (
-            "design --price 209 --fill pci=98.5MB/s",
+            "cost --price 209 --fill pci=98.5MB/s",
             record::document_schema::<PriceDocument>(record::PRICE_SCHEMA),
         ),
     ];
@@ -255,12 +255,30 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
     }
 }
 
+/// Chung 2000, table 9: 5.09 and 3.17 dollars per KAPS. A profile of the whole surface gives them.
+#[test]
+fn the_published_prices_come_out_of_profiles_of_the_whole_surface() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
+    for (drive, size, price, published) in
+        [("atlas10k", "18GB", 534.0, 5.09), ("fireball", "26GB", 209.0, 3.17)]
+    {
+        run(&format!("check sim:{drive} --budget 600s --size {size} --no-write"));
+        let ended = run(&format!("cost --price {price} --fill pci=98.5MB/s --json"));
+        let cost: PriceDocument = serde_json::from_str(&ended.stdout).unwrap();
+        let dollars = cost.rows[0].price_per_kaps.unwrap();
+        assert!((dollars / published - 1.0).abs() < 0.08, "{drive}: {dollars}");
+        assert!(cost.findings.is_empty(), "{:?}", cost.findings);
+        assert_eq!((cost.fills.len(), cost.rows[0].depth), (1, 1));
+    }
+}
+
 #[test]
 fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
     let folder = tempfile::tempdir().unwrap();
     let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
     run("check sim:fireball --budget 600s --size 1g --no-write");
-    let words = "design --price 209 --capacity 26GB";
+    let words = "cost --price 209 --capacity 26GB";
     let document: PriceDocument =
         serde_json::from_str(&run(&format!("{words} --json")).stdout).unwrap();
     assert!(found(&document.findings, FindingCode::SmallArea), "{document:#?}");
@@ -275,8 +293,8 @@ fn what_cannot_be_mapped_or_priced_is_refused_with_the_way_out() {
     halfpower("limits sim:md1 . --no-save").refuses(2, &["cannot be combined", "disks=N"]);
     halfpower("limits sim:md1 --pap cable=1GB/s --no-save").refuses(2, &["file-cache"]);
     let folder = tempfile::tempdir().unwrap();
-    halfpower_in(folder.path(), "design --db db").refuses(2, &["--price"]);
-    halfpower_in(folder.path(), "design --price 5 --db db").refuses(4, &["db"]);
+    halfpower_in(folder.path(), "cost --db db").refuses(2, &["--price"]);
+    halfpower_in(folder.path(), "cost --price 5 --db db").refuses(4, &["db"]);
 }
 
 #[test]

@@ -17,7 +17,6 @@ mod closed_pipes;
 mod commits;
 mod comparisons;
 mod cpu_cost;
-mod designing;
 mod determinism;
 mod devices;
 mod diagnosing;

@@ -287,7 +287,7 @@ fn every_answer_is_a_page_and_a_summary_as_it_is_printed() {
         ("predict last --rate-iops 500 --faster 30".to_owned(), "What if:"),
         ("predict last --rate-iops 500".to_owned(), "Prediction:"),
         ("predict last --iodepth 4 --rwmixread 70".to_owned(), "Prediction:"),
-        ("design last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
+        ("cost last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
         (format!("advise --for fio {id}"), "Settings:"),
         (format!("record twin {log} sim:mm1 --no-save"), "Recorded requests:"),
     ] {

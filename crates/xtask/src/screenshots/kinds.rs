@@ -32,7 +32,7 @@ const RECORDED: &str = "requests.io";
 /// Their number.
 const REQUESTS: u64 = 2_000;
 
-pub(super) const KINDS: [Kind; 23] = [
+pub(super) const KINDS: [Kind; 22] = [
     Kind {
         name: "readme",
         documents: &[("drive", "check sim:nvme-ssd,plp=on")],
@@ -143,16 +143,6 @@ pub(super) const KINDS: [Kind; 23] = [
         name: "zones",
         documents: &[("zones", "zones sim:st15150w --seed 1")],
         page: "report @zones -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "purchase",
-        documents: &[(
-            "purchase",
-            "design --mbps 900 --size 10TB --prices $/docs/examples/prices-2000.toml",
-        )],
-        page: "report @purchase -o @page",
         short: false,
         picture: None,
     },

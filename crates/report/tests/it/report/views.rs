@@ -6,8 +6,8 @@ use record::{
     Activity, Bytes, Change, Comparison, Confidence, Diagnosis, DriveRank, DriveRow, DriveTruth,
     Estimate, Excluded, FLEET_SCHEMA, Fill, Finding, FindingCode, FleetDiagnosis, LoadState,
     Locality, Measured, Mix, Observation, Offered, OpKind, PredictedPoint, PredictionDocument,
-    PriceDocument, PriceRow, Purchase, SavedDocument, Setting, Settings, Severity, Sizing, Verdict,
-    WhatIf, WhatIfCase,
+    PriceDocument, PriceRow, SavedDocument, Setting, Settings, Severity, Sizing, Verdict, WhatIf,
+    WhatIfCase,
 };
 use report::{
     self, Action, Block, Cell, Column, Extent, Level, Section, Side, Story, Style, Table, Tone,
@@ -235,72 +235,6 @@ fn an_answer_opens_with_what_follows_from_it() {
     assert!(page.contains("<details open><summary>For postgresql.conf"), "{page}");
 }
 
-fn purchase() -> Purchase {
-    let rate = Estimate::symmetric(100.0, 0.0, 1);
-    serde_json::from_value(json!({
-        "schema": "halfpower/purchase/1", "halfpower_version": "0", "prices": "a b.toml",
-        "currency": "EUR", "simulated": false,
-        "need": {
-            "random_iops": 150.0, "random_bytes": 8192, "read_share": 0.7,
-            "stream_read_bytes_per_s": 5e6, "stream_write_bytes_per_s": 0.0,
-            "stream_bytes": 1_048_576, "apart": false, "size_bytes": 2_000_000_000_000u64,
-            "headroom": 0.3, "survive": 1, "carry_after_loss": false, "spares": 0,
-            "latency_mean_ns": 20e6, "parity_disks_max": 12, "chunk_bytes": 65536,
-        },
-        "disks": [{
-            "name": "disk <1>", "size_bytes": 1_000_000_000_000u64, "profile_id": null,
-            "read_iops": rate, "write_iops": null, "stream_read_bytes_per_s": rate.scaled(1e6),
-            "price": 500.0, "bytes_per_price": 2e9,
-            "accesses": {
-                "depth": 1, "kaps": rate, "maps": 50.0, "kaps_per_price": 0.2,
-                "maps_per_price": 0.1, "price_per_kaps": 5.0, "price_per_maps": 10.0,
-            },
-        }],
-        "configurations": [{
-            "disks": {"name": "disk <1>", "count": 4},
-            "adapters": {"name": "card", "count": 1}, "hosts": {"name": "host", "count": 1},
-            "raid": "raid10", "group_disks": 4, "groups": 1, "survives": 1, "cost": 2750.0,
-            "power_cost": 50.0, "usable_bytes": 2_000_000_000_000u64,
-            "parts": [
-                {"part": "disks_random", "used": 0.5}, {"part": "disks_stream", "used": 0.1},
-                {"part": "adapter_bandwidth", "used": 0.2}, {"part": "bus_requests", "used": 0.3},
-                {"part": "size", "used": 1.0},
-            ],
-            "disks_busy": Estimate::within_ratio(0.6, 0.05), "busy_after_loss": 1.05,
-            "latency_ns": Estimate::symmetric(19e6, 1e6, 1), "random_iops_max": 300.0,
-            "stream_bytes_per_s_max": 2e8, "cost_per_iops": 9.2, "cost_per_mb_per_s": 13.7,
-            "cost_per_tb": 1375.0, "bound": {"part": "size"},
-        }],
-        "excluded": [{"what": "disk <1>, RAID 0 or one disk", "why": "survives 0 failed disks"}],
-        "break_even": [
-            {"name": "disk <1>", "quicker": 2.0, "price": 500.0, "pays_at": 700.0, "disks": 2},
-            {"name": "other", "quicker": 1.0, "price": 500.0, "pays_at": -7.0, "disks": 2},
-        ],
-        "at_other_needs": [
-            {"name": "disk <1>", "factor": 0.5, "cost": 2750.0},
-            {"name": "disk <1>", "factor": 1.0, "cost": 2750.0},
-            {"name": "disk <1>", "factor": 2.0, "cost": null},
-        ],
-        "assumes": ["the load is spread evenly"], "findings": [],
-    }))
-    .unwrap()
-}
-
-#[test]
-fn a_purchase_says_what_to_buy_first_and_what_another_disk_would_be_worth() {
-    let story = report::stories(&[SavedDocument::Purchase(Box::new(purchase()))]).remove(0);
-    assert!(story.headline.starts_with("2750 EUR: 4 x disk <1>"), "{}", story.headline);
-    assert!(story.headline.ends_with("RAID 10; bound by size."), "{}", story.headline);
-    let page = report::terminal(&story, &Style { color: false, width: 200, ..Style::default() });
-    for part in
-        ["pays at 700 EUR or less, with 2 disks", "too dear at any price", "105 %", "'a b.toml'"]
-    {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    let nothing = Purchase { configurations: Vec::new(), ..purchase() };
-    assert!(report::purchase(&nothing).headline.starts_with("No configuration"));
-}
-
 /// A fleet of 16 disks of which one could not be compared, and others are made of these.
 fn fleet(compared: u32) -> FleetDiagnosis {
     let left_out = |reason: &str| json!({"reason": reason, "devices": 1, "examples": ["db sda"]});
@@ -356,7 +290,6 @@ fn stories() -> Vec<Story> {
         SavedDocument::Trial(Box::new(common::trial_with_intervals())),
         SavedDocument::Diagnosis(Box::new(diagnosis())),
         SavedDocument::Observation(Box::new(observed)),
-        SavedDocument::Purchase(Box::new(purchase())),
         SavedDocument::WhatIf(Box::new(whatif())),
         SavedDocument::Prediction(Box::new(prediction())),
         SavedDocument::Drive(Box::new(drive())),
