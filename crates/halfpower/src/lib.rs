@@ -57,7 +57,6 @@ mod show;
 mod signals;
 mod store_args;
 mod sweep;
-mod twin;
 mod validate;
 mod values;
 mod watch;

@@ -26,7 +26,6 @@ pub mod papers;
 mod predict;
 pub mod queueing;
 mod size;
-mod twin;
 mod validation;
 mod visit;
 mod wander;
@@ -52,6 +51,5 @@ pub use predict::{
     Predictor, mix_of, open_loads,
 };
 pub use size::{limits, size_curves};
-pub use twin::{CountedLoad, beside_counters, side_by_side};
 pub use validation::{validation_summary, visits_repeat_rel};
 pub use wander::{level_se_between, level_se_rel, levels_of};

@@ -136,8 +136,8 @@ pub use raid::{
 };
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
 pub use requests::{
-    CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
-    enough_cache, read_hit_share,
+    CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, Spacing, enough_cache,
+    read_hit_share,
 };
 pub use saved::{DATABASE_MARK, DocumentKind, KeptDocument, SavedDocument, short_id};
 pub use schema::document_schema;

@@ -26,7 +26,6 @@ const PLACES: &[(&str, &str)] = &[
     ("record FILE --utc-offset +01:00 --no-save", "json"),
     ("record FILE --format sadf-json --no-save", "json"),
     ("run . --replay FILE --no-save", "log"),
-    ("record twin FILE --no-save", "log"),
     ("diagnose --all --recorded FILE --no-save", "log"),
     ("predict last --recorded FILE", "log"),
     ("watch --listen 127.0.0.1:0 --web-config FILE", "yml"),
@@ -192,7 +191,7 @@ fn writer_of(pipe: &Path) -> File {
 fn a_pipe_that_gives_nothing_ends_at_the_first_signal() {
     let places = PLACES.iter().filter(|(words, _)| {
         // These take files alone, and so never wait.
-        let files_only = ["record twin", "report", "export", "compare"];
+        let files_only = ["report", "export", "compare"];
         !files_only.iter().any(|verb| words.starts_with(verb))
     });
     for (words, ending) in places {

@@ -276,20 +276,14 @@ fn a_name_from_outside_becomes_no_markup_in_any_rendering() {
 #[test]
 fn every_answer_is_a_page_and_a_summary_as_it_is_printed() {
     let folder = tempfile::tempdir().unwrap();
-    let log: String =
-        (1..200u32).map(|at| format!("{} /x read {} 4096\n", at * 900, at * 8192)).collect();
-    std::fs::write(folder.path().join("log.io"), format!("fio version 3 iolog\n0 /x add\n{log}"))
-        .unwrap();
     let words = "check sim:mmc,service=1ms,servers=4 --budget 20s --json";
     let id = with_database(folder.path(), words).expect(0).profile().id;
-    let log = folder.path().join("log.io").display().to_string();
     for (words, kind) in [
         ("predict last --rate-iops 500 --faster 30".to_owned(), "What if:"),
         ("predict last --rate-iops 500".to_owned(), "Prediction:"),
         ("predict last --iodepth 4 --rwmixread 70".to_owned(), "Prediction:"),
         ("cost last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
         (format!("advise --for fio {id}"), "Settings:"),
-        (format!("record twin {log} sim:mm1 --no-save"), "Recorded requests:"),
     ] {
         let document = with_database(folder.path(), &format!("{words} --json")).expect(0).stdout;
         let mut command = crate::program::program();
