@@ -57,7 +57,7 @@ pub(crate) enum Verb {
     Sweep(Box<crate::sweep::SweepArgs>),
     /// Measure each part of the path to a disk, and find the bottleneck.
     Limits(crate::limits::LimitsArgs),
-    /// Measure throughput by position on a disk, or find the position of a file.
+    /// Measure throughput by position on a disk.
     Zones(crate::zones::ZonesArgs),
     /// Compute what accesses to a disk cost, and how many disks saturate a bus.
     Cost(crate::cost::CostArgs),

@@ -37,7 +37,6 @@ mod observing;
 mod output;
 mod papers;
 mod past;
-mod place;
 mod predict;
 mod predict_args;
 mod progress;

@@ -6,7 +6,6 @@
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
-use crate::place::place;
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
@@ -19,7 +18,7 @@ use clap::{Args, ValueEnum};
 use host::target::Access;
 use plan::session::{self, Driver, Members, RealTargets, StopFlag, Targets};
 use record::{Bytes, CacheMode, Target};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A target must hold at least this.
 const LEAST: Bytes = Bytes(1 << 20);
@@ -30,28 +29,12 @@ const LEAST: Bytes = Bytes(1 << 20);
     halfpower zones .                        a test file in this directory\n  \
     halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
     halfpower zones /dev/sda /dev/sdb --chunk 64k   the least of a stripe\n  \
-    halfpower zones --file /srv/db/base.dat  where a file lies, by a saved map\n  \
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
 pub(crate) struct ZonesArgs {
     /// Block device, file, directory (for a temporary test file) or sim:NAME; several with --chunk.
-    #[arg(required_unless_present = "file", value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET")]
     targets: Vec<String>,
-    /// Find the position of a file on a saved map of its disk, and the rate at other positions,
-    /// without measuring.
-    #[arg(long, value_name = "PATH", help_heading = "Place of a file",
-          conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "chunk", "size", "seed",
-                                "no_save"])]
-    file: Option<PathBuf>,
-    /// The map: its id, the beginning of the id, last, or a file [default: the disk's newest map].
-    #[arg(
-        long,
-        value_name = "ID",
-        requires = "file",
-        conflicts_with = "targets",
-        help_heading = "Place of a file"
-    )]
-    map: Option<String>,
     /// Number of positions, at least 30.
     #[arg(long, value_name = "N", default_value = "60",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_POSITIONS)..=10_000))]
@@ -87,9 +70,6 @@ enum Order {
 }
 
 pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    if let Some(path) = &arguments.file {
-        return place(path, arguments.map.as_deref(), &arguments.results.save);
-    }
     let simulated = session::one_simulated(&arguments.targets)?;
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();

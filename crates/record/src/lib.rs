@@ -35,7 +35,6 @@ mod load;
 mod op;
 mod own_engine;
 mod path;
-mod place;
 mod plausible;
 mod prediction;
 mod price;
@@ -114,7 +113,6 @@ pub use own_engine::OwnEngineName;
 pub use path::{
     FileLayout, LVM_ONCE, LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind,
 };
-pub use place::{FilePlace, MapOfPlace, PLACE_SCHEMA, PlaceRates, SurfacePlace};
 pub use plausible::{
     ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters, kernel_busy_doubt,
 };

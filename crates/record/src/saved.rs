@@ -2,10 +2,9 @@
 
 use crate::{
     COMPARISON_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth, Experiment,
-    FLEET_SCHEMA, FilePlace, FleetDiagnosis, LimitsRun, Observation, PLACE_SCHEMA,
-    PREDICTION_SCHEMA, PRICE_SCHEMA, PredictionDocument, PriceDocument, Profile, REQUESTS_SCHEMA,
-    RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings, SharedDiagnosis, Trial, Validation,
-    WHATIF_SCHEMA, WhatIf, ZoneMap,
+    FLEET_SCHEMA, FleetDiagnosis, LimitsRun, Observation, PREDICTION_SCHEMA, PRICE_SCHEMA,
+    PredictionDocument, PriceDocument, Profile, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA,
+    SHARED_SCHEMA, Settings, SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -112,8 +111,6 @@ pub enum SavedDocument {
     Drive(Box<DriveTruth>),
     /// What recorded requests come to; never in a database.
     Requests(Box<RequestsSummary>),
-    /// Where a file lies; never in a database.
-    Place(Box<FilePlace>),
     /// Which disks of a fleet are slow; never in a database.
     Fleet(Box<FleetDiagnosis>),
     /// Which host fills a disk of several; never in a database.
@@ -140,7 +137,6 @@ impl Serialize for SavedDocument {
             Self::Settings(document) => document.serialize(serializer),
             Self::Drive(document) => document.serialize(serializer),
             Self::Requests(document) => document.serialize(serializer),
-            Self::Place(document) => document.serialize(serializer),
             Self::Fleet(document) => document.serialize(serializer),
             Self::Shared(document) => document.serialize(serializer),
         }
@@ -187,7 +183,6 @@ impl SavedDocument {
             SETTINGS_SCHEMA => return read(document).map(Self::Settings),
             DRIVE_SCHEMA => return read(document).map(Self::Drive),
             REQUESTS_SCHEMA => return read(document).map(Self::Requests),
-            PLACE_SCHEMA => return read(document).map(Self::Place),
             FLEET_SCHEMA => return read(document).map(Self::Fleet),
             SHARED_SCHEMA => return read(document).map(Self::Shared),
             _ => {}

@@ -32,7 +32,6 @@ mod page;
 mod papers;
 pub mod parquet;
 mod path_map;
-mod place;
 mod plot_files;
 mod plots;
 mod prediction;
@@ -75,7 +74,6 @@ pub use list::{
 };
 pub use observation::observation;
 pub use page::{Tone, escape};
-pub use place::place;
 pub use plot_files::{PLOT_MARK, PngError, Rasteriser, plot_files};
 pub use prediction::prediction;
 pub use price::price;

@@ -7,7 +7,6 @@ use crate::drive::drive;
 use crate::fleet::fleet;
 use crate::limits::limits;
 use crate::observation::observation;
-use crate::place::place;
 use crate::prediction::prediction;
 use crate::price::price;
 use crate::profile::profile;
@@ -62,7 +61,6 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Settings(one) => settings(one),
             SavedDocument::Drive(one) => drive(one),
             SavedDocument::Requests(one) => requests(one),
-            SavedDocument::Place(one) => place(one),
             SavedDocument::Fleet(one) => fleet(one),
             // The diagnosis in it is in no database, so that its id asks for nothing.
             SavedDocument::Shared(one) => shared(one).unsaved(""),

@@ -49,7 +49,6 @@ mod output_files;
 mod own_devices;
 mod pages;
 mod papers;
-mod places;
 mod predictions;
 mod preparing;
 mod profiles;
