@@ -47,8 +47,8 @@ pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
 pub use group_commit::{Sessions, group_commit};
 pub use lone::{is_lone, leaves_rests, lone_reads};
 pub use predict::{
-    DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, Part, PredictError, PredictQuestion,
-    Predictor, mix_of, open_loads,
+    DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, PredictError, PredictQuestion, Predictor,
+    mix_of, open_loads,
 };
 pub use size::{limits, size_curves};
 pub use validation::{validation_summary, visits_repeat_rel};
