@@ -74,7 +74,7 @@ pub use list::{
 };
 pub use observation::observation;
 pub use page::{Tone, escape};
-pub use plot_files::{PLOT_MARK, PngError, Rasteriser, plot_files};
+pub use plot_files::{PLOT_MARK, plot_files};
 pub use prediction::prediction;
 pub use price::price;
 pub use profile::profile;

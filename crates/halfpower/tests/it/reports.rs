@@ -184,36 +184,6 @@ fn drawings_and_values_are_written_and_replaced_and_nothing_else_is() {
 }
 
 #[test]
-#[cfg(feature = "png")]
-fn a_plot_is_drawn_as_png() {
-    let folder = tempfile::tempdir().unwrap();
-    with_database(folder.path(), "run sim:mm1,service=1ms").expect(0);
-    let plots = folder.path().join("plots");
-    let ended = with_database(folder.path(), &format!("report last --png {}", plots.display()));
-    if ended.stderr.contains("has none; install one") {
-        return testkit::skip("a_plot_is_drawn_as_png", "no font is installed");
-    }
-    ended.expect(0);
-    let drawn = names(&plots);
-    let images = drawn.iter().filter(|name| name.ends_with(".png")).count();
-    assert!(images > 1 && images * 2 == drawn.len(), "{drawn:?}");
-    let image = drawn.iter().find(|name| name.ends_with(".png")).unwrap();
-    let bytes = std::fs::read(plots.join(image)).unwrap();
-    assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 5_000, "{} bytes", bytes.len());
-}
-
-#[test]
-#[cfg(not(feature = "png"))]
-fn a_build_without_png_says_how_to_get_it_and_makes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    with_database(folder.path(), "run sim:mm1,service=1ms").expect(0);
-    let plots = folder.path().join("plots");
-    with_database(folder.path(), &format!("report last --png {}", plots.display()))
-        .refuses(2, &["--png", "--features png", "--svg"]);
-    assert!(!plots.exists());
-}
-
-#[test]
 fn what_memory_took_is_not_called_the_most_of_a_disk() {
     let folder = tempfile::tempdir().unwrap();
     let written = |cache: &str, bs: &str| {
