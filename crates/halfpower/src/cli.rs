@@ -63,8 +63,6 @@ pub(crate) enum Verb {
     Cost(crate::cost::CostArgs),
     /// Compare the figures of three papers with simulated drives.
     Papers(crate::papers::PapersArgs),
-    /// Compare a simulated drive with the service times of a real one.
-    Drive(crate::drive::DriveArgs),
     /// Take part in a load of several machines (started by `run --hosts`).
     Agent(crate::agent::AgentArgs),
 }

@@ -22,7 +22,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Manage results", &["show", "report", "export", "doctor"]),
 ];
 /// Commands that `lab` lists.
-const LAB: [&str; 7] = ["sweep", "limits", "zones", "cost", "papers", "drive", "agent"];
+const LAB: [&str; 6] = ["sweep", "limits", "zones", "cost", "papers", "agent"];
 
 /// Arguments that `-h` shows of a command; of one that is not here it shows all.
 const SHORT: [(&str, &[&str]); 9] = [

@@ -16,7 +16,6 @@ mod cost;
 mod defect;
 mod diagnose;
 mod doctor;
-mod drive;
 mod explain;
 mod export;
 mod extent;
@@ -173,7 +172,6 @@ fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Ver
         Verb::Cost(arguments) => cost::cost(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
-        Verb::Drive(arguments) => drive::drive(arguments),
         Verb::Record(arguments) => record::record(arguments, &stop),
         Verb::Papers(papers) => papers::papers(papers, &stop),
         Verb::Lab => help::lab(),

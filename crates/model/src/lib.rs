@@ -15,7 +15,6 @@ mod characterise;
 mod commits;
 mod compare;
 mod curve;
-mod demerit;
 mod depth;
 mod expect;
 mod fits;
@@ -38,7 +37,6 @@ pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
     settings_told,
 };
-pub use demerit::{Demerit, demerit};
 pub use depth::{
     DEFAULT_KNEE_GAIN, ENOUGH_SHARE, SufficientIndex, deep_enough, depth_curves, enough, rates,
 };

@@ -20,7 +20,6 @@ mod cost_fit;
 mod diagnosis;
 mod digest;
 mod doubt;
-mod drive;
 mod estimate;
 mod excerpt;
 mod experiment;
@@ -77,7 +76,6 @@ pub use diagnosis::{
 };
 pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
-pub use drive::{DRIVE_SCHEMA, DriveRank, DriveRow, DriveTruth};
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use excerpt::{bounded_message, excerpt};
 pub use experiment::{

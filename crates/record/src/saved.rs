@@ -1,10 +1,10 @@
 //! Any saved document, and the kinds that there are.
 
 use crate::{
-    COMPARISON_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth, Experiment,
-    FLEET_SCHEMA, FleetDiagnosis, LimitsRun, Observation, PREDICTION_SCHEMA, PRICE_SCHEMA,
-    PredictionDocument, PriceDocument, Profile, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA,
-    SHARED_SCHEMA, Settings, SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
+    COMPARISON_SCHEMA, Comparison, CostFit, Diagnosis, Experiment, FLEET_SCHEMA, FleetDiagnosis,
+    LimitsRun, Observation, PREDICTION_SCHEMA, PRICE_SCHEMA, PredictionDocument, PriceDocument,
+    Profile, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings,
+    SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -107,8 +107,6 @@ pub enum SavedDocument {
     CostFit(Box<CostFit>),
     /// Settings of another program; never in a database.
     Settings(Box<Settings>),
-    /// A simulated drive beside the real one; never in a database.
-    Drive(Box<DriveTruth>),
     /// What recorded requests come to; never in a database.
     Requests(Box<RequestsSummary>),
     /// Which disks of a fleet are slow; never in a database.
@@ -135,7 +133,6 @@ impl Serialize for SavedDocument {
             Self::Price(document) => document.serialize(serializer),
             Self::CostFit(document) => document.serialize(serializer),
             Self::Settings(document) => document.serialize(serializer),
-            Self::Drive(document) => document.serialize(serializer),
             Self::Requests(document) => document.serialize(serializer),
             Self::Fleet(document) => document.serialize(serializer),
             Self::Shared(document) => document.serialize(serializer),
@@ -181,7 +178,6 @@ impl SavedDocument {
             PREDICTION_SCHEMA => return read(document).map(Self::Prediction),
             PRICE_SCHEMA => return read(document).map(Self::Price),
             SETTINGS_SCHEMA => return read(document).map(Self::Settings),
-            DRIVE_SCHEMA => return read(document).map(Self::Drive),
             REQUESTS_SCHEMA => return read(document).map(Self::Requests),
             FLEET_SCHEMA => return read(document).map(Self::Fleet),
             SHARED_SCHEMA => return read(document).map(Self::Shared),

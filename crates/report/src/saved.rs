@@ -3,7 +3,6 @@
 use crate::comparison::comparison;
 use crate::cost_fit::cost_fit;
 use crate::diagnosis::diagnosis;
-use crate::drive::drive;
 use crate::fleet::fleet;
 use crate::limits::limits;
 use crate::observation::observation;
@@ -59,7 +58,6 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Price(one) => price(one),
             SavedDocument::CostFit(one) => cost_fit(one),
             SavedDocument::Settings(one) => settings(one),
-            SavedDocument::Drive(one) => drive(one),
             SavedDocument::Requests(one) => requests(one),
             SavedDocument::Fleet(one) => fleet(one),
             // The diagnosis in it is in no database, so that its id asks for nothing.

@@ -52,8 +52,6 @@ pub const TOKEN: Kind = kind("a token", 64 * KIB);
 pub const RECORDING: Kind = kind("a recording", GIB);
 /// Requests that a tool recorded.
 pub const REQUESTS: Kind = kind("a recording of requests", GIB);
-/// Requests with their service times, for a drive's parameters.
-pub const SERVICE_TRACE: Kind = kind("a trace of service times", 128 * MIB);
 /// Lines of trials, of a hundred bytes each.
 pub const TRIAL_LINES: Kind = kind("a file of trial lines", 64 * MIB);
 /// Documents of this program, results of fio.

@@ -35,7 +35,6 @@ const PLACES: &[(&str, &str)] = &[
     ("export FILE --parquet tables", "json"),
     ("compare FILE FILE", "csv"),
     ("run sim:FILE --no-save", "toml"),
-    ("run sim:FILE --no-save", "parv"),
     ("predict --spec FILE --rate-iops 1", "toml"),
     ("record --prometheus http://127.0.0.1:1 --query-range now-1h..now --token-file FILE", "token"),
     ("run . --hosts @FILE --no-save", "hosts"),

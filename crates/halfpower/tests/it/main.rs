@@ -21,7 +21,6 @@ mod determinism;
 mod devices;
 mod diagnosing;
 mod documents;
-mod drives;
 mod every_finding;
 mod examples;
 mod experiments;

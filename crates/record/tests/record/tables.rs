@@ -76,7 +76,6 @@ fn the_committed_schemas_are_those_of_the_types() {
         document_schema::<record::WhatIf>(record::WHATIF_SCHEMA),
         document_schema::<record::Settings>(record::SETTINGS_SCHEMA),
         document_schema::<record::RequestsSummary>(record::REQUESTS_SCHEMA),
-        document_schema::<record::DriveTruth>(record::DRIVE_SCHEMA),
         document_schema::<record::FleetDiagnosis>(record::FLEET_SCHEMA),
         document_schema::<record::SharedDiagnosis>(record::SHARED_SCHEMA),
     ];

@@ -23,12 +23,8 @@ pub(super) struct Kind {
 }
 
 const DISK: &str = "sim:st34371w";
-/// Requests of a real drive with their service times, packed by gzip.
-const PACKED: &str = "crates/halfpower/tests/drives/hp_c2247a.trace.gz";
-/// The same unpacked, in the folder of the pages; `TRACE` in a command.
-const TRACE: &str = "hp_c2247a.trace";
 
-pub(super) const KINDS: [Kind; 21] = [
+pub(super) const KINDS: [Kind; 20] = [
     Kind {
         name: "readme",
         documents: &[("drive", "check sim:nvme-ssd,plp=on")],
@@ -203,13 +199,6 @@ pub(super) const KINDS: [Kind; 21] = [
         picture: None,
     },
     Kind {
-        name: "drive",
-        documents: &[("drive", "drive $/crates/halfpower/tests/drives/hp_c2247a.parv TRACE")],
-        page: "report @drive -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
         name: "papers",
         documents: &[],
         page: "papers --only riedel --html @page",
@@ -228,12 +217,6 @@ pub(super) struct Maker<'a> {
 impl Maker<'_> {
     /// Makes a page and says where it lies.
     pub(super) fn make(&self, kind: &Kind) -> Result<PathBuf> {
-        if kind.documents.iter().any(|(_, words)| words.contains("TRACE")) {
-            let packed = std::fs::File::open(self.root.join(PACKED))?;
-            let mut gzip = Command::new("gzip");
-            let unpacked = gzip.arg("-dc").stdin(packed).output().context("gzip")?.stdout;
-            std::fs::write(self.folder.join(TRACE), unpacked)?;
-        }
         for (name, words) in kind.documents {
             let said = self.run(words, true).with_context(|| format!("halfpower {words}"))?;
             std::fs::write(self.document(name), said)?;
@@ -252,7 +235,7 @@ impl Maker<'_> {
     fn run(&self, words: &str, json: bool) -> Result<String> {
         let mut command = Command::new(&self.binary);
         for word in words.split_whitespace() {
-            let word = word.replace("DISK", DISK).replace("TRACE", TRACE);
+            let word = word.replace("DISK", DISK);
             let word = word.replace('$', &self.root.display().to_string());
             command.arg(match (word.strip_prefix('@'), word.strip_prefix('#')) {
                 // Pages name the files that were compared: no folder of this run.

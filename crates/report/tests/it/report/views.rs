@@ -3,11 +3,10 @@
 
 use crate::report::common;
 use record::{
-    Activity, Bytes, Change, Comparison, Confidence, Diagnosis, DriveRank, DriveRow, DriveTruth,
-    Estimate, Excluded, FLEET_SCHEMA, Fill, Finding, FindingCode, FleetDiagnosis, LoadState,
-    Locality, Measured, Mix, Observation, Offered, OpKind, PredictedPoint, PredictionDocument,
-    PriceDocument, PriceRow, SavedDocument, Setting, Settings, Severity, Sizing, Verdict, WhatIf,
-    WhatIfCase,
+    Activity, Bytes, Change, Comparison, Confidence, Diagnosis, Estimate, Excluded, FLEET_SCHEMA,
+    Fill, Finding, FindingCode, FleetDiagnosis, LoadState, Locality, Measured, Mix, Observation,
+    Offered, OpKind, PredictedPoint, PredictionDocument, PriceDocument, PriceRow, SavedDocument,
+    Setting, Settings, Severity, Sizing, Verdict, WhatIf, WhatIfCase,
 };
 use report::{
     self, Action, Block, Cell, Column, Extent, Level, Section, Side, Story, Style, Table, Tone,
@@ -158,32 +157,6 @@ fn prediction() -> PredictionDocument {
     }
 }
 
-fn drive() -> DriveTruth {
-    let ranks = (0..=100).map(|rank| {
-        let time = 1e6 * f64::from(rank + 1);
-        let share = f64::from(rank) / 101.0;
-        DriveRank { share, measured_ns: time, simulated_ns: 1.1 * time }
-    });
-    let row = |quantity: &str| DriveRow {
-        of: "all".to_owned(),
-        quantity: quantity.to_owned(),
-        measured: 5.1e7,
-        simulated: 5.61e7,
-    };
-    DriveTruth {
-        schema: String::new(),
-        halfpower_version: "0".to_owned(),
-        drive: "a <1>.parv".to_owned(),
-        size_bytes: 1 << 30,
-        requests_of: "a.trace".to_owned(),
-        requests: 101,
-        rms_ns: 5e6,
-        demerit: 0.1,
-        rows: vec![row("latency_mean_ns"), row("latency_p50_ns")],
-        ranks: ranks.collect(),
-    }
-}
-
 fn advice() -> Settings {
     let setting = |name: &str, value: Measured<String>| Setting {
         name: name.to_owned(),
@@ -224,8 +197,6 @@ fn an_answer_opens_with_what_follows_from_it() {
     assert!(open.starts_with("No measurable difference"), "{open}");
     let curve = &story(SavedDocument::Prediction(Box::new(prediction()))).charts[0];
     assert_eq!(curve.finding, "At QD 4 a request takes 4.00 ms; at 8 it takes 8.00 ms.");
-    let drive = story(SavedDocument::Drive(Box::new(drive())));
-    assert_eq!(drive.charts[0].finding, "At the median the simulated drive is 10 % slower.");
     let settings = story(SavedDocument::Settings(Box::new(advice())));
     assert_eq!(settings.texts[0].1, report::settings_text(&advice()));
     let summary = report::markdown(std::slice::from_ref(&settings));
@@ -292,7 +263,6 @@ fn stories() -> Vec<Story> {
         SavedDocument::Observation(Box::new(observed)),
         SavedDocument::WhatIf(Box::new(whatif())),
         SavedDocument::Prediction(Box::new(prediction())),
-        SavedDocument::Drive(Box::new(drive())),
         SavedDocument::Settings(Box::new(advice())),
         SavedDocument::Price(Box::new(price())),
     ])
