@@ -13,7 +13,7 @@ mod effects;
 mod parts;
 mod table;
 
-use record::{Advice, Experiment, ZoneMap};
+use record::{Advice, Experiment};
 
 /// All advice that an experiment supports. Empty where it has fewer than three blocks.
 #[must_use]
@@ -23,10 +23,4 @@ pub fn advise_experiment(experiment: &Experiment) -> Vec<Advice> {
         ["read", "write"].into_iter().filter_map(move |op| advice(experiment, op))
     };
     rules.chain(of_each(parts::outstanding_per_disk)).chain(of_each(crossing::of_stripes)).collect()
-}
-
-/// All advice that a map of zones supports.
-#[must_use]
-pub fn advise_zones(zones: &ZoneMap) -> Vec<Advice> {
-    parts::place_of_a_stream(zones).into_iter().collect()
 }
