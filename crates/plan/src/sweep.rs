@@ -15,8 +15,8 @@ use crate::crash_loss::crash_loss;
 use crate::planned::{Preparation, Saved, TrialList};
 use libm::log;
 use record::{
-    Arrival, DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect,
-    Finding, FindingCode, PlannedTrial, ReachedSizes, Trial, Workload,
+    DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect, Finding,
+    FindingCode, PlannedTrial, ReachedSizes, Trial,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Combination, Contrast, Design, Order, Rng, derive_seed};
@@ -34,10 +34,6 @@ const SIZE_AXIS: &str = "bs";
 const DEPTH_AXIS: &str = "iodepth";
 /// Apart from the seeds of streams, data, tags and preconditioning.
 const SEEDS: u64 = 4 << 32;
-/// Apart from the others again.
-const LARGEST_RATE_SEEDS: u64 = 5 << 32;
-/// Requests in progress that reach the largest rate of nearly any device.
-const LARGEST_RATE_DEPTH: u32 = 32;
 /// Least intervals of a run whose end is compared with its begin, which are a tenth of it each.
 const MIN_INTERVALS: usize = 10;
 
@@ -97,32 +93,6 @@ pub fn missing_trials(experiment: &Experiment) -> TrialList {
     };
     let done = experiment.plan.len() - missing.len();
     TrialList::new("trial", missing.iter().map(trial).collect()).after(done)
-}
-
-/// The two trials that find the largest rates of reads and of writes with the requests of a workload,
-/// where a design asks for shares of these. They run before the plan is saved, so that the plan has
-/// rates in numbers: resumed or repeated, it asks for the same. They are no part of the experiment.
-#[must_use]
-pub fn largest_rate_trials(asked: &Workload, seed: u64, targets: &[String]) -> TrialList {
-    let seed = derive_seed(seed, LARGEST_RATE_SEEDS) & u64::from(u32::MAX);
-    let trial = |read_percent: u8| crate::PlannedTrial {
-        targets: targets.to_vec(),
-        saved: Saved::No,
-        ..crate::PlannedTrial::new(
-            Workload {
-                read_percent,
-                iodepth: LARGEST_RATE_DEPTH,
-                numjobs: 1,
-                depth: LARGEST_RATE_DEPTH,
-                arrival: Arrival::Closed,
-                rate_iops: None,
-                write_rate_iops: None,
-                ..asked.clone()
-            },
-            seed,
-        )
-    };
-    TrialList::new("largest rates", [100, 0].map(trial).into())
 }
 
 /// One valid trial.

@@ -237,24 +237,6 @@ fn engines_finds_the_stall_behind_the_oldest_request_where_some_are_slow() {
 }
 
 #[test]
-fn mixed_finds_that_writes_delay_reads_where_they_share_a_server() {
-    let map = "mixed --size 64m --runtime 2s --set read-rate=15%,45% --set write-rate=0%,45%";
-    check(
-        map,
-        "mm1,service=1ms",
-        "mdc,servers=64,service=1ms",
-        "45%",
-        "read-rate 45%",
-        [1.5, 99.0],
-    );
-    let shared = swept(&format!("{map} sim:mm1,service=1ms"));
-    let rates: Vec<u64> =
-        shared.plan.iter().filter_map(|planned| planned.workload.rate_iops).collect();
-    assert!(rates.iter().all(|rate| (120..1_100).contains(rate)), "shares of 1000/s: {rates:?}");
-    assert_eq!(shared.effects[0].measure, EffectMeasure::Latency);
-}
-
-#[test]
 fn competing_finds_what_streams_take_from_each_other_where_they_share_a_disk() {
     let streams = "competing --size 64m --runtime 1s --set iodepth=2";
     // What random writes get beside random reads, of what they get alone.

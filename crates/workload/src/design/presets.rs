@@ -36,7 +36,6 @@ pub const PRESETS: &[Preset] = presets![
     "layers",
     "engines",
     "smp",
-    "mixed",
     "competing",
     "cacheability",
     "network",

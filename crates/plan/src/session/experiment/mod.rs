@@ -9,7 +9,7 @@ mod lines;
 mod rounding;
 
 pub use conclusion::conclude;
-pub use lines::{LeftOut, Line, Maxima, Parse, ReadLine, set_rates};
+pub use lines::{LeftOut, Line, Parse, ReadLine};
 pub use rounding::rounding_findings;
 
 use crate::session::error::REFUSED;
@@ -66,7 +66,7 @@ impl OpenedDesign {
             let spec = opener.whole(spec).map_err(|error| error.to_string())?;
             Ok((spec, real_only))
         };
-        let (lines, mut left_out) = lines(design, targets, None, &parse_whole)?;
+        let (lines, mut left_out) = lines(design, targets, &parse_whole)?;
         let mut real: BTreeMap<Vec<String>, TargetList> = BTreeMap::new();
         if simulated(&targets[0])?.is_none() {
             let lists: BTreeSet<&Vec<String>> = lines.iter().map(|line| &line.targets).collect();
