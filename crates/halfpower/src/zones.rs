@@ -14,7 +14,7 @@ use ::plan::limits::zones::{
     ArrayPlan, MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, document,
 };
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use host::target::Access;
 use plan::session::{self, Driver, Members, RealTargets, StopFlag, Targets};
 use record::{Bytes, CacheMode, Target};
@@ -27,7 +27,6 @@ const LEAST: Bytes = Bytes(1 << 20);
 #[command(after_help = "Examples:\n  \
     halfpower zones /dev/sda                 the whole disk, read only\n  \
     halfpower zones .                        a test file in this directory\n  \
-    halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
     halfpower zones /dev/sda /dev/sdb --chunk 64k   the least of a stripe\n  \
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
@@ -43,10 +42,7 @@ pub(crate) struct ZonesArgs {
     #[arg(long, value_name = "N", default_value = "5",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_PASSES)..=1_000))]
     passes: u32,
-    /// Requests at each position: sequential, or random around it.
-    #[arg(long, value_enum, default_value = "read", value_name = "PATTERN")]
-    rw: Order,
-    /// Request size [default: 64k, less if the target is small; 4k for random reads].
+    /// Request size [default: 64k, less if the target is small].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     bs: Option<Bytes>,
     /// Queue depth [default: 1; for an array, 4 per member].
@@ -60,13 +56,6 @@ pub(crate) struct ZonesArgs {
     size: Option<Bytes>,
     #[command(flatten)]
     results: ResultArgs,
-}
-
-/// The order of requests at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Order {
-    Read,
-    Randread,
 }
 
 pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
@@ -93,7 +82,6 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
         positions: arguments.positions,
         passes: arguments.passes,
         seed,
-        random: arguments.rw == Order::Randread,
         request: arguments.bs,
         depth: arguments.iodepth,
         array: members.as_ref().map(|members| ArrayPlan {

@@ -13,7 +13,6 @@ fn settings() -> Settings {
         positions: 40,
         passes: 4,
         seed: 3,
-        random: false,
         request: None,
         depth: None,
         array: None,
