@@ -167,7 +167,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
         return output::print(&script(&experiment, &opened, &left_out));
     }
     let store = arguments.results.save.store()?;
-    let targets = opened.into_targets(&design, seed, stop, &mut progress)?;
+    let targets = opened.into_targets(seed, stop, &mut progress)?;
     let mut driver = Driver::new(targets, store, &mut progress);
     experiment.setup_findings = driver.targets.findings();
     experiment.setup_findings.extend(rounding_findings(&design, &experiment.targets));
@@ -184,11 +184,6 @@ fn open(
     let simulated = session::one_simulated(targets)?.is_some();
     if simulated && arguments.hosts.given() {
         return Err(usage("--hosts means nothing for a simulated target"));
-    }
-    if design.precondition && simulated {
-        output::remark(
-            "no preconditioning: the key preconditioned= sets the state of a simulated drive",
-        );
     }
     Ok(OpenedDesign::open(design, targets, &arguments.access(), &read_line, opener)?)
 }
@@ -255,7 +250,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
                 opened.left_out.sentences().join("; ")
             )));
         }
-        opened.into_targets(&design, seed, stop, &mut progress)?
+        opened.into_targets(seed, stop, &mut progress)?
     };
     session::add_new(&mut experiment.setup_findings, targets.findings());
     let driver = Driver::new(targets, Some(store), &mut progress);

@@ -39,7 +39,6 @@ pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};
 pub use lone::LoneReadsPlan;
 pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
-pub(crate) use precondition::WINDOW_ROUNDS;
 pub use precondition::{PreconditionPlan, goes_past_cache, steady};
 pub use side_by_side::SideBySide;
 pub use sustained::{SUSTAINED_MOST, SustainedPlan};

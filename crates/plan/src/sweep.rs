@@ -152,7 +152,6 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
         .collect();
     let mut findings = experiment.setup_findings.clone();
     findings.extend(spread_finding(&cells));
-    findings.extend(round_finding(design, &cells, &visits));
     findings.extend(crash_loss(&experiment));
     findings.extend(cache_size(&experiment, &cells));
     let reached = reached(&cells, &visits, design);
@@ -415,45 +414,5 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
         )
         .with("combinations apart", apart.len() as f64, "")
         .with("largest spread", most, "share"),
-    )
-}
-
-/// That the rates still moved over the rounds of a design that writes to a steady state first.
-fn round_finding(
-    design: &Design,
-    cells: &[ExperimentCell],
-    visits: &[Visit<'_>],
-) -> Option<Finding> {
-    if !design.precondition {
-        return None;
-    }
-    let moving: Vec<&ExperimentCell> = cells
-        .iter()
-        .filter(|cell| {
-            let rounds: BTreeMap<u32, f64> = visits
-                .iter()
-                .filter(|visit| visit.planned.levels == cell.levels)
-                .map(|visit| (visit.planned.block, visit.trial.iops()))
-                .collect();
-            let rates: Vec<f64> = rounds.into_values().collect();
-            rates.len() >= crate::WINDOW_ROUNDS && !crate::steady(&rates)
-        })
-        .collect();
-    let first = moving.first()?;
-    Some(
-        Finding::warning(
-            FindingCode::NotSteady,
-            format!(
-                "The rates of {} of {} combinations changed over the last {} rounds, for example \
-                 {}: by SNIA's rule the drive was not in its steady state.",
-                moving.len(),
-                cells.len(),
-                crate::WINDOW_ROUNDS,
-                words(&first.levels)
-            ),
-            "Run it again with more blocks: the drive was not yet steady, or another program uses \
-             it.",
-        )
-        .with("combinations that moved", moving.len() as f64, ""),
     )
 }

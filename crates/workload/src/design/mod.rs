@@ -166,8 +166,6 @@ pub struct Design {
     pub blocks: u32,
     /// In which order.
     pub order: Order,
-    /// Whether the target is brought into its steady state first.
-    pub precondition: bool,
     /// What all combinations have in common.
     pub constants: Vec<Setting>,
     /// What is varied, in order.

@@ -36,13 +36,8 @@ pub const PRESETS: &[Preset] = presets![
     "layers",
     "engines",
     "smp",
-    "competing",
     "cacheability",
     "network",
-    "snia-iops",
-    "snia-throughput",
-    "snia-latency",
-    "snia-write-saturation",
 ];
 
 /// The preset of this name.

@@ -24,7 +24,7 @@ pub(super) struct Kind {
 
 const DISK: &str = "sim:st34371w";
 
-pub(super) const KINDS: [Kind; 20] = [
+pub(super) const KINDS: [Kind; 19] = [
     Kind {
         name: "readme",
         documents: &[("drive", "check sim:nvme-ssd,plp=on")],
@@ -85,16 +85,6 @@ pub(super) const KINDS: [Kind; 20] = [
         name: "modes",
         documents: &[("modes", "sweep modes DISK --size 64m --runtime 500ms --seed 1")],
         page: "report @modes -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "snia",
-        documents: &[(
-            "snia",
-            "sweep snia-throughput sim:mmc,service=100us,servers=4 --size 64m --seed 1",
-        )],
-        page: "report @snia -o @page",
         short: false,
         picture: None,
     },

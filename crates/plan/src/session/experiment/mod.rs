@@ -16,8 +16,7 @@ use crate::session::error::REFUSED;
 use crate::session::opened::{identity, simulated_target};
 use crate::session::real::{size_for_all, with_engine};
 use crate::session::{
-    Display, Opener, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated,
-    treatment,
+    Display, Opener, RealTargets, Result, StopFlag, Targets, VERSION, simulated, treatment,
 };
 use host::kernel;
 use host::target::{Access, TargetError};
@@ -170,24 +169,13 @@ impl OpenedDesign {
     /// If a target cannot be written, or the user interrupts it.
     pub fn into_targets(
         self,
-        design: &Design,
         seed: u64,
         stop: &StopFlag,
         display: &mut dyn Display,
     ) -> Result<Targets> {
-        let reads = self.ready.iter().find(|ready| !ready.workload.writes());
-        let steady = reads.or(self.ready.first()).filter(|_| design.precondition);
-        let mut sessions = Vec::new();
-        for (names, opened) in self.real {
-            sessions
-                .push((names, opened.into_session(engine::DEFAULT_ENGINE, seed, stop, display)?));
-        }
         let mut targets = Targets::none(stop);
-        for (names, mut session) in sessions {
-            if let Some(ready) = steady {
-                session = precondition(session, &ready.workload, seed, display)?;
-            }
-            targets.add(names, session);
+        for (names, opened) in self.real {
+            targets.add(names, opened.into_session(engine::DEFAULT_ENGINE, seed, stop, display)?);
         }
         Ok(targets)
     }
