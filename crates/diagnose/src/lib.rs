@@ -25,7 +25,7 @@ pub use caps::caps;
 pub use commits::commit_verdicts;
 pub use findings::{Omitted, profile_findings};
 pub use observed_load::{balanced, observed_load};
-pub use rules::{advise_experiment, advise_zones};
+pub use rules::advise_experiment;
 pub use settings::{Program, settings};
 pub use trials::trial_findings;
 pub use verdict::{DiagnoseOptions, Fit, FittedProfile, ProfileSet, diagnose, fit};

@@ -37,8 +37,6 @@ pub(crate) enum Verb {
     Predict(Box<crate::predict_args::PredictArgs>),
     /// Print settings for PostgreSQL, MySQL, etcd, Linux and others.
     Advise(crate::advise::AdviseArgs),
-    /// Choose disks and arrays for given requirements, by cost.
-    Design(Box<crate::design::DesignArgs>),
     /// Show or list saved results; validate a profile.
     Show(Box<crate::show::ShowArgs>),
     /// Make an HTML page, plots, Markdown or CSV from results.
@@ -59,12 +57,12 @@ pub(crate) enum Verb {
     Sweep(Box<crate::sweep::SweepArgs>),
     /// Measure each part of the path to a disk, and find the bottleneck.
     Limits(crate::limits::LimitsArgs),
-    /// Measure throughput by position on a disk, or find the position of a file.
+    /// Measure throughput by position on a disk.
     Zones(crate::zones::ZonesArgs),
+    /// Compute what accesses to a disk cost, and how many disks saturate a bus.
+    Cost(crate::cost::CostArgs),
     /// Compare the figures of three papers with simulated drives.
     Papers(crate::papers::PapersArgs),
-    /// Compare a simulated drive with the service times of a real one.
-    Drive(crate::drive::DriveArgs),
     /// Take part in a load of several machines (started by `run --hosts`).
     Agent(crate::agent::AgentArgs),
 }

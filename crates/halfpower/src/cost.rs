@@ -1,5 +1,6 @@
-//! `halfpower design --price`: what accesses cost in money, and how many disks fill something.
+//! `halfpower cost`: what accesses cost in money, and how many disks fill something.
 
+use crate::failure::usage;
 use crate::output::Verdict;
 use crate::store_args::ViewArgs;
 use crate::values::some_bytes;
@@ -15,13 +16,15 @@ const CURRENCY: &str = "USD";
 
 /// The disk of a profile and its price.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "The disk of a profile")]
+#[command(after_help = "Examples:\n  \
+    halfpower cost last --price 209           the cost of its accesses\n  \
+    halfpower cost 0192f --price 534 --currency EUR --capacity 18GB\n  \
+    halfpower cost last --fill pci=98.5MB/s   how many disks fill it")]
 pub(crate) struct CostArgs {
     /// Saved profile, for --price and --fill: its id, its beginning or end, or last [default: last].
-    #[arg(conflicts_with = "prices")]
     profile: Option<String>,
     /// Price of the disk: prints the cost of its accesses.
-    #[arg(long, value_name = "AMOUNT", value_parser = amount, conflicts_with = "prices")]
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     price: Option<f64>,
     /// Currency of --price.
     #[arg(long, value_name = "NAME", default_value = CURRENCY, requires = "price")]
@@ -31,15 +34,10 @@ pub(crate) struct CostArgs {
     capacity: Option<Bytes>,
     /// A component and its maximum rate: prints how many of these disks saturate it. Can be
     /// repeated.
-    #[arg(long, value_name = "NAME=RATE", value_parser = named, conflicts_with = "prices")]
+    #[arg(long, value_name = "NAME=RATE", value_parser = named)]
     fill: Vec<Named>,
-}
-
-impl CostArgs {
-    /// Whether anything of it is asked for.
-    pub(crate) fn given(&self) -> bool {
-        self.price.is_some() || !self.fill.is_empty()
-    }
+    #[command(flatten)]
+    view: ViewArgs,
 }
 
 fn amount(text: &str) -> Result<f64, String> {
@@ -53,7 +51,14 @@ fn named(text: &str) -> Result<Named, String> {
     Ok(Named { name: name.to_owned(), bytes_per_s: rate_of(rate)? })
 }
 
-pub(crate) fn cost(arguments: &CostArgs, view: &ViewArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
+    if arguments.price.is_none() && arguments.fill.is_empty() {
+        return Err(usage(
+            "for the cost of accesses to the disk of a profile use --price AMOUNT, and for the \
+             number of such disks that saturate a bus --fill NAME=RATE",
+        ));
+    }
+    let view = &arguments.view;
     let profile = view.keeping.profile(arguments.profile.as_deref().unwrap_or(store::LAST))?;
     let price = arguments.price.map(|amount| Price {
         amount,

@@ -5,7 +5,6 @@ use host::target::TargetError;
 use live::prometheus::ClientError;
 pub(crate) use plan::session::INTERRUPTED;
 use plan::session::{NO_RESULT, SessionError, USAGE};
-use report::PngError;
 use simdisk::SpecError;
 use store::StoreError;
 use workload::{BuildError, DesignError};
@@ -39,7 +38,6 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
         if cause.is::<BuildError>()
             || cause.is::<SpecError>()
             || cause.is::<DesignError>()
-            || matches!(cause.downcast_ref(), Some(PngError::NotBuilt))
             || matches!(cause.downcast_ref(), Some(StoreError::Ambiguous { .. }))
         {
             return USAGE;

@@ -18,14 +18,14 @@ use std::path::Path;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("What can a disk do?", &["check", "run", "compare"]),
     ("Why is it slow?", &["diagnose", "watch", "record"]),
-    ("What should I change or buy?", &["predict", "advise", "design"]),
+    ("What should I change?", &["predict", "advise"]),
     ("Manage results", &["show", "report", "export", "doctor"]),
 ];
 /// Commands that `lab` lists.
-const LAB: [&str; 6] = ["sweep", "limits", "zones", "papers", "drive", "agent"];
+const LAB: [&str; 6] = ["sweep", "limits", "zones", "cost", "papers", "agent"];
 
 /// Arguments that `-h` shows of a command; of one that is not here it shows all.
-const SHORT: [(&str, &[&str]); 10] = [
+const SHORT: [(&str, &[&str]); 9] = [
     (
         "check",
         &[
@@ -94,22 +94,6 @@ const SHORT: [(&str, &[&str]); 10] = [
             "disks",
             "raid",
             "json",
-        ],
-    ),
-    (
-        "design",
-        &[
-            "prices",
-            "kaps",
-            "bs",
-            "rwmixread",
-            "mbps",
-            "size",
-            "slo",
-            "survive",
-            "headroom",
-            "price",
-            "fill",
         ],
     ),
     ("report", &["what", "output", "kind", "svg", "md", "csv", "json"]),

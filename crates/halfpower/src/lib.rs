@@ -14,10 +14,8 @@ mod cli;
 mod compare;
 mod cost;
 mod defect;
-mod design;
 mod diagnose;
 mod doctor;
-mod drive;
 mod explain;
 mod export;
 mod extent;
@@ -38,7 +36,6 @@ mod observing;
 mod output;
 mod papers;
 mod past;
-mod place;
 mod predict;
 mod predict_args;
 mod progress;
@@ -58,7 +55,6 @@ mod show;
 mod signals;
 mod store_args;
 mod sweep;
-mod twin;
 mod validate;
 mod values;
 mod watch;
@@ -173,10 +169,9 @@ fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Ver
         Verb::Export(arguments) => export::export(arguments),
         Verb::Limits(limits) => limits::limits(limits, &stop),
         Verb::Zones(zones) => zones::zones(zones, &stop),
-        Verb::Design(arguments) => design::design(arguments),
+        Verb::Cost(arguments) => cost::cost(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
-        Verb::Drive(arguments) => drive::drive(arguments),
         Verb::Record(arguments) => record::record(arguments, &stop),
         Verb::Papers(papers) => papers::papers(papers, &stop),
         Verb::Lab => help::lab(),

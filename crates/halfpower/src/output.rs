@@ -192,11 +192,10 @@ pub(crate) const TABLE: OutputKind =
     OutputKind { flag: "--parquet", name: "Parquet table of this program", is_in: is_table };
 pub(crate) const REPORT: OutputKind = OutputKind { flag: "--output", ..PAGE };
 
-/// A plot, for any flag. A PNG can bear no mark: it stands beside its SVG and is replaced with it.
 pub(crate) const PLOT: OutputKind = OutputKind {
     flag: "--svg",
     name: "plot of this program",
-    is_in: |path| begins(&path.with_extension("svg"), report::PLOT_MARK),
+    is_in: |path| begins(path, report::PLOT_MARK),
 };
 
 /// The file of `--sqlio-csv`, if lines with this comment can be added to it.

@@ -91,9 +91,7 @@ impl FileForm {
                 let what = format!("a recording of disk counters ({})", format.name());
                 return Some((what, &["diagnose FILE", "record FILE"]));
             }
-            Self::Requests => {
-                ("a recording of requests", &["record twin FILE", "run TARGET --replay FILE"])
-            }
+            Self::Requests => ("a recording of requests", &["run TARGET --replay FILE"]),
             Self::TrialLines => ("a CSV of trials", &["compare FILE OTHER"]),
             Self::Document => ("a halfpower document", &["report FILE", "compare FILE OTHER"]),
             Self::Database => ("a halfpower database", &["show list --db FILE"]),

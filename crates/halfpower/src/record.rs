@@ -12,8 +12,7 @@ use crate::record_requests::record_requests;
 use crate::recordings;
 use crate::run_args::first_given;
 use crate::store_args::SaveArgs;
-use crate::twin::{TwinArgs, twin};
-use clap::{Args, Subcommand};
+use clap::Args;
 use host::target::{InUse, OutputFile};
 use plan::session::StopFlag;
 use record::Nanos;
@@ -21,8 +20,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true,
-    mut_arg("devices", |devices| devices.value_name("DEVICE|FILE").help(
+#[command(mut_arg("devices", |devices| devices.value_name("DEVICE|FILE").help(
         "Devices: kernel names (sda), device nodes, or paths on a file system; each includes all \
          devices below it [default: all whole devices that have completed I/O since boot]. Or \
          files of another tool, which are saved; - is standard input")),
@@ -30,8 +28,7 @@ use std::sync::atomic::Ordering;
     halfpower record --for 10m           all disks, once a second\n  \
     halfpower record /srv/db -o slow.json   disks below a directory, to a file too\n  \
     halfpower record night.json          save output of iostat, sar or others\n  \
-    halfpower record sda --trace-io sda.io --for 30s   each request\n  \
-    halfpower record twin sda.io         an equivalent load\n\n\
+    halfpower record sda --trace-io sda.io --for 30s   each request\n\n\
     Then: halfpower diagnose last",
     after_long_help = "Examples:\n  \
     halfpower record --for 10m           all disks, once a second\n  \
@@ -44,12 +41,9 @@ use std::sync::atomic::Ordering;
     halfpower record --prometheus http://host:9090 --instance db1:9100 \\\n    \
       --query-range now-2h..now@30s\n\n\
     Requests:\n  \
-    halfpower record sda --trace-io sda.io --for 30s   each request\n  \
-    halfpower record twin sda.io         an equivalent load\n\n\
+    halfpower record sda --trace-io sda.io --for 30s   each request\n\n\
     Then: halfpower diagnose last")]
 pub(crate) struct RecordArgs {
-    #[command(subcommand)]
-    action: Option<RecordAction>,
     #[command(flatten)]
     observing: ObservingArgs,
     /// Duration [default: 1m].
@@ -58,8 +52,8 @@ pub(crate) struct RecordArgs {
     /// Also write the observation as JSON to a file.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
-    /// Record each request to the named disks in this file, instead of counters, for run --replay
-    /// or record twin. Needs root.
+    /// Record each request to the named disks in this file, instead of counters, for run
+    /// --replay. Needs root.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
     trace_io: Option<PathBuf>,
     /// Record only requests of processes with this name (as ps -o comm prints it). This excludes
@@ -70,13 +64,6 @@ pub(crate) struct RecordArgs {
     files: FilesArgs,
     #[command(flatten)]
     save: SaveArgs,
-}
-
-/// What can be made of a recording.
-#[derive(Debug, Subcommand)]
-enum RecordAction {
-    /// Summarise recorded requests, find an equivalent load, and compare it with the original.
-    Twin(Box<TwinArgs>),
 }
 
 /// How long the counters are recorded by default.
@@ -92,9 +79,6 @@ fn process_name(text: &str) -> Result<String, String> {
 }
 
 pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    if let Some(RecordAction::Twin(arguments)) = &arguments.action {
-        return twin(arguments, stop);
-    }
     let sampling = &arguments.observing.sampling;
     let words = &arguments.observing.devices;
     if arguments.files.prometheus.is_some() || recordings::are_files(words)? {

@@ -6,7 +6,6 @@
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::twin::show;
 use anyhow::Context;
 use host::kernel::{self, Roots};
 use host::target::OutputFile;
@@ -72,15 +71,13 @@ pub(crate) fn record_requests(
     if replay.requests == 0 {
         return Err(interrupted("no request arrived in that time; the file is empty"));
     }
-    show(&replay::summary(&replay, VERSION, Some(lost)), json)?;
+    let summary = replay::summary(&replay, VERSION, Some(lost));
+    output::document(json, &summary, || output::page(&report::requests(&summary)))?;
     if stop.load(Ordering::Relaxed) {
         return Err(interrupted("the recording up to the interruption is in the file"));
     }
-    let next = format!("halfpower record twin {}", record::shell_word(&replay.source));
-    output::remark(&format!(
-        "to compare it with an equivalent load: {next} TARGET; to replay it: halfpower run TARGET \
-         --replay FILE"
-    ));
+    let file = record::shell_word(&replay.source);
+    output::remark(&format!("to replay it: halfpower run TARGET --replay {file}"));
     Ok(if lost > 0 { Verdict::NotClean } else { Verdict::Clean })
 }
 

@@ -14,10 +14,10 @@ use crate::values::one_of;
 use anyhow::{Context, ensure};
 use clap::Args;
 use engine::input;
-use host::target::{InUse, OutputFile, OutputKind};
+use host::target::{InUse, OutputFile};
 use plan::session::VERSION;
 use record::{DocumentKind, SavedDocument, Trial, counted, quoted};
-use report::{PLOT_MARK, Rasteriser, Story};
+use report::{PLOT_MARK, Story};
 use std::path::{Path, PathBuf};
 use store::Library;
 
@@ -47,10 +47,6 @@ pub(crate) struct ReportArgs {
     /// Write each plot as SVG to this folder.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// Write each plot as PNG to this folder, next to its SVG; only in a build with `--features
-    /// png`.
-    #[arg(long, value_name = "DIR", conflicts_with = "svg")]
-    png: Option<PathBuf>,
     /// Print a summary in Markdown, to paste into a ticket.
     #[arg(long, conflicts_with = "json")]
     md: bool,
@@ -129,7 +125,7 @@ impl Places {
         if let Ok(database) = arguments.keeping.file() {
             in_use.push(InUse::new(database, "the database of results"));
         }
-        let files = [&arguments.svg, &arguments.png, &arguments.csv, &arguments.sqlio_csv];
+        let files = [&arguments.svg, &arguments.csv, &arguments.sqlio_csv];
         let other = arguments.md || arguments.json || files.iter().any(|place| place.is_some());
         let page = arguments.output.clone().or((!other).then(|| DEFAULT_PAGE.into()));
         let mut claim = |kind, path: &Option<PathBuf>| {
@@ -138,9 +134,7 @@ impl Places {
         };
         let page = claim(&output::REPORT, &page)?;
         let values = claim(&output::VALUES, &arguments.csv)?;
-        let rasteriser = arguments.png.as_ref().map(|_| Rasteriser::find()).transpose()?;
-        let folder = arguments.svg.as_ref().or(arguments.png.as_ref());
-        let plots = folder.map(|folder| PlotFolder::open(folder, rasteriser)).transpose()?;
+        let plots = arguments.svg.as_deref().map(PlotFolder::open).transpose()?;
         Ok(Self { page, values, plots, in_use })
     }
 
@@ -168,45 +162,32 @@ impl Places {
     }
 }
 
-/// A folder for plots: SVG, and PNG beside it.
-struct PlotFolder {
-    flag: &'static str,
-    folder: PathBuf,
-    rasteriser: Option<Rasteriser>,
-}
+/// A folder for plots.
+struct PlotFolder(PathBuf);
 
 impl PlotFolder {
     /// Makes the folder where it is missing.
-    fn open(folder: &Path, rasteriser: Option<Rasteriser>) -> anyhow::Result<Self> {
-        let flag = if rasteriser.is_some() { "--png" } else { "--svg" };
+    fn open(folder: &Path) -> anyhow::Result<Self> {
         ensure!(
             !folder.exists() || folder.is_dir(),
-            "{flag} {} is not a folder; name a folder",
+            "--svg {} is not a folder; name a folder",
             quoted(folder)
         );
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot create the folder {} ({flag})", quoted(folder)))?;
-        Ok(Self { flag, folder: folder.to_owned(), rasteriser })
+            .with_context(|| format!("cannot create the folder {} (--svg)", quoted(folder)))?;
+        Ok(Self(folder.to_owned()))
     }
 
     /// Writes all plots and says how many.
     fn write(self, stories: &[Story]) -> anyhow::Result<String> {
         let plots = report::plot_files(stories);
-        let kind = OutputKind { flag: self.flag, ..output::PLOT };
         for (name, svg) in &plots {
-            let file = |end: &str| {
-                OutputFile::create(&kind, &self.folder.join(format!("{name}.{end}")), &[])
-            };
-            let (drawing, rasteriser) = (file("svg")?, self.rasteriser.as_ref());
-            let png =
-                rasteriser.map(|rasteriser| anyhow::Ok((file("png")?, rasteriser.draw(svg)?)));
-            let png = png.transpose()?;
+            let file = self.0.join(format!("{name}.svg"));
+            let drawing = OutputFile::create(&output::PLOT, &file, &[])?;
             drawing.finish(format!("{PLOT_MARK}\n{svg}"))?;
-            png.map_or(Ok(()), |(file, bytes)| file.finish(bytes))?;
         }
-        let kinds = if self.rasteriser.is_some() { "SVG and PNG" } else { "SVG" };
         let plots = counted(plots.len() as f64, "plot");
-        Ok(format!("{}: {plots} as {kinds}", self.folder.display()))
+        Ok(format!("{}: {plots} as SVG", self.0.display()))
     }
 }
 

@@ -138,15 +138,6 @@ impl RunArgs {
         run.contradiction().map_or(Ok(run), Err)
     }
 
-    /// A replay on a target, with all else as it is by default.
-    pub(crate) fn replaying(target: &str, recording: &Replay) -> Result<Self, String> {
-        let mut run = Self::read([target])?;
-        // Its requests alone: what it flushes and discards stays left out, and counted.
-        let (flushes, discards) = Default::default();
-        run.replay.replay = Some(Replay { flushes, discards, ..recording.clone() });
-        Ok(run)
-    }
-
     fn read_by<'a>(
         command: Command,
         words: impl IntoIterator<Item = &'a str>,

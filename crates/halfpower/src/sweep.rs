@@ -19,9 +19,7 @@ use anyhow::Context;
 use clap::Args;
 use engine::input;
 use host::target::{Access, InUse};
-use plan::session::experiment::{
-    Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
-};
+use plan::session::experiment::{Line, OpenedDesign, ReadLine, ReadyLine, rounding_findings};
 use plan::session::{self, Driver, End, Opener, StopFlag, Targets};
 use record::{Experiment, Trial};
 
@@ -165,28 +163,15 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let note = arguments.note.as_deref().unwrap_or_default();
     let mut experiment = opened.experiment(&design, names, seed, note);
     experiment.clients = opener.clients();
-    if arguments.hosts.given()
-        && (arguments.dry_run || opened.ready.iter().any(|it| it.line.shares))
-    {
-        let text = "--hosts does not work with --dry-run or with rates relative to the maximum; \
-                    run those on one machine";
-        return Err(usage(text));
+    if arguments.hosts.given() && arguments.dry_run {
+        return Err(usage("--hosts does not work with --dry-run; run that on one machine"));
     }
     if arguments.dry_run {
         return output::print(&script(&experiment, &opened, &left_out));
     }
     let store = arguments.results.save.store()?;
-    let of_shares = opened.ready.iter().find(|ready| ready.line.shares).cloned();
-    let targets = opened.into_targets(&design, seed, stop, &mut progress)?;
+    let targets = opened.into_targets(seed, stop, &mut progress)?;
     let mut driver = Driver::new(targets, store, &mut progress);
-    if let Some(ready) = of_shares {
-        let mut pilot = plan::largest_rate_trials(&ready.workload, seed, &ready.line.targets);
-        let [reads, writes] = &driver.run(&mut pilot)?.trials[..] else {
-            return Err(interrupted("no trial finished"));
-        };
-        let maxima = Maxima { reads: reads.iops(), writes: writes.iops() };
-        set_rates(&mut experiment.plan, &design, names, maxima, &read_line)?;
-    }
     experiment.setup_findings = driver.targets.findings();
     experiment.setup_findings.extend(rounding_findings(&design, &experiment.targets));
     driver.keep(|store| store.start_experiment(&experiment));
@@ -203,12 +188,6 @@ fn open(
     if simulated && arguments.hosts.given() {
         return Err(usage("--hosts does not apply to a simulated target; omit it"));
     }
-    if design.precondition && simulated {
-        output::remark(
-            "--precondition has no effect on a simulated drive; set its state with the key \
-             preconditioned=",
-        );
-    }
     Ok(OpenedDesign::open(design, targets, &arguments.access(), &read_line, opener)?)
 }
 
@@ -221,8 +200,8 @@ fn read_line(targets: &[String], flags: &[String]) -> Result<ReadLine, String> {
 /// The trials as a script of `run` lines.
 fn script(experiment: &Experiment, opened: &OpenedDesign, left_out: &[String]) -> String {
     let line = |ready: &ReadyLine| {
-        let Line { combination, targets, flags, shares, .. } = ready.line.clone();
-        (combination.levels, report::ScriptLine { targets, flags, shares })
+        let Line { combination, targets, flags, .. } = ready.line.clone();
+        (combination.levels, report::ScriptLine { targets, flags })
     };
     let lines = opened.ready.iter().map(line).collect();
     let longest = session::duration(plan::missing_trials(experiment).longest());
@@ -277,7 +256,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
                 opened.left_out.sentences().join("; ")
             )));
         }
-        opened.into_targets(&design, seed, stop, &mut progress)?
+        opened.into_targets(seed, stop, &mut progress)?
     };
     session::add_new(&mut experiment.setup_findings, targets.findings());
     let driver = Driver::new(targets, Some(store), &mut progress);

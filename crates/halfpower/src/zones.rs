@@ -6,7 +6,6 @@
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
-use crate::place::place;
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
@@ -15,11 +14,11 @@ use ::plan::limits::zones::{
     ArrayPlan, MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, document,
 };
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use host::target::Access;
 use plan::session::{self, Driver, Members, RealTargets, StopFlag, Targets};
 use record::{Bytes, CacheMode, Target};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A target must hold at least this.
 const LEAST: Bytes = Bytes(1 << 20);
@@ -28,30 +27,13 @@ const LEAST: Bytes = Bytes(1 << 20);
 #[command(after_help = "Examples:\n  \
     halfpower zones /dev/sda                 the whole disk, read only\n  \
     halfpower zones .                        a test file in this directory\n  \
-    halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
     halfpower zones /dev/sda /dev/sdb --chunk 64k   a stripe of two disks\n  \
-    halfpower zones --file /srv/db/base.dat  the position of a file, from a saved map\n  \
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
 pub(crate) struct ZonesArgs {
     /// Block device, file, directory (for a temporary test file) or sim:NAME; several with --chunk.
-    #[arg(required_unless_present = "file", value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET")]
     targets: Vec<String>,
-    /// Find the position of a file on a saved map of its disk, and the rate at other positions,
-    /// without measuring.
-    #[arg(long, value_name = "PATH", help_heading = "Place of a file",
-          conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "chunk", "size", "seed",
-                                "no_save"])]
-    file: Option<PathBuf>,
-    /// The map: its id, the beginning of the id, last, or a file [default: the disk's newest map].
-    #[arg(
-        long,
-        value_name = "ID",
-        requires = "file",
-        conflicts_with = "targets",
-        help_heading = "Place of a file"
-    )]
-    map: Option<String>,
     /// Number of positions, at least 30.
     #[arg(long, value_name = "N", default_value = "60",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_POSITIONS)..=10_000))]
@@ -60,10 +42,7 @@ pub(crate) struct ZonesArgs {
     #[arg(long, value_name = "N", default_value = "5",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_PASSES)..=1_000))]
     passes: u32,
-    /// Requests at each position: sequential, or random around it.
-    #[arg(long, value_enum, default_value = "read", value_name = "PATTERN")]
-    rw: Order,
-    /// Request size [default: 64k, less if the target is small; 4k for random reads].
+    /// Request size [default: 64k, less if the target is small].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     bs: Option<Bytes>,
     /// Queue depth [default: 1; for an array, 4 per member].
@@ -79,17 +58,7 @@ pub(crate) struct ZonesArgs {
     results: ResultArgs,
 }
 
-/// The order of requests at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Order {
-    Read,
-    Randread,
-}
-
 pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    if let Some(path) = &arguments.file {
-        return place(path, arguments.map.as_deref(), &arguments.results.save);
-    }
     let simulated = session::one_simulated(&arguments.targets)?;
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
@@ -113,7 +82,6 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
         positions: arguments.positions,
         passes: arguments.passes,
         seed,
-        random: arguments.rw == Order::Randread,
         request: arguments.bs,
         depth: arguments.iodepth,
         array: members.as_ref().map(|members| ArrayPlan {

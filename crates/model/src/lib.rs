@@ -15,7 +15,6 @@ mod characterise;
 mod commits;
 mod compare;
 mod curve;
-mod demerit;
 mod depth;
 mod expect;
 mod fits;
@@ -26,7 +25,6 @@ pub mod papers;
 mod predict;
 pub mod queueing;
 mod size;
-mod twin;
 mod validation;
 mod visit;
 mod wander;
@@ -39,7 +37,6 @@ pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
     settings_told,
 };
-pub use demerit::{Demerit, demerit};
 pub use depth::{
     DEFAULT_KNEE_GAIN, ENOUGH_SHARE, SufficientIndex, deep_enough, depth_curves, enough, rates,
 };
@@ -48,10 +45,9 @@ pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
 pub use group_commit::{Sessions, group_commit};
 pub use lone::{is_lone, leaves_rests, lone_reads};
 pub use predict::{
-    DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, Part, PredictError, PredictQuestion,
-    Predictor, mix_of, open_loads,
+    DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, PredictError, PredictQuestion, Predictor,
+    mix_of, open_loads,
 };
 pub use size::{limits, size_curves};
-pub use twin::{CountedLoad, beside_counters, side_by_side};
 pub use validation::{validation_summary, visits_repeat_rel};
 pub use wander::{level_se_between, level_se_rel, levels_of};

@@ -39,13 +39,11 @@ pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};
 pub use lone::LoneReadsPlan;
 pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
-pub(crate) use precondition::WINDOW_ROUNDS;
 pub use precondition::{PreconditionPlan, goes_past_cache, steady};
 pub use side_by_side::SideBySide;
 pub use sustained::{SUSTAINED_MOST, SustainedPlan};
 pub use sweep::{
-    MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials, missing,
-    missing_trials, trial_seed,
+    MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, missing, missing_trials, trial_seed,
 };
 pub use validate::{ValidatePlan, ValidationSettings};
 pub use visits::CheckSettings;

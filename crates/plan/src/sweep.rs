@@ -15,8 +15,8 @@ use crate::crash_loss::crash_loss;
 use crate::planned::{Preparation, Saved, TrialList};
 use libm::log;
 use record::{
-    Arrival, DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect,
-    Finding, FindingCode, PlannedTrial, ReachedSizes, Trial, Workload,
+    DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect, Finding,
+    FindingCode, PlannedTrial, ReachedSizes, Trial,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Combination, Contrast, Design, Order, Rng, derive_seed};
@@ -34,10 +34,6 @@ const SIZE_AXIS: &str = "bs";
 const DEPTH_AXIS: &str = "iodepth";
 /// Apart from the seeds of streams, data, tags and preconditioning.
 const SEEDS: u64 = 4 << 32;
-/// Apart from the others again.
-const LARGEST_RATE_SEEDS: u64 = 5 << 32;
-/// Requests in progress that reach the largest rate of nearly any device.
-const LARGEST_RATE_DEPTH: u32 = 32;
 /// Least intervals of a run whose end is compared with its begin, which are a tenth of it each.
 const MIN_INTERVALS: usize = 10;
 
@@ -99,32 +95,6 @@ pub fn missing_trials(experiment: &Experiment) -> TrialList {
     TrialList::new("trial", missing.iter().map(trial).collect()).after(done)
 }
 
-/// The two trials that find the largest rates of reads and of writes with the requests of a workload,
-/// where a design asks for shares of these. They run before the plan is saved, so that the plan has
-/// rates in numbers: resumed or repeated, it asks for the same. They are no part of the experiment.
-#[must_use]
-pub fn largest_rate_trials(asked: &Workload, seed: u64, targets: &[String]) -> TrialList {
-    let seed = derive_seed(seed, LARGEST_RATE_SEEDS) & u64::from(u32::MAX);
-    let trial = |read_percent: u8| crate::PlannedTrial {
-        targets: targets.to_vec(),
-        saved: Saved::No,
-        ..crate::PlannedTrial::new(
-            Workload {
-                read_percent,
-                iodepth: LARGEST_RATE_DEPTH,
-                numjobs: 1,
-                depth: LARGEST_RATE_DEPTH,
-                arrival: Arrival::Closed,
-                rate_iops: None,
-                write_rate_iops: None,
-                ..asked.clone()
-            },
-            seed,
-        )
-    };
-    TrialList::new("largest rates", [100, 0].map(trial).into())
-}
-
 /// One valid trial.
 struct Visit<'a> {
     planned: &'a PlannedTrial,
@@ -182,7 +152,6 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
         .collect();
     let mut findings = experiment.setup_findings.clone();
     findings.extend(spread_finding(&cells));
-    findings.extend(round_finding(design, &cells, &visits));
     findings.extend(crash_loss(&experiment));
     findings.extend(cache_size(&experiment, &cells));
     let reached = reached(&cells, &visits, design);
@@ -445,45 +414,5 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
         )
         .with("combinations apart", apart.len() as f64, "")
         .with("largest spread", most, "share"),
-    )
-}
-
-/// That the rates still moved over the rounds of a design that writes to a steady state first.
-fn round_finding(
-    design: &Design,
-    cells: &[ExperimentCell],
-    visits: &[Visit<'_>],
-) -> Option<Finding> {
-    if !design.precondition {
-        return None;
-    }
-    let moving: Vec<&ExperimentCell> = cells
-        .iter()
-        .filter(|cell| {
-            let rounds: BTreeMap<u32, f64> = visits
-                .iter()
-                .filter(|visit| visit.planned.levels == cell.levels)
-                .map(|visit| (visit.planned.block, visit.trial.iops()))
-                .collect();
-            let rates: Vec<f64> = rounds.into_values().collect();
-            rates.len() >= crate::WINDOW_ROUNDS && !crate::steady(&rates)
-        })
-        .collect();
-    let first = moving.first()?;
-    Some(
-        Finding::warning(
-            FindingCode::NotSteady,
-            format!(
-                "The rates of {} of {} combinations changed over the last {} rounds, for example \
-                 {}: by SNIA's rule, the drive was not in its steady state.",
-                moving.len(),
-                cells.len(),
-                crate::WINDOW_ROUNDS,
-                words(&first.levels)
-            ),
-            "Run the experiment again with more blocks: the drive was not yet steady, or another \
-             program uses it.",
-        )
-        .with("combinations that moved", moving.len() as f64, ""),
     )
 }

@@ -36,8 +36,7 @@ pub struct Target {
     /// Which test file it was; absent for all else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_file: Option<TestFile>,
-    /// Hash of the file that describes a simulated device (`sim:FILE.toml`, `sim:FILE.parv`) and of those
-    /// that it names; absent for all else.
+    /// Hash of the file that describes a simulated device (`sim:FILE.toml`); absent for all else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_hash: Option<String>,
 }

@@ -20,7 +20,6 @@ mod cost_fit;
 mod diagnosis;
 mod digest;
 mod doubt;
-mod drive;
 mod estimate;
 mod excerpt;
 mod experiment;
@@ -35,12 +34,10 @@ mod load;
 mod op;
 mod own_engine;
 mod path;
-mod place;
 mod plausible;
 mod prediction;
 mod price;
 mod profile;
-mod purchase;
 mod quantity;
 mod quoted;
 mod raid;
@@ -79,7 +76,6 @@ pub use diagnosis::{
 };
 pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
-pub use drive::{DRIVE_SCHEMA, DriveRank, DriveRow, DriveTruth};
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use excerpt::{bounded_message, excerpt};
 pub use experiment::{
@@ -115,7 +111,6 @@ pub use own_engine::OwnEngineName;
 pub use path::{
     FileLayout, LVM_ONCE, LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind,
 };
-pub use place::{FilePlace, MapOfPlace, PLACE_SCHEMA, PlaceRates, SurfacePlace};
 pub use plausible::{
     ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters, kernel_busy_doubt,
 };
@@ -130,10 +125,6 @@ pub use profile::{
     PROFILE_SCHEMA, Profile, RateStep, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
     StepCause, Sustained,
 };
-pub use purchase::{
-    Bought, BreakEven, CostAtNeed, PURCHASE_SCHEMA, PartLoad, PricedDisk, Purchase, PurchaseBound,
-    PurchaseConfiguration, PurchaseExcluded, PurchaseNeed, PurchasePart,
-};
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use quoted::quoted;
 pub use raid::{
@@ -141,8 +132,8 @@ pub use raid::{
 };
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
 pub use requests::{
-    CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
-    enough_cache, read_hit_share,
+    CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, Spacing, enough_cache,
+    read_hit_share,
 };
 pub use saved::{DATABASE_MARK, DocumentKind, KeptDocument, SavedDocument, short_id};
 pub use schema::document_schema;

@@ -1,4 +1,4 @@
-//! The document of `design --price`: what accesses cost in money.
+//! The document of `cost --price`: what accesses cost in money.
 //!
 //! The words are those of Gray: KAPS are kilobyte accesses per second, in practice random requests
 //! of the smallest size; MAPS are megabyte accesses per second (Chung, Gray, Worthington, Horst

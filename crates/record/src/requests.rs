@@ -1,13 +1,13 @@
-//! The summary of recorded requests: the document of `record --trace-io` and `record twin`.
+//! The summary of recorded requests: the document of `record --trace-io`.
 
-use crate::{Bytes, Estimate, Nanos, SizeShare};
+use crate::{Bytes, Nanos, SizeShare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The `schema` value of such a summary.
 pub const REQUESTS_SCHEMA: &str = "halfpower/requests/1";
 
-/// Recorded requests, summed up, and the load that does the same.
+/// Recorded requests, summed up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsSummary {
     /// [`REQUESTS_SCHEMA`].
@@ -39,13 +39,6 @@ pub struct RequestsSummary {
     pub write: Option<RequestsSide>,
     /// What a cache of each size would have served of the reads; empty without reads.
     pub cache: Vec<CachePoint>,
-    /// Equivalent load, as words of `halfpower run` behind its targets; null for several
-    /// devices.
-    pub twin: Option<Vec<String>>,
-    /// What the twin does not have of the original.
-    pub twin_lacks: Vec<String>,
-    /// Original and twin side by side on one target; null where neither was run.
-    pub side_by_side: Option<SideBySideRuns>,
 }
 
 /// What a cache that keeps the pages used last, empty at first, would have served.
@@ -82,34 +75,6 @@ const WORTH: f64 = 0.8;
 pub fn enough_cache(curve: &[CachePoint]) -> Option<CachePoint> {
     let most = curve.last()?.read_hit_share;
     curve.iter().copied().find(|point| point.read_hit_share >= WORTH * most)
-}
-
-/// Recorded requests, made again, beside the load that is to do the same.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SideBySideRuns {
-    /// Where.
-    pub target: String,
-    /// Whether that was simulated.
-    pub simulated: bool,
-    /// Runs of each, in turn.
-    pub pairs: u32,
-    /// What was compared.
-    pub rows: Vec<TwinRow>,
-}
-
-/// A quantity of the original and of its twin.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TwinRow {
-    /// What of: reads, writes, or the device.
-    pub of: String,
-    /// The quantity's identifier.
-    pub quantity: String,
-    /// Of the original, the median of the runs.
-    pub original: f64,
-    /// Of the twin.
-    pub twin: f64,
-    /// Twin over original, from the pairs.
-    pub ratio: Option<Estimate>,
 }
 
 impl RequestsSummary {

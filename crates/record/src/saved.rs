@@ -1,10 +1,9 @@
 //! Any saved document, and the kinds that there are.
 
 use crate::{
-    COMPARISON_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth, Experiment,
-    FLEET_SCHEMA, FilePlace, FleetDiagnosis, LimitsRun, Observation, PLACE_SCHEMA,
-    PREDICTION_SCHEMA, PRICE_SCHEMA, PURCHASE_SCHEMA, PredictionDocument, PriceDocument, Profile,
-    Purchase, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings,
+    COMPARISON_SCHEMA, Comparison, CostFit, Diagnosis, Experiment, FLEET_SCHEMA, FleetDiagnosis,
+    LimitsRun, Observation, PREDICTION_SCHEMA, PRICE_SCHEMA, PredictionDocument, PriceDocument,
+    Profile, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings,
     SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::de::DeserializeOwned;
@@ -94,8 +93,6 @@ pub enum SavedDocument {
     Zones(Box<ZoneMap>),
     /// Two measurements compared with each other; never in a database.
     Comparison(Box<Comparison>),
-    /// What to buy for a need; never in a database.
-    Purchase(Box<Purchase>),
     /// What an observation means.
     Diagnosis(Box<Diagnosis>),
     /// What would become of a load; never in a database.
@@ -110,12 +107,8 @@ pub enum SavedDocument {
     CostFit(Box<CostFit>),
     /// Settings of another program; never in a database.
     Settings(Box<Settings>),
-    /// A simulated drive beside the real one; never in a database.
-    Drive(Box<DriveTruth>),
     /// What recorded requests come to; never in a database.
     Requests(Box<RequestsSummary>),
-    /// Where a file lies; never in a database.
-    Place(Box<FilePlace>),
     /// Which disks of a fleet are slow; never in a database.
     Fleet(Box<FleetDiagnosis>),
     /// Which host fills a disk of several; never in a database.
@@ -133,7 +126,6 @@ impl Serialize for SavedDocument {
             Self::Limits(document) => document.serialize(serializer),
             Self::Zones(document) => document.serialize(serializer),
             Self::Comparison(document) => document.serialize(serializer),
-            Self::Purchase(document) => document.serialize(serializer),
             Self::Diagnosis(document) => document.serialize(serializer),
             Self::WhatIf(document) => document.serialize(serializer),
             Self::Prediction(document) => document.serialize(serializer),
@@ -141,9 +133,7 @@ impl Serialize for SavedDocument {
             Self::Price(document) => document.serialize(serializer),
             Self::CostFit(document) => document.serialize(serializer),
             Self::Settings(document) => document.serialize(serializer),
-            Self::Drive(document) => document.serialize(serializer),
             Self::Requests(document) => document.serialize(serializer),
-            Self::Place(document) => document.serialize(serializer),
             Self::Fleet(document) => document.serialize(serializer),
             Self::Shared(document) => document.serialize(serializer),
         }
@@ -187,14 +177,11 @@ impl SavedDocument {
         // What no database keeps.
         match schema.as_str() {
             COMPARISON_SCHEMA => return read(document).map(Self::Comparison),
-            PURCHASE_SCHEMA => return read(document).map(Self::Purchase),
             WHATIF_SCHEMA => return read(document).map(Self::WhatIf),
             PREDICTION_SCHEMA => return read(document).map(Self::Prediction),
             PRICE_SCHEMA => return read(document).map(Self::Price),
             SETTINGS_SCHEMA => return read(document).map(Self::Settings),
-            DRIVE_SCHEMA => return read(document).map(Self::Drive),
             REQUESTS_SCHEMA => return read(document).map(Self::Requests),
-            PLACE_SCHEMA => return read(document).map(Self::Place),
             FLEET_SCHEMA => return read(document).map(Self::Fleet),
             SHARED_SCHEMA => return read(document).map(Self::Shared),
             _ => {}

@@ -35,9 +35,6 @@ pub struct ZoneMap {
     pub request_bytes: Bytes,
     /// Requests outstanding.
     pub depth: u32,
-    /// Whether requests are random within the window of a visit; absent where they are in sequence.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub random: bool,
     /// Bytes read at a position in a visit.
     pub window_bytes: Bytes,
     /// Passes over all positions, each in an order of its own.

@@ -1,4 +1,4 @@
-//! What is said of `halfpower design --price`: accesses per second and per unit of money, and disks that fill
+//! What is said of `halfpower cost --price`: accesses per second and per unit of money, and disks that fill
 //! something.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends_across, ys};

@@ -1,12 +1,12 @@
-//! What is said of recorded requests: what they come to, the load that does the same, and how well it does.
+//! What is said of recorded requests: what they come to.
 
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends_across, xs, ys};
+use crate::chart::{Axis, Chart, Form, Point, Series, xs, ys};
 use crate::number::{self, counted};
-use crate::story::{Cell, Story, joined};
-use crate::trial::{quoted, sizes};
+use crate::story::{Story, joined};
+use crate::trial::sizes;
 use record::{
-    CachePoint, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, Unit, enough_cache,
-    format_bytes, quantity, shell_word,
+    CachePoint, RequestsSide, RequestsSummary, Spacing, Unit, enough_cache, format_bytes,
+    shell_word,
 };
 
 /// Share of the reads from which on a cache is worth a line.
@@ -18,9 +18,7 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     let span = number::time(summary.span_ns.0 as f64);
     let requests = counted(summary.requests as f64, "request");
     let subject = format!("{} with {requests} in {span}", summary.source);
-    let counted = summary.reach.0 == 0;
-    let title = if counted { "Counted requests" } else { "Recorded requests" };
-    let mut story = Story::new(title, subject, false);
+    let mut story = Story::new("Recorded requests", subject, false);
     story.headline = joined(summary.sides(), ", ", |(name, side)| {
         format!("{} {name}/s of {}", number::count(side.per_s), sizes(&side.sizes))
     });
@@ -28,28 +26,10 @@ pub fn requests(summary: &RequestsSummary) -> Story {
         facts(&mut story, name, side);
     }
     story.takeaway("arrivals", arrivals(summary));
-    let ratios = summary.side_by_side.as_ref().and_then(ratios);
-    story.charts.extend([ratios, cached(summary), sizes_of(summary)].into_iter().flatten());
-    if !counted {
-        beside(&mut story, summary);
-    }
+    story.charts.extend([cached(summary), sizes_of(summary)].into_iter().flatten());
+    beside(&mut story, summary);
     cache(&mut story, summary);
-    if let Some(words) = &summary.twin {
-        let lacks = joined(&summary.twin_lacks, ", ", String::clone);
-        let without = (!lacks.is_empty()).then(|| format!("it omits: {lacks}"));
-        story.takeaway("twin", without.unwrap_or_default());
-        let section = story.section("Equivalent load", "");
-        section.row("as", "run the command at the end of this page on your own target");
-        section.row("without", lacks);
-        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        story.commands_answer = true;
-        story.commands.push(format!("halfpower run TARGET {}", words.join(" ")));
-    }
-    if let Some(runs) = &summary.side_by_side {
-        compared(&mut story, runs, counted);
-    }
-    let of = if counted { "observation" } else { "requests" };
-    story.condition(of, &summary.digest);
+    story.condition("requests", &summary.digest);
     story.written_by(&summary.halfpower_version);
     story
 }
@@ -63,7 +43,7 @@ fn beside(story: &mut Story, summary: &RequestsSummary) {
     section.row("lost", summary.lost.map_or_else(|| "not in the file".to_owned(), many));
     section.row("reach", format_bytes(summary.reach.0));
     if summary.devices > 1 {
-        section.row("devices", format!("{}: a twin needs a single one", summary.devices));
+        section.row("devices", number::count(f64::from(summary.devices)));
     }
 }
 
@@ -128,10 +108,6 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
         Spacing::Chance => "by chance",
         Spacing::Bursts => "bursts",
     };
-    if side.end.0 == 0 {
-        // Of counters.
-        return;
-    }
     let dispersion = format!("{} in {over}: {kind}", number::digits(side.dispersion));
     story.fact_of(name, "dispersion", dispersion);
     let span = side.end.0.saturating_sub(side.begin.0);
@@ -142,60 +118,6 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
         |theta| format!("Zipf, theta {}", number::digits(theta)),
     );
     story.fact_of(name, "popularity", popular);
-}
-
-fn compared(story: &mut Story, runs: &SideBySideRuns, counted: bool) {
-    let simulated = if runs.simulated { " (simulated)" } else { "" };
-    let what = if counted { "runs of the twin" } else { "runs of each in turn" };
-    let remark = format!(
-        "{} {what} on {}{simulated}; ratio with its 95 % interval",
-        runs.pairs, runs.target
-    );
-    story.section("Original and twin", &remark).table(&runs.rows, |t| {
-        t.left("", |row| row.of.clone());
-        t.left("", |row| quantity(&row.quantity).title);
-        t.right("original", |row| value(&row.quantity, row.original));
-        t.right("twin", |row| value(&row.quantity, row.twin));
-        t.right("ratio", |row| {
-            Cell::or_empty(row.ratio.map(|ratio| ratio.value), |ratio| format!("{ratio:.2}"))
-        });
-        t.left("95 % interval", |row| {
-            row.ratio.map_or_else(String::new, |it| format!("{:.2} to {:.2}", it.low, it.high))
-        });
-    });
-}
-
-fn value(id: &str, value: f64) -> String {
-    quantity(id).unit.format(value)
-}
-
-/// The twin over the original, a row for each quantity.
-fn ratios(runs: &SideBySideRuns) -> Option<Chart> {
-    let name = |of: &str, id: &str| format!("{of}, {}", quantity(id).title);
-    let known: Vec<_> = runs.rows.iter().filter_map(|row| Some((row, row.ratio?))).collect();
-    let points =
-        known.iter().enumerate().map(|(at, (_, ratio))| Point::estimate(at as f64, ratio).across());
-    let series = vec![Series::new("twin over original", Form::Marks, points.collect())];
-    let off = |ratio: f64| ratio.ln().abs();
-    let (farthest, ratio) =
-        known.iter().max_by(|(_, a), (_, b)| off(a.value).total_cmp(&off(b.value)))?;
-    let same = known.iter().filter(|(_, ratio)| ratio.includes(1.0)).count();
-    let finding = format!(
-        "Twin and original agree in {same} of {} quantities; they differ most in {}: {}.",
-        known.len(),
-        name(&farthest.of, &farthest.quantity),
-        number::change(ratio.value)
-    );
-    Chart {
-        title: "Twin over original".to_owned(),
-        finding,
-        errors: "Error bars: 95 % intervals over the pairs of runs. 1 is no difference.".to_owned(),
-        x: Axis::ratios("twin over original", ends_across(&series)),
-        y: Axis::named(known.iter().map(|(row, _)| name(&row.of, &row.quantity)).collect()),
-        series,
-        rules: vec![Rule::upright(1.0, "no difference")],
-    }
-    .unless_empty()
 }
 
 /// Reads that a cache of each size would have served.

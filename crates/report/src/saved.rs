@@ -3,15 +3,12 @@
 use crate::comparison::comparison;
 use crate::cost_fit::cost_fit;
 use crate::diagnosis::diagnosis;
-use crate::drive::drive;
 use crate::fleet::fleet;
 use crate::limits::limits;
 use crate::observation::observation;
-use crate::place::place;
 use crate::prediction::prediction;
 use crate::price::price;
 use crate::profile::profile;
-use crate::purchase::purchase;
 use crate::requests::requests;
 use crate::set::{experiment, of_trials};
 use crate::settings::settings;
@@ -54,7 +51,6 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Limits(run) => limits(run),
             SavedDocument::Zones(map) => zones(map),
             SavedDocument::Comparison(one) => comparison(one),
-            SavedDocument::Purchase(one) => purchase(one),
             SavedDocument::Diagnosis(one) => diagnosis(one),
             SavedDocument::WhatIf(one) => whatif(one),
             SavedDocument::Prediction(one) => prediction(one),
@@ -62,9 +58,7 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Price(one) => price(one),
             SavedDocument::CostFit(one) => cost_fit(one),
             SavedDocument::Settings(one) => settings(one),
-            SavedDocument::Drive(one) => drive(one),
             SavedDocument::Requests(one) => requests(one),
-            SavedDocument::Place(one) => place(one),
             SavedDocument::Fleet(one) => fleet(one),
             // The diagnosis in it is in no database, so that its id asks for nothing.
             SavedDocument::Shared(one) => shared(one).unsaved(""),

@@ -22,8 +22,6 @@ pub struct ScriptLine {
     pub targets: Vec<String>,
     /// The flags.
     pub flags: Vec<String>,
-    /// Whether its rates were not known when it was written.
-    pub shares: bool,
 }
 
 /// The script of an experiment that was not run and takes at most `longest`; `lines` has the line of
@@ -72,9 +70,6 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -
     }
     if let Some(preparation) = &planned.preparation {
         remarks.push(format!("the sweep prepares the file: {preparation}"));
-    }
-    if command.shares {
-        remarks.push("the sweep measures the rates first; these rates assume 10000/s".to_owned());
     }
     let remark = match remarks.is_empty() {
         true => String::new(),

@@ -6,7 +6,7 @@ use crate::story::{Cell, Story, told};
 use crate::target;
 use record::{
     ArrayZones, Bytes, Estimate, Measured, MemberZones, Unit, ZoneMap, ZonePosition, format_bytes,
-    format_iops, shell_word,
+    shell_word,
 };
 
 /// Lines of the map; more positions are drawn several to a line.
@@ -24,15 +24,6 @@ pub fn zones(map: &ZoneMap) -> Story {
     let mut story = Story::new("Zones", target::summary(&map.target), map.simulated)
         .saved(&map.id, &map.findings);
     story.headline = match map.bands.len() {
-        0 | 1 if map.random => format!(
-            "Random requests are equally fast everywhere: {} passes found no step (false-alarm \
-             rate {chance}).",
-            map.passes
-        ),
-        many if map.random => format!(
-            "Random requests have {many} speed levels by position (false-alarm rate of the test \
-             {chance})."
-        ),
         0 | 1 => {
             format!("No zones: {} passes found no step (false-alarm rate {chance}).", map.passes)
         }
@@ -47,28 +38,16 @@ pub fn zones(map: &ZoneMap) -> Story {
     };
     story.takeaway("loss", loss(map));
     story.fact("loss", loss(map));
-    let iops = |rate: &Estimate| {
-        let per_s = rate.value / map.request_bytes.0.max(1) as f64;
-        if map.random { format!(", {}", format_iops(per_s)) } else { String::new() }
-    };
     let lowest = told(&map.lowest, |place| {
-        let what = if map.random {
-            ""
-        } else {
-            "; a sequential read of the whole target never \
-                                                drops below this rate"
-        };
         format!(
-            "{}{} at {}{what}",
+            "{} at {}, the rate of a sequential read over all of it",
             number::rate_with_interval(&place.bytes_per_s),
-            iops(&place.bytes_per_s),
             format_bytes(place.offset_bytes.0)
         )
     });
     story.takeaway("lowest", lowest.clone());
     story.fact("lowest", lowest);
-    let mean = &map.mean_bytes_per_s;
-    story.fact("mean", format!("{}{}", number::rate_with_interval(mean), iops(mean)));
+    story.fact("mean", number::rate_with_interval(&map.mean_bytes_per_s));
     match &map.array {
         Some(Measured::Value(array)) => members(&mut story, map, array),
         Some(Measured::NotMeasured { not_measured }) => {
@@ -84,13 +63,9 @@ pub fn zones(map: &ZoneMap) -> Story {
     target::conditions(&mut story, targets, map.environment.as_ref(), about);
     let (positions, passes, depth) = (map.positions.len(), map.passes, map.depth);
     let [window, request] = [map.window_bytes, map.request_bytes].map(|it| format_bytes(it.0));
-    let read = if map.random {
-        format!("random reads of {request} within {window}")
-    } else {
-        format!("{window} of reads of {request}")
-    };
     let design = format!(
-        "{positions} positions, {passes} passes in random order, {read} at QD {depth} at each"
+        "{positions} positions, {passes} passes in random order, {window} of reads of {request} at QD \
+         {depth} at each"
     );
     story.condition("design", design);
     story.commands.push(command(map));
@@ -112,9 +87,6 @@ fn command(map: &ZoneMap) -> String {
     }
     if (map.positions.len(), map.passes) != USUAL {
         words.push(format!("--positions {} --passes {}", map.positions.len(), map.passes));
-    }
-    if map.random {
-        words.push("--rw randread".to_owned());
     }
     words.push(format!("--bs {} --iodepth {} --seed {}", map.request_bytes.0, map.depth, map.seed));
     words.join(" ")

@@ -5,7 +5,6 @@
 
 use crate::array::Array;
 use crate::device::{Arrival, Conditions, Device, Ended, Rebuilding};
-use crate::extracted::ExtractedDrive;
 use crate::flash::FlashDevice;
 use crate::machine::Machine;
 use crate::queue::QueueDevice;
@@ -21,8 +20,6 @@ pub enum AnyDevice {
     Flash(Box<FlashDevice>),
     /// A machine with disk drives.
     Machine(Box<Machine>),
-    /// A drive with the parameters of a real one.
-    Extracted(Box<ExtractedDrive>),
     /// Devices bound into one.
     Array(Box<Array<Self>>),
 }
@@ -33,7 +30,6 @@ macro_rules! each {
             AnyDevice::Queue($device) => $call,
             AnyDevice::Flash($device) => $call,
             AnyDevice::Machine($device) => $call,
-            AnyDevice::Extracted($device) => $call,
             AnyDevice::Array($device) => $call,
         }
     };

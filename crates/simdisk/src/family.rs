@@ -4,7 +4,6 @@
 //! [`FAMILIES`] and a variant of [`SimKind`].
 
 use crate::catalogue::{ADAPTERS, BUSES, DRIVES, HOSTS, KINDS_OF_PARTS, Rows};
-use crate::extracted::ExtractedSpec;
 use crate::flash::{self, FlashSpec};
 use crate::keys::{self, BY_KIND, Key, Kind};
 use crate::machine::{self, MachineSpec};
@@ -101,8 +100,6 @@ pub enum SimKind {
     Flash(Box<FlashSpec>),
     /// A machine with disk drives.
     Machine(Box<MachineSpec>),
-    /// A drive with the parameters of a real one.
-    Extracted(Box<ExtractedSpec>),
 }
 
 impl SimKind {
@@ -112,15 +109,13 @@ impl SimKind {
             Self::Queue(spec) => keys::set(queue_spec::KEYS, spec, key, value),
             Self::Flash(spec) => keys::set(flash::KEYS, &mut **spec, key, value),
             Self::Machine(spec) => keys::set(machine::KEYS, &mut **spec, key, value),
-            // All of it stands in its file.
-            Self::Extracted(_) => Ok(false),
         }
     }
 
     /// Whether the values go together.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
-            Self::Queue(_) | Self::Extracted(_) => Ok(()),
+            Self::Queue(_) => Ok(()),
             Self::Flash(spec) => spec.check(),
             Self::Machine(spec) => spec.check(),
         }

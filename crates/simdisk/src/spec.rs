@@ -2,7 +2,6 @@
 //! device.
 
 use crate::any_device::AnyDevice;
-use crate::extracted::{ExtractedDrive, ExtractedSpec};
 use crate::family::SimKind;
 use crate::flash::FlashDevice;
 use crate::form::{Form, Said, Wrong};
@@ -11,11 +10,9 @@ use crate::queue::QueueDevice;
 use crate::show::shown;
 use crate::toml_text::Fault;
 use engine::input;
-use record::{Bytes, hex_digest, hex_digest_of};
+use record::{Bytes, hex_digest};
 use std::path::Path;
 
-/// How the name of a file of parameters ends.
-const PARAMETERS: &str = ".parv";
 /// How the name of a file ends that describes a device.
 const DESCRIPTION: &str = ".toml";
 
@@ -26,7 +23,7 @@ pub struct SimSpec {
     pub text: String,
     /// What it describes.
     pub kind: SimKind,
-    /// Hash of the file that describes it, and of those that the file names; `None` for a device of the
+    /// Hash of the file that describes it; `None` for a device of the
     /// catalogue.
     pub file_hash: Option<String>,
 }
@@ -43,7 +40,7 @@ pub enum SpecError {
     /// A key, a value of it that cannot be read, and why.
     #[error("{0}={1} cannot be used with this simulated device: {2}")]
     Value(String, String, String),
-    /// A file of parameters, and what is wrong with it.
+    /// A file that describes a device, and what is wrong with it.
     #[error("sim:{0}: {1}")]
     File(String, String),
     /// A target whose values do not go together, and why.
@@ -58,9 +55,6 @@ impl SimSpec {
     /// Names the part that is wrong and, for a name that is nearly right, the right one.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let name = text.split(',').next().unwrap_or_default();
-        if name.ends_with(PARAMETERS) {
-            return Self::extracted(text, name, text.split(',').nth(1));
-        }
         let (form, file_hash) = form_of(text)?;
         let kind = built(&form, text, name)?;
         Ok(Self { text: text.to_owned(), kind, file_hash })
@@ -69,37 +63,12 @@ impl SimSpec {
     /// The device `NAME,key=value,...` as a file that describes it, with all that can be changed.
     ///
     /// # Errors
-    /// As [`Self::parse`]; and for a drive that has a file of another language.
+    /// As [`Self::parse`].
     pub fn shown(text: &str) -> Result<String, SpecError> {
         let name = text.split(',').next().unwrap_or_default();
-        if name.ends_with(PARAMETERS) {
-            let why = "the drive is described by its own file, in DiskSim's format".to_owned();
-            return Err(SpecError::File(name.to_owned(), why));
-        }
         let (form, _) = form_of(text)?;
         built(&form, text, name)?;
         Ok(shown(&form, text))
-    }
-
-    /// The drive that a file of parameters describes.
-    fn extracted(text: &str, name: &str, key: Option<&str>) -> Result<Self, SpecError> {
-        if let Some(key) = key {
-            let why = "a drive with extracted parameters has no keys; edit its file".to_owned();
-            return Err(SpecError::Value(key.to_owned(), String::new(), why));
-        }
-        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-        let wrong = |why| SpecError::File(name.to_owned(), why);
-        let parameters = file_text(Path::new(name)).map_err(wrong)?;
-        let mut read = vec![parameters.clone()];
-        // Files are named beside the one that names them.
-        let mut beside = |file: &str| {
-            let text = file_text(&folder.join(file))?;
-            read.push(text.clone());
-            Ok(text)
-        };
-        let spec = ExtractedSpec::read(name, &parameters, &mut beside).map_err(wrong)?;
-        let kind = SimKind::Extracted(Box::new(spec));
-        Ok(Self { text: text.to_owned(), kind, file_hash: Some(hex_digest_of(read)) })
     }
 
     /// The same without the rebuild of a failed disk; `None` where there is none.
@@ -117,7 +86,6 @@ impl SimSpec {
             SimKind::Queue(spec) => spec.size,
             SimKind::Flash(spec) => spec.size,
             SimKind::Machine(spec) => Bytes(spec.size_bytes()),
-            SimKind::Extracted(spec) => Bytes(spec.bytes()),
         }
     }
 
@@ -128,7 +96,6 @@ impl SimSpec {
             SimKind::Queue(spec) => AnyDevice::Queue(Box::new(QueueDevice::new(spec, seed))),
             SimKind::Flash(spec) => AnyDevice::Flash(Box::new(FlashDevice::new(spec, seed))),
             SimKind::Machine(spec) => AnyDevice::Machine(Box::new(Machine::new(spec))),
-            SimKind::Extracted(spec) => AnyDevice::Extracted(Box::new(ExtractedDrive::new(spec))),
         }
     }
 }

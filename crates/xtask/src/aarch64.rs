@@ -27,13 +27,12 @@ const LEFT_OUT: [(&str, &str); 4] = [
     ("the_table_tells", "it opens io_uring"),
 ];
 /// Simulated trials whose documents are compared: queues, drives, flash, an array with parity.
-const SIMULATED: [&str; 6] = [
+const SIMULATED: [&str; 5] = [
     "sim:mm1,service=5ms --iodepth 4",
     "sim:st15150w,disks=4,raid=0,chunk=64k --rw read --bs 64k --iodepth 8",
     "sim:atlas10k,disks=4,raid=5,failed=1 --rw randrw --iodepth 16",
     "sim:nvme-ssd,preconditioned=random --rw randwrite --iodepth 32",
     "sim:cloud --rate-iops 900 --arrival poisson --iodepth 64",
-    "sim:crates/halfpower/tests/drives/hp_c2247a.parv --rw randread --bs 8k",
 ];
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {

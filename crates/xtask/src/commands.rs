@@ -151,7 +151,7 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
 }
 
 /// Commands with two words.
-const TWO_WORDS: [[&str; 2]; 3] = [["show", "list"], ["show", "validate"], ["record", "twin"]];
+const TWO_WORDS: [[&str; 2]; 2] = [["show", "list"], ["show", "validate"]];
 
 /// The verb (with its second part, as in `show list`) and the long flags of a command.
 fn parts(rest: &str) -> (String, Vec<String>) {

@@ -8,15 +8,14 @@ use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
 use plan::scenarios::{
-    self, Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, without_profile, worth,
-    worth_text,
+    self, Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, without_profile,
 };
 use serde_json::json;
 
 /// Draws, unless told otherwise.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 5] = ["--json", "--real", "--worth", "--unprofiled", "--no-keep"];
+pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--unprofiled", "--no-keep"];
 pub(crate) const VALUES: [&str; 7] =
     ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
 
@@ -42,10 +41,6 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let first: u64 = flags.value("--first")?.unwrap_or(1);
     let seeds = first..first + flags.value("--draws")?.unwrap_or(DRAWS);
     let cases: Vec<Case> = seeds.map(case).collect();
-    if flags.has("--worth") {
-        println!("{}", worth_text(&worth(&cases, &mut profiles)?));
-        return Ok(true);
-    }
     let drawn = scenarios::run(&cases, &mut profiles)?;
     if flags.has("--json") {
         drawn.iter().for_each(|one| println!("{}", line(one)));

@@ -48,7 +48,7 @@ usage: cargo xtask VERB [flags]
         [--binary BINARY] [--no-keep]
                           predictions of a check against fio on files that fio, dd and PostgreSQL made
   validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
-        [--databases FOLDER] [--without PART|all]
+        [--databases FOLDER]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
   diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]

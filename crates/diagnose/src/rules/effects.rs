@@ -3,7 +3,7 @@
 //! fourth time. A difference counts where its interval excludes none and it is 3 % or more; that
 //! there is none, where the interval ends within 10 %.
 
-use crate::words::{percent, times};
+use crate::words::times;
 use record::{Advice, EffectMeasure, Estimate, ExperimentEffect};
 use stats::{LogRatio, Ordered};
 
@@ -229,13 +229,4 @@ fn gain(told: &StatedEffect) -> Estimate {
         Sign::Same | Sign::More => (ratio, told.low, told.high),
     };
     Estimate::spanning(value, low, high, told.effect.ratio.n)
-}
-
-/// `1.9 times (1.8 to 2.0)`, or a percentage where that is easier to read.
-pub(super) fn gain_text(gain: &Estimate) -> String {
-    if gain.value >= 2.0 {
-        return format!("{} ({:.1} to {:.1})", times(gain.value), gain.low, gain.high);
-    }
-    let plus = |ratio: f64| percent(ratio - 1.0);
-    format!("+{} ({} to {})", plus(gain.value), plus(gain.low), plus(gain.high))
 }

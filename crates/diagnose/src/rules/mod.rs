@@ -6,14 +6,14 @@
 //! An effect between two levels of an axis is a row of a table ([`table`]); what takes more than
 //! two levels is a function. Depth, size and cache mode of a profile are in [`crate::advise`].
 //! Rejected: rules in a file, because each needs a test with a device on which it is wrong, and
-//! scores. No rule: DMA (all controllers do), IDE or SCSI by price (`halfpower design --price`).
+//! scores. No rule: DMA (all controllers do), IDE or SCSI by price (`halfpower cost --price`).
 
 mod crossing;
 mod effects;
 mod parts;
 mod table;
 
-use record::{Advice, Experiment, ZoneMap};
+use record::{Advice, Experiment};
 
 /// All advice that an experiment supports. Empty where it has fewer than three blocks.
 #[must_use]
@@ -23,10 +23,4 @@ pub fn advise_experiment(experiment: &Experiment) -> Vec<Advice> {
         ["read", "write"].into_iter().filter_map(move |op| advice(experiment, op))
     };
     rules.chain(of_each(parts::outstanding_per_disk)).chain(of_each(crossing::of_stripes)).collect()
-}
-
-/// All advice that a map of zones supports.
-#[must_use]
-pub fn advise_zones(zones: &ZoneMap) -> Vec<Advice> {
-    parts::place_of_a_stream(zones).into_iter().collect()
 }

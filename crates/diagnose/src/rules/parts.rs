@@ -1,8 +1,7 @@
 //! Rules that take more than an effect between two levels.
 
-use super::effects::gain_text;
 use crate::words::{percent, throughput};
-use record::{Advice, Band, Estimate, Experiment, ZoneMap};
+use record::{Advice, Estimate, Experiment};
 use std::collections::BTreeMap;
 
 const ENOUGH: f64 = 0.9;
@@ -60,60 +59,6 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<
             .find(|(other, _)| *other == depth)
             .map(|(_, rate)| rate.over(first_rate))
             .filter(|gain| gain.low > 1.0),
-        price: None,
-    })
-}
-
-/// "Put hot sequential files outside" (Riedel 5.6): where bands were found, the first is the fastest.
-pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
-    let loss = zones.inner_loss.value().filter(|_| !zones.random)?;
-    if zones.bands.len() < 2 {
-        let flat = loss.high < 1.0 - ENOUGH && loss.low > ENOUGH - 1.0;
-        return flat.then(|| Advice {
-            subject: "location of sequential files".to_owned(),
-            recommendation: "anywhere: the rate does not depend on the position".to_owned(),
-            because: format!(
-                "last tenth compared with the first: {} (±{})",
-                crate::words::change(1.0, 1.0 - loss.value),
-                percent(loss.half_width())
-            ),
-            against_rule: Some(
-                "rule of thumb: hot sequential files on the outer tracks (Riedel 5.6); here no \
-                 area is faster"
-                    .to_owned(),
-            ),
-            ..Advice::default()
-        });
-    }
-    let by_rate = |a: &&Band, b: &&Band| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value);
-    let fastest = zones.bands.iter().max_by(by_rate)?;
-    let slowest = zones.bands.iter().min_by(by_rate)?;
-    let first = zones.bands.first().is_some_and(|band| band.first == fastest.first);
-    let gain = fastest.bytes_per_s.over(&slowest.bytes_per_s);
-    Some(Advice {
-        subject: "location of sequential files".to_owned(),
-        recommendation: if first {
-            "hot sequential files at the start of the device".to_owned()
-        } else {
-            format!(
-                "hot sequential files from offset {} upwards",
-                record::format_bytes(fastest.offset_bytes.0)
-            )
-        },
-        because: format!(
-            "fastest band {}, slowest {}",
-            throughput(&fastest.bytes_per_s),
-            throughput(&slowest.bytes_per_s)
-        ),
-        next_best: format!(
-            "compared with the whole device: {}",
-            gain_text(&fastest.bytes_per_s.over(&zones.mean_bytes_per_s))
-        ),
-        against_rule: (!first).then(|| {
-            "rule of thumb: the outer tracks are at the start (Riedel 5.6); here they are not"
-                .to_owned()
-        }),
-        gain: Some(gain),
         price: None,
     })
 }

@@ -38,8 +38,6 @@ pub const JOB_FILE: Kind = kind("a job file", MIB);
 pub const DESIGN: Kind = kind("a design", MIB);
 /// A description of a simulated device.
 pub const MACHINE: Kind = kind("a description of a device", MIB);
-/// A price list of a purchase.
-pub const PRICES: Kind = kind("a price list", MIB);
 /// Figures of a manufacturer.
 pub const DATA_SHEET: Kind = kind("a data sheet", MIB);
 /// A list of hosts.
@@ -54,8 +52,6 @@ pub const TOKEN: Kind = kind("a token", 64 * KIB);
 pub const RECORDING: Kind = kind("a recording", GIB);
 /// Requests that a tool recorded.
 pub const REQUESTS: Kind = kind("a recording of requests", GIB);
-/// Requests with their service times, for a drive's parameters.
-pub const SERVICE_TRACE: Kind = kind("a trace of service times", 128 * MIB);
 /// Lines of trials, of a hundred bytes each.
 pub const TRIAL_LINES: Kind = kind("a file of trial lines", 64 * MIB);
 /// Documents of this program, results of fio.

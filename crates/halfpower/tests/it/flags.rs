@@ -223,10 +223,10 @@ fn targets_that_cannot_be_taken_together_are_refused() {
 #[test]
 fn amounts_and_rates_of_cost_that_cannot_be_read_say_what_to_write() {
     for wrong in ["-1", "0", "$5", "inf", "nan"] {
-        halfpower(&format!("design --price={wrong}")).refuses(2, &["above 0"]);
+        halfpower(&format!("cost --price={wrong}")).refuses(2, &["above 0"]);
     }
     for wrong in ["pci", "=1MB", "pci=fast"] {
-        halfpower(&format!("design --fill {wrong}")).refuses(2, &["--fill"]);
+        halfpower(&format!("cost --fill {wrong}")).refuses(2, &["--fill"]);
     }
 }
 

@@ -26,18 +26,15 @@ const PLACES: &[(&str, &str)] = &[
     ("record FILE --utc-offset +01:00 --no-save", "json"),
     ("record FILE --format sadf-json --no-save", "json"),
     ("run . --replay FILE --no-save", "log"),
-    ("record twin FILE --no-save", "log"),
     ("diagnose --all --recorded FILE --no-save", "log"),
     ("predict last --recorded FILE", "log"),
     ("watch --listen 127.0.0.1:0 --web-config FILE", "yml"),
     ("watch --listen 127.0.0.1:0 --web-config web.yml", "pem"),
-    ("design --kaps 1 --prices FILE", "toml"),
     ("sweep FILE . --no-save", "toml"),
     ("report FILE --md", "json"),
     ("export FILE --parquet tables", "json"),
     ("compare FILE FILE", "csv"),
     ("run sim:FILE --no-save", "toml"),
-    ("run sim:FILE --no-save", "parv"),
     ("predict --spec FILE --rate-iops 1", "toml"),
     ("record --prometheus http://127.0.0.1:1 --query-range now-1h..now --token-file FILE", "token"),
     ("run . --hosts @FILE --no-save", "hosts"),
@@ -193,7 +190,7 @@ fn writer_of(pipe: &Path) -> File {
 fn a_pipe_that_gives_nothing_ends_at_the_first_signal() {
     let places = PLACES.iter().filter(|(words, _)| {
         // These take files alone, and so never wait.
-        let files_only = ["record twin", "report", "export", "compare"];
+        let files_only = ["report", "export", "compare"];
         !files_only.iter().any(|verb| words.starts_with(verb))
     });
     for (words, ending) in places {

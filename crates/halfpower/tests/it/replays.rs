@@ -2,7 +2,6 @@
 
 use crate::program::{Outcome, halfpower, halfpower_in};
 use record::{EndedBy, FindingCode, Instead, RequestsSummary, Severity};
-use std::fmt::Write as _;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -142,111 +141,6 @@ fn fios_words_for_a_replay_are_a_replay() {
     assert_eq!((trial.completed(), trial.workload.iodepth), (4, 4));
     halfpower_in(folder.path(), "run --name=a --read_iolog=log.io --no-save")
         .refuses(2, &["read_iolog", "replay_redirect"]);
-}
-
-#[test]
-fn a_twin_has_the_latencies_and_the_counters_of_its_original() {
-    let folder = folder();
-    // Reads of 4 KiB in groups of three at once, twenty groups later each second than the one before.
-    let mut text = "fio version 3 iolog\n0 /x add\n0 /x open\n".to_owned();
-    let (mut at, mut state) = (0_u64, 1_u64);
-    for _ in 0..3_000 {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // Exponential times between groups, 10 ms on average.
-        let unit = ((state >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
-        at += (-unit.ln() * 10_000.0) as u64;
-        for part in 0..1 + (state >> 20) % 5 {
-            let place = (state >> (part * 7)) % 65_536 * 4_096;
-            writeln!(text, "{at} /x read {place} 4096").unwrap();
-        }
-    }
-    std::fs::write(folder.path().join("bursts.io"), text).unwrap();
-    let words = "record twin bursts.io sim:mm1,service=1ms --pairs 4 --json --no-save";
-    let outcome = halfpower_in(folder.path(), words).expect(0);
-    let summary: RequestsSummary = serde_json::from_str(&outcome.stdout).unwrap();
-    let runs = summary.side_by_side.unwrap();
-    assert_eq!((runs.pairs, runs.simulated), (4, true));
-    let ratio = |of: &str, quantity: &str| {
-        let row = runs.rows.iter().find(|row| row.of == of && row.quantity == quantity).unwrap();
-        row.ratio.unwrap().value
-    };
-    assert!((ratio("reads", "iops") - 1.0).abs() < 0.03, "{runs:?}");
-    // The numbers in a group are not geometric, but their dispersion is what a queue feels.
-    assert!((ratio("reads", "latency_mean_ns") - 1.0).abs() < 0.15, "{runs:?}");
-    assert!((ratio("device", "device_concurrency") - 1.0).abs() < 0.15, "{runs:?}");
-    assert_eq!(ratio("device", "device_mean_request_bytes"), 1.0);
-    // The words that are told are a run.
-    let page = halfpower_in(folder.path(), "record twin bursts.io").expect(0).stdout;
-    assert!(
-        page.contains("halfpower run TARGET --rw randread") && page.contains("--burst"),
-        "{page}"
-    );
-}
-
-#[test]
-fn a_twin_is_a_job_file_that_fio_and_this_program_take() {
-    let folder = folder();
-    let mut text = "fio version 3 iolog\n0 /x add\n0 /x open\n".to_owned();
-    for at in 0..400_u64 {
-        // A third continues the one before, the others jump.
-        let place = if at % 3 == 2 { at * 7_919 - 7_918 } else { at * 7_919 } % 200;
-        writeln!(text, "{} /x read {} 4096", at * 5_000, place * 4_096).unwrap();
-        writeln!(text, "{} /x write {} 8192", at * 5_000 + 7, (at * 104_729 % 100) * 8_192)
-            .unwrap();
-    }
-    std::fs::write(folder.path().join("mixed.io"), text).unwrap();
-    let job = halfpower_in(folder.path(), "record twin mixed.io --fio").expect(0).stdout;
-    for line in ["[reads]", "rate_iops=20", "percentage_random=67", "[writes]", "bssplit=8192/100"]
-    {
-        assert!(job.contains(line), "{line}: {job}");
-    }
-    std::fs::write(folder.path().join("twin.fio"), job.replace("TARGET", "data")).unwrap();
-    halfpower_in(folder.path(), "run twin.fio --no-save").expect(3);
-    // Nothing runs, because that is no database, but every line is understood.
-    let ours = halfpower_in(folder.path(), "run twin.fio --overwrite --db /dev/null");
-    assert!(!ours.stderr.contains("twin.fio:"), "{ours:?}");
-    requires!(Fio);
-    let parsed = std::process::Command::new("fio")
-        .args(["--parse-only", "twin.fio"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    assert!(parsed.status.success(), "{parsed:?}");
-}
-
-#[test]
-fn the_twin_of_what_was_counted_has_its_counters_on_a_device_of_the_same_kind() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |words: &[&str]| {
-        let mut command = crate::program::program();
-        command.current_dir(folder.path()).args(words).args(["--db", "h.db"]);
-        crate::program::run(command, "").expect(0)
-    };
-    run(&["check", "sim:mmc,servers=4,service=1ms", "--budget", "20s"]);
-    for (load, words) in [
-        ("rw=randrw rwmixread=75% rate-iops=1000 arrival=poisson", "--rate-iops 75"),
-        ("rw=randread iodepth=8", "--iodepth 8"),
-    ] {
-        let source = "sim:mmc,servers=4,service=1ms";
-        run(&["diagnose", source, "--profile", "last", "--for", "60s", "--load", load]);
-        let ended = run(&["record", "twin", "last", source, "--pairs", "3", "--json"]);
-        let summary: RequestsSummary = serde_json::from_str(&ended.stdout).unwrap();
-        let twin = summary.twin.unwrap().join(" ");
-        assert!(twin.contains(words), "{twin}");
-        let runs = summary.side_by_side.unwrap();
-        assert_eq!(runs.rows.len(), 4, "{runs:?}");
-        for row in &runs.rows {
-            let ratio = row.ratio.unwrap().value;
-            assert!((ratio - 1.0).abs() < 0.08, "{load}: {row:?}");
-        }
-    }
-    // Without a profile of its device nothing says what it asks for.
-    let alone = tempfile::tempdir().unwrap();
-    let simulated = "diagnose sim:mm1 --for 20s --db h.db --load rw=randread";
-    halfpower_in(alone.path(), simulated).expect(0);
-    halfpower_in(alone.path(), "record twin last --db h.db").refuses(2, &["halfpower check"]);
-    halfpower_in(alone.path(), "record twin gone.io --db h.db").expect(2);
 }
 
 /// Begins to record a device into a file for two seconds.

@@ -184,36 +184,6 @@ fn drawings_and_values_are_written_and_replaced_and_nothing_else_is() {
 }
 
 #[test]
-#[cfg(feature = "png")]
-fn a_plot_is_drawn_as_png() {
-    let folder = tempfile::tempdir().unwrap();
-    with_database(folder.path(), "run sim:mm1,service=1ms").expect(0);
-    let plots = folder.path().join("plots");
-    let ended = with_database(folder.path(), &format!("report last --png {}", plots.display()));
-    if ended.stderr.contains("has none; install one") {
-        return testkit::skip("a_plot_is_drawn_as_png", "no font is installed");
-    }
-    ended.expect(0);
-    let drawn = names(&plots);
-    let images = drawn.iter().filter(|name| name.ends_with(".png")).count();
-    assert!(images > 1 && images * 2 == drawn.len(), "{drawn:?}");
-    let image = drawn.iter().find(|name| name.ends_with(".png")).unwrap();
-    let bytes = std::fs::read(plots.join(image)).unwrap();
-    assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 5_000, "{} bytes", bytes.len());
-}
-
-#[test]
-#[cfg(not(feature = "png"))]
-fn a_build_without_png_says_how_to_get_it_and_makes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    with_database(folder.path(), "run sim:mm1,service=1ms").expect(0);
-    let plots = folder.path().join("plots");
-    with_database(folder.path(), &format!("report last --png {}", plots.display()))
-        .refuses(2, &["--png", "--features png", "--svg"]);
-    assert!(!plots.exists());
-}
-
-#[test]
 fn what_memory_took_is_not_called_the_most_of_a_disk() {
     let folder = tempfile::tempdir().unwrap();
     let written = |cache: &str, bs: &str| {
@@ -277,20 +247,14 @@ fn a_name_from_outside_becomes_no_markup_in_any_rendering() {
 #[test]
 fn every_answer_is_a_page_and_a_summary_as_it_is_printed() {
     let folder = tempfile::tempdir().unwrap();
-    let log: String =
-        (1..200u32).map(|at| format!("{} /x read {} 4096\n", at * 900, at * 8192)).collect();
-    std::fs::write(folder.path().join("log.io"), format!("fio version 3 iolog\n0 /x add\n{log}"))
-        .unwrap();
     let words = "check sim:mmc,service=1ms,servers=4 --budget 20s --json";
     let id = with_database(folder.path(), words).expect(0).profile().id;
-    let log = folder.path().join("log.io").display().to_string();
     for (words, kind) in [
         ("predict last --rate-iops 500 --faster 30".to_owned(), "What if:"),
         ("predict last --rate-iops 500".to_owned(), "Prediction:"),
         ("predict last --iodepth 4 --rwmixread 70".to_owned(), "Prediction:"),
-        ("design last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
+        ("cost last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
         (format!("advise --for fio {id}"), "Settings:"),
-        (format!("record twin {log} sim:mm1 --no-save"), "Recorded requests:"),
     ] {
         let document = with_database(folder.path(), &format!("{words} --json")).expect(0).stdout;
         let mut command = crate::program::program();

@@ -237,41 +237,6 @@ fn engines_finds_the_stall_behind_the_oldest_request_where_some_are_slow() {
 }
 
 #[test]
-fn mixed_finds_that_writes_delay_reads_where_they_share_a_server() {
-    let map = "mixed --size 64m --runtime 2s --set read-rate=15%,45% --set write-rate=0%,45%";
-    check(
-        map,
-        "mm1,service=1ms",
-        "mdc,servers=64,service=1ms",
-        "45%",
-        "read-rate 45%",
-        [1.5, 99.0],
-    );
-    let shared = swept(&format!("{map} sim:mm1,service=1ms"));
-    let rates: Vec<u64> =
-        shared.plan.iter().filter_map(|planned| planned.workload.rate_iops).collect();
-    assert!(rates.iter().all(|rate| (120..1_100).contains(rate)), "shares of 1000/s: {rates:?}");
-    assert_eq!(shared.effects[0].measure, EffectMeasure::Latency);
-}
-
-#[test]
-fn competing_finds_what_streams_take_from_each_other_where_they_share_a_disk() {
-    let streams = "competing --size 64m --runtime 1s --set iodepth=2";
-    // What random writes get beside random reads, of what they get alone.
-    let ratio = |device: &str| {
-        let swept = swept(&format!("{streams} sim:{device}"));
-        let of = effects(&swept, "random reads", "");
-        let effect = of.iter().find(|effect| effect.within["stream"] == "random writes").unwrap();
-        (effect.found, effect.ratio.value)
-    };
-    // Two of the six in the queue are those of the stream.
-    let (found, shared) = ratio("mm1,service=1ms");
-    assert!(found == Some(true) && (0.28..0.39).contains(&shared), "{shared}");
-    let (found, apart) = ratio("mdc,servers=64,service=1ms");
-    assert!(found == Some(false) && (0.99..1.01).contains(&apart), "{apart}");
-}
-
-#[test]
 fn network_finds_the_small_requests_that_a_network_slows_down() {
     let places =
         swept("network --runtime 2s --set rw=read --set iodepth=4 --set bs=4k,128k sim:atlas10k");
@@ -282,71 +247,6 @@ fn network_finds_the_small_requests_that_a_network_slows_down() {
     let cost = effects(&places, "remote", "rw read");
     let cost = cost.iter().find(|effect| effect.measure == EffectMeasure::Cpu).unwrap();
     assert!(cost.found == Some(true) && cost.ratio.value > 2.0, "{cost:?}");
-}
-
-#[test]
-fn snia_iops_finds_that_flash_writes_slower_than_it_reads() {
-    check(
-        "snia-iops --runtime 200ms --set rwmixread=100,0 --set bs=4k",
-        "sata-ssd,size=1GiB,preconditioned=random",
-        "md1,service=100us",
-        "0",
-        "bs 4k",
-        [0.0, 0.5],
-    );
-}
-
-#[test]
-fn snia_throughput_finds_a_direction_that_is_slower() {
-    check(
-        "snia-throughput --runtime 200ms --set bs=128k",
-        "sata-ssd,size=1GiB,preconditioned=random",
-        "md1,service=100us,rate=1GB/s",
-        "write",
-        "bs 128k",
-        [0.0, 0.9],
-    );
-}
-
-#[test]
-fn snia_at_depth_one_finds_a_direction_that_takes_longer() {
-    check(
-        "snia-latency --runtime 500ms --set rwmixread=100,0 --set bs=4k",
-        "sata-ssd,size=1GiB,preconditioned=random",
-        "md1,service=100us",
-        "0",
-        "bs 4k",
-        [0.0, 0.9],
-    );
-}
-
-#[test]
-fn snia_write_saturation_finds_the_fall_from_the_fresh_state_and_none_after_it() {
-    let ends = |state: &str| {
-        let swept = swept(&format!(
-            "snia-write-saturation --set passes=2 --set interval=100ms sim:sata-ssd,size=512MiB,preconditioned={state}"
-        ));
-        assert_eq!((swept.plan.len(), swept.cells.len()), (1, 1));
-        swept.cells[0].extras["end_over_begin"].value
-    };
-    let (fresh, steady) = (ends("fresh"), ends("random"));
-    assert!(fresh < 0.5, "{fresh}");
-    assert!((0.9..1.1).contains(&steady), "{steady}");
-}
-
-#[test]
-fn rounds_that_still_move_are_said_not_to_be_of_the_steady_state() {
-    let sweep = "snia-throughput --set rw=read --set bs=128k --runtime 200ms";
-    let moved = |kind: &str| {
-        let swept = swept(&format!("{sweep} sim:{kind},service=10ms"));
-        let of_rounds = |finding: &&record::Finding| finding.claim.contains("SNIA's rule");
-        let finding = swept.findings.iter().find(of_rounds).cloned();
-        assert!(finding.as_ref().is_none_or(|finding| finding.code == FindingCode::NotSteady));
-        finding.is_some()
-    };
-    assert!(!moved("md1"));
-    // Of some twenty requests whose times vary, no five rounds agree.
-    assert!(moved("mg1,cv=2"));
 }
 
 #[test]

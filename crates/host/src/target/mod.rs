@@ -37,7 +37,7 @@ pub use output_file::{OutputFile, OutputKind, WrittenFile, refuse_own_file};
 pub use platform::capabilities::capabilities;
 pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use platform::drop_cache::{drop_cache, resident_bytes, unwritten_bytes};
-pub use platform::extents::{extents, pieces};
+pub use platform::extents::extents;
 pub use platform::files::{
     allow_valid_data, duplicate, identity, is_pipe, preallocate, reserve, set_valid_data,
 };

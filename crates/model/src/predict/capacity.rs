@@ -13,7 +13,7 @@ use super::kriging::{Kriging, Place, Sample};
 use super::left_out::{Between, between};
 use super::regress::ridge;
 use super::table::{Table, mix_of};
-use super::{Part, PredictError, checked};
+use super::{PredictError, checked};
 use crate::curve::{rising, straight};
 use record::{Arrival, Cap, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
 use stats::Ordered;
@@ -66,13 +66,13 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    pub(crate) fn new(cells: &[Cell], caps: &[Cap], without: Option<Part>) -> Self {
+    pub(crate) fn new(cells: &[Cell], caps: &[Cap]) -> Self {
         let table = Table::new(cells);
         let mixed: Vec<Mixed> = cells.iter().filter_map(mixed).collect();
         let depths: BTreeSet<usize> = mixed.iter().map(|one| one.depth).collect();
         let fits = depths.into_iter().filter_map(|depth| {
             let of_depth: Vec<&Mixed> = mixed.iter().filter(|one| one.depth == depth).collect();
-            fitted(&table, &of_depth, depth, without)
+            fitted(&table, &of_depth, depth)
         });
         let fits = fits.collect();
         Self { between: between(cells), table, fits, caps: caps.to_vec() }
@@ -212,12 +212,7 @@ impl Fitted {
 }
 
 /// The fit at a depth; `None` with too few trials.
-fn fitted(
-    table: &Table,
-    trials: &[&Mixed],
-    depth: usize,
-    without_part: Option<Part>,
-) -> Option<Fitted> {
+fn fitted(table: &Table, trials: &[&Mixed], depth: usize) -> Option<Fitted> {
     if trials.len() < MIN_TRIALS {
         return None;
     }
@@ -233,8 +228,7 @@ fn fitted(
         .collect();
     let none = rms(&rows, |_| vec![0.0; KINDS]);
     let mut best = (None, none);
-    let prices = if without_part == Some(Part::Ridge) { &[][..] } else { &PRICES };
-    for &price in prices {
+    for price in PRICES {
         let off = rms(&rows, |left_out| ridge(&without(&rows, left_out), KINDS, price));
         if off < best.1 {
             best = (Some(price), off);
@@ -253,8 +247,7 @@ fn fitted(
     let known = left.len() - trials.len();
     let errors: f64 = left[known..].iter().map(|sample| sample.value * sample.value).sum();
     let off = libm::sqrt(errors / trials.len() as f64);
-    fit.beyond =
-        if without_part == Some(Part::MixKriging) { None } else { Kriging::fit(&left, None, 0.0) };
+    fit.beyond = Kriging::fit(&left, None, 0.0);
     if let Some(beyond) = &fit.beyond {
         // Of all places, most of which are pure: the error is that of the mixes.
         let share = left.len() as f64 / trials.len() as f64;

@@ -61,7 +61,7 @@ pub(super) fn held_out(
             .map(|(_, one)| one.clone())
             .collect();
         let like = Some(&predictor.open);
-        let others = OpenTable::new(&predictor.capacity, &others, like, predictor.without);
+        let others = OpenTable::new(&predictor.capacity, &others, like);
         let without = Predictor { open: others, ..predictor.clone() };
         trials.extend(open.iter().skip(part).step_by(PARTS).filter_map(|one| trial(&without, one)));
     }

@@ -114,40 +114,6 @@ impl PredictError {
     }
 }
 
-/// A part of the predictor that can be left out, to measure what it is worth
-/// (`cargo xtask validate --without PART`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Interference between the classes of a mix, by ridge regression.
-    Ridge,
-    /// What mixes in closed loops show beyond that, by kriging.
-    MixKriging,
-    /// What open loads show beyond their model, by kriging.
-    LoadKriging,
-    /// Stalls of the device spread over all open loads.
-    StallSmoothing,
-    /// The calibrated model: the best of the others answers.
-    Calibrated,
-}
-
-impl Part {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Ridge, Self::MixKriging, Self::LoadKriging, Self::StallSmoothing, Self::Calibrated];
-
-    /// The name as the command line has it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ridge => "ridge",
-            Self::MixKriging => "mix-kriging",
-            Self::LoadKriging => "load-kriging",
-            Self::StallSmoothing => "stall-smoothing",
-            Self::Calibrated => "calibrated",
-        }
-    }
-}
-
 /// Models over one profile.
 #[derive(Clone, Debug)]
 pub struct Predictor {
@@ -155,7 +121,6 @@ pub struct Predictor {
     open: OpenTable,
     inside: DeviceTimeShare,
     after_rest: AfterRest,
-    without: Option<Part>,
     errors: Vec<ModelAccuracy>,
     trials: Vec<errors::OpenTrial>,
     reruns: Reruns,
@@ -166,30 +131,23 @@ impl Predictor {
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
         let (reruns, after_rest) = (profile.reruns(), AfterRest::new(&profile.lone_reads));
-        Self { reruns, after_rest, ..Self::built(&profile.all_cells(), &profile.caps, None) }
+        Self { reruns, after_rest, ..Self::built(&profile.all_cells(), &profile.caps) }
     }
 
     /// The predictor of these cells.
     #[must_use]
     pub fn of_cells(cells: &[Cell]) -> Self {
-        Self::without(cells, None)
+        Self::built(cells, &[])
     }
 
-    /// The predictor of these cells without one of its parts.
-    #[must_use]
-    pub fn without(cells: &[Cell], without: Option<Part>) -> Self {
-        Self::built(cells, &[], without)
-    }
-
-    fn built(cells: &[Cell], caps: &[Cap], without: Option<Part>) -> Self {
-        let capacity = Capacity::new(cells, caps, without);
-        let open = open::smoothed(cells, without);
+    fn built(cells: &[Cell], caps: &[Cap]) -> Self {
+        let capacity = Capacity::new(cells, caps);
+        let open = open_loads(cells);
         let mut predictor = Self {
-            open: OpenTable::new(&capacity, &open, None, without),
+            open: OpenTable::new(&capacity, &open, None),
             inside: DeviceTimeShare::new(&capacity, cells),
             after_rest: AfterRest::new(&crate::lone_reads(cells)),
             capacity,
-            without,
             errors: Vec::new(),
             trials: Vec::new(),
             reruns: Reruns::default(),
@@ -210,11 +168,7 @@ impl Predictor {
     /// without any, because it knows how much service times vary.
     #[must_use]
     pub fn advised(&self) -> ModelName {
-        let answers = |model: &ModelName| {
-            self.without != Some(Part::Calibrated) || *model != ModelName::Calibrated
-        };
-        let ranked = self.errors.iter().map(|error| error.model).filter(answers);
-        errors::best(ranked).unwrap_or(ModelName::MixCapacity)
+        errors::best(self.errors.iter().map(|error| error.model)).unwrap_or(ModelName::MixCapacity)
     }
 
     /// The model that answers every question about a load: [`Predictor::advised`] for a rate, the measured

@@ -14,7 +14,6 @@
 //! Rejected: a queueing model with one variance per device (it cannot be 1 for reads and 0 for
 //! writes); a table of latencies by rate, which says nothing of other mixes.
 
-use super::Part;
 use super::capacity::{Capacity, place};
 use super::kriging::{Kriging, Sample, Scale};
 use super::stall_smoothing::StallSmoothing;
@@ -97,11 +96,6 @@ pub(crate) struct OpenTable {
 /// kappa would be another.
 #[must_use]
 pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
-    smoothed(cells, None)
-}
-
-/// [`open_loads`] for a predictor without one of its parts.
-pub(super) fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<OpenLoad<'_>> {
     let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
     let loads = open.filter_map(|cell| {
         let mix = mix_of(&cell.workload)?;
@@ -110,10 +104,8 @@ pub(super) fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<OpenLoad<'_
         Some(OpenLoad { cell, mix, rate_per_s, latency_ns, by_op: [None; 2] })
     });
     let mut loads: Vec<OpenLoad<'_>> = loads.collect();
-    let smoothing = match without {
-        Some(Part::StallSmoothing) => StallSmoothing::default(),
-        _ => StallSmoothing::of(&loads.iter().map(|it| (it.cell, &it.mix)).collect::<Vec<_>>()),
-    };
+    let smoothing =
+        StallSmoothing::of(&loads.iter().map(|it| (it.cell, &it.mix)).collect::<Vec<_>>());
     for load in &mut loads {
         (load.latency_ns, load.by_op) = smoothing.means(load.cell, &load.mix);
     }
@@ -123,12 +115,7 @@ pub(super) fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<OpenLoad<'_
 impl OpenTable {
     /// Reads the trials; those at saturation say nothing. `like` was made of more of them and gives
     /// what was chosen by those.
-    pub(crate) fn new(
-        capacity: &Capacity,
-        cells: &[OpenLoad<'_>],
-        like: Option<&Self>,
-        without: Option<Part>,
-    ) -> Self {
+    pub(crate) fn new(capacity: &Capacity, cells: &[OpenLoad<'_>], like: Option<&Self>) -> Self {
         let rho = |cell: &OpenLoad<'_>| {
             let max = capacity.max_rate(&cell.mix).ok()?.value;
             Some(cell.rate_per_s / max).filter(|&rho| rho < SATURATED)
@@ -160,9 +147,6 @@ impl OpenTable {
             Some(like) => like.by_chain,
             None => off(&chain) < off(&open),
         };
-        if without == Some(Part::LoadKriging) {
-            return open;
-        }
         open.beyond = [OpKind::Read, OpKind::Write].map(|op| {
             // Where all trials together showed nothing, a part of them does not.
             let scale = match like {

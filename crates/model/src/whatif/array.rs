@@ -13,7 +13,7 @@
 //! where all requests begin together.
 
 use super::answer::Answer;
-use super::station::Station;
+use super::disk::Disk;
 use super::{Array, WhatIfError, joined};
 use record::{Locality, Mix, MixClass, Offered, OpKind, RaidLevel};
 
@@ -123,65 +123,6 @@ fn locality(class: &MixClass, stage: &Stage) -> Locality {
     }
 }
 
-/// Of an array that has lost one disk: what the busiest of the others is asked for, and its
-/// requests for each of the load; `None` where the data is lost with the disk.
-///
-/// A piece of the lost disk is read from the others: a copy, or as many as the stripe has data.
-/// Writes of one chunk with parity are counted case by case (its data, its parity or another disk
-/// is the lost one); for larger ones the stages stay and what they read is read that way.
-pub(super) fn after_a_loss(array: &Array, mix: &Mix) -> Option<(Mix, f64)> {
-    let mut classes = Vec::new();
-    for class in &mix.classes {
-        for stage in left_with_one(array, class.op, class.bytes)? {
-            let share = class.share * stage.pieces;
-            let locality = locality(class, &stage);
-            classes.push(MixClass { op: stage.op, locality, bytes: stage.bytes, share });
-        }
-    }
-    let per_disk = classes.iter().map(|class| class.share).sum();
-    Some((joined(&Mix { classes }), per_disk))
-}
-
-/// Pieces of a request that the busiest disk gets after the loss of another.
-fn left_with_one(array: &Array, op: OpKind, bytes: u64) -> Option<Vec<Stage>> {
-    let disks = f64::from(array.disks);
-    let mut stages = stages(array, op, bytes);
-    let parity = match (array.raid, op) {
-        (RaidLevel::Raid0, _) => return None,
-        (RaidLevel::Raid1, _) => {
-            // A mirror reads any copy and writes all of them.
-            let each = if op == OpKind::Read { 1.0 / (disks - 1.0) } else { 1.0 };
-            stages.iter_mut().for_each(|stage| stage.pieces = each);
-            return Some(stages);
-        }
-        (RaidLevel::Raid10, _) => {
-            let copies = if op == OpKind::Read { 2.0 } else { 1.0 };
-            stages.iter_mut().for_each(|stage| stage.pieces *= copies / disks);
-            return Some(stages);
-        }
-        (RaidLevel::Raid5, _) => 1.0,
-        (RaidLevel::Raid6, _) => 2.0,
-    };
-    let data = disks - parity;
-    let of_one_chunk = stages.len() == 2 && stages[1].pieces <= 1.0 + parity;
-    if of_one_chunk {
-        let other_data = data - 1.0;
-        // Without its parity disk it reads the old data and the other parity, where there is one.
-        let kept = if parity > 1.0 { parity.min(other_data) } else { 0.0 };
-        let [data_lost, parity_lost, other_lost] = [1.0, parity, other_data].map(|it| it / disks);
-        let reads = data_lost * other_data + parity_lost * kept + other_lost * (1.0 + parity);
-        let writes = (data_lost + parity_lost) * parity + other_lost * (1.0 + parity);
-        stages[0].pieces = reads / (disks - 1.0);
-        stages[1].pieces = writes / (disks - 1.0);
-        return Some(stages);
-    }
-    for stage in &mut stages {
-        let again = if stage.op == OpKind::Read { data / (disks - 1.0) } else { 0.0 };
-        stage.pieces *= (1.0 + again) / disks;
-    }
-    Some(stages)
-}
-
 /// What a stage takes over what a piece takes.
 fn last_of(pieces: f64, scv: f64) -> f64 {
     1.0 + libm::sqrt(scv) * (harmonic(pieces) - 1.0)
@@ -195,7 +136,7 @@ fn harmonic(pieces: f64) -> f64 {
 }
 
 pub(super) fn ask(
-    disk: &dyn Station,
+    disk: &Disk<'_>,
     array: &Array,
     mix: &Mix,
     offered: Offered,
@@ -235,14 +176,14 @@ fn class_mean(array: &Array, mix: &Mix, op: OpKind, one: &Answer) -> Option<f64>
     (shares > 0.0).then(|| sum / shares)
 }
 
-pub(super) fn max(disk: &dyn Station, array: &Array, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
+pub(super) fn max(disk: &Disk<'_>, array: &Array, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
     let parts = parts(array, mix);
     let (one, rel) = disk.max(&parts.mix)?;
     Ok((one / parts.per_disk, rel.hypot(SPREAD_ERROR).hypot(parts.parity_error)))
 }
 
 fn closed(
-    disk: &dyn Station,
+    disk: &Disk<'_>,
     array: &Array,
     mix: &Mix,
     parts: &Parts,
@@ -354,26 +295,6 @@ mod tests {
         assert_eq!(large, [Stage { op: OpKind::Read, bytes: 64 << 10, pieces: 2.0 }]);
         // A size that does not divide the chunk crosses its edge now and then.
         assert!((requests(RaidLevel::Raid0, OpKind::Read, 12 << 10) - 1.125).abs() < 1e-9);
-    }
-
-    #[test]
-    fn what_the_lost_disk_did_is_done_by_the_others() {
-        let left = |raid, disks, op| {
-            let stages = left_with_one(&of(raid, disks), op, 4096).unwrap();
-            stages.iter().map(|stage| stage.pieces).sum::<f64>()
-        };
-        let near = |found: f64, truth: f64| assert!((found - truth).abs() < 1e-12, "{found}");
-        assert_eq!(left_with_one(&of(RaidLevel::Raid0, 4), OpKind::Read, 4096), None);
-        // A pair: the other copy. Of four disks in pairs, the partner reads for two.
-        near(left(RaidLevel::Raid1, 2, OpKind::Read), 1.0);
-        near(left(RaidLevel::Raid10, 4, OpKind::Read), 0.5);
-        near(left(RaidLevel::Raid10, 4, OpKind::Write), 0.5);
-        // One parity: each survivor reads its own quarter, and a piece of the lost quarter.
-        near(left(RaidLevel::Raid5, 4, OpKind::Read), 0.5);
-        near(left(RaidLevel::Raid6, 6, OpKind::Read), 1.0 / 6.0 * (1.0 + 4.0 / 5.0));
-        // Of four disks: a quarter reads two others and writes the parity, a quarter writes the data
-        // alone, half reads and writes two: (3/4 + 1/4 + 2) requests for three disks.
-        near(left(RaidLevel::Raid5, 4, OpKind::Write), 1.0);
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 use super::WhatIfError;
 use super::answer::Answer;
-use super::station::Station;
 use crate::predict::{DriftFactors, Predictor};
 use record::{Estimate, Mix, Offered, Prediction};
 
@@ -42,8 +41,9 @@ impl Disk<'_> {
     }
 }
 
-impl Station for Disk<'_> {
-    fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+impl Disk<'_> {
+    /// Mean times of a load.
+    pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
         let found = self.predictor.predict_at(self.level(), model, mix, offered)?;
         let mut found = self.predictor.steady(found)?;
@@ -71,18 +71,21 @@ impl Station for Disk<'_> {
         })
     }
 
-    fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
+    /// The largest rate, requests per second, and the half-width of its interval as a logarithm.
+    pub(super) fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
         let max = self.predictor.max_rate_at(self.level(), mix)?;
         Ok((max.value, spread(&max)))
     }
 
-    fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
+    /// Rates with 1, 2, … requests present, at least one.
+    pub(super) fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
         self.max(mix)?;
         let rates = self.predictor.rates_of(mix).unwrap_or_default();
         Ok(rates.into_iter().map(|rate| rate / self.factor).collect())
     }
 
-    fn scv(&self, mix: &Mix) -> f64 {
+    /// Squared coefficient of variation of a lone request's time.
+    pub(super) fn scv(&self, mix: &Mix) -> f64 {
         self.predictor.scv_of(mix).unwrap_or(1.0)
     }
 }

@@ -11,15 +11,11 @@ mod array;
 mod balance;
 mod disk;
 mod document;
-mod groups;
 mod path;
-mod station;
 mod words;
 
 pub use balance::{BalanceSide, balance};
 pub use document::document;
-pub use groups::{DiskGroups, GroupDisk, GroupLoad};
-pub use station::StatedDisk;
 pub use words::{Words, words};
 
 use crate::predict::{PredictError, Predictor};
@@ -62,34 +58,8 @@ pub struct Array {
 
 impl Array {
     /// An error unless the level can be made of so many disks.
-    ///
-    /// # Errors
-    /// [`WhatIfError::Disks`].
-    pub fn check(&self) -> Result<(), WhatIfError> {
+    fn check(&self) -> Result<(), WhatIfError> {
         array::check(self.disks, self.raid)
-    }
-
-    /// Disks whose room is left for data.
-    #[must_use]
-    pub fn data_disks(&self) -> u32 {
-        match self.raid {
-            RaidLevel::Raid0 => self.disks,
-            RaidLevel::Raid1 => 1,
-            RaidLevel::Raid5 => self.disks.saturating_sub(1),
-            RaidLevel::Raid6 => self.disks.saturating_sub(2),
-            RaidLevel::Raid10 => self.disks / 2,
-        }
-    }
-
-    /// Any so many disks can fail without loss of data.
-    #[must_use]
-    pub fn survives(&self) -> u32 {
-        match self.raid {
-            RaidLevel::Raid0 => 0,
-            RaidLevel::Raid1 => self.disks.saturating_sub(1),
-            RaidLevel::Raid5 | RaidLevel::Raid10 => 1,
-            RaidLevel::Raid6 => 2,
-        }
     }
 }
 

@@ -9,7 +9,6 @@
 
 use super::answer::Answer;
 use super::disk::Disk;
-use super::station::Station;
 use super::{NONE, Setup, WhatIfError, array, is_random_read, joined};
 use crate::predict::{PredictError, Predictor};
 use record::{Estimate, LoadState, Mix, MixClass, Offered, OpKind};

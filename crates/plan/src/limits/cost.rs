@@ -61,7 +61,7 @@ pub fn row(depth: u32, kaps: Estimate, bytes_per_s: f64, price: Option<f64>) -> 
 }
 
 /// Short seeks: the random rate is that of a part of what the price is for.
-pub(crate) fn short_seeks(profile: &Profile, capacity: Bytes) -> Option<Finding> {
+fn short_seeks(profile: &Profile, capacity: Bytes) -> Option<Finding> {
     let area = profile.cells.iter().map(|cell| cell.workload.size_bytes.0).max()?;
     let share = area as f64 / capacity.0.max(1) as f64;
     (share < WHOLE_SHARE).then(|| {

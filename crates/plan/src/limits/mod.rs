@@ -4,7 +4,7 @@
 //! [`pap`] reads what sysfs and firmware advertise;
 //! [`mod@plan`] says which trials are needed, and a driver runs them; [`bus`], [`path`] and
 //! [`document`] conclude from them. [`zones`] does the same for the surface of one disk, [`cost`]
-//! for money, and [`mod@purchase`] plans what to buy. All but [`pap`] is a function of recorded trials, so simulated disks go
+//! for money. All but [`pap`] is a function of recorded trials, so simulated disks go
 //! through the same code. What nothing showed is a reason and no number. Rejected: tables of data
 //! sheets (stale), and the largest rate seen as the peak (a ratio of one says nothing).
 #![forbid(unsafe_code)]
@@ -17,5 +17,4 @@ pub mod document;
 pub mod pap;
 pub mod path;
 pub mod plan;
-pub mod purchase;
 pub mod zones;

@@ -32,7 +32,7 @@ impl SimulatedDevice {
     pub fn with(self, change: Change) -> Result<Self, String> {
         let queue = |why: &str| match &self.spec.kind {
             SimKind::Queue(queue) => Ok(queue),
-            SimKind::Machine(_) | SimKind::Flash(_) | SimKind::Extracted(_) => Err(why.to_owned()),
+            SimKind::Machine(_) | SimKind::Flash(_) => Err(why.to_owned()),
         };
         let keys = match change {
             Change::Faster(share) => {

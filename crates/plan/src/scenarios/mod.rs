@@ -31,7 +31,6 @@ mod stage;
 mod unclear;
 mod unprofiled;
 mod whatif;
-mod worth;
 
 use crate::session;
 pub use carry_out::Outcome;
@@ -48,7 +47,6 @@ pub use sources::Source;
 pub use stage::{Staged, stage};
 pub use unprofiled::{without_profile, without_profile_by};
 pub use whatif::Simulation;
-pub use worth::{EvidenceKind, worth, worth_text};
 
 /// A case that could not be staged, which is a defect of its drawing.
 #[derive(Debug, thiserror::Error)]

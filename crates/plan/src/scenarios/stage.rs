@@ -29,16 +29,11 @@ impl Staged {
     /// The diagnosis of it.
     #[must_use]
     pub fn diagnosed(&self) -> Diagnosis {
-        self.diagnosis_of(&self.observation)
-    }
-
-    /// The diagnosis of other counters with the same profiles.
-    pub(crate) fn diagnosis_of(&self, observation: &Observation) -> Diagnosis {
         let options = DiagnoseOptions { moments_most: Some(0), ..DiagnoseOptions::default() };
         let of = |device: &ObservedDevice| {
             self.profiles.iter().find(|prepared| prepared.profile().target.path == device.name)
         };
-        diagnose(observation, &of, &options)
+        diagnose(&self.observation, &of, &options)
     }
 }
 

@@ -33,7 +33,7 @@ pub use opener::{Opener, ThisMachine};
 pub use profile::{area_of, drift_now, open_again, profile};
 pub use progress::{Display, ProgressLines, Shown, duration};
 pub use real::RealTargets;
-pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_for, workload_here};
+pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_here};
 pub use targets::{Members, Targets, one_simulated, simulated_array, simulated_disks, striped};
 
 use record::{Bytes, Finding, Target};

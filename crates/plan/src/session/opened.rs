@@ -91,7 +91,6 @@ impl Session {
         // Whether it has platters that turn.
         let turns = match &spec.kind {
             SimKind::Machine(one) => one.drive.effects.rotation,
-            SimKind::Extracted(_) => true,
             SimKind::Queue(_) | SimKind::Flash(_) => false,
         };
         Self {

@@ -119,14 +119,6 @@ pub fn workload_here(spec: &Spec, session: &Session, workload: Workload) -> Resu
     if session.engine == workload.engine {
         return Ok(workload);
     }
-    workload_for(spec, session)
-}
-
-/// The workload on targets that are open, for the engine that can be used here.
-///
-/// # Errors
-/// If it does not fit them.
-pub fn workload_for(spec: &Spec, session: &Session) -> Result<Workload> {
     let spec = with_engine(spec.clone(), session.engine);
     let beside = session.beside.iter().map(|set| set.iter().map(|it| &it.facts).collect());
     let sets = std::iter::once(session.targets.iter().collect()).chain(beside);

@@ -83,7 +83,6 @@ pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
     let mut charts = Vec::new();
     let mut curves_left = 0;
     let abscissae = arrange::abscissae(set);
-    charts.extend(latency_map(set, &abscissae));
     for abscissa in &abscissae {
         let (plots, left) = arrange::arrange(set, abscissa);
         curves_left += left;
@@ -293,54 +292,6 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
         y: Axis::named(found.iter().map(|(name, _)| name.clone()).collect()),
         series: vec![Series::new("", Form::Bars, points.collect())],
         rules: measure.is_rate().then_some(half).into_iter().collect(),
-    })
-}
-
-/// Latency over read rate and write rate, in steps of two.
-fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
-    let of = |name: &str| abscissae.iter().find(|abscissa| set.axes[abscissa.axis] == name);
-    let (reads, writes) = (of("read-rate")?, of("write-rate")?);
-    let place = |cell: &SetCell<'_>| {
-        let x = reads.values.get(&cell.levels[reads.axis])?;
-        let y = writes.values.get(&cell.levels[writes.axis])?;
-        Some((*x, *y))
-    };
-    let mean = |cell: &SetCell<'_>| cell.results.latency_ns.value;
-    let least = set.cells.iter().map(mean).fold(f64::INFINITY, f64::min);
-    let most = set.cells.iter().max_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    let mut bins: Vec<Vec<Point>> = Vec::new();
-    for cell in &set.cells {
-        let Some((x, y)) = place(cell) else { continue };
-        let bin = (mean(cell) / least).log2().max(0.0).floor() as usize;
-        bins.resize_with(bins.len().max(bin + 1), Vec::new);
-        let told = number::with_interval(&cell.results.latency_ns, number::time);
-        bins[bin].push(Point::bare(x, y).remark(told));
-    }
-    let named = |(bin, points): (usize, Vec<Point>)| {
-        let from = least * (bin as f64).exp2();
-        let name = format!("{} to {}", number::time(from), number::time(from * 2.0));
-        (!points.is_empty()).then(|| Series::new(name, Form::Marks, points))
-    };
-    let (x, y) = place(most)?;
-    let [reads_at, writes_at, times] = [x, y, mean(most) / least].map(number::digits);
-    let axis = |title: &str, abscissa: &Abscissa| {
-        Axis::from_zero(title, None, abscissa.values.values().copied())
-    };
-    Some(Chart {
-        title: "Map of latency over read rate and write rate".to_owned(),
-        finding: format!(
-            "The longest mean latency is {}, at a read rate of {reads_at} and a write rate of \
-             {writes_at}, {times} times the shortest ({}).",
-            number::with_interval(&most.results.latency_ns, number::time),
-            number::time(least)
-        ),
-        errors: "Each mark is a range of latencies; hover over a mark or see the table for values \
-                 with their 95 % intervals."
-            .to_owned(),
-        x: axis("read rate, % of the maximum of reads alone", reads),
-        y: axis("write rate, % of the maximum of writes alone", writes),
-        series: bins.into_iter().enumerate().filter_map(named).collect(),
-        rules: Vec::new(),
     })
 }
 

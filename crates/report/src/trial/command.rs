@@ -37,7 +37,7 @@ pub(crate) fn command(trial: &Trial) -> String {
 }
 
 /// Words as one, in quotes in which a line may still be broken, where they allow that.
-pub(crate) fn quoted(words: &str) -> String {
+fn quoted(words: &str) -> String {
     if !words.contains(' ') || words.contains(['"', '$', '`', '\\', '!']) {
         return shell_word(words);
     }

@@ -25,7 +25,7 @@ use record::{
 };
 
 pub(crate) use asked::{sizes, workload_text};
-pub(crate) use command::{command, quoted};
+pub(crate) use command::command;
 
 /// What carries no bytes, by its name.
 const FLUSHES: &str = "flushes";

@@ -82,9 +82,7 @@ pub const FLAG_KEYS: [&str; 47] = [
 /// | `targets` | how many of the targets are used, from the first |
 /// | `target` | which one of the targets is used, from 1; `1,1` is a directory twice, with two files |
 /// | `rpm` | revolutions per minute of the disk, for requests per revolution |
-/// | `read-rate`, `write-rate` | arrivals per second of each direction, or their share of what the target can do, as `25%` |
-pub const SPECIAL_KEYS: [&str; 7] =
-    ["prepare", "sim", "targets", "target", "read-rate", "write-rate", "rpm"];
+pub const SPECIAL_KEYS: [&str; 5] = ["prepare", "sim", "targets", "target", "rpm"];
 
 /// One flag with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,8 +166,6 @@ pub struct Design {
     pub blocks: u32,
     /// In which order.
     pub order: Order,
-    /// Whether the target is brought into its steady state first.
-    pub precondition: bool,
     /// What all combinations have in common.
     pub constants: Vec<Setting>,
     /// What is varied, in order.

@@ -36,14 +36,8 @@ pub const PRESETS: &[Preset] = presets![
     "layers",
     "engines",
     "smp",
-    "mixed",
-    "competing",
     "cacheability",
     "network",
-    "snia-iops",
-    "snia-throughput",
-    "snia-latency",
-    "snia-write-saturation",
 ];
 
 /// The preset of this name.

@@ -50,7 +50,6 @@ impl Design {
         head.extend((!self.about.is_empty()).then(|| ("about".to_owned(), text(&self.about))));
         head.push(("blocks".to_owned(), i64::from(self.blocks).into()));
         head.push(("order".to_owned(), text(order)));
-        head.extend(self.precondition.then(|| ("precondition".to_owned(), true.into())));
         let mut toml = String::new();
         section(&mut toml, "", head);
         section(&mut toml, "\n[constants]\n", settings(&self.constants));

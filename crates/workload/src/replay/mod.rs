@@ -9,20 +9,15 @@
 mod blkparse;
 mod csv;
 mod disksim;
-mod fio_job;
 mod iolog;
 mod lines;
 mod miss_ratio;
-mod observed;
 mod requests;
 mod summary;
 mod times;
-mod twin;
 
-pub use fio_job::fio_job;
 pub use iolog::write_iolog;
 pub use lines::ReplayError;
-pub use observed::{Counted, of_counters};
 pub use requests::Found;
 pub use times::time_unit;
 
@@ -110,13 +105,13 @@ pub fn is_known(head: &[u8]) -> bool {
     form_of(&String::from_utf8_lossy(head)).is_ok()
 }
 
-/// What requests come to, and the load that does the same; `lost` are those that are missing, where that is
+/// What requests come to; `lost` are those that are missing, where that is
 /// known.
 #[must_use]
 pub fn summary(replay: &Replay, version: &str, lost: Option<u64>) -> RequestsSummary {
     let requests = replay.recorded.0.as_slice();
     let side = |op: OpKind| summary::side(requests, op, replay.span_ns, size_shares);
-    let mut summary = RequestsSummary {
+    RequestsSummary {
         schema: REQUESTS_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
         source: replay.source.clone(),
@@ -131,12 +126,7 @@ pub fn summary(replay: &Replay, version: &str, lost: Option<u64>) -> RequestsSum
         read: side(OpKind::Read),
         write: side(OpKind::Write),
         cache: reuse(replay),
-        twin: None,
-        twin_lacks: Vec::new(),
-        side_by_side: None,
-    };
-    (summary.twin, summary.twin_lacks) = twin::twin(&summary);
-    summary
+    }
 }
 
 /// What a page cache of each size would have served of the reads; empty without reads.

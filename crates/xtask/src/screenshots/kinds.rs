@@ -23,16 +23,8 @@ pub(super) struct Kind {
 }
 
 const DISK: &str = "sim:st34371w";
-/// Requests of a real drive with their service times, packed by gzip.
-const PACKED: &str = "crates/halfpower/tests/drives/hp_c2247a.trace.gz";
-/// The same unpacked, in the folder of the pages; `TRACE` in a command.
-const TRACE: &str = "hp_c2247a.trace";
-/// Recorded requests there; `RECORDED` in a command.
-const RECORDED: &str = "requests.io";
-/// Their number.
-const REQUESTS: u64 = 2_000;
 
-pub(super) const KINDS: [Kind; 23] = [
+pub(super) const KINDS: [Kind; 19] = [
     Kind {
         name: "readme",
         documents: &[("drive", "check sim:nvme-ssd,plp=on")],
@@ -97,16 +89,6 @@ pub(super) const KINDS: [Kind; 23] = [
         picture: None,
     },
     Kind {
-        name: "snia",
-        documents: &[(
-            "snia",
-            "sweep snia-throughput sim:mmc,service=100us,servers=4 --size 64m --seed 1",
-        )],
-        page: "report @snia -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
         name: "comparison",
         documents: &[
             ("before", "check DISK --seed 1"),
@@ -143,16 +125,6 @@ pub(super) const KINDS: [Kind; 23] = [
         name: "zones",
         documents: &[("zones", "zones sim:st15150w --seed 1")],
         page: "report @zones -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "purchase",
-        documents: &[(
-            "purchase",
-            "design --mbps 900 --size 10TB --prices $/docs/examples/prices-2000.toml",
-        )],
-        page: "report @purchase -o @page",
         short: false,
         picture: None,
     },
@@ -217,20 +189,6 @@ pub(super) const KINDS: [Kind; 23] = [
         picture: None,
     },
     Kind {
-        name: "drive",
-        documents: &[("drive", "drive $/crates/halfpower/tests/drives/hp_c2247a.parv TRACE")],
-        page: "report @drive -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "twin",
-        documents: &[("twin", "record twin RECORDED sim:nvme-ssd --pairs 5 --seed 1")],
-        page: "report @twin -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
         name: "papers",
         documents: &[],
         page: "papers --only riedel --html @page",
@@ -238,25 +196,6 @@ pub(super) const KINDS: [Kind; 23] = [
         picture: None,
     },
 ];
-
-/// Requests as fio records them, two sizes and a few places that are popular: drawn by a congruence, so
-/// that they are the same everywhere.
-fn recorded() -> String {
-    let mut text = "fio version 3 iolog\n0 /x add\n0 /x open\n".to_owned();
-    let (mut state, mut time) = (1u64, 0u64);
-    for request in 0..REQUESTS {
-        // Knuth's MMIX.
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let draw = state >> 33;
-        time += 20 + draw % 1_800;
-        let (op, bytes) = if request % 5 == 4 { ("write", 65_536) } else { ("read", 4_096) };
-        let pages = if draw % 3 == 0 { 262_144 } else { 4_096 };
-        let offset = (draw / 3) % pages * 65_536;
-        text.push_str(&format!("{time} /x {op} {offset} {bytes}\n"));
-    }
-    text
-}
 
 /// A folder in which pages are made.
 pub(super) struct Maker<'a> {
@@ -268,13 +207,6 @@ pub(super) struct Maker<'a> {
 impl Maker<'_> {
     /// Makes a page and says where it lies.
     pub(super) fn make(&self, kind: &Kind) -> Result<PathBuf> {
-        std::fs::write(self.folder.join(RECORDED), recorded())?;
-        if kind.documents.iter().any(|(_, words)| words.contains("TRACE")) {
-            let packed = std::fs::File::open(self.root.join(PACKED))?;
-            let mut gzip = Command::new("gzip");
-            let unpacked = gzip.arg("-dc").stdin(packed).output().context("gzip")?.stdout;
-            std::fs::write(self.folder.join(TRACE), unpacked)?;
-        }
         for (name, words) in kind.documents {
             let said = self.run(words, true).with_context(|| format!("halfpower {words}"))?;
             std::fs::write(self.document(name), said)?;
@@ -293,8 +225,7 @@ impl Maker<'_> {
     fn run(&self, words: &str, json: bool) -> Result<String> {
         let mut command = Command::new(&self.binary);
         for word in words.split_whitespace() {
-            let word =
-                word.replace("DISK", DISK).replace("TRACE", TRACE).replace("RECORDED", RECORDED);
+            let word = word.replace("DISK", DISK);
             let word = word.replace('$', &self.root.display().to_string());
             command.arg(match (word.strip_prefix('@'), word.strip_prefix('#')) {
                 // Pages name the files that were compared: no folder of this run.

@@ -27,7 +27,7 @@ const LINES: [&str; 18] = [
     "show list",
     "show last --verbose",
     "report last --md",
-    "sweep competing sim:sata-ssd",
+    "sweep chung sim:sata-ssd --size 64m",
     "limits sim:sata-ssd",
     "zones sim:st15150w",
     "diagnose typeperf.csv --no-save",

@@ -1,10 +1,7 @@
 //! Each rule of the papers on effects that support it, that contradict it, and that cannot tell.
 
-use diagnose::{advise_experiment, advise_zones};
-use record::{
-    Advice, Band, Bytes, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect,
-    Measured, ZoneMap,
-};
+use diagnose::advise_experiment;
+use record::{Advice, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect};
 use std::collections::BTreeMap;
 
 /// The ratio of a level to its base, from five blocks, known to a share of it.
@@ -225,58 +222,4 @@ fn the_page_cache_crosses_where_the_order_of_sizes_is_one_and_nowhere_else() {
     assert_eq!(crossing(&[("8k", 1.5, 0.01), ("64k", 1.2, 0.01)]), None);
     assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 1.5, 0.01)]), None);
     assert_eq!(crossing(&[("8k", 1.5, 2.0), ("64k", 0.5, 0.01)]), None);
-}
-
-/// A map of bands with these rates, and the loss from the first to the last.
-fn zones(rates: &[f64]) -> ZoneMap {
-    let estimate = |rate: f64| Estimate::symmetric(rate, 0.01 * rate, 5);
-    let bands = rates.iter().zip(0..).map(|(rate, index)| Band {
-        first: index * 10,
-        last: index * 10 + 9,
-        offset_bytes: Bytes(u64::from(index) << 30),
-        bytes_per_s: estimate(*rate),
-    });
-    let loss = 1.0 - rates[rates.len() - 1] / rates[0];
-    ZoneMap {
-        schema: String::new(),
-        halfpower_version: String::new(),
-        id: String::new(),
-        time: None,
-        seed: 1,
-        simulated: true,
-        target: crate::diagnose::synthetic::target(),
-        environment: None,
-        request_bytes: Bytes(1 << 20),
-        depth: 2,
-        random: false,
-        window_bytes: Bytes(1 << 20),
-        passes: 3,
-        positions: Vec::new(),
-        mean_bytes_per_s: estimate(rates.iter().sum::<f64>() / rates.len() as f64),
-        bands: bands.collect(),
-        false_alarm_share: 0.01,
-        p_value: 0.001,
-        inner_loss: Measured::Value(Estimate::symmetric(loss, 0.02, 5)),
-        lowest: Measured::not("not asked"),
-        array: None,
-        trial_ids: Vec::new(),
-        findings: Vec::new(),
-    }
-}
-
-#[test]
-fn hot_files_go_outside_where_outside_is_faster_and_anywhere_where_it_is_not() {
-    let turning = advise_zones(&zones(&[15e6, 12e6, 10e6]));
-    assert_eq!(turning[0].recommendation, "hot sequential files at the start of the device");
-    assert!((turning[0].gain.unwrap().value - 1.5).abs() < 1e-9);
-    assert_eq!(turning[0].against_rule, None);
-    let reversed = advise_zones(&zones(&[10e6, 15e6]));
-    assert!(reversed[0].recommendation.ends_with("from offset 1 GiB upwards"), "{reversed:?}");
-    assert!(reversed[0].against_rule.is_some());
-    let flat = advise_zones(&zones(&[10e6]));
-    assert!(flat[0].recommendation.starts_with("anywhere"), "{flat:?}");
-    assert!(flat[0].against_rule.is_some());
-    let mut unknown = zones(&[10e6]);
-    unknown.inner_loss = Measured::not("too few positions");
-    assert!(advise_zones(&unknown).is_empty());
 }

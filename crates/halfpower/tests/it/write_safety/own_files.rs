@@ -76,11 +76,6 @@ const CASES: &[(&str, &str, Expect)] = &[
         Refused,
     ),
     (
-        "a trace as target of a twin",
-        "record twin {trace.io} {trace.io} --pairs 2 --overwrite",
-        Refused,
-    ),
-    (
         "a trace as target of fio's words",
         "run --name=a --filename={trace.io} --read_iolog={trace.io} --rw=write --overwrite",
         Refused,

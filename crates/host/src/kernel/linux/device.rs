@@ -137,17 +137,6 @@ pub fn whole_disk(directory: &Path) -> PathBuf {
     }
 }
 
-/// Where a device begins on its whole disk, if it is one or a partition of one; `None` for a device that is
-/// built of others (dm, md) and for one that sysfs does not know.
-#[must_use]
-pub fn start_on_disk(roots: &Roots, name: &str) -> Option<Bytes> {
-    let directory = fs::canonicalize(roots.sys.join("class/block").join(name)).ok()?;
-    if directory.join("partition").exists() {
-        return Some(Bytes(number(&directory.join("start"))?.checked_mul(SECTOR_BYTES)?));
-    }
-    names(&directory.join("slaves")).is_empty().then_some(Bytes(0))
-}
-
 /// The directories of the partitions of a whole disk.
 pub fn partitions(disk: &Path) -> impl Iterator<Item = PathBuf> {
     let parts = names(disk).into_iter().map(|name| disk.join(name));

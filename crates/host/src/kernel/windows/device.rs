@@ -4,7 +4,6 @@
 //! parsed from bytes, because no test has a real Windows machine.
 //! Source: winioctl.h and ntddstor.h.
 
-use crate::kernel::read::Roots;
 use crate::kernel::windows::unsafe_calls::{
     device_control, drive_letters, is_device, mounts_of, open_device, volume_at, volume_names,
 };
@@ -106,18 +105,6 @@ pub fn device_named(named: &str) -> Option<String> {
     let bare = bare(without.unwrap_or(named));
     let volumes = volumes().into_iter().map(|volume| volume.name);
     disks().into_iter().chain(volumes).find(|name| name.eq_ignore_ascii_case(bare))
-}
-
-/// Where a device begins on its whole disk; `None` for a volume on several disks.
-#[must_use]
-pub fn start_on_disk(_roots: &Roots, name: &str) -> Option<Bytes> {
-    if name.starts_with(DISK) {
-        return Some(Bytes(0));
-    }
-    match volume_extents(&open_device(&opened_as(name), 0, 0).ok()?)?.as_slice() {
-        [one] => Some(Bytes(one.start)),
-        _ => None,
-    }
 }
 
 /// The disks that a volume lies on.

@@ -16,11 +16,6 @@ use std::path::Path;
 
 /// The last extent of the file.
 const FLAG_LAST: u32 = 0x1;
-/// Its place is not known, or not chosen yet.
-const FLAG_UNKNOWN: u32 = 0x2;
-const FLAG_DELAYED: u32 = 0x4;
-/// Among the data of the file system.
-const FLAG_INLINE: u32 = 0x200;
 /// Stored in another form: compressed, or encrypted by some file systems.
 const FLAG_ENCODED: u32 = 0x8;
 /// Encrypted: as long as the data itself.
@@ -50,26 +45,6 @@ pub(crate) fn mapped(
 ) -> Result<Option<Extents>, TargetError> {
     let map = map_of(file, (offset, length), sync)?;
     Ok(map.map(|map| summarise(&map, offset.0, offset.0.saturating_add(length.0))))
-}
-
-/// The pieces of an open file that lie on the device of its file system as they are: first byte there and
-/// length of each, in the order of the file. What was not written out yet, holes, and data in another form
-/// are none; nothing is written for the answer.
-///
-/// `None` where the file system has no such map.
-///
-/// # Errors
-/// If the map exists and cannot be read.
-pub fn pieces(file: impl AsFd, length: Bytes) -> Result<Option<Vec<(Bytes, Bytes)>>, TargetError> {
-    const ELSEWHERE: u32 =
-        FLAG_UNKNOWN | FLAG_DELAYED | FLAG_ENCODED | FLAG_INLINE | FLAG_UNWRITTEN;
-    let map = map_of(file, (Bytes(0), length), false)?;
-    let plain = |extent: &FiemapExtent| {
-        let bytes = extent.length.min(length.0.saturating_sub(extent.logical));
-        let lies = bytes > 0 && extent.flags & ELSEWHERE == 0;
-        lies.then_some((Bytes(extent.physical), Bytes(bytes)))
-    };
-    Ok(map.map(|map| map.iter().filter_map(plain).collect()))
 }
 
 /// The extents of an area.

@@ -18,14 +18,3 @@ pub fn extents(
 ) -> Result<Option<Extents>, TargetError> {
     Ok(None)
 }
-
-/// The pieces of an open file on the device of its file system: never told.
-///
-/// # Errors
-/// None.
-pub fn pieces(
-    _file: impl AsHandle,
-    _length: Bytes,
-) -> Result<Option<Vec<(Bytes, Bytes)>>, TargetError> {
-    Ok(None)
-}

@@ -1,7 +1,7 @@
 //! Tests of the walk from device numbers to disks, on fake machines.
 
 use host::kernel::Roots;
-use host::kernel::device::{device_of, device_of_mount, start_on_disk};
+use host::kernel::device::{device_of, device_of_mount};
 use host::kernel::mounts::read_mounts;
 use record::Bytes;
 use testkit::Fake;
@@ -99,23 +99,6 @@ fn a_container_that_hides_the_list_by_number_still_knows_its_disk() {
     std::fs::remove_dir_all(fake.path("sys/dev/block")).unwrap();
     assert_eq!(device_of(&roots, (259, 2)), Some(whole));
     assert_eq!(device_of(&roots, (259, 77)), None);
-}
-
-#[test]
-fn a_partition_begins_where_sysfs_says_and_a_device_built_of_others_nowhere() {
-    let fake = nvme();
-    let start = |name: &str| start_on_disk(&Roots::below(fake.root()), name);
-    assert_eq!(start("nvme0n1p2"), Some(Bytes(1 << 20)));
-    assert_eq!(start("nvme0n1"), Some(Bytes(0)));
-    assert_eq!(start("sdz"), None);
-    fake.block("virtual/block/dm-0", "253:0", 8);
-    fake.sys_link(
-        "devices/virtual/block/dm-0/slaves/nvme0n1p2",
-        &format!("devices/{NVME}/nvme0n1p2"),
-    );
-    assert_eq!(start("dm-0"), None);
-    fake.sys(&format!("devices/{NVME}/nvme0n1p2/start"), "18446744073709551615\n");
-    assert_eq!(start("nvme0n1p2"), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use engine::Probe;
 use host::kernel::{RealProbe, Roots, device::device_of, device_in_flight_activity};
 use host::target::{
-    Access, TargetError, TargetHandle, drop_clean_pages, extents, open_target, pieces, reopen,
+    Access, TargetError, TargetHandle, drop_clean_pages, extents, open_target, reopen,
     write_test_file,
 };
 use record::{Bytes, CacheMode, FindingCode, TargetKind};
@@ -159,25 +159,6 @@ fn holes_and_unwritten_extents_of_a_real_file_are_found_and_a_full_file_has_none
     };
     assert!(codes(None).contains(&FindingCode::UnwrittenExtents));
     assert!(!codes(Some(MIB)).contains(&FindingCode::UnwrittenExtents));
-}
-
-#[test]
-fn the_pieces_of_a_real_file_are_what_was_written_and_lie_apart() {
-    let directory = TempDir::new().unwrap();
-    let file = File::create(directory.path().join("pieces")).unwrap();
-    file.write_all_at(&vec![1; MIB as usize], 0).unwrap();
-    file.write_all_at(&vec![1; MIB as usize + 100], 4 * MIB).unwrap();
-    file.sync_all().unwrap();
-    let Some(found) = pieces(&file, Bytes(5 * MIB + 100)).unwrap() else {
-        return skip("pieces of a real file", "the file system has no FIEMAP");
-    };
-    let bytes: u64 = found.iter().map(|(_, bytes)| bytes.0).sum();
-    // No hole, and not the rest of the last block.
-    assert_eq!(bytes, 2 * MIB + 100, "{found:?}");
-    let mut places: Vec<(u64, u64)> = found.iter().map(|(at, bytes)| (at.0, bytes.0)).collect();
-    places.sort_unstable();
-    assert!(places.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{places:?}");
-    assert_eq!(pieces(&file, Bytes(0)).unwrap(), Some(Vec::new()));
 }
 
 #[test]

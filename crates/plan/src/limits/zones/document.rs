@@ -49,7 +49,7 @@ pub fn document(
         .map(|array| together((plan, array), &visits, &mapped.members, settings.seed))
         .map(|found| found.ok_or("too few measurements of a member were valid").into());
     let mut findings = mapped.findings;
-    findings.extend(steps_finding(&analysis, mapped.turns, settings.random));
+    findings.extend(steps_finding(&analysis, mapped.turns));
     let (id, time) = identity;
     Some(ZoneMap {
         schema: ZONES_SCHEMA.to_owned(),
@@ -62,7 +62,6 @@ pub fn document(
         environment: mapped.environment,
         request_bytes: plan.request,
         depth: plan.depth,
-        random: settings.random,
         window_bytes: plan.window,
         passes: settings.passes,
         mean_bytes_per_s: analysis.mean,
@@ -79,20 +78,11 @@ pub fn document(
 }
 
 /// What steps in the rate mean, if there are any.
-fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Finding> {
+fn steps_finding(analysis: &Analysis, turns: bool) -> Option<Finding> {
     let [(.., first), .., (.., last)] = analysis.bands.as_slice() else { return None };
     let bands = analysis.bands.len();
     let from_to = format!("{} to {}", format_rate(first.value), format_rate(last.value));
-    let (code, claim, remedy) = if random {
-        (
-            FindingCode::RateByPosition,
-            format!(
-                "The rate of random requests depends on the position: it changes from {from_to}, \
-                 in {bands} steps."
-            ),
-            "Also map the disk with sequential requests, because seeks do not affect that map.",
-        )
-    } else if turns {
+    let (code, claim, remedy) = if turns {
         (
             FindingCode::ZonesFound,
             format!("The medium has {bands} zones with different rates, from {from_to}."),

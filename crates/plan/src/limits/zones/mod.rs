@@ -9,10 +9,8 @@
 mod analysis;
 mod array;
 mod document;
-mod place;
 mod plan;
 
 pub use analysis::{Analysis, Visit, analyse, positions};
 pub use document::{Mapped, document};
-pub use place::place;
 pub use plan::{ArrayPlan, MIN_PASSES, MIN_POSITIONS, Place, Settings, ZonePlan};

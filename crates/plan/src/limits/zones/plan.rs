@@ -11,8 +11,6 @@ pub const MIN_PASSES: u32 = stats::MIN_VISITS as u32;
 /// Sequential requests where the user names no size: the largest that leaves a window some of them, as in
 /// the papers' maps.
 const REQUESTS: [u64; 3] = [64 << 10, 32 << 10, 16 << 10];
-/// Random requests where the user names no size.
-const RANDOM_REQUEST: u64 = 4 << 10;
 /// Requests outstanding where the user names no depth: one at a time as in the papers' maps; at each member
 /// of an array more, so that each has the next before it is done.
 const DEPTH: u32 = 1;
@@ -21,8 +19,6 @@ const DEPTH_OF_MEMBER: u32 = 4;
 const WINDOW_REQUESTS: u64 = 8;
 /// Longest window of sequential requests: at it the way to a place is a hundredth of the time of reading.
 const WINDOW_MAX: u64 = 32 << 20;
-/// Random requests of a visit: half a second and more of a disk that turns.
-const RANDOM_REQUESTS: u64 = 64;
 /// A window that takes longer than this is not waited for.
 const VISIT_MAX: Nanos = Nanos(20_000_000_000);
 
@@ -41,8 +37,6 @@ pub struct Settings {
     pub passes: u32,
     /// Seed of the orders.
     pub seed: u64,
-    /// Whether requests are random within their window.
-    pub random: bool,
     /// Bytes of a request; `None` for the usual.
     pub request: Option<Bytes>,
     /// Requests outstanding; `None` for the usual.
@@ -118,9 +112,8 @@ impl ZonePlan {
             request.is_multiple_of(settings.alignment.max(1))
                 && least >= request * WINDOW_REQUESTS * u64::from(depth.min(16))
         };
-        let usual: &[u64] = if settings.random { &[RANDOM_REQUEST] } else { &REQUESTS };
         let asked = settings.request.map(|bytes| [bytes.0]);
-        let sizes = asked.as_ref().map_or(usual, |asked| asked);
+        let sizes = asked.as_ref().map_or(&REQUESTS[..], |asked| asked);
         let request = *sizes.iter().find(|size| fits(**size, member_depth)).ok_or_else(|| {
             if let Some(size) =
                 sizes.iter().find(|size| !size.is_multiple_of(settings.alignment.max(1)))
@@ -141,8 +134,7 @@ impl ZonePlan {
             )
         })?;
         let whole = |bytes: u64| bytes / request * request;
-        let longest = if settings.random { u64::MAX } else { WINDOW_MAX };
-        let window = |area: Bytes| whole(most(area).min(longest));
+        let window = |area: Bytes| whole(most(area).min(WINDOW_MAX));
         let pieces = [whole(piece(whole_area)), whole(piece(member_area))];
         let mut reads = vec![Read {
             targets: &[],
@@ -208,19 +200,15 @@ impl ZonePlan {
 impl Read<'_> {
     /// The requests of a visit whose window begins `at`.
     fn workload(&self, settings: &Settings, request: u64, at: u64) -> Result<Workload, String> {
-        let max_bytes = if settings.random {
-            Some(Bytes(self.window.min(request * RANDOM_REQUESTS)))
-        } else {
-            // The area of a stripe goes on to its end.
-            self.stripe.map(|_| Bytes(self.window))
-        };
+        // The area of a stripe goes on to its end.
+        let max_bytes = self.stripe.map(|_| Bytes(self.window));
         let passes = max_bytes.is_none().then_some(1);
         let (stripe_bytes, targets) =
             self.stripe.map_or((None, 1), |(chunk, targets)| (Some(chunk), targets));
         let spec = Spec {
             size: self.stripe.is_none().then_some(Bytes(self.window)),
             ..Spec::of(Workload {
-                pattern: if settings.random { Pattern::Random } else { Pattern::Sequential },
+                pattern: Pattern::Sequential,
                 iodepth: self.depth,
                 engine: settings.engine,
                 offset_bytes: Bytes(at),

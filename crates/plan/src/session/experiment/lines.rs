@@ -5,7 +5,7 @@
 //! reason; what no target could carry out is an error of the design.
 
 use crate::session::{Result, SessionError, simulated, treatment};
-use record::{EngineName, PlannedTrial, counted};
+use record::{EngineName, counted};
 use std::collections::BTreeMap;
 use workload::{Combination, Design, Spec};
 
@@ -17,20 +17,9 @@ const NOTHING_TO_DO: &str = "drop-cache";
 const ONE_TEST_FILE: &str = "it uses one target twice, which works only with a directory, where each use gets a separate \
      test file";
 /// Why a mapping is not compared with requests past the page cache.
-const OTHER_CACHE: &str = "mmap uses the page cache, but the other engines bypass it, so the comparison would be \
-     between caches; run mmap separately (halfpower run --ioengine mmap)";
-/// What stands for the largest rate of a direction until it is known.
-const UNKNOWN_RATE: u64 = 10_000;
-
-/// The largest rates of each direction alone, requests per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Maxima {
-    /// Of reads.
-    pub reads: f64,
-    /// Of writes.
-    pub writes: f64,
-}
-
+const OTHER_CACHE: &str = "mmap reads through the page cache and the other engines bypass it, \
+                           which would compare caches; run mmap separately (halfpower run \
+                           --ioengine mmap)";
 /// What a line of `run` asks, and a flag of it that means nothing on a simulated target.
 pub type ReadLine = (Spec, Option<&'static str>);
 
@@ -49,8 +38,6 @@ pub struct Line {
     /// The flags, as they are typed.
     pub flags: Vec<String>,
     pub(crate) spec: Spec,
-    /// Whether its rates are shares of what the target can do.
-    pub shares: bool,
 }
 
 /// Combinations that are not run, by reason, in the order of the design.
@@ -88,16 +75,15 @@ fn common(all: &[BTreeMap<String, String>]) -> String {
     words.join(", ")
 }
 
-/// The lines of a design on these targets, and what was left out. `maxima` turns shares into rates.
+/// The lines of a design on these targets, and what was left out.
 pub(super) fn lines(
     design: &Design,
     targets: &[String],
-    maxima: Option<Maxima>,
     parse: Parse<'_>,
 ) -> Result<(Vec<Line>, LeftOut)> {
     let (mut lines, mut left_out) = (Vec::new(), LeftOut::default());
     for combination in design.combinations() {
-        match line(design, &combination, targets, maxima, parse)? {
+        match line(design, &combination, targets, parse)? {
             Ok(line) => lines.push(line),
             Err(reason) => left_out.add(reason, &combination.levels),
         }
@@ -111,29 +97,6 @@ pub(super) fn lines(
     Ok((lines, left_out))
 }
 
-/// Gives planned trials of shares their rates, which follow from the largest ones.
-///
-/// # Errors
-/// As for the lines of the design.
-pub fn set_rates(
-    plan: &mut [PlannedTrial],
-    design: &Design,
-    targets: &[String],
-    maxima: Maxima,
-    parse: Parse<'_>,
-) -> Result<()> {
-    let (lines, _) = lines(design, targets, Some(maxima), parse)?;
-    for planned in plan {
-        let line = lines.iter().find(|line| line.combination.levels == planned.levels);
-        let Some(line) = line.filter(|line| line.shares) else { continue };
-        let workload = &mut planned.workload;
-        workload.rate_iops = line.spec.asked.rate_iops;
-        workload.write_rate_iops = line.spec.asked.write_rate_iops;
-        workload.read_percent = line.spec.asked.read_percent;
-    }
-    Ok(())
-}
-
 /// An error of the design itself.
 fn of_design(design: &Design, text: &str) -> SessionError {
     SessionError::Usage(format!("the design {}: {text}", design.name))
@@ -144,7 +107,6 @@ fn line(
     design: &Design,
     combination: &Combination,
     targets: &[String],
-    maxima: Option<Maxima>,
     parse: Parse<'_>,
 ) -> Result<Result<Line, String>> {
     let on_simulated = simulated(&targets[0])?.is_some();
@@ -184,9 +146,7 @@ fn line(
             false => format!("the engine {name} exists only on {system}"),
         }));
     }
-    let mut flags = combination.flags();
-    let (rates, shares) = rates(&combination, maxima)?;
-    flags.extend(rates);
+    let flags = combination.flags();
     let (mut spec, real_only) = parse(&chosen, &flags).map_err(|text| of_design(design, &text))?;
     if on_simulated {
         if let Some(flag) = real_only {
@@ -194,7 +154,7 @@ fn line(
         }
         spec.asked.engine = EngineName::Sim;
     }
-    Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec, shares }))
+    Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec }))
 }
 
 /// An engine of another system, and that system: a design may compare what each has.
@@ -232,33 +192,4 @@ fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, 
 fn several_on_one(chosen: &[String]) -> bool {
     let again = chosen.iter().enumerate().filter(|(at, target)| chosen[..*at].contains(target));
     again.into_iter().any(|(_, target)| !std::path::Path::new(target).is_dir())
-}
-
-/// `--rate-iops` from a rate for each direction, and whether they are shares.
-fn rates(combination: &Combination, maxima: Option<Maxima>) -> Result<(Vec<String>, bool)> {
-    let mut shares = false;
-    let mut rate = |key: &str, largest: Option<f64>| -> Result<Option<u64>> {
-        let Some(text) = combination.get(key) else { return Ok(None) };
-        let wrong = || SessionError::Usage(format!("{key} = {text:?}; use 500 or 25%"));
-        let Some(percent) = text.strip_suffix('%') else {
-            return Ok(Some(text.parse().map_err(|_| wrong())?));
-        };
-        shares = true;
-        let percent: f64 = percent.parse().map_err(|_| wrong())?;
-        if !(0.0..=100.0).contains(&percent) {
-            return Err(wrong());
-        }
-        let largest = largest.unwrap_or(UNKNOWN_RATE as f64);
-        Ok(Some((largest * percent / 100.0).round() as u64))
-    };
-    let reads = rate("read-rate", maxima.map(|maxima| maxima.reads))?;
-    let writes = rate("write-rate", maxima.map(|maxima| maxima.writes))?;
-    let (rw, rates) = match (reads, writes) {
-        (None, None) => return Ok((Vec::new(), shares)),
-        (Some(reads), None | Some(0)) => ("randread", reads.to_string()),
-        (None | Some(0), Some(writes)) => ("randwrite", writes.to_string()),
-        (Some(reads), Some(writes)) => ("randrw", format!("{reads},{writes}")),
-    };
-    let words = ["--rw", rw, "--rate-iops", &rates].map(str::to_owned).to_vec();
-    Ok((words, shares))
 }

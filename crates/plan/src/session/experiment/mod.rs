@@ -9,15 +9,14 @@ mod lines;
 mod rounding;
 
 pub use conclusion::conclude;
-pub use lines::{LeftOut, Line, Maxima, Parse, ReadLine, set_rates};
+pub use lines::{LeftOut, Line, Parse, ReadLine};
 pub use rounding::rounding_findings;
 
 use crate::session::error::REFUSED;
 use crate::session::opened::{identity, simulated_target};
 use crate::session::real::{size_for_all, with_engine};
 use crate::session::{
-    Display, Opener, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated,
-    treatment,
+    Display, Opener, RealTargets, Result, StopFlag, Targets, VERSION, simulated, treatment,
 };
 use host::kernel;
 use host::target::{Access, TargetError};
@@ -66,7 +65,7 @@ impl OpenedDesign {
             let spec = opener.whole(spec).map_err(|error| error.to_string())?;
             Ok((spec, real_only))
         };
-        let (lines, mut left_out) = lines(design, targets, None, &parse_whole)?;
+        let (lines, mut left_out) = lines(design, targets, &parse_whole)?;
         let mut real: BTreeMap<Vec<String>, TargetList> = BTreeMap::new();
         if simulated(&targets[0])?.is_none() {
             let lists: BTreeSet<&Vec<String>> = lines.iter().map(|line| &line.targets).collect();
@@ -170,24 +169,13 @@ impl OpenedDesign {
     /// If a target cannot be written, or the user interrupts it.
     pub fn into_targets(
         self,
-        design: &Design,
         seed: u64,
         stop: &StopFlag,
         display: &mut dyn Display,
     ) -> Result<Targets> {
-        let reads = self.ready.iter().find(|ready| !ready.workload.writes());
-        let steady = reads.or(self.ready.first()).filter(|_| design.precondition);
-        let mut sessions = Vec::new();
-        for (names, opened) in self.real {
-            sessions
-                .push((names, opened.into_session(engine::DEFAULT_ENGINE, seed, stop, display)?));
-        }
         let mut targets = Targets::none(stop);
-        for (names, mut session) in sessions {
-            if let Some(ready) = steady {
-                session = precondition(session, &ready.workload, seed, display)?;
-            }
-            targets.add(names, session);
+        for (names, opened) in self.real {
+            targets.add(names, opened.into_session(engine::DEFAULT_ENGINE, seed, stop, display)?);
         }
         Ok(targets)
     }

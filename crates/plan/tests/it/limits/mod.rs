@@ -12,6 +12,5 @@ mod network;
 mod path;
 mod pcie;
 mod plan;
-mod purchase;
 mod stated;
 mod zones;

@@ -1,10 +1,8 @@
 //! Maps of media whose truth is known: flat and noisy ones, and the published ones.
 
 use plan::PlannedTrial;
-use plan::limits::zones::{Analysis, Place, Settings, Visit, ZonePlan, analyse, place, positions};
-use record::{
-    Band, Bytes, EngineName, Estimate, Extents, Measured, Target, TargetKind, ZoneMap, ZonePosition,
-};
+use plan::limits::zones::{Analysis, Place, Settings, Visit, ZonePlan, analyse, positions};
+use record::{Bytes, EngineName, Estimate, Extents, Measured, Target, TargetKind};
 use workload::Rng;
 
 fn settings() -> Settings {
@@ -15,7 +13,6 @@ fn settings() -> Settings {
         positions: 40,
         passes: 4,
         seed: 3,
-        random: false,
         request: None,
         depth: None,
         array: None,
@@ -184,108 +181,4 @@ fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
     assert_eq!(on_device(&target), Some(offset + 100));
     target.kind = TargetKind::BlockDevice;
     assert_eq!(on_device(&target), Some(offset));
-}
-
-/// A map of a disk of a hundred positions of a MiB with bands of these rates, each ten positions long.
-fn map_of(rates: &[f64]) -> ZoneMap {
-    let rate = |index: usize| Estimate::from_se(rates[index], rates[index] * 0.01, 5);
-    let mib = |at: usize| Bytes((at as u64) << 20);
-    let target = Target {
-        path: "/dev/sda".to_owned(),
-        kind: TargetKind::BlockDevice,
-        size_bytes: mib(rates.len() * 10),
-        device: None,
-        filesystem: None,
-        extents: None,
-        file_hash: None,
-        test_file: None,
-    };
-    ZoneMap {
-        schema: String::new(),
-        halfpower_version: String::new(),
-        id: String::new(),
-        time: None,
-        seed: 1,
-        simulated: false,
-        target,
-        environment: None,
-        request_bytes: Bytes(65_536),
-        depth: 1,
-        random: false,
-        window_bytes: Bytes(65_536),
-        passes: 5,
-        positions: (0..rates.len() * 10)
-            .map(|at| ZonePosition {
-                offset_bytes: mib(at),
-                device_offset_bytes: Some(mib(at)),
-                bytes_per_s: rate(at / 10),
-            })
-            .collect(),
-        mean_bytes_per_s: rate(0),
-        bands: (0..rates.len())
-            .map(|at| Band {
-                first: at as u32 * 10,
-                last: at as u32 * 10 + 9,
-                offset_bytes: mib(at * 10),
-                bytes_per_s: rate(at),
-            })
-            .collect(),
-        false_alarm_share: 0.01,
-        p_value: 0.001,
-        inner_loss: Measured::not("not asked"),
-        lowest: Measured::not("not asked"),
-        array: None,
-        trial_ids: Vec::new(),
-        findings: Vec::new(),
-    }
-}
-
-fn piece(first_mib: u64, mib: u64) -> (Bytes, Bytes) {
-    (Bytes(first_mib << 20), Bytes(mib << 20))
-}
-
-#[test]
-fn a_file_is_read_at_the_rate_of_its_zones_and_gains_what_the_fastest_gives() {
-    let map = map_of(&[12e6, 10e6, 8e6]);
-    let (lies, rates) = place(&map, &[piece(22, 4)]);
-    let (lies, rates) = (lies.value().unwrap().clone(), rates.value().unwrap().clone());
-    assert!((lies.mean_share - 24.0 / 30.0).abs() < 1e-9, "{lies:?}");
-    assert_eq!((lies.pieces, lies.first_bytes.0, lies.last_bytes.0), (1, 22 << 20, 26 << 20));
-    assert!((rates.here_bytes_per_s.value / 8e6 - 1.0).abs() < 1e-9, "{rates:?}");
-    assert!((rates.gain.value - 0.5).abs() < 1e-9, "{rates:?}");
-    // Two errors of 1 % are one of 1.41 % of the ratio.
-    assert!((rates.gain.se / 1.5 - 0.014_14).abs() < 1e-4, "{rates:?}");
-    assert_eq!(rates.fastest_offset_bytes, Bytes(0));
-    assert!((rates.random_read_saves_ns - 4096.0 * (1.0 / 8e6 - 1.0 / 12e6) * 1e9).abs() < 1e-6);
-    // Half of it at 12 and half at 8 MB/s take as long as all at 9.6.
-    let (_, rates) = place(&map, &[piece(0, 2), piece(28, 2)]);
-    let here = rates.value().unwrap().here_bytes_per_s;
-    assert!((here.value / 9.6e6 - 1.0).abs() < 1e-9, "{here:?}");
-    assert!(here.relative_se() < 0.01, "errors of two zones are independent: {here:?}");
-    // One piece over a step.
-    let (_, rates) = place(&map, &[piece(8, 4)]);
-    let here = rates.value().unwrap().here_bytes_per_s.value;
-    assert!((here - 2.0 / (1.0 / 12e6 + 1.0 / 10e6)).abs() < 1.0, "{here}");
-    // The fastest zone need not be the first, and who lies there gains nothing.
-    let reversed = map_of(&[8e6, 10e6, 12e6]);
-    let (_, rates) = place(&reversed, &[piece(21, 5)]);
-    let rates = rates.value().unwrap();
-    assert_eq!((rates.gain.value, rates.gain.se, rates.random_read_saves_ns), (0.0, 0.0, 0.0));
-    assert_eq!(rates.fastest_offset_bytes, Bytes(20 << 20));
-}
-
-#[test]
-fn what_a_map_cannot_say_of_a_file_is_not_measured_with_the_reason() {
-    let why = |map: &ZoneMap, pieces: &[(Bytes, Bytes)]| {
-        place(map, pieces).1.reason().unwrap_or_default().to_owned()
-    };
-    let zoned = map_of(&[12e6, 8e6]);
-    assert!(why(&zoned, &[]).contains("the file has no bytes on the device"));
-    assert!(why(&zoned, &[piece(15, 10)]).contains("50 % of the file is outside"));
-    assert!(why(&map_of(&[12e6]), &[piece(1, 1)]).contains("no zones, so moving the file has no"));
-    let random = ZoneMap { random: true, ..zoned.clone() };
-    assert!(why(&random, &[piece(1, 1)]).contains("random reads"));
-    let mut elsewhere = zoned;
-    elsewhere.positions.iter_mut().for_each(|place| place.device_offset_bytes = None);
-    assert!(why(&elsewhere, &[piece(1, 1)]).contains("does not contain the positions"));
 }

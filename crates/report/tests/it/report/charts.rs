@@ -348,25 +348,3 @@ fn the_sentence_of_a_distribution_names_the_median_and_the_farthest_tail_that_is
     assert!(distribution(&[(640, 9)]).is_none());
     assert!(distribution(&[]).is_none());
 }
-
-#[cfg(feature = "png")]
-#[test]
-fn colours_and_text_of_a_plot_reach_the_png() {
-    use resvg::tiny_skia::Pixmap;
-    let svg = |text: &str| {
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"60\" height=\"20\">\
-             <style>.c0{{color:#0065a3}}.bar{{fill:currentColor}}</style>\
-             <g class=\"c0\"><path class=\"bar\" d=\"M0 0h10v20h-10z\"/></g>\
-             <text x=\"20\" y=\"15\" style=\"font:11px system-ui,sans-serif\">{text}</text></svg>"
-        )
-    };
-    let Ok(rasteriser) = report::Rasteriser::find() else {
-        return testkit::skip("png", "no font is installed");
-    };
-    let pixels = |text| Pixmap::decode_png(&rasteriser.draw(&svg(text)).unwrap()).unwrap();
-    let (empty, full) = (pixels(""), pixels("HHH"));
-    let corner = full.pixel(2, 2).unwrap();
-    assert_eq!((corner.red(), corner.green(), corner.blue()), (0, 0x65, 0xa3));
-    assert_ne!(empty.data(), full.data(), "the text is not drawn");
-}

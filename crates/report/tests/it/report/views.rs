@@ -3,11 +3,10 @@
 
 use crate::report::common;
 use record::{
-    Activity, Bytes, Change, Comparison, Confidence, Diagnosis, DriveRank, DriveRow, DriveTruth,
-    Estimate, Excluded, FLEET_SCHEMA, Fill, Finding, FindingCode, FleetDiagnosis, LoadState,
-    Locality, Measured, Mix, Observation, Offered, OpKind, PredictedPoint, PredictionDocument,
-    PriceDocument, PriceRow, Purchase, SavedDocument, Setting, Settings, Severity, Sizing, Verdict,
-    WhatIf, WhatIfCase,
+    Activity, Bytes, Change, Comparison, Confidence, Diagnosis, Estimate, Excluded, FLEET_SCHEMA,
+    Fill, Finding, FindingCode, FleetDiagnosis, LoadState, Locality, Measured, Mix, Observation,
+    Offered, OpKind, PredictedPoint, PredictionDocument, PriceDocument, PriceRow, SavedDocument,
+    Setting, Settings, Severity, Sizing, Verdict, WhatIf, WhatIfCase,
 };
 use report::{
     self, Action, Block, Cell, Column, Extent, Level, Section, Side, Story, Style, Table, Tone,
@@ -158,32 +157,6 @@ fn prediction() -> PredictionDocument {
     }
 }
 
-fn drive() -> DriveTruth {
-    let ranks = (0..=100).map(|rank| {
-        let time = 1e6 * f64::from(rank + 1);
-        let share = f64::from(rank) / 101.0;
-        DriveRank { share, measured_ns: time, simulated_ns: 1.1 * time }
-    });
-    let row = |quantity: &str| DriveRow {
-        of: "all".to_owned(),
-        quantity: quantity.to_owned(),
-        measured: 5.1e7,
-        simulated: 5.61e7,
-    };
-    DriveTruth {
-        schema: String::new(),
-        halfpower_version: "0".to_owned(),
-        drive: "a <1>.parv".to_owned(),
-        size_bytes: 1 << 30,
-        requests_of: "a.trace".to_owned(),
-        requests: 101,
-        rms_ns: 5e6,
-        demerit: 0.1,
-        rows: vec![row("latency_mean_ns"), row("latency_p50_ns")],
-        ranks: ranks.collect(),
-    }
-}
-
 fn advice() -> Settings {
     let setting = |name: &str, value: Measured<String>| Setting {
         name: name.to_owned(),
@@ -224,8 +197,6 @@ fn an_answer_opens_with_what_follows_from_it() {
     assert!(open.starts_with("No measurable difference"), "{open}");
     let curve = &story(SavedDocument::Prediction(Box::new(prediction()))).charts[0];
     assert_eq!(curve.finding, "At QD 4 a request takes 4.00 ms; at 8 it takes 8.00 ms.");
-    let drive = story(SavedDocument::Drive(Box::new(drive())));
-    assert_eq!(drive.charts[0].finding, "At the median the simulated drive is 10 % slower.");
     let settings = story(SavedDocument::Settings(Box::new(advice())));
     assert_eq!(settings.texts[0].1, report::settings_text(&advice()));
     let summary = report::markdown(std::slice::from_ref(&settings));
@@ -233,76 +204,6 @@ fn an_answer_opens_with_what_follows_from_it() {
     let page = report::report_html(&[settings]);
     assert!(page.contains("from <code>a</code> &#38; b"), "{page}");
     assert!(page.contains("<details open><summary>For postgresql.conf"), "{page}");
-}
-
-fn purchase() -> Purchase {
-    let rate = Estimate::symmetric(100.0, 0.0, 1);
-    serde_json::from_value(json!({
-        "schema": "halfpower/purchase/1", "halfpower_version": "0", "prices": "a b.toml",
-        "currency": "EUR", "simulated": false,
-        "need": {
-            "random_iops": 150.0, "random_bytes": 8192, "read_share": 0.7,
-            "stream_read_bytes_per_s": 5e6, "stream_write_bytes_per_s": 0.0,
-            "stream_bytes": 1_048_576, "apart": false, "size_bytes": 2_000_000_000_000u64,
-            "headroom": 0.3, "survive": 1, "carry_after_loss": false, "spares": 0,
-            "latency_mean_ns": 20e6, "parity_disks_max": 12, "chunk_bytes": 65536,
-        },
-        "disks": [{
-            "name": "disk <1>", "size_bytes": 1_000_000_000_000u64, "profile_id": null,
-            "read_iops": rate, "write_iops": null, "stream_read_bytes_per_s": rate.scaled(1e6),
-            "price": 500.0, "bytes_per_price": 2e9,
-            "accesses": {
-                "depth": 1, "kaps": rate, "maps": 50.0, "kaps_per_price": 0.2,
-                "maps_per_price": 0.1, "price_per_kaps": 5.0, "price_per_maps": 10.0,
-            },
-        }],
-        "configurations": [{
-            "disks": {"name": "disk <1>", "count": 4},
-            "adapters": {"name": "card", "count": 1}, "hosts": {"name": "host", "count": 1},
-            "raid": "raid10", "group_disks": 4, "groups": 1, "survives": 1, "cost": 2750.0,
-            "power_cost": 50.0, "usable_bytes": 2_000_000_000_000u64,
-            "parts": [
-                {"part": "disks_random", "used": 0.5}, {"part": "disks_stream", "used": 0.1},
-                {"part": "adapter_bandwidth", "used": 0.2}, {"part": "bus_requests", "used": 0.3},
-                {"part": "size", "used": 1.0},
-            ],
-            "disks_busy": Estimate::within_ratio(0.6, 0.05), "busy_after_loss": 1.05,
-            "latency_ns": Estimate::symmetric(19e6, 1e6, 1), "random_iops_max": 300.0,
-            "stream_bytes_per_s_max": 2e8, "cost_per_iops": 9.2, "cost_per_mb_per_s": 13.7,
-            "cost_per_tb": 1375.0, "bound": {"part": "size"},
-        }],
-        "excluded": [{"what": "disk <1>, RAID 0 or one disk", "why": "survives 0 failed disks"}],
-        "break_even": [
-            {"name": "disk <1>", "quicker": 2.0, "price": 500.0, "pays_at": 700.0, "disks": 2},
-            {"name": "other", "quicker": 1.0, "price": 500.0, "pays_at": -7.0, "disks": 2},
-        ],
-        "at_other_needs": [
-            {"name": "disk <1>", "factor": 0.5, "cost": 2750.0},
-            {"name": "disk <1>", "factor": 1.0, "cost": 2750.0},
-            {"name": "disk <1>", "factor": 2.0, "cost": null},
-        ],
-        "assumes": ["the load is spread evenly"], "findings": [],
-    }))
-    .unwrap()
-}
-
-#[test]
-fn a_purchase_says_what_to_buy_first_and_what_another_disk_would_be_worth() {
-    let story = report::stories(&[SavedDocument::Purchase(Box::new(purchase()))]).remove(0);
-    assert!(story.headline.starts_with("2750 EUR: 4 x disk <1>"), "{}", story.headline);
-    assert!(story.headline.ends_with("RAID 10; bound by size."), "{}", story.headline);
-    let page = report::terminal(&story, &Style { color: false, width: 200, ..Style::default() });
-    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in [
-        "pays off at 700 EUR or less, with 2 disks",
-        "not worth it at any price",
-        "105 %",
-        "'a b.toml'",
-    ] {
-        assert!(words.contains(part), "{part}: {page}");
-    }
-    let nothing = Purchase { configurations: Vec::new(), ..purchase() };
-    assert!(report::purchase(&nothing).headline.starts_with("No configuration"));
 }
 
 /// A fleet of 16 disks of which one could not be compared, and others are made of these.
@@ -360,10 +261,8 @@ fn stories() -> Vec<Story> {
         SavedDocument::Trial(Box::new(common::trial_with_intervals())),
         SavedDocument::Diagnosis(Box::new(diagnosis())),
         SavedDocument::Observation(Box::new(observed)),
-        SavedDocument::Purchase(Box::new(purchase())),
         SavedDocument::WhatIf(Box::new(whatif())),
         SavedDocument::Prediction(Box::new(prediction())),
-        SavedDocument::Drive(Box::new(drive())),
         SavedDocument::Settings(Box::new(advice())),
         SavedDocument::Price(Box::new(price())),
     ])

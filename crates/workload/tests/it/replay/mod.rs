@@ -1,7 +1,7 @@
 //! Recordings of other tools by the crate's public interface: texts as those tools write them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod twins;
+mod summaries;
 
 use record::{Nanos, OpKind, RecordedRequest, Replay};
 use workload::replay::{read, time_unit, times_taken, write_iolog};

@@ -159,5 +159,4 @@ fn the_presets_are_there_by_name_and_an_unknown_one_is_told_with_the_others() {
     assert_eq!(sizes("riedel"), 2 * 2 * 8 * 3);
     // Sequential: 2 directions, 7 sizes, 5 depths; random: 2 caches, 2 directions, 6 depths.
     assert_eq!(sizes("chung"), 2 * 7 * 5 + 2 * 2 * 6);
-    assert_eq!((sizes("snia-iops"), sizes("mixed")), (56, 24));
 }
