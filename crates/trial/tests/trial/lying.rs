@@ -150,5 +150,5 @@ fn a_write_of_which_half_arrives_is_torn() {
     let trial = run(|write| if write == BLOCKS + 10 { Lie::Half } else { Lie::None });
     assert_eq!(faults(&trial), [63, 0, 0, 1, 0]);
     let detail = &trial.result.verify.as_ref().unwrap().bad[0].detail;
-    assert!(detail.contains("0 to 3 of write 74, 4 to 7 of write 10"), "{detail}");
+    assert!(detail.contains("sectors 0 to 3 of write 74, sectors 4 to 7 of write 10"), "{detail}");
 }
