@@ -96,8 +96,9 @@ fn a_leg_whose_file_lies_on_a_slower_disk_is_the_slowest_member_and_that_disk_is
     let leg = episode(&found, &slow);
     assert!(leg.causes.iter().any(|it| it.code == CauseCode::SlowestMember), "{leg:#?}");
     assert!(leg.verdict.is_slow(), "{leg:#?}");
-    let words = format!("{} takes ", name(&slow));
-    assert!(leg.claim.starts_with(&words) && leg.claim.contains(&name(&quick)), "{}", leg.claim);
+    let words = format!(" at {} (", name(&slow));
+    let (first, others) = leg.claim.split_once(" and ").unwrap();
+    assert!(first.contains(&words) && others.contains(&name(&quick)), "{}", leg.claim);
     assert!(!episode(&found, &quick).verdict.is_slow(), "{found:#?}");
     // It is below the file of the loop device.
     assert_eq!(episode(&found, &below).verdict, Verdict::Capped, "{found:#?}");
