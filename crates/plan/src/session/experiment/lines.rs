@@ -17,9 +17,8 @@ const NOTHING_TO_DO: &str = "drop-cache";
 const ONE_TEST_FILE: &str = "it uses one target twice, which works only with a directory, where each use gets a separate \
      test file";
 /// Why a mapping is not compared with requests past the page cache.
-const OTHER_CACHE: &str = "mmap reads through the page cache and the other engines bypass it, \
-                           which would compare caches; run mmap separately (halfpower run \
-                           --ioengine mmap)";
+const OTHER_CACHE: &str = "mmap uses the page cache, but the other engines bypass it, so the comparison would be \
+                           between caches; run mmap separately (halfpower run --ioengine mmap)";
 /// What a line of `run` asks, and a flag of it that means nothing on a simulated target.
 pub type ReadLine = (Spec, Option<&'static str>);
 

@@ -87,26 +87,6 @@ fn devices_are_counted_and_a_moment_has_no_rate() {
     assert_eq!(of(vec![page(0), page(1)]).read.unwrap().touched, Bytes(8_192));
 }
 
-<<<<<<< HEAD:crates/workload/tests/it/replay/twins.rs
-#[test]
-fn what_the_flags_cannot_say_is_told() {
-    let slow: Vec<RecordedRequest> = requests(2_000, |_| ())
-        .into_iter()
-        .map(|it| RecordedRequest { at: Nanos(it.at.0 * 700), ..it })
-        .collect();
-    let summary = of(slow);
-    assert!(summary.twin_lacks[0].starts_with("the exact rate of reads (1.4"), "{summary:?}");
-    let bursts = (0..20_000).map(|at| RecordedRequest {
-        at: Nanos(at / 5_000 * 1_000_000_000),
-        ..requests(1, |_| ())[0]
-    });
-    let summary = of(bursts.collect());
-    assert!(summary.twin_lacks.iter().any(|it| it.starts_with("bursts of ")), "{summary:?}");
-    assert!(words(&summary).contains("--burst 1000.0"), "{}", words(&summary));
-}
-
-=======
->>>>>>> w-less:crates/workload/tests/it/replay/summaries.rs
 fn served(requests: Vec<RecordedRequest>) -> Vec<(u64, f64)> {
     of(requests).cache.iter().map(|point| (point.bytes.0 >> 20, point.read_hit_share)).collect()
 }
