@@ -19,8 +19,8 @@ const EARLIER: usize = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower advise --for postgresql        from the newest profile of this machine\n  \
-    halfpower advise --for io.cost 0192f     from the profile with this id\n  \
+    halfpower advise --for postgresql      from the newest profile of this machine\n  \
+    halfpower advise --for io.cost 0192f   from the profile with this id\n  \
     halfpower advise --for fio > recommended.fio\n\n\
     A comment shows how each setting was derived from the profile. For how to use\n\
     the disk itself, see `check`; for a slow load, see `diagnose`.")]

@@ -135,7 +135,7 @@ pub(super) fn steal(trial: &Trial) -> Option<Finding> {
 /// Buffers or files that the kernel did not register, for want of lockable memory.
 pub(super) fn locked_memory(trial: &Trial) -> Option<Finding> {
     let features = &trial.harness.value()?.engine_features;
-    let line = features.iter().find(|feature| feature.contains("limit of locked memory"))?;
+    let line = features.iter().find(|feature| feature.contains("(ulimit -l)"))?;
     let workload = &trial.workload;
     let need = u64::from(workload.iodepth).saturating_mul(workload.max_bs().0);
     Some(

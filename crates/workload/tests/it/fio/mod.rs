@@ -168,7 +168,7 @@ fn what_is_buffered_in_fio_is_buffered_here_after_its_cache_was_emptied() {
     let caches = [
         ("", "--cache all --drop-cache dontneed"),
         ("invalidate=0", "--cache all"),
-        ("rw=write", "--cache all"),
+        ("rw=write", "--cache all --drop-cache dontneed"),
         ("direct=1", "--cache device"),
         ("buffered=0", "--cache device"),
         ("direct=1\nsync=dsync", "--cache none"),
