@@ -149,7 +149,7 @@ pub(crate) fn diagnose(
     let reasons = [
         (
             devices.made_of_others,
-            "stacked on other devices, whose counters are used instead, or in memory",
+            "in memory, or stacked on other devices (whose counters are used instead)",
         ),
         (
             devices.ambiguous,

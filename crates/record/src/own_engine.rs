@@ -18,7 +18,7 @@ const LONGEST: usize = 32;
 /// Names that were read.
 static READ: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// The name of an engine of some build: 1 to 32 small letters, digits, `_` and `-`.
+/// The name of an engine in a custom build of halfpower: 1 to 32 small letters, digits, `_` and `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnEngineName(pub(crate) &'static str);
 
@@ -82,7 +82,7 @@ impl JsonSchema for OwnEngineName {
         json_schema!({
             "type": "string",
             "pattern": "^[a-z0-9_-]{1,32}$",
-            "description": "The name of an engine of some build.",
+            "description": "The name of an engine in a custom build of halfpower.",
         })
     }
 }

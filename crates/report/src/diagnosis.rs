@@ -266,7 +266,7 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
     }
 }
 
-/// `p99.9 19.3 ms, by the profile 4.50 ms; 0.5 % of the requests, in 30 of 60 intervals, over 9.00 ms`.
+/// `p99.9 19.3 ms, by the profile 4.50 ms; over 9.00 ms: 0.5 % of the requests, in 30 of 60 intervals`.
 fn slowest(tail: &Tail) -> String {
     let name = |share: f64| format!("p{}", number::digits(100.0 * share));
     let by_profile = match tail.expected_share {
@@ -282,11 +282,11 @@ fn slowest(tail: &Tail) -> String {
     );
     if tail.longer > 0 {
         text += &format!(
-            "; {} of the requests, in {} of {} intervals, over {}",
+            "; over {}: {} of the requests, in {} of {} intervals",
+            number::time(Tail::LONG_FROM * tail.expected_ns),
             number::percent(tail.longer as f64 / tail.requests.max(1) as f64),
             tail.intervals,
-            tail.of_intervals,
-            number::time(Tail::LONG_FROM * tail.expected_ns)
+            tail.of_intervals
         );
     }
     text

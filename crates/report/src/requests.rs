@@ -174,7 +174,7 @@ fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
         finding,
         errors: "The most frequent sizes and the largest; counted, so there are no intervals."
             .to_owned(),
-        x: Axis::from_zero("of the requests of its direction", Some(Unit::Share), xs(&series)),
+        x: Axis::from_zero("of the reads or of the writes", Some(Unit::Share), xs(&series)),
         y: Axis::named(bytes.iter().map(|bytes| format_bytes(*bytes)).collect()),
         series,
         rules: Vec::new(),

@@ -235,7 +235,7 @@ fn errors(validation: &Validation) -> Option<Chart> {
     Chart {
         title: "Predicted relative to measured latency".to_owned(),
         finding,
-        errors: "A point is a load, the mean of its visits; 1 is no error.".to_owned(),
+        errors: "Each point is one load, averaged over its visits; 1 means no error.".to_owned(),
         x: Axis::from_zero("of the maximum rate", Some(Unit::Share), xs(&series)),
         y: Axis::ratios("predicted over measured", ends(&series)),
         series,

@@ -131,7 +131,7 @@ pub(super) const RULES: &[Rule] = &[
         subject: "order of growth",
         effect: Contrast("file", "last-first", "written"),
         within: &[],
-        less: action("grow files in the order of their blocks"),
+        less: action("write growing files front to back"),
         same: action("files may be written back to front: it costs nothing here"),
         more: action("files may be written back to front"),
         thumb: "writing a file last block first writes each block twice (Chung 4.4)",

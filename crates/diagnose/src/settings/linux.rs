@@ -57,9 +57,7 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
 fn has_queue(facts: &ProfileFacts<'_>) -> Result<(), String> {
     let without = |device: &DeviceFacts| device.nr_requests.is_none() && device.scheduler.is_none();
     match facts.device() {
-        Some(device) if without(device) => {
-            Err("the device takes requests without a queue".to_owned())
-        }
+        Some(device) if without(device) => Err("the device has no request queue".to_owned()),
         _ => Ok(()),
     }
 }

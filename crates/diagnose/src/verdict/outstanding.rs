@@ -199,8 +199,8 @@ impl ExcessQueue {
             ),
             LoopKind::Ceiling(most, times, of) => {
                 format!(
-                    "In {times} of {of} samples the queue depth was exactly {most:.0}, and \
-                         never more."
+                    "The queue depth never exceeded {most:.0}, and {times} of {of} samples had \
+                         exactly that queue depth."
                 )
             }
             LoopKind::Bounded(most, moments) => format!(

@@ -582,7 +582,8 @@ pub(super) static ROWS: [Row; 34] = [
         Some((case.move_away(&neighbour), Some(Change::Without { share, process })))
     }),
     Row {
-        unpredicted: "no profile shows how flushes or other kinds of requests affect the rest",
+        unpredicted: "no profile shows how one program's flushes or costly requests delay \
+                      other programs",
         words: [
             "the other programs wait for this program's requests, not for the device itself",
             "the program gets a smaller share, another disk, or fewer flushes (group commit)",

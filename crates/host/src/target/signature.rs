@@ -94,7 +94,7 @@ const FORMATS: &[Format] = &[
     format("a Stratis pool", &[512 + 4, 9 * 512 + 4], &[b"!Stra0tis\x86\xff\x02^\x41rh"]),
     format("a VMFS volume", &[0x10_0000], &[b"\x0d\xd0\x01\xc0"]),
     format("a VMFS file system", &[0x20_0000], &[b"\x5e\xf1\xab\x2f"]),
-    format("a disk of Oracle ASM", &[32], &[b"ORCLDISK"]),
+    format("an Oracle ASM disk", &[32], &[b"ORCLDISK"]),
     format("a disk of Ceph (BlueStore)", &[0], &[b"bluestore block device"]),
     format(
         "a bcache device",

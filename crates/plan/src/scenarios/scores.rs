@@ -24,8 +24,8 @@ const COLUMNS: [(Verdict, &str); 7] = [
 /// Boundaries of stated probabilities.
 const STATED: [f64; 10] = [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995, 1.1];
 const LEGEND: &str = "fine: healthy; spare: not the disk; over: overloaded; both: slow and \
-                      overloaded;\nunkn.: not enough evidence. right: verdicts and first advice. \
-                      came: advice that\ncame true, out of the advice that was carried out.";
+                      overloaded;\nunkn.: not enough evidence. right: verdicts and first advice \
+                      were correct.\nmet: the applied advice had the predicted effect.";
 
 /// A case with how it went.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ impl Scores {
     #[must_use]
     pub fn text(&self) -> String {
         let heads: String = COLUMNS.iter().map(|(_, head)| format!("{head:>7}")).collect();
-        let mut lines = vec![format!("{:21}{heads}{:>6}{:>6}", "kind", "right", "came")];
+        let mut lines = vec![format!("{:21}{heads}{:>6}{:>6}", "kind", "right", "met")];
         let mut named = None;
         for ((kind, opposite), row) in &self.matrix {
             // An opposite without its kind's row above it would be nobody's.

@@ -223,11 +223,12 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let half = best.points.iter().find(|point| point.y >= most / 2.0);
     let at = |value: f64| format!("{} {}", x.title, x.label(value));
     let half = half.filter(|half| half.x > first.x);
-    let half = half.map_or(String::new(), |p| format!("; half of that from {}", x.label(p.x)));
+    let half = half
+        .map_or(String::new(), |p| format!("; half the maximum is reached at {}", x.label(p.x)));
     let gain = if place == 0 {
         "where its curve begins".to_owned()
     } else {
-        format!("{} times that at {}", number::digits(top.y / first.y), x.label(first.x))
+        format!("{} times the value at {}", number::digits(top.y / first.y), x.label(first.x))
     };
     let name = prefix(&best.name);
     let text =

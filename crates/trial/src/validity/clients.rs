@@ -75,8 +75,8 @@ pub(super) fn apart(trial: &Trial) -> Option<Finding> {
             Finding::warning(
                 FindingCode::ClientsApart,
                 format!(
-                    "The windows of the clients overlap for at least {} of {}. {why}: for the rest \
-                     of the time, fewer clients shared the target.",
+                    "All clients ran at the same time for at least {} of {}. {why}. In the \
+                     remaining time, fewer clients shared the target.",
                     format_nanos(common.max(0.0)),
                     format_nanos(window)
                 ),

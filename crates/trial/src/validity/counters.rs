@@ -206,7 +206,8 @@ fn other_direction(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::ForeignIo,
             format!(
-                "Other programs {others} {} on {} while this run {own}: {} of this run's bytes.",
+                "Other programs {others} {} on {} ({} of this run's bytes), but this run only \
+                 {own}.",
                 format_bytes(other as u64),
                 traffic.counters.device,
                 format_share(share)

@@ -69,7 +69,7 @@ fn device_counters(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     let missing = |detail: String, remedy| Capability::of("device counters", false, detail, remedy);
     let Some(disk) = disk else {
         let remedy = "device activity cannot be checked: name a directory on a disk";
-        return missing("no block device is known under the directory".to_owned(), remedy);
+        return missing("the directory's block device is unknown".to_owned(), remedy);
     };
     if disk.iostats == Some(false) {
         let remedy = "write 1 to queue/iostats of the disk in /sys/block";
