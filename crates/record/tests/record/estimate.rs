@@ -33,8 +33,20 @@ fn independent_errors_add_in_quadrature() {
 fn an_independent_error_widens_the_side_that_it_lies_on() {
     let one = Estimate::symmetric(100.0, 3.0, 5);
     let found = one.widened(&[96.0, 112.0, 105.0]);
-    assert_eq!((found.value, found.low, found.n), (100.0, 95.0, 5));
-    // The square root of 9 + 144 + 25.
-    assert!((found.high - 113.341_7).abs() < 1e-3, "{found:?}");
+    // Each side is the square root of the sum of squares of the logarithms.
+    let side = |ends: &[f64]| ends.iter().map(|end| (end / 100.0).ln().powi(2)).sum::<f64>().sqrt();
+    let (low, high) =
+        (100.0 * (-side(&[97.0, 96.0])).exp(), 100.0 * side(&[103.0, 112.0, 105.0]).exp());
+    assert_eq!((found.value, found.n), (100.0, 5));
+    assert!((found.low - low).abs() < 1e-9 && (found.high - high).abs() < 1e-9, "{found:?}");
     assert_eq!(one.widened(&[]), one);
+    // What may be negative adds up as it is.
+    let change = Estimate::symmetric(3.0, 4.0, 5).widened(&[0.0]);
+    assert!((change.low + 2.0).abs() < 1e-9, "{change:?}");
+}
+
+#[test]
+fn a_rate_of_few_visits_that_differ_stays_above_zero() {
+    let few = Estimate::symmetric(100.0, 400.0, 2).with_ratio_error(0.3);
+    assert!(few.low > 0.0 && few.low < 20.0 && few.high > 500.0, "{few:?}");
 }

@@ -89,6 +89,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
             device: Some(DeviceFacts {
                 disk: "sdb".to_owned(),
                 major_minor: "8:16".to_owned(),
+                scheduler: Some("none".to_owned()),
                 ..DeviceFacts::default()
             }),
             filesystem: None,
@@ -307,6 +308,16 @@ fn the_job_for_fio_reads_at_the_knee_and_never_writes() {
     let lines: Vec<String> = text.into_iter().flat_map(|it| it.lines).collect();
     assert!(lines.iter().any(|line| line == "directory=/srv"), "{lines:?}");
     assert!(lines.iter().any(|line| line.starts_with("size=")), "{lines:?}");
+}
+
+#[test]
+fn a_device_without_a_request_queue_gets_no_setting_of_one() {
+    let mut profile = flash();
+    profile.target.device.as_mut().unwrap().scheduler = None;
+    for name in ["nr_requests", "scheduler"] {
+        let told = value(&profile, Program::Linux, name);
+        assert_eq!(told, "not: the device has no request queue");
+    }
 }
 
 #[test]
