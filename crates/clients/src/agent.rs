@@ -434,7 +434,7 @@ type Counted = Arc<Mutex<Vec<Arc<JobCounters>>>>;
 fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), TrialError> {
     let failed = |why: String| match stop.load(Ordering::Relaxed) {
         true => TrialError::Interrupted,
-        false => TrialError::Clients(format!("the barrier of the ranks: {why}")),
+        false => TrialError::Clients(format!("the barrier between the ranks failed: {why}")),
     };
     let barrier = barrier.ok_or_else(|| {
         failed("this build has no barrier; run the same build on all ranks".into())

@@ -68,7 +68,7 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Option<Frame>> {
                 length = length * 10 + usize::from(digit - b'0');
             }
             Some(b' ') if digits > 0 && length <= LONGEST => break,
-            _ => return Err(broken("a frame has no length, or one that is too large")),
+            _ => return Err(broken("the length of a frame is missing or too large")),
         }
     }
     let mut text = Vec::new();

@@ -115,7 +115,7 @@ impl Opener for Clients {
             (
                 !spec.beside.is_empty(),
                 "--beside: each client would have several measurement windows; start a second \
-                 command with --hosts at the same time, or omit it",
+                 command with --hosts at the same time, or omit --beside",
             ),
             (
                 spec.asked.replay.is_some(),
@@ -125,7 +125,7 @@ impl Opener for Clients {
             (
                 spec.asked.array.is_some() || spec.asked.stripe_bytes.is_some(),
                 "--raid: each client would have a separate array, whose writes do not wait for \
-                 those of other clients; name a device that is an array (md, LVM), or omit it",
+                 those of other clients; name a device that is an array (md, LVM), or omit --raid",
             ),
             (
                 spec.asked.data == record::Data::Tagged,

@@ -30,7 +30,7 @@ pub enum Violation {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The file of the suite could not be prepared.
-    #[error("the file of the suite: {0}")]
+    #[error("cannot prepare the test file: {0}")]
     File(#[from] Error),
     /// It did something else than it has to.
     #[error("{0}")]
@@ -100,10 +100,11 @@ pub fn drive<E: OpenEngine>(
         }
         done.clear();
         engine.wait(Wait::new(1, depth), &mut done)?;
-        must(!done.is_empty(), || "wait returned without what was waited for".to_owned())?;
+        must(!done.is_empty(), || "wait returned without a completion".to_owned())?;
         for completion in &done {
             let request = slots.remove(&completion.slot).ok_or_else(|| {
-                Violation::Wrong(format!("slot {} completed, not in flight", completion.slot))
+                let slot = completion.slot;
+                Violation::Wrong(format!("slot {slot} completed, but was not in flight"))
             })?;
             let bytes = usize::try_from(completion.outcome).unwrap_or(0);
             each(request, *completion, engine.data(completion.slot, bytes));
@@ -202,11 +203,11 @@ pub fn waits_for_what_was_asked<E: OpenEngine>(file: &File) -> Result<(), Violat
     engine.hand_over()?;
     let mut done: Vec<Completion> = Vec::new();
     engine.wait(Wait::new(1, 1), &mut done)?;
-    must(done.len() == 1, || format!("{} completions where one was asked for", done.len()))?;
+    must(done.len() == 1, || format!("expected one completion, got {}", done.len()))?;
     // A deadline that has passed, and polling: neither blocks, neither gives too many.
     let passed = MonotonicClock.now();
     engine.wait(Wait::new(0, 2), &mut done)?;
-    must(done.len() <= 3, || format!("{} completions where three were the most", done.len()))?;
+    must(done.len() <= 3, || format!("expected at most three completions, got {}", done.len()))?;
     let rest = DEPTH - done.len() as u32;
     engine.wait(Wait::new(1, rest).until(passed), &mut done)?;
     let rest = DEPTH - done.len() as u32;
@@ -273,7 +274,7 @@ pub fn quiesces<T: Transport>(_: PhantomData<Direct<T>>, file: &File) -> Result<
             transport.wait(Wait::new(waited_for, waited_for), &mut done)?;
         }
         let case =
-            || format!("{refused} refused, handed over {handed_over}, {waited_for} waited for");
+            || format!("refused: {refused}, submitted: {handed_over}, waited for: {waited_for}");
         if !transport.quiesce() {
             // The kernel may still write to it.
             std::mem::forget(memory);

@@ -86,7 +86,7 @@ pub enum EngineError {
     },
     /// A thread of the thread engine could not be started.
     #[error(
-        "thread {started} of the {asked} threads of a job could not be started ({source}); use a \
+        "only {started} of the {asked} threads of a job could be started ({source}); use a \
          smaller --iodepth"
     )]
     Threads {

@@ -220,7 +220,7 @@ fn parts(block: &[u8], header: Option<Tag>, offset: u64, seed: u64) -> Vec<Optio
 fn describe(parts: &[Option<u64>]) -> String {
     let name = |part: &Option<u64>| match part {
         Some(generation) => format!("of write {generation}"),
-        None => "of no write of this run".to_owned(),
+        None => "of an unknown write".to_owned(),
     };
     if let [first, rest @ ..] = parts
         && rest.iter().all(|part| part == first)

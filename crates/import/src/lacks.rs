@@ -100,9 +100,9 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
         findings.push(finding.with("intervals", count, ""));
     }
     if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {
-        let claim = "the source reports nothing from above the disk (control groups, pressure); \
-                     not available: the verdict capped, which becomes \"capped or paced by the \
-                     application\"";
+        let claim = "the source reports nothing about the layers above the disk (control groups, \
+                     pressure); not available: the verdict capped, which becomes \"capped or paced \
+                     by the application\"";
         let remedy = "record on the machine itself: halfpower record";
         let finding = Finding::note(FindingCode::FiguresMissing, claim, remedy);
         findings.push(finding.with("intervals", count, ""));
@@ -137,12 +137,11 @@ pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding
             continue;
         }
         let claim = format!(
-            "the number of requests in flight of {} is stuck: it never falls below {least}, \
-             although requests completed and the weighted time gives at most {most:.2}; the \
-             number is ignored",
+            "the requests-in-flight counter of {} is stuck and is ignored: it never falls below \
+             {least}, although requests completed and the weighted time gives at most {most:.2}",
             device.name
         );
-        let remedy = "to find requests that really hang, look in dmesg, or at halfpower watch on \
+        let remedy = "to find requests that really hang, check dmesg, or run halfpower watch on \
                       the machine";
         stuck.push(device.name.clone());
         findings.push(
@@ -170,8 +169,8 @@ fn stacked(observation: &Observation) -> Option<Finding> {
     (others > 0).then(|| {
         let more = if built.len() == 1 { "" } else { " and others" };
         let claim = format!(
-            "the source does not report which disks are below {first}{more}, and these disks \
-             count the same requests again; not available: totals over devices"
+            "the source does not report which disks are below {first}{more}; those disks count the \
+             same requests again; not available: totals over devices"
         );
         let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
         finding.with("stacked devices", built.len() as f64, "")
@@ -198,8 +197,9 @@ fn coarse(intervals: &[Interval]) -> Option<Finding> {
     let (all, bad) = (responses().count(), responses().filter(is_coarse).count());
     let worst = responses().map(|it| it.resolution).fold(0.0, f64::max);
     (2 * bad > all).then(|| {
-        let claim = "the last printed digit is more than a tenth of most latencies; not \
-                     available: the verdict slow, unless the disk is far slower than expected";
+        let claim = "latencies are coarse: in most intervals, the printed step is more than a \
+                     tenth of the latency; not available: the verdict slow, unless the disk is far \
+                     slower than expected";
         let remedy = "record on the machine itself with halfpower record (nanoseconds), or over \
                       longer intervals";
         Finding::warning(FindingCode::FiguresCoarse, claim, remedy)

@@ -95,7 +95,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     let read = with_rows.map(|(host, (rows, _))| of_host(host, rows, faults, options));
     let read: Vec<Observation> = read.collect::<Result<_, _>>()?;
     if read.is_empty() {
-        return Err(ImportError::nothing("no row is about a disk", REMEDY));
+        return Err(ImportError::nothing("no row contains a disk", REMEDY));
     }
     Ok(read)
 }

@@ -61,7 +61,7 @@ impl Family {
 pub const FAMILIES: &[Family] = &[
     Family {
         name: "queue",
-        title: "Queues with a known truth",
+        title: "Queues with known exact results",
         kinds: queue_spec::KINDS,
         keys: || keys::keys(queue_spec::KEYS),
         begin: |_| {

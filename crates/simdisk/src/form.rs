@@ -117,8 +117,8 @@ impl Form {
             (None, None) => {
                 let known = names().collect::<Vec<_>>().join(", ");
                 let why = format!(
-                    "the kind of device is missing: add like = \"NAME\" of a simulated device, or \
-                     family = \"NAME\": one of {known}"
+                    "the kind of device is missing: add like = \"NAME\" with the name of a \
+                     simulated device, or family = \"NAME\" with one of {known}"
                 );
                 Err(Fault { line: 1, why })
             }

@@ -12,7 +12,7 @@ use record::{Bytes, Nanos};
 pub(crate) const KINDS: &[Kind] = &[
     kind("mm1", "one server, exponential service times: in a closed loop X = 1/S, R = depth x S"),
     kind("md1", "one server, fixed service time").with(&[("cv", "0")]),
-    kind("mg1", "one server, service times whose variation cv= sets").with(&[("cv", "2")]),
+    kind("mg1", "one server; cv= sets the variation of the service times").with(&[("cv", "2")]),
     kind(
         "mmc",
         "several servers with one queue, exponential service times: knee near the number of servers",
@@ -39,7 +39,7 @@ pub(crate) const KINDS: &[Kind] = &[
         ("burst", "8"),
         ("throughput", "125MiB/s"),
     ]),
-    kind("jittery", "stalls now and then, and all requests wait").with(&[
+    kind("jittery", "occasional stalls, which delay all requests").with(&[
         ("service", "1ms"),
         ("servers", "8"),
         ("cv", "0.3"),

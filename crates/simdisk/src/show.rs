@@ -16,8 +16,8 @@ pub(crate) fn shown(form: &Form, text: &str) -> String {
     }
     lines.push_str(&comment(
         "A file like this can be used as a target: sim:FILE.toml, or with keys, as in \
-         sim:FILE.toml,disks=2. If it has like = \"NAME\" instead of a family, missing lines are \
-         as in that device. true is on, false is off.",
+         sim:FILE.toml,disks=2. With like = \"NAME\" instead of a family, missing keys have the \
+         values of that device. true means on, false means off.",
     ));
     lines.push_str(&format!("{FAMILY} = \"{}\"\n", form.family.name));
     let is_part = |name: &str| KINDS_OF_PARTS.iter().any(|kind| kind.kind() == name);

@@ -74,7 +74,7 @@ fn entry<'a>(
     let key = key.into_inner();
     let no_value = |what: &str| Fault {
         line,
-        why: format!("{key} is {what}; use a text, a number, true or false"),
+        why: format!("{key} is {what}; use a string, a number, true or false"),
     };
     let (value, remark) = match value.into_inner() {
         DeValue::Table(inner) => (Given::Table(entries(text, inner)?), ""),

@@ -58,8 +58,8 @@ impl Spec {
         let own = matches!(asked.engine, EngineName::Own(_));
         refuse(own, "raid", "1 and 5 work only with the built-in engines; omit --ioengine")?;
         let verifies = asked.data == Data::Tagged && asked.offset_bytes.0 > 0;
-        let why = "does not work with --raid 1 or 5 and --verify, which compare the targets over \
-                   their full length; omit it";
+        let why = "does not work with --raid 1 or 5 together with --verify, because that check \
+                   compares the targets over their full length; omit it";
         refuse(verifies, "offset", why)?;
         let Some(rebuild) = array.rebuild else { return Ok(()) };
         let why = "needs a failed target to rebuild; add, for example, --failed 1";

@@ -77,7 +77,7 @@ fn refusal(errno: Errno, most: u32) -> EngineError {
     let (cause, remedy) = match errno {
         Errno::AGAIN => (
             format!(
-                "{most} requests exceed what remains of the system's limit (fs.aio-max-nr is {})",
+                "the system-wide limit leaves fewer than {most} requests (fs.aio-max-nr is {})",
                 limit.trim()
             ),
             "raise the limit with sysctl, or use a smaller --iodepth",

@@ -48,7 +48,7 @@ engine_table! {
         caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
     Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, array Array<OneByOne<Mappings>>,
         max_depth 1,
-        caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
+        caches PAGE_CACHE, "copies to and from a mapping of the file: page cache only";
     Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
-        caches ANY_CACHE, "completes at once without I/O: measures the limit of halfpower itself";
+        caches ANY_CACHE, "completes requests at once without I/O: measures halfpower's own limit";
 }

@@ -34,5 +34,5 @@ engine_table! {
         max_depth u32::MAX,
         caches ANY_CACHE, "a pool of threads per job, each with ReadFile and WriteFile";
     Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
-        caches ANY_CACHE, "completes at once without I/O: measures the limit of halfpower itself";
+        caches ANY_CACHE, "completes requests at once without I/O: measures halfpower's own limit";
 }

@@ -75,7 +75,7 @@ impl<E: OpenEngine> Drive for E {
             }
             done.clear();
             self.wait(Wait::new(1, DEPTH), &mut done).expect("the engine works");
-            assert!(!done.is_empty(), "wait returned without what was waited for");
+            assert!(!done.is_empty(), "wait returned without a completion");
             for &Completion { slot, outcome } in &done {
                 let request = carried[slot as usize].take().expect("each completes once");
                 each(request, outcome, self.data(slot, usize::try_from(outcome).unwrap_or(0)));

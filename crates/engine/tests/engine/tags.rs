@@ -59,7 +59,7 @@ fn the_tail_of_a_write_before_what_was_never_tagged_is_a_tear() {
     let new = block(4096, 0, 8);
     let torn = [&[0; 2048][..], &new[2048..]].concat();
     let Reading::Torn(text) = read(&torn, 0, SEED) else { panic!("no tear") };
-    assert_eq!(text, "sectors 0 to 3 of no write of this run, sectors 4 to 7 of write 8");
+    assert_eq!(text, "sectors 0 to 3 of an unknown write, sectors 4 to 7 of write 8");
 }
 
 #[test]

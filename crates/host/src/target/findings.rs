@@ -68,7 +68,8 @@ pub(crate) fn placement_findings(
                 FindingCode::UnwrittenExtents,
                 unwritten,
                 format!(
-                    "{} of {} were never written: they read as zeros without reaching the device.",
+                    "{} of {} was never written: reads of this part return zeros without accessing \
+                     the device.",
                     format_bytes(absent),
                     format_bytes(size.0)
                 ),

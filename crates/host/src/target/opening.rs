@@ -75,8 +75,8 @@ impl Opening<'_> {
         let why = if destroy.is_empty() {
             "it exists, and its content would be lost"
         } else {
-            "it exists, its content would be lost, and --destroy-data-on applies to block devices \
-             only"
+            "it exists and its content would be lost; --destroy-data-on applies only to block \
+             devices"
         };
         let remedy = "add --overwrite if its content is no longer needed, or name a directory to \
                       get a temporary test file";

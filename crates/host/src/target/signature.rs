@@ -95,7 +95,7 @@ const FORMATS: &[Format] = &[
     format("a VMFS volume", &[0x10_0000], &[b"\x0d\xd0\x01\xc0"]),
     format("a VMFS file system", &[0x20_0000], &[b"\x5e\xf1\xab\x2f"]),
     format("an Oracle ASM disk", &[32], &[b"ORCLDISK"]),
-    format("a disk of Ceph (BlueStore)", &[0], &[b"bluestore block device"]),
+    format("a Ceph OSD disk (BlueStore)", &[0], &[b"bluestore block device"]),
     format(
         "a bcache device",
         &[4096 + 24],
@@ -103,7 +103,7 @@ const FORMATS: &[Format] = &[
     ),
     format("swap space", PAGE_ENDS, &[b"SWAPSPACE2", b"SWAP-SPACE"]),
     format(
-        "the image of a sleeping system",
+        "a hibernation image",
         PAGE_ENDS,
         &[b"S1SUSPEND", b"S2SUSPEND", b"ULSUSPEND", b"LINHIB0001"],
     ),
@@ -229,7 +229,7 @@ fn find_zfs(size: u64, read: &mut ReadAt<'_>) -> Result<Option<Signature>> {
         for (index, block) in ring.chunks_exact(ZFS_STEP).enumerate() {
             if ZFS_MAGICS.iter().any(|magic| block.starts_with(magic)) {
                 let at = start + (index * ZFS_STEP) as u64;
-                return Ok(Some(Signature { name: "a disk of a ZFS pool", at }));
+                return Ok(Some(Signature { name: "a member of a ZFS pool", at }));
             }
         }
     }
@@ -309,7 +309,7 @@ mod tests {
             for slot in [0, 4, 127] {
                 let at = label + ZFS_RING + slot * ZFS_STEP as u64;
                 for magic in ZFS_MAGICS {
-                    assert_eq!(on(SIZE, at, &magic).unwrap().name, "a disk of a ZFS pool");
+                    assert_eq!(on(SIZE, at, &magic).unwrap().name, "a member of a ZFS pool");
                 }
             }
         }

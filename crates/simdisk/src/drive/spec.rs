@@ -143,7 +143,7 @@ impl DriveSpec {
         let parts = if self.rereads { 4 } else { 2 };
         if self.burst_bytes > self.segment_bytes / parts {
             let part = if self.rereads {
-                "a quarter of a read segment if the drive can find data that it has sent"
+                "a quarter of a read segment if the drive can send the same data again"
             } else {
                 "half a read segment"
             };

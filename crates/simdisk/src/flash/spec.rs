@@ -163,7 +163,7 @@ impl FlashSpec {
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.dies.is_multiple_of(self.channels) {
             return Err(format!(
-                "dies={} cannot be divided among channels={}; use a multiple",
+                "dies={} is not a multiple of channels={}",
                 self.dies, self.channels
             ));
         }

@@ -53,8 +53,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "buses",
         "0",
-        "number of buses, among which the drives are divided equally, in order; 0: as few as \
-         possible",
+        "number of buses; the drives are divided equally among them, in order; 0: the minimum",
     )
     .sets(|it, value| put(&mut it.buses, count(value, 0, MOST))),
     key("pci", "1", "number of PCI buses, to which adapters are assigned in turn")
@@ -115,13 +114,13 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "raidat",
         "host",
-        "part that does the work of an array: host, adapter, or array (a box with a controller)",
+        "part that computes the RAID: host, adapter, or array (an external box with a controller)",
     )
     .sets(|it, value| put(&mut it.location, choice(value, LOCATIONS))),
     key(
         "mirror",
         "twinstor",
-        "how a mirror chooses the copy to read: twinstor (as 3ware's) or plain (in turn)",
+        "how a mirror chooses the disk to read from: twinstor (3ware's method) or plain (in turn)",
     )
     .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MIRROR_READS))),
     key("fs", BY_KIND, "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k")
@@ -129,7 +128,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "file",
         "written",
-        "state of the file at the start: written, extend (empty), last-first (only its end)",
+        "state of the file at the start: written, extend (empty), last-first (only its end is \
+         written)",
     )
     .sets(|it, value| put(&mut it.file.state, choice(value, FILE_STATES))),
     key(
@@ -164,7 +164,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "contention",
         "on",
-        "off: buses, adapters, PCI and memory carry any number of transfers at the same time",
+        "off: buses, adapters, PCI and memory carry all transfers at the same time, without \
+         contention",
     )
     .sets(|it, value| put(&mut it.contention, switch(value))),
 ];

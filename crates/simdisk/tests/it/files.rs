@@ -183,7 +183,7 @@ fn values_of_a_drive_that_do_not_go_together_are_refused_with_what_would_do() {
         ("seek-average = '1 us'", "shorter than the seek time to the next cylinder"),
         ("seek-average = '4 ms'", "use an average from 6.33 ms to 12.7 ms"),
         ("seek-full-stroke = '2 ms'", "no seek curve fits these times"),
-        ("burst = '64 KiB'", "if the drive can find data that it has sent: 48 KiB"),
+        ("burst = '64 KiB'", "if the drive can send the same data again: 48 KiB"),
         ("burst = '128 KiB'\nfinds-what-it-sent = false", "half a read segment: 96 KiB"),
         ("write-buffer = 1000", "multiples of the sector size, 512 bytes"),
     ] {

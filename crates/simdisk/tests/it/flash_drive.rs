@@ -364,7 +364,7 @@ fn no_component_is_busy_for_longer_than_the_time_that_passed() {
 #[test]
 fn values_that_do_not_go_together_are_refused_with_what_would_do() {
     let text = |keys: &str| SimSpec::parse(&format!("sata-ssd,{keys}")).unwrap_err().to_string();
-    assert!(text("dies=6").contains("use a multiple"));
+    assert!(text("dies=6").contains("not a multiple"));
     assert!(text("page=6k").contains("multiple of 4KiB"));
     assert!(text("block=100k").contains("multiple of page"));
     assert!(text("size=16m").contains("128 MiB"));

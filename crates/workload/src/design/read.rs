@@ -212,7 +212,7 @@ impl Reader<'_> {
             Value::Boolean(on) => Ok(on.to_string()),
             other => {
                 let problem =
-                    format!("must be a text, a number or a switch, not {}", other.type_str());
+                    format!("must be a string, a number, true or false, not {}", other.type_str());
                 Err(self.wrong(place, problem))
             }
         }

@@ -12,9 +12,7 @@ pub(crate) fn data(settings: &Settings<'_>, out: &mut Words, load: Option<&Load>
     let verified = match kind {
         None => false,
         Some(_) if !checked => {
-            out.note(
-                "verify: nothing is read back because of do_verify=0, so blocks are not tagged",
-            );
+            out.note("verify: do_verify=0 turns the check off, so blocks are not tagged");
             false
         }
         Some(_) if load.is_none() => {

@@ -105,8 +105,8 @@ fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str))
     let files = named.max(settings.number("nrfiles").unwrap_or(1));
     if name == "posixaio" && depth > files {
         out.note(
-            "iodepth: the C library runs the requests to one file one after the other; in fio, \
-             the others wait in the library's queue, and latency includes this wait",
+            "iodepth: the C library runs one request per file at a time; in fio, further requests \
+             wait in the library's queue, and their latency includes this wait",
         );
         depth = files.max(1);
     }

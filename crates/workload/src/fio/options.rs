@@ -146,11 +146,11 @@ const NOTES: &[(&str, &str)] = &[
         "minimal append-terse terse-version",
         "terse output is not supported; --output-format=json has the same numbers",
     ),
-    ("latency-log bandwidth-log", "name a log of a job: write_lat_log or write_bw_log"),
+    ("latency-log bandwidth-log", "to write a log, use write_lat_log or write_bw_log"),
     ("idle-prof", "the page shows the CPU time"),
     (
         "rw_sequencer",
-        "this option only changes what the count in rw=KIND:COUNT means; see the note on rw",
+        "this option only changes the meaning of the count in rw=KIND:COUNT; see the note on rw",
     ),
     (
         "trim_backlog trim_backlog_batch trim_verify_zero",

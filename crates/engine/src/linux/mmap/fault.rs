@@ -99,7 +99,7 @@ pub(super) fn install() -> Result<(), EngineError> {
         Ok(_) => Ok(()),
         Err(errno) => Err(EngineError::Unavailable {
             engine: "mmap",
-            cause: "the signal of a missing page (SIGBUS) cannot be handled".to_owned(),
+            cause: "a handler for SIGBUS (missing page) cannot be installed".to_owned(),
             errno: (*errno).into(),
             remedy: "use another engine",
         }),

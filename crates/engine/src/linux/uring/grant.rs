@@ -47,8 +47,8 @@ pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
 fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
     let (cause, remedy) = match errno {
         Errno::NOSYS => (
-            "the kernel does not support it (it is older than 5.11 or was built without it), or a \
-             seccomp filter hides it"
+            "the kernel is older than 5.11 or was built without io_uring, or a seccomp filter \
+             hides it"
                 .to_owned(),
             "update the kernel or lift the filter, or use --ioengine sync",
         ),

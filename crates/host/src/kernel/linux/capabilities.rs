@@ -221,7 +221,7 @@ fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
         format!("{version}, in force: {}", all.join("; "))
     });
     let remedy = "limits set outside this container are not visible";
-    told("control group limits", detail, "no control group with an I/O controller here", remedy)
+    told("control group limits", detail, "no control group here has an I/O controller", remedy)
 }
 
 /// `path` is the search path of programs.

@@ -63,7 +63,7 @@ impl ChangedSetting {
             // Under another name first: nobody reads half an entry.
             .and_then(|()| fs::write(&new, lines.join("\n")))
             .and_then(|()| fs::rename(&new, &entry))
-            .map_err(failed("record the change of a setting in", folder))?;
+            .map_err(failed("record a changed setting in", folder))?;
         let changed = Self { path, before, entry: Some(entry) };
         fs::write(&changed.path, value).map_err(failed("change the setting", &changed.path))?;
         Ok(changed)

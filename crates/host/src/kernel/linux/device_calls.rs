@@ -72,7 +72,7 @@ fn open(path: &Path, what: &str) -> Result<OwnedFd, String> {
 /// # Errors
 /// Why it cannot be read.
 pub fn nvme_health(roots: &Roots, name: &str) -> Result<Vec<u8>, String> {
-    let what = "the health log of the drive";
+    let what = "the drive's health log";
     let device = open(&roots.dev.join(name), what)?;
     let log = nvme_log_page(&device, (HEALTH, ALL_NAMESPACES), HEALTH_BYTES);
     log.map(|log| log[..HEALTH_BYTES].to_vec()).map_err(|errno| refused(errno, what))
@@ -83,7 +83,7 @@ pub fn nvme_health(roots: &Roots, name: &str) -> Result<Vec<u8>, String> {
 /// # Errors
 /// Why that is not known.
 pub fn nvme_saves_power(roots: &Roots, name: &str) -> Result<bool, String> {
-    let what = "the power feature of the drive";
+    let what = "the drive's power setting";
     let device = open(&roots.dev.join(name), what)?;
     let feature = nvme_feature(&device, AUTONOMOUS_POWER, AUTONOMOUS_BYTES);
     feature.map(|word| word & 1 == 1).map_err(|errno| refused(errno, what))
@@ -94,7 +94,7 @@ pub fn nvme_saves_power(roots: &Roots, name: &str) -> Result<bool, String> {
 /// # Errors
 /// Why they are not known.
 pub fn dm_lines(roots: &Roots, directory: &Path, table: bool) -> Result<Vec<DmTarget>, String> {
-    let what = "the table of the volume";
+    let what = "the volume's mapping table";
     let numbers = device_numbers(directory).ok_or("sysfs does not have its device numbers")?;
     let control = open(&roots.dev.join("mapper/control"), what)?;
     let found = dm_targets(&control, numbers, table).map_err(|errno| refused(errno, what))?;

@@ -103,8 +103,8 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
         ("IOPS", format_iops(per_s))
     };
     let claim = format!(
-        "The control group {:?} limits {op}s on device {} to {rate}: a rate near that measures the \
-         limit, not the disk.",
+        "The control group {:?} limits {op}s on device {} to {rate}: results near this limit show \
+         the limit, not the disk.",
         limit.group, limit.major_minor
     );
     let remedy = "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).";

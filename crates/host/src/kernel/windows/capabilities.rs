@@ -61,7 +61,7 @@ pub fn disk_of(_roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
 fn administrator(disk: Option<&DeviceFacts>) -> Capability {
     let remedy = "whole disks and volumes cannot be read or written: run as administrator";
     let Some(disk) = disk else {
-        return Capability::of("raw disks", false, "no disk is known under the directory", remedy);
+        return Capability::of("raw disks", false, "the directory's disk is unknown", remedy);
     };
     let opened = open_device(&opened_as(&disk.disk), GENERIC_READ, 0);
     let detail = match &opened {
@@ -74,7 +74,7 @@ fn administrator(disk: Option<&DeviceFacts>) -> Capability {
 fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
     let name = "device counters";
     let Some(disk) = disk else {
-        let detail = "no disk is known under the directory (IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS)";
+        let detail = "the directory's disk is unknown (IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS)";
         let remedy = "device activity cannot be checked: name a directory on a local disk";
         return Capability::of(name, false, detail, remedy);
     };

@@ -59,7 +59,7 @@ impl Sampler {
     pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
         if roots != Roots::default() {
             let cause = std::io::Error::from(std::io::ErrorKind::Unsupported);
-            return Err(KernelError::io("read on Windows the counters in", &roots.proc, &cause));
+            return Err(KernelError::io("read Linux counters from", &roots.proc, &cause));
         }
         let mut tracked = Vec::new();
         let (mut refused, mut silent) = (String::new(), Vec::new());

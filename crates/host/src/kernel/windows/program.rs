@@ -46,7 +46,7 @@ pub fn terminal_columns() -> Option<u16> {
 }
 
 /// What [`memory_file`] is, for a reader.
-pub const MEMORY_FILE: &str = "memory (a file of FILE_ATTRIBUTE_TEMPORARY)";
+pub const MEMORY_FILE: &str = "memory (a file with FILE_ATTRIBUTE_TEMPORARY)";
 
 /// A file that is kept in memory as long as that is at hand, and goes with its handle.
 ///

@@ -213,7 +213,7 @@ fn open_scratch(
     Err(refused.unwrap_or_else(|| {
         TargetError::refused(
             "a scratch read".to_owned(),
-            "no usable directory is on a file system that caches the reads",
+            "no usable directory is on a file system that caches reads",
             "run from a directory on a disk, or use --drop-cache dontneed",
         )
     }))

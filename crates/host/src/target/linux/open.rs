@@ -166,7 +166,7 @@ const PSEUDO: [(u64, &str); 16] = [
     (0x6462_6720, "debugfs"),
     (0x7472_6163, "tracefs"),
     (0x7363_6673, "securityfs"),
-    (0xde5e_81e4, "the variables of the firmware"),
+    (0xde5e_81e4, "the firmware's variables"),
     (0x27_e0eb, "control groups"),
     (0x6367_7270, "control groups"),
     (0xcafe_4a11, "bpf"),

@@ -37,8 +37,7 @@ pub enum TracerError {
     NoDevices,
     /// More devices than there is memory for.
     #[error(
-        "{count} devices are too many, because at most {most} can be traced here; name the \
-         devices to trace"
+        "cannot trace {count} devices, because the limit here is {most}; name the devices to trace"
     )]
     TooMany {
         /// Asked for.

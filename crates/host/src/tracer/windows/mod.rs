@@ -13,7 +13,7 @@ type DeviceNumber = (u32, u32);
 
 /// What is asked of the kernel in vain.
 const EVENTS: &str =
-    "tracer of requests: it needs Linux, because Event Tracing for Windows is not supported";
+    "request tracer: tracing needs Linux, because Event Tracing for Windows is not supported";
 
 /// Why there is no tracer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +68,7 @@ impl Issuers {
     /// # Errors
     /// Always.
     pub fn open(_roots: &Roots, _disks: &[DeviceNumber]) -> Result<Self, TracerError> {
-        Err(TracerError::NoSupport("count of requests by process"))
+        Err(TracerError::NoSupport("request counts per process"))
     }
 
     /// Who asked for what since the last reading.

@@ -121,7 +121,10 @@ fn every_mistake_is_told_with_its_place_and_what_is_known_there() {
         ("[constants]\nbss = 1", "constants has an unknown key \"bss\""),
         ("[constants]\nseed = 1", "constants has an unknown key \"seed\""),
         ("[constants]\noverwrite = true", "has an unknown key \"overwrite\""),
-        ("[constants]\nbs = [1]", "constants.bs must be a text, a number or a switch, not array"),
+        (
+            "[constants]\nbs = [1]",
+            "constants.bs must be a string, a number, true or false, not array",
+        ),
         ("[constants]\nbs = \"--json\"", "constants.bs begins with a dash"),
         ("[axes]\nbs = \"4k\"", "axes.bs is not a list of levels"),
         ("[axes]\nbs = []", "axes.bs has no level"),

@@ -78,7 +78,7 @@ impl<'a> Tables<'a> {
         }
         let ids = part.file().map(|file| file.ids.as_slice()).unwrap_or_default();
         ids.iter().any(|id| self.open_at_server.contains(id)).then(|| Use {
-            why: part.says("is open for writing by a client of the NFS server"),
+            why: part.says("is open for writing by a client of this machine's NFS server"),
             remedy: "have that client close it first".to_owned(),
         })
     }
