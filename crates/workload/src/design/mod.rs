@@ -78,9 +78,9 @@ pub const FLAG_KEYS: [&str; 47] = [
 /// | key | means |
 /// |---|---|
 /// | `prepare` | what is done to the test file before the trial, by name |
-/// | `sim` | keys that are added to a simulated target, as `disks=2,raid=0` |
-/// | `targets` | how many of the targets are used, from the first |
-/// | `target` | which one of the targets is used, from 1; `1,1` is a directory twice, with two files |
+/// | `sim` | keys that are added to a simulated target, as in `disks=2,raid=0` |
+/// | `targets` | the number of targets to use, counted from the first |
+/// | `target` | number of the target to use, from 1; `1,1` is a directory twice, with two files |
 /// | `rpm` | revolutions per minute of the disk, for requests per revolution |
 pub const SPECIAL_KEYS: [&str; 5] = ["prepare", "sim", "targets", "target", "rpm"];
 

@@ -57,7 +57,7 @@ fn the_word_for_devices_is_none_for_files_and_the_answer_says_which_is() {
     let directory = TempDir::new().unwrap();
     let path = file_of(&directory, 8192);
     let error = open(&path, &writing(false, &["loop3"])).unwrap_err().to_string();
-    assert!(error.contains("--destroy-data-on applies to block devices only"), "{error}");
+    assert!(error.contains("--destroy-data-on applies only to block devices"), "{error}");
     assert!(error.contains("add --overwrite"), "{error}");
 }
 
