@@ -101,8 +101,8 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
 fn wandered(profile: &Profile) -> Option<Finding> {
     let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
     let claim = format!(
-        "The speed of the device drifts for all loads together: another run may be {} higher or \
-         lower as a whole. The ± on this page includes that.",
+        "The speed of the device drifts for all loads alike: all rates of another run may be {} \
+         higher or lower. The ± on this page includes that.",
         percent(NORMAL_95 * se)
     );
     if profile.simulated {
@@ -125,7 +125,8 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
     // What one run drifted, another may differ by.
     let margin = match (lone, profile.level_se_rel) {
         (None, Some(_)) => {
-            "the numbers describe the middle of the check, and their ± covers another run"
+            "the numbers describe the middle of the check, and their ± allows for the drift \
+             between runs"
         }
         _ => "the intervals include that",
     };
@@ -140,8 +141,8 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
     if profile.simulated {
         // It has no neighbours: what moves its rates is its model, which is what was asked for.
         let claim = format!(
-            "{what} became {change} {direction} during the check: its simulated state changes with the \
-             load."
+            "{what} became {change} {direction} during the check: the state of a simulated device \
+             changes with the load."
         );
         return Some(evidence(Finding::note(FindingCode::Drift, claim, "")));
     }
@@ -170,8 +171,11 @@ fn precision(profile: &Profile) -> Option<Finding> {
     };
     // Neither a simulated device nor memory has neighbours.
     let shared = !profile.simulated && profile.target.device.is_some();
-    let remedy =
-        if shared { "Increase --budget; a shared disk varies." } else { "Increase --budget." };
+    let remedy = if shared {
+        "Increase --budget; other users of a shared disk cause variation."
+    } else {
+        "Increase --budget."
+    };
     let claim = format!(
         "{few} of {cells} cells did not reach the requested precision; \
                          {widest_text}."
@@ -228,7 +232,7 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
             "share",
             format!(
                 "Re-reads of a small area are no faster than random reads ({size}: {} ±{} of \
-                 their rate): no cache seen.",
+                 their rate): no sign of a cache.",
                 percent(ratio),
                 percent(half_width),
             ),

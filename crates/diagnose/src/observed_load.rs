@@ -96,7 +96,7 @@ pub fn balanced<'a>(
     }
     let found = balance(&sides).map_err(|error| {
         let (number, all) = (sides.len(), diagnosis.devices.len());
-        format!("{error}; {number} of {all} can take part. {}", left_out.join("; "))
+        format!("{error}; only {number} of {all} devices can be included. {}", left_out.join("; "))
     })?;
     Ok(Balance { left_out, ..found })
 }

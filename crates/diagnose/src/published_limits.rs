@@ -39,7 +39,7 @@ const PUBLISHED: [Published; 14] = [
     throughput(250.0 * MIB_PER_S, "250 MiB/s, the maximum of an Amazon gp2 volume"),
     requests(120.0, 170e6, "an Azure P4 disk"),
     requests(240.0, 170e6, "an Azure P6 disk"),
-    requests(500.0, 170e6, "an Azure P10 disk, or a standard one"),
+    requests(500.0, 170e6, "an Azure P10 or standard disk"),
     requests(1_100.0, 170e6, "an Azure P15 disk"),
     requests(2_300.0, 170e6, "an Azure P20 disk"),
     requests(5_000.0, 1e9, "an Azure P30 disk"),

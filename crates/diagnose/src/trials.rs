@@ -178,8 +178,8 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
     let share = moved as f64 / judged.max(1) as f64;
     (share > UNSTEADY_SHARE).then(|| {
         let claim = format!(
-            "In {moved} of {judged} visits ({}) the rate changed by more than 5 %; chance explains \
-             1 to 2 %.",
+            "In {moved} of {judged} visits ({}) the rate changed by more than 5 %; by chance, \
+             that happens in 1 to 2 % of visits.",
             percent(share)
         );
         let remedy = "The intervals include this. A larger --budget makes visits longer.";
@@ -266,7 +266,7 @@ fn steal(trials: &[Trial]) -> Option<Finding> {
     (share > STEAL_SHARE).then(|| {
         let claim = format!(
             "The hypervisor took {} of the CPU time over all visits (steal); the latencies \
-             include the wait for it.",
+             include this time.",
             percent(share)
         );
         Finding::warning(FindingCode::StealTime, claim, "Run again when the host is quiet.")

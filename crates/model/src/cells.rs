@@ -165,7 +165,7 @@ fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), S
     let told = most_visits(visits, busy_share)?;
     let utilization = told.iter().map(|(_, share)| share).sum::<f64>() / told.len() as f64;
     if utilization <= 0.0 {
-        return Err("the busy counter, in milliseconds, never changed".to_owned());
+        return Err("the busy counter, which counts milliseconds, never changed".to_owned());
     }
     let services: Vec<f64> = told.iter().map(|(trial, share)| share * 1e9 / trial.iops()).collect();
     let requests: Vec<f64> = told.iter().map(|(trial, _)| trial.completed() as f64).collect();
@@ -174,7 +174,10 @@ fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), S
     // Against R of the same visits, over the same window.
     let latency = mean_latency_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
     if alone && latency.is_some_and(|mean| service.low > mean) {
-        return Err("the busy counter, in milliseconds, gives S above R at QD 1".to_owned());
+        return Err(
+            "the busy counter, which counts milliseconds, gives an S larger than R at QD 1"
+                .to_owned(),
+        );
     }
     Ok((utilization, service))
 }
@@ -191,7 +194,9 @@ fn device_share(visits: &[&Trial]) -> Result<f64, String> {
     let all: f64 = told.iter().map(|(trial, _)| requests(trial)).sum();
     let theirs = told.iter().map(|(trial, time)| time * requests(trial)).sum::<f64>() / all;
     if theirs <= 0.0 {
-        return Err("the counter of in-flight time, in milliseconds, never changed".to_owned());
+        return Err(
+            "the in-flight time counter, which counts milliseconds, never changed".to_owned()
+        );
     }
     Ok((theirs / ours).min(1.0))
 }

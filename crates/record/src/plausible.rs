@@ -103,8 +103,8 @@ impl ImpossibleFigures {
                  figures.{first}",
                 self.intervals, self.figures
             );
-            let remedy = "Compare with another tool: the cause is a driver, a tool or a damaged \
-                          file.";
+            let remedy = "The cause is a driver, a tool or a damaged file: compare with another \
+                          tool.";
             Finding::warning(FindingCode::ImpossibleFigures, claim, remedy)
                 .with("intervals left out", self.intervals as f64, "")
                 .with("figures left out", self.figures as f64, "")
@@ -130,8 +130,8 @@ const DOUBTS: [(Version, Version, &str); 2] = [
     (
         (4, 17),
         (5, 0),
-        "counts requests that are allocated but not yet started, so it is too high when they wait \
-         for a free tag",
+        "counts requests that are allocated but not yet started, so it is too high when requests \
+         wait for a free tag",
     ),
     (
         (5, 0),

@@ -141,7 +141,8 @@ quantities! {
     "cpu_upper_us_per_io", "CPU at most", Micros,
         "CPU time per request on the whole machine, measured while a second program uses all idle time: an upper bound.";
     "cpu_elsewhere_us_per_io", "CPU elsewhere", Micros,
-        "CPU time per request in the upper bound that the same pass did not charge to halfpower: interrupts, kernel threads, other programs.";
+        "Part of the upper bound that the same pass did not charge to halfpower, per request: \
+         interrupts, kernel threads, other programs.";
     "cpu_ms_per_mib", "CPU per MiB", Millis, "CPU time charged to halfpower per MiB transferred.";
     "cpu_clocks_per_byte", "clocks per byte", Ratio,
         "CPU clock cycles charged to halfpower per byte transferred, at the actual clock frequency.";
@@ -182,7 +183,8 @@ quantities! {
     "clock_cost_ns", "clock", Nanos, "Time that one clock reading takes.";
     "requests_per_call", "batch", Ratio, "Mean number of requests submitted to the kernel in one call.";
     "batching_error_mean_ns", "batching error", Nanos,
-        "Mean time that the kernel took to accept a batch of requests. On average, this makes latencies at most this much too long.";
+        "Mean time that the kernel took to accept a batch of requests. On average, latencies are \
+         too long by at most this time.";
     "batching_error_max_ns", "batching error at most", Nanos,
         "Longest time that the kernel took to accept a batch of requests.";
     "callback_depth", "callback depth", Count, "Deepest nesting of completion callbacks.";

@@ -90,10 +90,11 @@ fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
     let same_pass = upper.lower_us_per_io.map(|estimate| estimate.value);
     let why = match same_pass {
         Some(charged) if charged <= upper.us_per_io.high => {
-            "within the pass, the charged CPU time was below the bound: the load costs less while \
-             the CPUs do not sleep between requests, so the bound is valid only for such a machine"
+            "within the pass, the charged CPU time was below the bound: the load costs less CPU \
+             time when the CPUs do not sleep between requests, so the bound is valid only for \
+             machines whose CPUs stay awake"
         }
-        _ if !upper.doubts.is_empty() => "the doubts listed with the bound explain that",
+        _ if !upper.doubts.is_empty() => "the doubts listed with the upper bound explain this",
         _ => {
             "the calibration of the background threads was too low, or they got more CPU time \
               than expected"
@@ -144,8 +145,8 @@ fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
     Some(
         Finding::warning(
             FindingCode::CpuChargedElsewhere,
-            "This load used CPU time that is not charged to this program: by kernel workers, by \
-             interrupts, or by another program that was busy at the same time.",
+            "Part of the CPU time is not charged to this program: kernel workers, interrupts or \
+             another busy program used it.",
             "To size a machine for this load, use the upper bound.",
         )
         .with("charged to this program", charged, "µs/request")

@@ -107,7 +107,7 @@ impl<'a> Legs<'a> {
             Some(_) if mirror_left => (self.leg_bytes, "the failed leg was skipped"),
             Some(_) if rebuild.rebuilt > 0 => (
                 rebuild.rebuilt,
-                "the data on the other targets beyond the rebuilt part is unknown",
+                "beyond the rebuilt part, the data on the other targets is unknown",
             ),
             Some(_) => (
                 0,
@@ -217,10 +217,10 @@ impl<'a> Legs<'a> {
     fn describe(&self, at: u64, first: u64) -> String {
         let byte = at + first;
         match self.volume.parity_disk(at) {
-            None => format!("the copies differ from byte {byte} of the legs onwards"),
+            None => format!("from byte {byte} of the legs onwards, the copies differ"),
             Some(leg) => format!(
-                "the parity on leg {leg} does not match the data from byte {byte} of the legs \
-                 onwards"
+                "from byte {byte} of the legs onwards, the parity on leg {leg} does not match the \
+                 data"
             ),
         }
     }

@@ -67,7 +67,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
             workload.depth
         ),
         because: format!(
-            "{} at that depth ({} {}s); sequential sizes were tried only up to QD {}",
+            "{} at that queue depth ({} {}s); other sequential sizes were tried only up to QD {}",
             throughput(found),
             workload.pattern.name(),
             op.name(),
@@ -128,7 +128,8 @@ fn against_rule(curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {
     let by_rule = curve.points.iter().find(|point| point.bytes == RULE_BYTES)?;
     exceeds(&chosen.bytes_per_s, &by_rule.bytes_per_s).then(|| {
         format!(
-            "rule of thumb: 64 KiB requests; here they give {} of that",
+            "rule of thumb: 64 KiB requests; here they give {} of the throughput at the \
+             recommended size",
             percent(by_rule.bytes_per_s.value / chosen.bytes_per_s.value),
         )
     })

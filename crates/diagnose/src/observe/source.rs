@@ -257,7 +257,7 @@ fn not_traced(why: &dyn std::fmt::Display) -> Finding {
     Finding::warning(
         FindingCode::FiguresMissing,
         format!("Requests were not traced: {why}."),
-        "the queue time, device time and order of single requests are unknown; the counters are \
-         unaffected; `halfpower doctor` shows what the tracer needs",
+        "the queue time, device time and order of individual requests are unknown; the counters \
+         are unaffected; `halfpower doctor` shows what the tracer needs",
     )
 }

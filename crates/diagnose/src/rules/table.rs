@@ -8,7 +8,7 @@ use super::effects::{Action, BUFFERED, Contrast, Rule, Sign};
 const LOST: &str = "a crash loses writes that were not flushed, and the rate excludes the flush: \
                     not for logs and metadata";
 /// What reading through the page cache costs.
-const COPIED: &str = "one copy of each byte, and page-cache memory taken from other files";
+const COPIED: &str = "an extra copy of each byte, and page-cache memory taken from other files";
 /// What a file costs that gets its blocks at once.
 const TAKEN: &str = "the space is allocated up front";
 
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("file", "preallocated", "written"),
         within: &[],
         less: at_a_price(
-            "write the whole file once before it must be fast: reserved blocks are slower",
+            "write the whole file once before speed matters: reserved blocks are slower",
             "every block is written twice",
         ),
         same: at_a_price("preallocate: reserved blocks are as fast as written ones", TAKEN),
@@ -157,7 +157,7 @@ pub(super) const RULES: &[Rule] = &[
         less: action("start large requests at multiples of their size"),
         same: action("large requests may start anywhere: the chunk size has no effect"),
         more: action("large requests may start anywhere"),
-        thumb: "a request across a chunk costs 15 to 20 % (Riedel 5.5)",
+        thumb: "a request that crosses a chunk boundary costs 15 to 20 % (Riedel 5.5)",
         predicts: Sign::Less,
     },
     Rule {
@@ -165,7 +165,7 @@ pub(super) const RULES: &[Rule] = &[
         effect: Contrast("shift", "512", "none"),
         within: &[("bs", &["4k"])],
         less: action("start requests at multiples of 4 KiB"),
-        same: action("requests may start at any sector: larger blocks have no effect"),
+        same: action("requests may start at any sector: alignment to larger blocks has no effect"),
         more: action("requests may start at any sector"),
         thumb: "align to the block (Riedel 5.5)",
         predicts: Sign::Less,

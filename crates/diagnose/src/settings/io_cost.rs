@@ -42,6 +42,10 @@ fn model(facts: &ProfileFacts<'_>, parts: &[Setting]) -> Derived {
         .collect();
     let line =
         format!("{} ctrl=user model=linear {}", number.unwrap_or("MAJ:MIN"), values.join(" "));
-    let which = if number.is_some() { "" } else { "; MAJ:MIN are the numbers of the disk" };
+    let which = if number.is_some() {
+        ""
+    } else {
+        "; MAJ:MIN are the major and minor device numbers of the disk"
+    };
     Ok((line, format!("the six values above; io.cost.qos enables the model{which}")))
 }

@@ -47,8 +47,7 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     let raised = value(bytes.value) > bytes.value as u64 * WINDOWS;
     let least = if raised { ", and raised to the default 128" } else { "" };
     let derivation = format!(
-        "{words}; doubled, so that the next request is already in \
-                              memory{least}{was}"
+        "{words}; doubled, so that the data of the next request is already in memory{least}{was}"
     );
     facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
@@ -71,7 +70,7 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
     let value = |depth: f64| before.unwrap_or_default().max(u64::from(wanted(depth)));
     let wanted = wanted(depth.value);
     let least = if value(depth.value) > u64::from(wanted) {
-        "; the default is larger and stays"
+        "; the default is larger and is kept"
     } else {
         ""
     };
@@ -96,14 +95,14 @@ fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
         if by_order { "mq-deadline" } else { "none" }.to_owned()
     };
     let why = if value(ratio.value, parallel) != "none" {
-        "ordering saves much time, and the device serves few requests in parallel"
+        "ordering requests saves much time, and the device serves few requests in parallel"
     } else if parallel >= SIDE_BY_SIDE {
         "the device serves many requests in parallel, and ordering saves less than it costs"
     } else {
         "ordering saves little"
     };
     let derivation = format!(
-        "{words}: {:.0} times; the largest rate times the latency at QD 1 is {parallel:.1}: \
+        "{words}, a ratio of {:.0}; the maximum rate times the latency at QD 1 is {parallel:.1}: \
          {why}{was}",
         ratio.value
     );

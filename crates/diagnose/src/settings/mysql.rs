@@ -65,8 +65,8 @@ fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
     let ratio = sequential.over(&random);
     let value = |ratio: f64| if ratio >= NEIGHBOURS { "yes" } else { "no" };
     let derivation = format!(
-        "the disk writes {} random or {} sequential 16 KiB pages per second, {:.1} times as many; \
-         flushing neighbours pays off from {NEIGHBOURS:.0} times",
+        "the disk writes {} random or {} sequential 16 KiB pages per second, a ratio of {:.1}; \
+         flushing neighbours pays off from a ratio of {NEIGHBOURS:.0}",
         format_count(random.value),
         format_count(sequential.value),
         ratio.value

@@ -51,8 +51,9 @@ fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
     let bound =
         if ratio.value * (1.0 - CACHED) < 1.0 { ", not below seq_page_cost = 1" } else { "" };
     let derivation = format!(
-        "{words}: {:.1} times. The setting is a tenth of that, because the planner's default (4.0) \
-         assumes that 90 % of random pages are cached{bound}. If fewer are cached, set it higher.",
+        "{words}, a ratio of {:.1}. The setting is a tenth of the ratio, because the planner's \
+         default (4.0) assumes that 90 % of random pages are cached{bound}. If fewer are cached, \
+         set it higher.",
         ratio.value
     );
     facts.settled(&Estimate { value: kept, ..ratio }, &derivation, |ratio| {
@@ -82,8 +83,9 @@ fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
     let half = |flush_ns: f64| format!("{:.0}", (flush_ns / 2e3).round().min(COMMIT_DELAY_MAX));
     let derivation = format!(
         "{words}: the maximum for one session. Several sessions share a flush; the manual \
-         recommends that a commit wait half a flush time for them, at most {COMMIT_DELAY_MAX:.0}. \
-         The setting has an effect only while commit_siblings other sessions are active."
+         recommends that a commit wait half a flush time for the others, at most \
+         {COMMIT_DELAY_MAX:.0}. The setting has an effect only while commit_siblings other \
+         sessions are active."
     );
     facts.settled(&flush_ns, &derivation, half)
 }

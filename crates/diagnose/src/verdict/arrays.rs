@@ -94,7 +94,7 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
     if let (Some(asked), Some(members)) = (read_per_s(name), members) {
         let text = |per_s: f64| format_bytes(per_s as u64);
         claim.push_str(&format!(
-            " They read {}/s, but programs requested only {}/s from {name}.",
+            " The members read {}/s, but programs requested only {}/s from {name}.",
             text(members),
             text(asked)
         ));
@@ -107,8 +107,8 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
 fn degraded(array: &Array<'_>) -> Option<Cause> {
     let missing = array.state.missing;
     let claim = format!(
-        "{} is degraded, with {} missing. The other members serve its requests (with parity, \
-         every read of a missing block goes to all of them), and the next failure may lose data.",
+        "{} is degraded, with {} missing. The other members serve the requests for missing data \
+         (with parity, every such read goes to all of them), and another failure may lose data.",
         array.name,
         counted(f64::from(missing), "member")
     );

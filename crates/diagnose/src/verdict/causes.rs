@@ -354,7 +354,7 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
     let mut numbers =
         vec![("requests in flight", deep.present.value(), ""), ("enough", enough.depth, "")];
     let shares = [
-        ("rate at that queue depth relative to the present one", enough.rate_share),
+        ("rate at that queue depth relative to the present rate", enough.rate_share),
         ("rate at that queue depth relative to the mix's maximum", enough.max_share),
     ];
     numbers.extend(shares.into_iter().filter_map(|(name, share)| Some((name, share?, "share"))));

@@ -258,8 +258,8 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
         };
         return format!(
             "Friedman's split (S = U/X, Q = R - S) is valid for a device that serves one request \
-             at a time. {unknown}, so it is unknown whether this device does: on a parallel device \
-             the split counts parallel service as queueing."
+             at a time. {unknown}, so it is unknown whether this device does. On a parallel \
+             device, the split counts parallel service as queueing."
         );
     };
     let Some(split) = one.segment.tally.utilization_law() else {

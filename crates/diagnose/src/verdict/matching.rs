@@ -123,13 +123,15 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
     {
         let (seen, measured) = (file(seen), file(measured));
         return Fit::Not(format!(
-            "the device keeps its data in {seen}, but the profiled disk in {measured}"
+            "the device stores its data in {seen}, but the profiled disk stores it in {measured}"
         ));
     }
     let sizes_known = seen.size_bytes.0 > 0 && measured.size_bytes.0 > 0;
     if !same_size(seen, measured) {
         let (size, was) = (format_bytes(seen.size_bytes.0), format_bytes(measured.size_bytes.0));
-        return Fit::Not(format!("the device holds {size}, but the profiled device {was}"));
+        return Fit::Not(format!(
+            "the device has a size of {size}, but the profiled device had {was}"
+        ));
     }
     if seen.serial.is_some() && measured.serial.is_some() {
         return Fit::Of(MatchedBy::Serial, None);
@@ -146,7 +148,7 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
                 seen.disk
             )
         } else {
-            format!("only the name {} matches, and another disk may have had it", seen.disk)
+            format!("only the name {} matches, and another disk may have had that name", seen.disk)
         };
         return Fit::Of(MatchedBy::Name, Some(doubt));
     }
@@ -183,11 +185,12 @@ fn of_the_same_model(seen: &DeviceFacts, measured: &DeviceFacts) -> Option<Strin
 
 fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
     if measured.disk == name || measured.name == name {
-        let doubt = format!("only the name {name} matches, and another disk may have had it");
+        let doubt =
+            format!("only the name {name} matches, and another disk may have had that name");
         return Fit::Of(MatchedBy::Name, Some(doubt));
     }
     if chosen {
-        return choice("the recording has only a name");
+        return choice("the recording contains only the name of the device");
     }
     Fit::Not(format!("the device is {name}, but the profile was made on {}", measured.name))
 }

@@ -179,7 +179,8 @@ fn held_up(subjects: &[Subject<'_>], judged: &[Vec<Judged<'_>>], built: &Built) 
                     let with = subjects[siblings[0].0].device.name.clone();
                     let (name, built) = (&subjects[member].device.name, &built.words);
                     let wait = format!(
-                        " {with} serves as much and has spare capacity: {built} waits for {name}."
+                        " {with} serves a similar load and has spare capacity: {built} waits for \
+                         {name}."
                     );
                     found.push((member, place, Remark::Sentence(wait)));
                 }

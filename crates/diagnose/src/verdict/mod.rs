@@ -108,7 +108,7 @@ pub fn diagnose<'p>(
         } else if !device.built_of.is_empty() {
             let parts = device.built_of.join(", ");
             left_out.push(format!(
-                "{}: stacked on {parts}, so its requests are counted again there",
+                "{}: stacked on {parts}, whose counters include its requests",
                 device.name
             ));
         } else {

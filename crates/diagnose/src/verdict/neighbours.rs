@@ -92,14 +92,14 @@ impl Segment<'_> {
     /// Who flushes most, or how to learn it.
     pub(crate) fn who_flushes(&self) -> String {
         let Some(users) = &self.around.users else {
-            return "Flushes are counted per program only as root.".to_owned();
+            return "Run as root to count flushes per program.".to_owned();
         };
         let most = users.flushing.iter().max_by(|a, b| a.syncs_per_s().total_cmp(&b.syncs_per_s()));
         match most {
             Some(group) => format!("Most come from {}.", self.told(group)),
             None => {
-                "No fsync was seen: the file system does not report them, or the kernel flushes \
-                 on its own."
+                "No fsync calls were seen: the file system does not report them, or the kernel \
+                 flushes on its own."
                     .to_owned()
             }
         }

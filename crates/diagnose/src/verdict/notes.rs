@@ -182,7 +182,7 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
     let (saturation, side) = (judged.segment.tally.iops() / look.max_iops, look.side_by_side());
     let claim = format!(
         "%util is {}, yet the rate is only {} of the maximum: this device serves about {side:.0} \
-         requests in parallel, and one is enough to count it as busy.",
+         requests in parallel, and a single request in flight counts as busy.",
         percent(busy),
         percent(saturation)
     );
@@ -206,8 +206,8 @@ fn discards(whole: &IntervalTotals) -> Option<Note> {
 fn steal(judged: &[Judged<'_>]) -> Option<Note> {
     let most = judged.iter().filter_map(|judged| judged.segment.around.steal).fold(0.0, f64::max);
     let claim = format!(
-        "The hypervisor took up to {} of the CPU time. A request that completes meanwhile counts \
-         as in flight until the virtual machine runs again.",
+        "The hypervisor took up to {} of the CPU time. A request that completes while the virtual \
+         machine is stopped counts as in flight until the machine runs again.",
         percent(most)
     );
     (most > STEAL_MATTERS).then(|| note(NoteCode::Steal, claim, &[("steal", most, "share")]))
@@ -229,7 +229,7 @@ fn pieces(judged: &Judged<'_>) -> Option<Note> {
     let (layout, piece, bytes) = segment.in_pieces()?;
     let claim = format!(
         "The average extent of {} is {}. That costs time only if requests are sequential in the \
-         file, which was not traced.",
+         file, but their order was not traced.",
         files(layout),
         format_bytes(piece as u64)
     );
@@ -245,7 +245,7 @@ fn busy_cut(whole: &IntervalTotals) -> Option<Note> {
     let share = |busy_s: f64| percent(busy_s / whole.seconds.max(1e-9));
     let claim = format!(
         "The busy counter is wrong: it shows {}, but requests were in flight for at most {}. The \
-         verdict uses the latter.",
+         verdict uses the time in flight.",
         share(told_s),
         share(whole.busy_s.unwrap_or(0.0))
     );

@@ -183,8 +183,8 @@ impl ExcessQueue {
     pub(crate) fn because(&self) -> String {
         match self.upkeep {
             LoopKind::Seen(most, times, of) => format!(
-                "In {times} of {of} samples the programs waited for exactly {most:.0} requests, \
-                 and never for more."
+                "The programs never waited for more than {most:.0} requests, and in {times} of \
+                 {of} samples they waited for exactly that many."
             ),
             LoopKind::Steady(moves, chance) => format!(
                 "The queue depth varies by {}; with independent arrivals it would vary by {}.",
@@ -208,8 +208,8 @@ impl ExcessQueue {
                  arrivals it would have done so at least once."
             ),
             LoopKind::BeyondTags(waiting) => format!(
-                "On average, {} more wait for a device tag; no counter shows requests that a \
-                 program has not submitted yet.",
+                "On average, {} more requests wait for a device tag; no counter shows requests \
+                 that a program has not submitted yet.",
                 format_count(waiting)
             ),
             LoopKind::Chance => "The queue depth varies as with independent arrivals.".to_owned(),

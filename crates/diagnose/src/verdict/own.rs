@@ -381,7 +381,7 @@ impl Posterior {
             }
         };
         format!(
-            "This observation ({seen}) and the usual latency of {}: {} at QD 1 ({}).",
+            "This observation ({seen}), compared with the usual latency of {} at QD 1: {} ({}).",
             self.class.name,
             self.range(bytes_of(segment)),
             self.class.source
@@ -504,12 +504,15 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
         None if even <= 0.15 => (
             5.0,
             format!(
-                "as behind a rate limiter, and steadier than a disk completes requests ({} the \
-                 random variation)",
+                "as behind a rate limiter: the rate varies less than a disk's own ({} the random \
+                 variation)",
                 times(even)
             ),
         ),
-        None => (0.3, "a provider's cap does that, but so may the device itself".to_owned()),
+        None => (
+            0.3,
+            "a provider's cap would explain that, but so would the device's own limit".to_owned(),
+        ),
     };
     Some(Cap { odds: odds * of_class, because })
 }

@@ -24,8 +24,8 @@ pub(super) fn read_again(segment: &Segment<'_>, share: f64) -> String {
 /// The kernel reads nothing ahead; `share` is that of the reads that are in order.
 pub(super) fn read_ahead_off(share: f64) -> String {
     format!(
-        "The kernel does not read ahead (read_ahead_kb=0): {} of the reads are sequential, page by \
-         page and at QD 1.",
+        "The kernel does not read ahead (read_ahead_kb=0): {} of the reads are sequential, one \
+         page at a time at QD 1.",
         percent(share)
     )
 }

@@ -200,7 +200,8 @@ pub(super) static ROWS: [Row; 34] = [
             let action = "Find the cause of the stalls: resets and time-outs in the system log, \
                           discards (fstrim, mount option discard), garbage collection in a full \
                           SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
-                          virtual disk. `halfpower watch` as root shows when.";
+                          virtual disk. `halfpower watch`, run as root, shows when the device \
+                          stalls.";
             Some((action.to_owned(), None))
         })
     },
@@ -403,7 +404,7 @@ pub(super) static ROWS: [Row; 34] = [
             }
             let action = format!(
                 "Use at most queue depth {:.0} in the program: it submits more requests than the \
-                 device accepts at once, and the rest only wait for a free tag.",
+                 device accepts at once, and the excess requests only wait for a free tag.",
                 queue.enough.depth
             );
             Some((action, None))
@@ -429,13 +430,16 @@ pub(super) static ROWS: [Row; 34] = [
         let at_device = if kept(enough) / enough < ON_THE_WAY {
             String::new()
         } else {
-            format!(" (At the device: {enough:.0} instead of {}.)", format_count(present.value()))
+            format!(
+                " (The queue depth at the device is then {enough:.0} instead of {}.)",
+                format_count(present.value())
+            )
         };
         let tags = case.judged.segment.facts.and_then(|facts| facts.nr_requests);
         let stopgap = if tags.is_some_and(|tags| tags as f64 <= enough) {
             ""
         } else {
-            " Until then nr_requests is a stopgap."
+            " Until then, lower nr_requests as a stopgap."
         };
         let action = format!(
             "Use queue depth {depth:.0} instead of {} in the program{share}.{at_device}{stopgap}",
@@ -454,8 +458,8 @@ pub(super) static ROWS: [Row; 34] = [
                 format!(", for {} of the maximum rate of this mix", percent(share))
             });
             let action = format!(
-                "Use queue depth {depth:.0} instead of 1{share}, if requests do not depend on each \
-                 other (io_uring, threads, a larger effective_io_concurrency)."
+                "Use queue depth {depth:.0} instead of 1{share} (io_uring, threads, a larger \
+                 effective_io_concurrency). Requests must not depend on each other."
             );
             Some((action, Some(Change::Depth(depth))))
         })
@@ -517,8 +521,8 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "only the splits go away; nothing else changes",
             "reading and rewriting these files once",
-            "count extents: with few per file, splits come from requests above the device's \
-             maximum size",
+            "count extents: if files have few, the splits come from requests larger than the \
+             device's maximum",
         ],
         ..row(Strategy::Defragmentation, &[CauseCode::SplitRequests], Fixes::Load, |case| {
             let totals = &case.judged.segment.tally;
@@ -548,7 +552,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the files are read or written sequentially",
             "reading and rewriting these files once",
-            "count extents: with few per file, fragmentation is not the cause",
+            "count extents: if files have few, fragmentation is not the cause",
         ],
         ..row(Strategy::Defragmentation, &[CauseCode::ScatteredFiles], Fixes::Load, |case| {
             case.judged.segment.scattered()?;
@@ -586,7 +590,8 @@ pub(super) static ROWS: [Row; 34] = [
                       other programs",
         words: [
             "the other programs wait for this program's requests, not for the device itself",
-            "the program gets a smaller share, another disk, or fewer flushes (group commit)",
+            "the program gets a smaller share of the disk, moves to another disk, or flushes less \
+             often (group commit)",
             "pause this program: the latency of the others should fall",
         ],
         ..row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
@@ -598,7 +603,7 @@ pub(super) static ROWS: [Row; 34] = [
         words: [
             "the other device is as fast as this one, and the data can be split",
             "moving data",
-            "watch the other device: it has spare capacity",
+            "watch the other device: it should still have spare capacity",
         ],
         ..row(Strategy::LoadBalancing, &[CauseCode::HotDevice], Fixes::Load, |case| {
             let action = "Move half of this device's load to one with spare capacity.";

@@ -56,7 +56,7 @@ pub(super) fn long_waits<'a>(
 pub(super) fn sentence(starved: &Starved, scheduler: &str) -> String {
     format!(
         "The I/O scheduler {scheduler} delays some requests by {}, while the median request waits \
-         {} in it; on average, {} of the delayed ones are waiting.",
+         {} in it; on average, {} of the delayed requests are waiting at the same time.",
         format_nanos(starved.wait_ns),
         format_nanos(starved.usual_ns),
         format_count(starved.at_once)

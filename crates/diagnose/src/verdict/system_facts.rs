@@ -246,7 +246,7 @@ fn waits_above(segment: &Segment<'_>) -> Option<Seen> {
     let waited = segment.waited_beyond().filter(|waited| waited.times >= LONGER);
     let by_pressure = beyond.map(|beyond| {
         format!(
-            "For {} of the time, programs wait for I/O beyond the device's busy time.",
+            "For {} of the time, programs wait for I/O while the device is not busy.",
             percent(beyond)
         )
     });

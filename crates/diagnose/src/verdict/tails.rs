@@ -144,7 +144,10 @@ pub(super) fn held_against(tail: &Tail) -> String {
     match tail.expected_share {
         Some(_) if tail.is_alike() => format!("the {expected} in the profile"),
         Some(share) => {
-            format!("the {expected} of one request in {:.0} in the profile", 1.0 / (1.0 - share))
+            format!(
+                "the {expected} that one request in {:.0} exceeded in the profile",
+                1.0 / (1.0 - share)
+            )
         }
         None => format!("the {expected} of an exponential distribution with the predicted mean"),
     }

@@ -192,8 +192,8 @@ fn notes(context: &rows::Context) -> Vec<String> {
     if !context.identical && !context.paired && (unknown(a) || unknown(b)) {
         notes.push(
             "The intervals exclude drift between whole runs: on a shared device, all cells of two \
-             runs may differ by the same unknown amount. Three runs of each side, as A1,A2,A3 and \
-             B1,B2,B3, include it."
+             runs may differ by the same unknown amount. To include this drift, name three runs \
+             of each side: A1,A2,A3 and B1,B2,B3."
                 .to_owned(),
         );
     }

@@ -10,7 +10,7 @@ use record::{
 use std::collections::BTreeMap;
 
 /// Why times on processors of two kinds are not compared.
-const NO_CLOCK: &str = "the processors differ, and a clock rate is unknown";
+const NO_CLOCK: &str = "the processors differ, and the clock rate of at least one is unknown";
 /// Why a result of fio has no distribution of latencies.
 const NO_BINS: &str = "fio's file has no latency bins: use --output-format=json+";
 

@@ -27,7 +27,7 @@ pub enum SideError {
     #[error("documents of several kinds cannot be combined; name documents of one kind")]
     Mixed,
     /// Two profiles, which are neither one nor enough to see how runs differ.
-    #[error("two profiles do not show how runs vary; name one, or three or more")]
+    #[error("two profiles are too few to show how runs vary; name one, or at least three")]
     TwoProfiles,
     /// Nothing in it counts.
     #[error("it has no valid trial that can be loaded")]

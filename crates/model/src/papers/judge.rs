@@ -312,7 +312,7 @@ fn series_problem(row: &Row, entry: &Entry, order: Option<&Vec<String>>) -> Opti
             }
             let distance = entry.peak.map(|peak| half_power_distance(&row.points, peak / 2.0));
             if let Some(distance) = distance.filter(|&distance| distance > 1) {
-                problems.push(format!("half-power point {distance} sizes off"));
+                problems.push(format!("half-power point off by {distance} sizes"));
             }
             (!problems.is_empty()).then(|| problems.join("; "))
         }

@@ -70,11 +70,9 @@ pub(super) fn extrapolated(
     }
     let open = offered.is_open();
     if open && predictor.trials.is_empty() {
-        say(
-            "no open load was measured; the interval covers the shortest to the longest wait that \
-             the depth curve allows, and `check --for-diagnosis` narrows it"
-                .to_owned(),
-        );
+        say("no open load was measured; the interval extends from the shortest to the longest \
+             wait that the depth curve allows; `check --for-diagnosis` narrows it"
+            .to_owned());
     } else if open && model == ModelName::Calibrated {
         for class in mix.classes.iter().filter(|class| !predictor.open.knows(class)) {
             let place = class.locality.word();

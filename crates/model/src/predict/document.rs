@@ -63,7 +63,9 @@ impl PredictQuestion {
     ) -> Result<PredictionDocument, PredictError> {
         let unknown = |why: &str| PredictError::NoCommits(why.to_owned());
         let commits = profile.commits.known().map_err(unknown)?;
-        let point = commits.point(log, 1).ok_or_else(|| unknown("no valid trial with one"))?;
+        let point = commits
+            .point(log, 1)
+            .ok_or_else(|| unknown("no trial with a single committer is valid"))?;
         let grown = match sessions.record_bytes.filter(|_| log == LogKind::NewBlocks) {
             None => None,
             Some(bytes) => {

@@ -147,7 +147,7 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
         left_out: Vec::new(),
         assumes:
             "loads can be split; each part has the same mix, and its latency on another device is \
-             the one in that device's profile"
+             as that device's profile predicts"
                 .to_owned(),
         cost: "moving the data once; afterwards a failure of either device affects both".to_owned(),
         how_to_check: "count requests by position: no single part of the data should get most of \

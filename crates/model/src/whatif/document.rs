@@ -100,7 +100,7 @@ fn memory(observed: Option<&ObservedLoad>) -> String {
             format!("at least {} of memory was available all the time", format_bytes(bytes))
         }
         Some(None) => "unknown: the observation has no memory figures".to_owned(),
-        None => "unknown: only an observation of the host has its free memory".to_owned(),
+        None => "unknown: free memory is recorded only in an observation of the host".to_owned(),
     }
 }
 

@@ -28,7 +28,7 @@ pub fn words(change: Change, load: &Setup) -> Words {
         Change::CacheHit { hit_ns: None, .. } => [
             "the cache serves that share of the random reads, as fast as this device serves \
              re-reads",
-            "a controller or drive with memory; for writes with a battery or capacitor",
+            "a controller or drive with memory; to cache writes, it needs a battery or capacitor",
             "trace the addresses: at least this share of the reads must be re-reads",
         ],
         Change::CacheHit { hit_ns: Some(_), .. } => [
@@ -37,9 +37,9 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "trace the addresses: at least this share of the reads must be re-reads",
         ],
         Change::HostCache(_) => [
-            "memory serves that share of the reads in no time, and the mean includes them; the \
-             remaining load has a larger share of writes, which may come in bursts (the upper end \
-             of the interval)",
+            "memory serves that share of the reads in no time, and the mean latency includes \
+             those reads; writes are a larger share of the remaining load and may come in bursts \
+             (the upper end of the interval)",
             "memory; a crash loses data that is not yet written",
             "watch the hit rate of the host's cache: it should rise",
         ],
@@ -52,13 +52,13 @@ pub fn words(change: Change, load: &Setup) -> Words {
         ],
         Change::Sequential(_) => [
             "requests that were random become sequential and arrive in order",
-            "reading and rewriting the files once; space for a copy of the largest",
+            "reading and rewriting the files once; space for a copy of the largest file",
             "count the extents: if there are already few per file, the program's own access is \
              random",
         ],
         Change::Depth(_) => [
             "programs keep that many requests in flight, and none depends on the result of another",
-            "changes to the program; excess requests wait there instead",
+            "changes to the program, where excess requests then wait instead",
             "compare the rate with the prediction",
         ],
         Change::RequestBytes(_) if open => [
@@ -74,15 +74,15 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "compare the throughput with the prediction",
         ],
         Change::Cap(_) => [
-            "a limit ahead of the device without burst credit (lower end of the interval: with \
-             enough credit)",
-            "the limited programs wait, and the rest gets the disk",
+            "a limit without burst credit ahead of the device (lower end of the interval: a limit \
+             with enough credit)",
+            "the limited programs wait while other programs use the disk",
             "check that latency at the device stays the same: if it changes, the limit is not \
              ahead of the device",
         ],
         Change::Uncapped => [
             "the programs keep as many requests in flight as the device serves in parallel; the \
-             interval covers the present rate up to the maximum",
+             interval extends from the present rate to the maximum",
             "a larger volume type, or a smaller share for other users of the disk",
             "watch the rate: if it does not rise, the program paces itself",
         ],
@@ -91,17 +91,17 @@ pub fn words(change: Change, load: &Setup) -> Words {
                 (false, _) => "the same queue depth as now",
                 (true, false) => "Poisson arrivals at the present rate",
                 (true, true) => {
-                    "Poisson arrivals at the present rate; the interval includes the same \
-                     queue depth as now"
+                    "Poisson arrivals at the present rate; the interval includes the result for \
+                     the present queue depth"
                 }
             },
-            "a check of about a minute on a quiet device; then a disk, or a move",
+            "a check of about a minute on the quiet device, then a new disk or a move of the data",
             "profile the quiet device again: if the profiles agree, the load changed, not the \
              device",
         ],
         Change::Without { .. } => [
             "the remaining load has the same mix and random arrivals",
-            "the program that moves gets a smaller share, or another disk",
+            "the program gets a smaller share of this disk, or moves to another disk",
             "pause this program: the latency of the others should fall",
         ],
         Change::Independent => [
@@ -117,18 +117,20 @@ pub fn words(change: Change, load: &Setup) -> Words {
 fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> Words {
     let (room, loss) = match raid {
         RaidLevel::Raid0 => (disks, "the loss of one disk loses all data"),
-        RaidLevel::Raid1 => (1, "all but one may fail"),
-        RaidLevel::Raid5 => (disks - 1, "one may fail; a small write is four requests"),
-        RaidLevel::Raid6 => (disks - 2, "two may fail; a small write is six requests"),
-        RaidLevel::Raid10 => (disks / 2, "one of each pair may fail; a write is two requests"),
+        RaidLevel::Raid1 => (1, "all disks but one may fail"),
+        RaidLevel::Raid5 => (disks - 1, "one disk may fail; a small write becomes four requests"),
+        RaidLevel::Raid6 => (disks - 2, "two disks may fail; a small write becomes six requests"),
+        RaidLevel::Raid10 => {
+            (disks / 2, "one disk of each pair may fail; a write becomes two requests")
+        }
     };
     Words {
         assumes: format!(
-            "requests are spread evenly over all disks, chunks of {}, an array without overhead, \
-             and disks that seek as far as this one did",
+            "requests are spread evenly over all disks in chunks of {}, the array adds no \
+             overhead, and each disk seeks as far as this one did",
             format_bytes(chunk_bytes)
         ),
-        cost: format!("{disks} disks for the capacity of {room}; {loss}"),
+        cost: format!("{disks} disks to get the capacity of {room}; {loss}"),
         how_to_check: "compare the disks of the array: none should be busier than the others"
             .to_owned(),
     }

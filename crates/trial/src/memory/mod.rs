@@ -113,7 +113,7 @@ pub(crate) fn jobs(
         }
     }
     if threads < 2 {
-        left_out.push("with one CPU, no rows have several threads".to_owned());
+        left_out.push("with one CPU, there are no rows for several threads".to_owned());
     }
     let shifted = Place { name: "shifts".to_owned(), bytes: SHIFT_BYTES, per_thread: true };
     jobs.extend(SHIFTS.iter().map(|&shifts| job(MemoryTest::Copy, 1, &shifted, shifts)));

@@ -32,7 +32,8 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
     };
     let told = reason.until_ns.map_or_else(String::new, |until| {
         format!(
-            " After {} of its window it had reported {} requests, which the results exclude.",
+            " After {} of its window, the lost client had reported {} requests, which the results \
+             exclude.",
             format_nanos(until.0 as f64),
             format_count(reason.ios as f64)
         )
@@ -199,8 +200,8 @@ fn unequal_of(clients: &Clients) -> Option<Finding> {
                 high / low.max(1e-9),
                 least.host
             ),
-            "Look for a slower path or machine. If they are equal, the target or its network is \
-             unfair.",
+            "Look for a slower path or machine. If paths and machines are equal, the target or \
+             its network is unfair.",
         )
         .with("Jain's index", index, "")
         .with(&format!("most per {per}"), *high, "1/s")

@@ -126,7 +126,7 @@ pub(super) fn steal(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::StealTime,
             format!("The hypervisor took {:.0} % of the CPU time.", share * 100.0),
-            "Times include waiting for a CPU; run again when the host is quiet.",
+            "Latencies include the wait for a CPU; run again when the host is quiet.",
         )
         .with("steal", steal_ms, "ms")
     })

@@ -31,8 +31,8 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
         Finding::note(
             FindingCode::RequestsMerged,
             format!(
-                "{who} the submitted requests into larger ones: {} got {} on average, but {} was \
-                 requested.",
+                "{who} the submitted requests into larger ones: {} got requests of {} on average \
+                 instead of {}.",
                 counters.device,
                 format_bytes(theirs as u64),
                 format_bytes(ours as u64)

@@ -30,8 +30,10 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let Some(chip) = chip(disk) else { continue };
         // The drive itself answers, which may restart its standby timer.
         if !disk.in_use {
-            reader
-                .not_read(Some(disk), "the drive served no requests, and a check would wake it up");
+            reader.not_read(
+                Some(disk),
+                "the drive served no requests, and reading its state would wake it up",
+            );
             continue;
         }
         let celsius = |file: &str| number(&chip.join(file)).map(|milli| milli as f64 / 1e3);

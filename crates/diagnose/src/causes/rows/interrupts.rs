@@ -142,8 +142,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return None;
     }
     let says = format!(
-        "Processor {most} serves {} of the disk's interrupts and spends {} of share of its time \
-         in interrupts.",
+        "Processor {most} serves {} of the disk's interrupts and spends {} of its time in \
+         interrupts.",
         format_share(of_all),
         format_share(share)
     );

@@ -34,8 +34,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         if !drive.in_use {
             reader.not_read(
                 Some(drive),
-                "the drive served no requests, and a check would wake it \
-                                          up",
+                "the drive served no requests, and reading its state would wake it up",
             );
             continue;
         }

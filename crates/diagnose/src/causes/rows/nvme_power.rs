@@ -33,7 +33,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let saves = if drive.in_use {
             nvme_saves_power(host.roots, &drive.name)
         } else {
-            Err("the drive served no requests, and a check would wake it up".to_owned())
+            Err("the drive served no requests, and reading its state would wake it up".to_owned())
         };
         let saves = saves.map_err(|reason| reader.not_read(Some(drive), reason)).ok();
         // `any`, or microseconds, of the controller.
@@ -71,8 +71,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         "{what}: a request after an idle period waits for the wake-up; requests in quick \
          succession do not."
     );
-    let action = "If latency at QD 1 matters more than power, limit this on the kernel command \
-                  line (nvme_core.default_ps_max_latency_us=0, pcie_aspm.policy=performance).";
+    let action = "If latency at QD 1 matters more than power, limit power saving on the kernel \
+                  command line (nvme_core.default_ps_max_latency_us=0, \
+                  pcie_aspm.policy=performance).";
     let claim = Claim::usual(says, &[Effect::SlowLone], action);
     Some(claim.by(fact.number(LATENCY).unwrap_or(0.0) + if link { 1.0 } else { 0.0 }))
 }

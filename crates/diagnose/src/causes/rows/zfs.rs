@@ -101,8 +101,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     let throttled = if delayed.max(stopped) >= OFTEN_PER_S {
         format!(
-            "ZFS throttles writers because too much data is dirty: {} delayed and {} stopped per \
-             second",
+            "ZFS throttles writers because too much data is dirty: {} transactions delayed and {} \
+             stopped per second",
             format_count(delayed),
             format_count(stopped)
         )
@@ -178,7 +178,7 @@ mod tests {
                 900,
                 3_000_000_000,
                 "ONLINE",
-                "throttles writers because too much data is dirty: 80 delayed",
+                "throttles writers because too much data is dirty: 80 transactions delayed",
             ),
             (100, 9_000_000_000, "ONLINE", "took 9.00 s"),
             (100, 1_000_000, "DEGRADED", "is DEGRADED"),

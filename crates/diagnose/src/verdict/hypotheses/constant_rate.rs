@@ -85,8 +85,8 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         ),
         Waiter::Nobody => (
             Doubt::ConstantRateUnpressed,
-            "paced by the application, or limited without a process that waits, because its I/O \
-             is asynchronous",
+            "paced by the application, or limited while no process waits, because the I/O is \
+             asynchronous",
         ),
         Waiter::OutOfSight => (
             Doubt::ConstantRateUnseen,
@@ -152,7 +152,8 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         return;
     }
     if one.constant.is_some() && other.constant.is_none() && facts.segment.never_empties() {
-        let because = format!("{} A limit on this operation alone would do that.", one.because());
+        let because =
+            format!("{} A limit on this operation alone would explain that.", one.because());
         let decided_by = "Look for a limit on that operation (provider, control group), or run a \
                           trial at another rate.";
         let (doubt, all) = (Doubt::OneOperationConstant, facts.states.all());

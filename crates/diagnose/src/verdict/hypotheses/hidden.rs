@@ -72,7 +72,7 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explana
         )
     } else {
         // What the volume's own log rules out is no cap.
-        let cap = if segment.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
+        let cap = if segment.around.over_limit.is_some() { "" } else { "a provider's cap, " };
         (
             format!(
                 "{} is a virtual disk: {cap}a neighbour on the host or a network below it would \

@@ -32,8 +32,8 @@ fn not_felt(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let claim = format!(
-        "Requests are in flight {} of the time, and tasks wait for I/O about as seldom: faster \
-         requests would gain no more than that.",
+        "Requests are in flight only {} of the time, and tasks wait for I/O about as rarely: \
+         faster requests could save no more than that time.",
         percent(present)
     );
     let decided_by = "Observe again while the program that is slow runs.";
@@ -103,7 +103,7 @@ pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     }
     let because = format!(
         "The CPUs sleep between requests, and waking up takes {} (measured with a timer): a few \
-         wake-ups explain the missing time.",
+         wake-ups explain the additional time.",
         format_nanos(segment.waking_ns)
     );
     let fine = facts.states.name_of_fine();

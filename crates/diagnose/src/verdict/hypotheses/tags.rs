@@ -29,7 +29,7 @@ pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let program_ns = segment.tally.iops().max(1e-9).recip() * (waiting + at_device) * 1e9;
         format!(
             "All {tags} tags of the device are in use (nr_requests), and {} more requests wait \
-             above it: a program waits {} for a request that the device completes in {}.",
+             for a tag: a program waits {} for a request that the device completes in {}.",
             format_count(waiting),
             format_nanos(program_ns),
             format_nanos(segment.tally.latency_ns().unwrap_or(0.0))

@@ -84,8 +84,8 @@ pub(super) fn pressure(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let odds =
         odds::of(Doubt::IoPressure) * (beyond / PRESSURE_ALONE).min(if busy { 0.4 } else { 1.0 });
     let because = format!(
-        "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle above it, or \
-         another device or network file system.",
+        "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle above it, \
+         another device or a network file system delays them.",
         percent(segment.around.io_some.unwrap_or(0.0)),
         percent(segment.tally.utilization().unwrap_or(0.0))
     );

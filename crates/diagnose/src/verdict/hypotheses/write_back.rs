@@ -61,7 +61,7 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let stops = format!(
-        "The kernel pauses programs that write at {} of dirty data (halfway between \
+        "The kernel pauses programs that write when {} of data is dirty (halfway between \
          vm.dirty_background_bytes and vm.dirty_bytes, or the corresponding ratios)",
         format_bytes(limit as u64)
     );
@@ -73,7 +73,7 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     };
     let claim = format!("{stops}; {reached}. The device has idle time.");
     let rival = (
-        "The programs may not write more than that anyway.",
+        "The programs may not need to write more than that.",
         "Raise the limit (sysctl vm.dirty_bytes) and see whether the programs write more.",
     );
     let all = facts.states.all();

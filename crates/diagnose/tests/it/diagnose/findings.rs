@@ -45,7 +45,7 @@ fn faster_rereads_are_a_cache_and_equal_ones_are_none() {
     assert!((seen.evidence[0].value - 5.0).abs() < 1e-9);
     assert!((0.1..0.5).contains(&seen.evidence[1].value), "{:?}", seen.evidence);
     let none = find(&hit_and_random(1000.0, 1000.0), FindingCode::NoCacheSeen);
-    assert!(none.claim.contains("no cache seen"), "{}", none.claim);
+    assert!(none.claim.contains("no sign of a cache"), "{}", none.claim);
 }
 
 #[test]
@@ -156,7 +156,10 @@ fn only_a_disk_can_be_shared() {
         found.retain(|finding| finding.code == FindingCode::PrecisionNotReached);
         found.remove(0).remedy
     };
-    assert_eq!(remedy(target(), false), "Increase --budget; a shared disk varies.");
+    assert_eq!(
+        remedy(target(), false),
+        "Increase --budget; other users of a shared disk cause variation."
+    );
     assert_eq!(remedy(target(), true), "Increase --budget.");
     assert_eq!(remedy(Target { device: None, ..target() }, false), "Increase --budget.");
 }

@@ -145,7 +145,7 @@ fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), 
         .max_by(|a, b| a.0.sure().total_cmp(&b.0.sure()))
     else {
         return Err(
-            "fewer than 30 intervals have requests on both, so the recorded times are used \
+            "fewer than 30 intervals have requests on both hosts, so the recorded times are used \
              unchanged",
         );
     };

@@ -34,7 +34,7 @@ pub(super) fn effect(load: &[f64], others: &[Vec<Option<f64>>]) -> Measured<Esti
     let rises: Vec<(f64, f64, u32)> =
         others.iter().filter_map(|other| rise(other, load, middle)).collect();
     if rises.is_empty() {
-        return Measured::not("too few intervals of the others");
+        return Measured::not("too few intervals of the other hosts");
     }
     let count = rises.len() as f64;
     let value = rises.iter().map(|(rise, ..)| rise).sum::<f64>() / count;

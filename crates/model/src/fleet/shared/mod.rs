@@ -161,8 +161,8 @@ fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
         .filter_map(|it| Some((it, it.ahead_s.value()?)))
         .find(|(_, ahead)| ahead.value.abs() > 2.0 * ahead.half_width())?;
     Some(format!(
-        "the clock of {} could not be compared, and that of {} is {:.1} s off, so the times of a \
-         host's load are unknown; synchronize the clocks, or record for longer",
+        "the clock of {} could not be compared, and the clock of {} is {:.1} s off, so it is \
+         unknown when each host loaded the disk; synchronize the clocks, or record for longer",
         unknown.host, other.host, ahead.value
     ))
 }

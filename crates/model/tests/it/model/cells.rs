@@ -214,7 +214,7 @@ fn a_busy_counter_that_cannot_be_right_gives_neither_service_time_nor_utilizatio
     assert!(still.service_ns.reason().unwrap().contains("never changed"), "{still:?}");
     assert!(still.utilization.reason().is_some());
     let coarse = with(1, 1.0);
-    assert!(coarse.service_ns.reason().unwrap().contains("S above R"), "{coarse:?}");
+    assert!(coarse.service_ns.reason().unwrap().contains("S larger than R"), "{coarse:?}");
     assert!(coarse.utilization.reason().is_some());
     assert!(with(1, 0.505).service_ns.value().is_some(), "above, but within its interval");
     assert!(with(1, 0.4).service_ns.value().is_some());
