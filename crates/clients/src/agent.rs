@@ -414,7 +414,7 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
 }
 
 fn out_of_turn(set: u32) -> SessionError {
-    SessionError::NoResult(format!("the agent got an unexpected request for its targets {set}"))
+    SessionError::NoResult(format!("the agent got an unexpected request for target set {set}"))
 }
 
 fn hello() -> Reply {

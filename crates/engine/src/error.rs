@@ -99,8 +99,8 @@ pub enum EngineError {
     },
     /// The I/O scheduler was not told of a priority.
     #[error(
-        "--io-priority {priority} was refused ({errno}); the real-time class needs root; as \
-         another user, use be/0"
+        "--io-priority {priority} was refused ({errno}); the real-time class needs root; without \
+         root, use be/0"
     )]
     Priority {
         /// What was asked for.

@@ -86,8 +86,8 @@ impl Format {
 
 /// First bytes of files that are no text, what they are, and what to do.
 const BINARY: [(&[u8], &str, &str); 7] = [
-    (&[0x96, 0xd5], "a binary file of sadc", "convert it with: sadf -j FILE -- -d"),
-    (&[0xd5, 0x96], "a binary file of sadc", "convert it with: sadf -j FILE -- -d"),
+    (&[0x96, 0xd5], "a binary sadc file", "convert it with: sadf -j FILE -- -d"),
+    (&[0xd5, 0x96], "a binary sadc file", "convert it with: sadf -j FILE -- -d"),
     (&[0x1f, 0x8b], "compressed", "unpack it with: gzip -d FILE"),
     (b"\xfd7zXZ", "compressed", "unpack it with: xz -d FILE"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed", "unpack it with: zstd -d FILE"),
@@ -97,7 +97,7 @@ const BINARY: [(&[u8], &str, &str); 7] = [
 
 /// Words that a text of a known relative has, what it is, and what to do.
 const RELATIVES: [(&[&str], &str, &str); 7] = [
-    (&["avg-cpu:"], "a log of iostat without disks", RECORD),
+    (&["avg-cpu:"], "an iostat log without disks", RECORD),
     (
         &["# hostname;interval;timestamp"],
         "sadf without disks",

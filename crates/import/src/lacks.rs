@@ -36,7 +36,7 @@ const NEEDS: [Need; 8] = [
     Need {
         figure: |it| it.read.per_s.or(it.write.per_s),
         name: "reads and writes separately",
-        lost: "the mix (expected latencies assume the mix that the bytes suggest)",
+        lost: "the mix (expected latencies use a mix estimated from the bytes)",
     },
     Need {
         figure: |it| {
@@ -182,7 +182,7 @@ fn mixed(intervals: u64, count: f64) -> Option<Finding> {
     (intervals > 0).then(|| {
         let claim = "rates and mean latencies of this source include discards, whose latency \
                      differs from that of reads and writes";
-        let remedy = "use iostat -x, which reports discards separately, or exclude times with \
+        let remedy = "use iostat -x, which reports discards separately, or exclude intervals with \
                       discards";
         Finding::warning(FindingCode::FiguresMixed, claim, remedy)
             .with("intervals that may include discards", intervals as f64, "")

@@ -425,8 +425,8 @@ fn damage(counts: &Counts) -> Option<Finding> {
         return None;
     }
     let claim = "parts of the source could not be read; the rest is used";
-    let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
-                  truncated file";
+    let remedy = "check that the file covers the time that you expect; a tool that was killed \
+                  leaves a truncated file";
     let counts = [
         ("unreadable records", faults),
         ("duplicate devices in one report", twice),

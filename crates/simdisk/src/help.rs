@@ -21,8 +21,8 @@ pub fn help_with_names(before: &str) -> String {
     }
     text.push_str(
         "Their keys, with defaults: halfpower run --list-sim\n\
-         Your own device: halfpower run --show-sim NAME > my.toml, edit it, and use it as\n\
-         sim:my.toml.",
+         To make your own: halfpower run --show-sim NAME > my.toml, edit the file, and\n\
+         use it as sim:my.toml.",
     );
     text
 }

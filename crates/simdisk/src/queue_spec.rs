@@ -61,8 +61,8 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
     key(
         "cv",
         "1",
-        "variation of service times: standard deviation over mean; 0 is fixed, 1 exponential, \
-         below that Erlang, above hyperexponential",
+        "coefficient of variation of the service times: 0 is fixed, below 1 Erlang, 1 exponential, \
+         above 1 hyperexponential",
     )
     .sets(|it, value| put(&mut it.cv, variation(value))),
     key("servers", "1", "requests served at the same time")

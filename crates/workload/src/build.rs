@@ -280,8 +280,8 @@ pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildE
         let odd =
             all.filter(|it| !(it.offset | u64::from(it.bytes)).is_multiple_of(alignment)).count();
         let why = format!(
-            "has {odd} requests with an offset or size that is not a multiple of {alignment} \
-             bytes, as direct I/O to this target requires; use --cache all"
+            "has {odd} requests whose offset or size is not a multiple of {alignment} bytes, but \
+             direct I/O to this target requires that; use --cache all"
         );
         refuse(odd > 0, "replay", &why)?;
     }
@@ -294,7 +294,7 @@ pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildE
     ];
     for (flag, value) in sizes.chain(others) {
         let why = format!(
-            "{value} is not a multiple of {alignment} bytes, as direct I/O to this target \
+            "{value} is not a multiple of {alignment} bytes, which direct I/O to this target \
              requires; use a multiple, or --cache all"
         );
         refuse(!value.is_multiple_of(alignment), flag, &why)?;

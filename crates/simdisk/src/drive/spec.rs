@@ -179,8 +179,9 @@ impl DriveSpec {
         {
             let at = |share: f64| record::format_nanos(track as f64 + share * range);
             return Err(format!(
-                "no seek curve fits these times: with these times to the next cylinder and over \
-                 the full stroke, use an average from {} to {}, or set the full stroke to none",
+                "no seek curve fits these times: for this time to the next cylinder and this \
+                 full-stroke time, use an average from {} to {}, or set the full-stroke time to \
+                 none",
                 at(least),
                 at(most)
             ));

@@ -92,7 +92,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
         .sets(|it, value| put(&mut it.erase, nanos(value))),
     key("page", BY_KIND, "bytes that a die programs at once, on all its planes")
         .sets(|it, value| put(&mut it.page, bytes(value))),
-    key("block", BY_KIND, "erase block of a die, on all its planes")
+    key("block", BY_KIND, "size of an erase block of a die, on all its planes")
         .sets(|it, value| put(&mut it.block, bytes(value))),
     key("channel", BY_KIND, "transfer rate of a channel")
         .sets(|it, value| put(&mut it.channel_bytes_per_s, rate(value))),
@@ -124,17 +124,21 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
          (overwritten until steady)",
     )
     .sets(|it, value| put(&mut it.start, choice(value, Start::WORDS))),
-    key("queue", BY_KIND, "commands that the drive accepts at once; more commands wait outside")
+    key("queue", BY_KIND, "maximum number of commands in the drive; further commands wait outside")
         .sets(|it, value| put(&mut it.queue, count(value, 1, 65_536))),
     key("link", BY_KIND, "transfer rate of the link")
         .sets(|it, value| put(&mut it.link_bytes_per_s, rate(value))),
     key("duplex", BY_KIND, "on: the link carries both directions at the same time")
         .sets(|it, value| put(&mut it.duplex, switch(value))),
-    key("command", BY_KIND, "controller time per read, in series")
-        .sets(|it, value| put(&mut it.command, nanos(value))),
-    key("write-command", BY_KIND, "controller time per write, in series")
+    key(
+        "command",
+        BY_KIND,
+        "controller time per read; the controller handles one command at a time",
+    )
+    .sets(|it, value| put(&mut it.command, nanos(value))),
+    key("write-command", BY_KIND, "controller time per write")
         .sets(|it, value| put(&mut it.write_command, nanos(value))),
-    key("overhead", BY_KIND, "additional time per command, in parallel")
+    key("overhead", BY_KIND, "additional time per command; commands overlap in it")
         .sets(|it, value| put(&mut it.overhead, nanos(value))),
 ];
 

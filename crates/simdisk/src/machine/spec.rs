@@ -70,8 +70,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "host",
         BY_KIND,
-        "CPUs, their time per request, memory and PCI: p6-200, p3-733, p3-733-ide, p3-733-dynamic \
-         or ideal",
+        "host model (CPUs, CPU time per request, memory, PCI): p6-200, p3-733, p3-733-ide, \
+         p3-733-dynamic or ideal",
     )
     .sets(|it, value| {
         let host = HOSTS.get(value);
@@ -85,7 +85,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         "write cache of the drives: on or off (--cache none and fs turn it off for a trial)",
     )
     .sets(|it, value| put(&mut it.drive.write_cache, switch(value))),
-    key("raid", "none", "none (one disk after the other), 0, 1 or 5")
+    key("raid", "none", "RAID level: none (disks concatenated), 0, 1 or 5")
         .sets(|it, value| put(&mut it.volume.raid, choice(value, Raid::WORDS))),
     key("chunk", "64KiB", "chunk size of an array: contiguous bytes on one disk")
         .sets(|it, value| put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))),
@@ -135,13 +135,15 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "scan",
         "on",
-        "on: hint that the file is used sequentially; off: NT writes back in smaller transfers",
+        "on: the program hints that it uses the file sequentially; off: no hint, so NT writes back \
+         in smaller transfers",
     )
     .sets(|it, value| put(&mut it.file.unhinted, switch(value).map(|on| !on))),
     key(
         "net",
         "none",
-        "network between the application and the machine (then a server): none or gigabit",
+        "network between the application and the machine, which then acts as a server: none or \
+         gigabit",
     )
     .sets(|it, value| {
         let named = || NetworkSpec::named(value).map_err(|why| format!("{why}, or none"));

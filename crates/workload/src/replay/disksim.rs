@@ -25,9 +25,8 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let blocks = words.number("the number of blocks")?;
         let flags_at = words;
         let flags = words.word("the field of flags")?;
-        let flags = u32::from_str_radix(flags.trim_start_matches("0x"), 16).map_err(|_| {
-            flags_at.wrong(&format!("{flags:?} is not a hexadecimal number of flags"))
-        })?;
+        let flags = u32::from_str_radix(flags.trim_start_matches("0x"), 16)
+            .map_err(|_| flags_at.wrong(&format!("{flags:?} is not a hexadecimal flag value")))?;
         if words.maybe().is_some() {
             return Err(flags_at.wrong("the line has more than five fields"));
         }

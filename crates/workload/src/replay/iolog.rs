@@ -38,9 +38,8 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
             }
             "open" | "close" => {}
             _ if !known && action != "wait" => {
-                return Err(
-                    before_name.wrong(&format!("the file {name:?} has no earlier line with add"))
-                );
+                let why = format!("the file {name:?} was not added by an earlier line");
+                return Err(before_name.wrong(&why));
             }
             "read" | "write" | "trim" => {
                 let (offset, bytes) = place(&mut words, action == "trim")?;

@@ -140,7 +140,10 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
     wrong(&log("5 /x read 0"), "line 3, column 12: the length is missing");
     wrong(&log("5 /x read 0 zero"), "line 3, column 13: the length is \"zero\"");
     wrong(&log("5 /x read 0 0"), "line 3, column 13: a request cannot have 0 bytes");
-    wrong(&log("5 /y read 0 512"), "line 3, column 3: the file \"/y\" has no earlier line");
+    wrong(
+        &log("5 /y read 0 512"),
+        "line 3, column 3: the file \"/y\" was not added by an earlier line",
+    );
     wrong(&log("5 /x read 0 512 more"), "line 3, column 17: unexpected \"more\" after the length");
     wrong(&log("5.0000000001x /x read 0 512"), "not a time");
     wrong(
