@@ -125,7 +125,7 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     }
     let text = input::text(path, input::TRIAL_LINES)?;
     let lines = report::read_trace(&text).map_err(|error| {
-        usage(format!("{} is not a document of halfpower, and {error}", quoted(name)))
+        usage(format!("{} is not a halfpower document, and {error}", quoted(name)))
     })?;
     if lines.is_empty() {
         return Err(usage(format!(

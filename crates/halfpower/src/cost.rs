@@ -19,7 +19,7 @@ const CURRENCY: &str = "USD";
 #[command(after_help = "Examples:\n  \
     halfpower cost last --price 209           the cost of its accesses\n  \
     halfpower cost 0192f --price 534 --currency EUR --capacity 18GB\n  \
-    halfpower cost last --fill pci=98.5MB/s   how many disks fill it")]
+    halfpower cost last --fill pci=98.5MB/s   how many disks saturate pci")]
 pub(crate) struct CostArgs {
     /// Saved profile, for --price and --fill: its id, its beginning or end, or last [default: last].
     profile: Option<String>,
@@ -54,8 +54,8 @@ fn named(text: &str) -> Result<Named, String> {
 pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
     if arguments.price.is_none() && arguments.fill.is_empty() {
         return Err(usage(
-            "for the cost of accesses to the disk of a profile use --price AMOUNT, and for the \
-             number of such disks that saturate a bus --fill NAME=RATE",
+            "add --price AMOUNT for the cost of accesses to the profiled disk, or --fill NAME=RATE \
+             for the number of such disks that saturate a bus",
         ));
     }
     let view = &arguments.view;

@@ -60,8 +60,8 @@ const AREA: Bytes = Bytes(2 << 30);
     halfpower diagnose sim:mmc,servers=8 --profile last \\\n      \
       --load \"rw=randread rate-iops=900 arrival=poisson\"\n\n\
     --load takes the flags of `halfpower run` as KEY=VALUE. It also takes from= and\n\
-    for= (start and duration), limit= (its control group's limit in requests per\n\
-    second), write-back=yes (the page cache sends it) and name= (its program).\n\n\
+    for= (start and duration), limit= (control group limit in requests per second),\n\
+    write-back=yes (the page cache sends the load) and name= (program name).\n\n\
     halfpower explain CODE explains a cause or a finding."
 )]
 pub(crate) struct DiagnoseArgs {

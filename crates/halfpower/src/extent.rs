@@ -78,9 +78,9 @@ fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
     if is_refused(command, flag.trim_start_matches('-')) {
         let text = match NO_PAGE.contains(&command) {
             true => {
-                format!("{flag}: `{command}` has only one form of output; omit this flag")
+                format!("{flag}: `{command}` has only one level of detail; omit this flag")
             }
-            false => format!("{flag}: `{command}` has no shorter form; omit this flag"),
+            false => format!("{flag}: `{command}` has no shorter output; omit this flag"),
         };
         return Err(usage(text));
     }

@@ -238,9 +238,9 @@ fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
         }
     }
     let what = match asked.files.as_slice() {
-        [] => "a command line of fio".to_owned(),
+        [] => "a fio command line".to_owned(),
         [file] => format!("{file}, a fio job file"),
-        files => format!("{}, job files of fio", files.join(", ")),
+        files => format!("{}, fio job files", files.join(", ")),
     };
     match told.as_slice() {
         [] => Ok(()),

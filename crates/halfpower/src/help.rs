@@ -132,7 +132,7 @@ fn row(command: &Command, name: &str) -> String {
 fn first_page(command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut page = format!(
-        "{about}\n\nUsage: halfpower COMMAND ...   (COMMAND -h explains it, --help all of it)\n\n"
+        "{about}\n\nUsage: halfpower COMMAND ...   (COMMAND -h: short help, --help: full help)\n\n"
     );
     for (title, names) in GROUPS {
         page += &format!("{title}\n");

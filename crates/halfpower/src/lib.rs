@@ -128,7 +128,7 @@ fn commanded(words: Vec<OsString>, signals: Signals) -> anyhow::Result<output::V
     let (arguments, words) = match read {
         Ok(read) => read,
         Err(_) if input::was_interrupted() => {
-            return Err(failure::interrupted("a file of the command line was not read completely"));
+            return Err(failure::interrupted("a file on the command line was not read completely"));
         }
         Err(error) => match help::meant(&error) {
             Some(meant) => return Err(meant),

@@ -145,12 +145,12 @@ pub(crate) fn end_at_usage(error: &clap::Error) -> ! {
 
 pub(crate) const DOCUMENT: OutputKind = OutputKind {
     flag: "--output",
-    name: "halfpower document of a run",
+    name: "halfpower run document",
     is_in: |path| is_document(path, &[TRIAL_SCHEMA, COST_FIT_SCHEMA]),
 };
 pub(crate) const OBSERVATION: OutputKind = OutputKind {
     flag: "--output",
-    name: "halfpower document of a recording",
+    name: "halfpower recording document",
     is_in: |path| is_document(path, &[OBSERVATION_SCHEMA]),
 };
 pub(crate) const FIO_JSON: OutputKind =
@@ -170,31 +170,31 @@ pub(crate) const REQUESTS: OutputKind = OutputKind {
 };
 pub(crate) const INTERVALS: OutputKind = OutputKind {
     flag: "--csv",
-    name: "CSV of intervals of this program",
+    name: "halfpower CSV file of intervals",
     is_in: |path| begins(path, report::intervals_header()),
 };
 pub(crate) const MOMENTS: OutputKind = OutputKind {
     flag: "--csv",
-    name: "CSV of a diagnosis of this program",
+    name: "halfpower CSV file of a diagnosis",
     is_in: |path| begins(path, report::DIAGNOSIS_CSV_HEADER),
 };
 pub(crate) const VALUES: OutputKind = OutputKind {
     flag: "--csv",
-    name: "CSV of plots of this program",
+    name: "halfpower CSV file of plots",
     is_in: |path| begins(path, report::CSV_HEADER),
 };
 pub(crate) const PAGE: OutputKind = OutputKind {
     flag: "--html",
-    name: "HTML page of this program",
+    name: "halfpower HTML page",
     is_in: |path| begins(path, report::HTML_HEAD),
 };
 pub(crate) const TABLE: OutputKind =
-    OutputKind { flag: "--parquet", name: "Parquet table of this program", is_in: is_table };
+    OutputKind { flag: "--parquet", name: "halfpower Parquet table", is_in: is_table };
 pub(crate) const REPORT: OutputKind = OutputKind { flag: "--output", ..PAGE };
 
 pub(crate) const PLOT: OutputKind = OutputKind {
     flag: "--svg",
-    name: "plot of this program",
+    name: "halfpower plot",
     is_in: |path| begins(path, report::PLOT_MARK),
 };
 

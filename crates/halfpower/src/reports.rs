@@ -206,7 +206,9 @@ fn append_lines(
     }
     let rest = match trials.len() - lines.len() {
         0 => String::new(),
-        mixed => format!("; {mixed} with mixed directions or sizes are omitted"),
+        mixed => {
+            format!("; {} omitted (mixed directions or sizes)", counted(mixed as f64, "trial"))
+        }
     };
     Ok(format!("{}: {} added{rest}", path.display(), counted(lines.len() as f64, "trial")))
 }

@@ -188,8 +188,8 @@ impl RunArgs {
         ]);
         drawn.map(|flag| {
             format!(
-                "{flag} applies to random requests, not to a replay; omit it, or \
-                                 --replay"
+                "{flag} applies to random requests, not to a replay; omit it or \
+                                 omit --replay"
             )
         })
     }
@@ -211,7 +211,7 @@ impl RunArgs {
             ("--csv", self.results.csv.is_some()),
             ("--sqlio-csv", self.results.sqlio_csv.is_some()),
         ]);
-        alone.map(|flag| format!("{flag} applies to a single job; omit it, or --beside"))
+        alone.map(|flag| format!("{flag} applies to a single job; omit it or omit --beside"))
     }
 
     /// What does not go with a fit, which runs sizes and caches of its own and keeps one document

@@ -30,7 +30,7 @@ use std::sync::atomic::Ordering;
     halfpower watch --json --count 60 > minute.jsonl\n  \
     halfpower watch --listen 127.0.0.1:9750   metrics for Prometheus\n\n\
     On the screen: arrows, mouse or wheel pick a device, Enter opens it, a click on\n\
-    a title or s sorts, / filters, u changes MB/s and MiB/s, h explains keys.")]
+    a title or s sorts, / filters, u switches MB/s and MiB/s, h explains keys.")]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,

@@ -232,7 +232,8 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
                 self.all = !self.all;
                 self.view.all = self.all;
                 self.events.order(Order::All(self.all));
-                let what = if self.all { "all devices" } else { "whole devices that were used" };
+                let what =
+                    if self.all { "all devices" } else { "whole devices that have done I/O" };
                 self.view.remark = Some(format!("{what}, starting with the next interval"));
             }
             KeyCode::Char('+') => self.lengthen(true),
@@ -310,7 +311,10 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
                 self.interval = next;
                 self.events.order(Order::Interval(next));
             }
-            None => self.view.remark = Some("there is no such interval".to_owned()),
+            None => {
+                let end = if longer { "longest" } else { "shortest" };
+                self.view.remark = Some(format!("this is the {end} interval"));
+            }
         }
     }
 

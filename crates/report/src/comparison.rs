@@ -144,7 +144,7 @@ fn result(comparison: &Comparison) -> Badge {
     let because = match comparison.tests {
         0 => String::new(),
         tests => format!(
-            "{} tested; between equal results, chance would produce a difference anywhere in the \
+            "{} tested; if the results were equal, chance would show a difference anywhere in the \
              table in at most {} of comparisons.",
             rows(tests as usize),
             number::percent(comparison.false_alarm_rate),
@@ -191,7 +191,7 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
     let sides = [&comparison.a, &comparison.b];
     let repeated = sides.iter().any(|side| side.unit == ComparedUnit::Run);
     let text = match comparison.a.kind {
-        _ if repeated => "Make more runs of each: the present ones vary too much.",
+        _ if repeated => "Make more runs of each: the runs so far vary too much.",
         ComparedKind::Profile => {
             "Check each disk twice more, alternating between them, then compare the three checks \
              of each: halfpower compare A1,A2,A3 B1,B2,B3"
@@ -201,7 +201,7 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
                                      N."
         }
         ComparedKind::Trial | ComparedKind::Trace => {
-            "Make three or more runs of each, alternating, or longer ones: halfpower run \
+            "Alternate at least three runs of each, or make longer runs: halfpower run \
              --until-precision 2%."
         }
     };
@@ -364,11 +364,11 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
     let ratio = number::digits(first.ratio?);
     let finding = match first.verdict {
         ComparedVerdict::Worse | ComparedVerdict::Better => format!(
-            "The {word} changed most for {label}: {ratio} times that of A ({}).",
+            "The {word} changed most for {label}: {ratio} times the value of A ({}).",
             verdict(first.verdict).0
         ),
         _ => format!(
-            "No change of the {word} was found; {label} differs most, with {ratio} times the \
+            "No change in the {word} was found; {label} differs most, with {ratio} times the \
              value of A."
         ),
     };
@@ -400,7 +400,7 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
     }
     let rest = match left_out.len() {
         0 => String::new(),
-        more => format!(" {more} more rows with less change are in the table."),
+        more => format!(" The table has {more} more rows, with smaller changes."),
     };
     Some(Chart {
         title: format!("B over A: {word}"),

@@ -49,8 +49,8 @@ fn micros(estimate: &Estimate) -> String {
 fn points(story: &mut Story, fit: &CostFit) {
     let points = fit.modes.iter().flat_map(|line| &line.points);
     let sizes: BTreeSet<Bytes> = points.map(|point| point.bytes).collect();
-    let remark =
-        "charged to halfpower, a lower bound; fixed part and part per KiB with 95 % intervals";
+    let remark = "charged to halfpower (a lower bound), ± at 95 %; off line: difference from the \
+                  fitted line";
     story.section("CPU time per request", remark).table(sizes, |t| {
         t.right("size", |size| format_bytes(size.0));
         for line in &fit.modes {

@@ -392,7 +392,8 @@ fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
         .expendable(1);
     });
     if more > 0 {
-        section.note(format!("{more} shorter ones are in the document (--json)."));
+        let omitted = number::counted(more as f64, "shorter episode");
+        section.note(format!("{omitted} omitted; --json prints all."));
     }
 }
 

@@ -189,8 +189,8 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         joined(more, ", ", |(name, value)| format!("{name} {value}"))
     };
     let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
-    let remark = "latency relative to peers under the same load, or to the device's own past; for \
-                  intermittent slowness, of the slowest fifth of the time; most certain first";
+    let remark = "latency relative to peers under the same load, or to the device's own past (if the \
+                  device is slow only at times: in the slowest fifth of the time); most certain first";
     story.section("Slow on their own", remark).table(&document.slow, |t| {
         t.left("host", |one| label(&one.labels, "instance")).flexible();
         t.left("device", |one| label(&one.labels, "device"));

@@ -60,7 +60,7 @@ pub(crate) fn issuers(story: &mut Story, observation: &Observation) {
 pub(crate) fn table(section: &mut crate::story::Section, rows: Vec<Row>) {
     section.table(rows, columns);
     section.note(
-        "of all: share of the requests; fsyncs, or flushes if there are more of them; (kernel): \
+        "of all: share of all requests; fsyncs: fsyncs or flushes, whichever are more; (kernel): \
          writes on behalf of programs, such as journals and write-back",
     );
 }

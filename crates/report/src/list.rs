@@ -68,7 +68,7 @@ pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> Str
     if inner > 0 {
         let trials = number::counted(inner as f64, "trial");
         let command = format!("halfpower show list --kind trial {}", style.database);
-        let text = format!("and {trials} that belong to these: {}", command.trim_end());
+        let text = format!("and {trials} that belong to these results: {}", command.trim_end());
         page.paragraph(0, &text, Tone::Faint);
     }
     page.finish()

@@ -225,8 +225,8 @@ fn over_time(
     let (name, after) = (&first.name, number::time(most.x));
     let (largest, usual) = (write(most.y), write(usual));
     let finding = format!(
-        "{name}, {title}: {largest} at most, {after} after the start; {usual} in the median \
-         interval."
+        "{name}, {title}: the maximum is {largest}, {after} after the start; the median interval \
+         has {usual}."
     );
     let y = match log {
         true => Axis::decades(title, unit, ys(&series)),

@@ -17,11 +17,10 @@ use stats::grouped;
 use std::collections::BTreeMap;
 
 /// What a row may be off by, for those who read the page alone; the details say it row by row.
-const ALLOWED: &str = "values within 15 % or the printed decimals; sizes within one step of the \
-                       paper's axis; series within 15 % in the median and 40 % at each point, \
-                       without crossings of curves that are 10 % apart in the paper, and between \
-                       half and double of the published rise or fall; formulae to the printed \
-                       digits";
+const ALLOWED: &str = "values: within 15 % or the printed decimals; sizes: within one step of the \
+                       paper's axis; series: within 15 % in the median and 40 % at each point, \
+                       with half to double the published rise or fall, and curves that are 10 % \
+                       apart in the paper do not cross; formulae: to the printed digits";
 
 /// Rows that fit a screen with the summary above them.
 const FEW_ROWS: usize = 16;

@@ -66,7 +66,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     }
     if let Some(prediction) = advised.filter(|_| !document.simulated) {
         let known = number::interval(prediction.in_run_rel);
-        let text = format!("{known}, without the differences between files and over time");
+        let text = format!("{known}, excluding differences between files and over time");
         story.condition("within the run", text);
     }
     story.condition("profile", document.profile_id.clone().unwrap_or_default());
@@ -182,7 +182,7 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     story.fact("queue", format!("{queued} of the latency; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
     let busy = number::percent(prediction.utilization);
-    story.fact("utilization", format!("{busy} of the time with at least one request"));
+    story.fact("utilization", format!("at least one request in flight for {busy} of the time"));
     let share = number::percent(prediction.saturation);
     let max = number::with_interval(&prediction.max_iops, number::per_second);
     story.fact("saturation", format!("{share} of the max IOPS of this mix, {max}"));
@@ -206,8 +206,8 @@ fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) 
     let run = run_of(target, area_bytes, prediction);
     match prediction.mix.share(|class| class.locality == Locality::Hit) {
         hits if (0.001..0.999).contains(&hits) => format!(
-            "`{run}` measures it in ten seconds, except that the {} served by a cache are random \
-             in `run`{left}",
+            "`{run}` measures it in ten seconds, with random requests in place of the {} that a \
+             cache serves{left}",
             number::percent(hits)
         ),
         _ => format!("`{run}` measures it in ten seconds{left}"),

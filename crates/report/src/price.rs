@@ -69,7 +69,10 @@ fn fills(story: &mut Story, document: &PriceDocument) {
     for fill in &document.fills {
         let (sequential, random) = (words(&fill.sequential), words(&fill.random));
         let rate = number::rate(fill.bytes_per_s);
-        section.row(&fill.name, format!("{rate}: {sequential} sequential; {random} random"));
+        section.row(
+            &fill.name,
+            format!("{rate}; sequential reads: {sequential}; random reads: {random}"),
+        );
     }
 }
 

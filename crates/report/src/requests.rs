@@ -89,10 +89,10 @@ fn arrivals(summary: &RequestsSummary) -> String {
     joined(summary.sides(), ", ", |(name, side)| {
         let how = match side.spacing() {
             Spacing::Even => "at equal intervals",
-            Spacing::Chance => "like those of independent users",
+            Spacing::Chance => "at random, as from independent users",
             Spacing::Bursts => "in bursts",
         };
-        format!("{name} come {how}")
+        format!("{name} arrive {how}")
     })
 }
 
@@ -132,9 +132,10 @@ fn cached(summary: &RequestsSummary) -> Option<Chart> {
             format_bytes(enough.bytes.0),
             number::percent(enough.read_hit_share)
         ),
-        errors: "Counted over all requests of the recording, so there are no intervals. The cache \
+        errors:
+            "Counted over all requests of the recording, so there are no error bars. The cache \
                  is LRU and initially empty."
-            .to_owned(),
+                .to_owned(),
         x: Axis::at_values("size of the cache", Some(Unit::Bytes), true, xs(&series)),
         y: Axis::from_zero("of the reads", Some(Unit::Share), ys(&series)),
         series,
@@ -172,7 +173,7 @@ fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
     Chart {
         title: "Sizes of the requests".to_owned(),
         finding,
-        errors: "The most frequent sizes and the largest; counted, so there are no intervals."
+        errors: "The most frequent sizes and the largest size. Counts have no error bars."
             .to_owned(),
         x: Axis::from_zero("of the reads or of the writes", Some(Unit::Share), xs(&series)),
         y: Axis::named(bytes.iter().map(|bytes| format_bytes(*bytes)).collect()),

@@ -29,7 +29,7 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
     section.note(all_together(&document.hosts));
     for host in &document.hosts {
         if let Some(why) = host.effect.reason() {
-            section.note(format!("{}: its effect is not measured: {why}.", host.host));
+            section.note(format!("The effect of {} is not measured: {why}.", host.host));
         }
     }
     if document.left_out > 0 {
@@ -45,8 +45,8 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
     }
     section.note(
         "Others' latency: the latency of the other hosts while this host transfers a lot, divided \
-         by their latency while it transfers little; \"no rise\" unless it is at least a fifth \
-         higher, beyond its error.",
+         by their latency while it transfers little; \"no rise\": less than a fifth higher, \
+         or within the error.",
     );
     for host in document.hosts.iter().filter(|host| host.slows_others()) {
         if let Some(elsewhere) =
@@ -65,7 +65,7 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
             "Clock of {}: {}.",
             host.host,
             told(&host.ahead_s, |ahead| match ahead.half_width() == 0.0 {
-                true => "the other values are scaled to it".to_owned(),
+                true => "the reference for the other clocks".to_owned(),
                 false => format!(
                     "{} s {}, ±{} s",
                     number::digits(ahead.value.abs()),
@@ -127,7 +127,7 @@ fn unsure_clocks(document: &SharedDiagnosis) -> String {
     let names: Vec<&str> = unsure.map(|it| it.host.as_str()).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!(" This depends on the clock of {}, as recorded.", names.join(", ")),
+        false => format!(" This result relies on the recorded clock of {}.", names.join(", ")),
     }
 }
 

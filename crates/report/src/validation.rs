@@ -81,8 +81,8 @@ pub fn validation(validation: &Validation) -> Story {
         None => story.fact(
             "since the profile",
             "unknown: the profile has too few random loads at high queue depth (`check \
-             --for-diagnosis` measures them); a device that changed counts as an error of the \
-             models",
+             --for-diagnosis` measures them); if the device has changed, the models' errors \
+             include that",
         ),
     }
     let nearest = summary.accuracy.iter().filter_map(|one| Some((one, one.median_rel?)));
@@ -131,7 +131,7 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     let mut text = format!("{}, which the predictions follow", level_text(since));
     if let (Some(least), Some(most)) = (since.least_deep_ratio, since.most_deep_ratio) {
         let (least, most) = (number::digits(least), number::digits(most));
-        text.push_str(&format!(", visit by visit (deep ones from x {least} to x {most})"));
+        text.push_str(&format!(", visit by visit (rates at high QD from x {least} to x {most})"));
     }
     if let Some(still) = &summary.as_profiled {
         let (latency, rate) = (known(still.latency_rel), known(still.max_iops_rel));
@@ -145,9 +145,9 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
 pub(crate) fn level_text(since: &SinceProfile) -> String {
     let ratio = |one: &Estimate| format!("x {}", number::with_range(one, number::digits));
     let kinds = [
-        ("of deep reads", &since.reads_ratio),
-        ("of deep writes", &since.writes_ratio),
-        ("of further deep mixes", &since.mixes_ratio),
+        ("of reads at high QD", &since.reads_ratio),
+        ("of writes at high QD", &since.writes_ratio),
+        ("of further mixes at high QD", &since.mixes_ratio),
         ("of reads at QD 1", &since.qd1_ratio),
     ];
     let known = kinds.into_iter().filter_map(|(name, one)| Some((name, one.as_ref()?)));
@@ -184,7 +184,7 @@ fn measured(story: &mut Story, validation: &Validation) {
     let visits = validation.trials.iter().map(|trial| trial.measured_max_iops.len());
     let visits = visits.max().unwrap_or(0);
     let remark = format!(
-        "measured twice each, in an open loop; the max IOPS {visits} times, in closed ones"
+        "each load measured twice in an open loop, and its max IOPS {visits} times in a closed loop"
     );
     let section = story.section("Loads", &remark);
     let off = |trial: &ValidationTrial| {

@@ -56,9 +56,9 @@ fn observed_load(story: &mut Story, observed: &ObservedLoad, before: Option<&Loa
     if let (Some(counted), Some(before)) = (observed.latency_ns, before) {
         let ratio = counted / before.latency_ns.value;
         let doubt = if (0.8..1.25).contains(&ratio) {
-            "the model is close to it".to_owned()
+            "the model's latency is close to that".to_owned()
         } else {
-            format!("{ratio:.2} times the model's: use the ratios below, not the times")
+            format!("{ratio:.2} times the model's latency: use the ratios below, not the times")
         };
         story.fact("latency", format!("{} counted; {doubt}", number::time(counted)));
     }
@@ -81,7 +81,7 @@ fn change_text(change: &Change) -> String {
         }
         Change::Memory { bytes, share } => {
             let (memory, hits) = (format_bytes(*bytes), number::percent(*share));
-            format!("{memory} more memory: hits {hits} of the reads")
+            format!("{memory} more memory ({hits} of the reads hit)")
         }
         Change::HostCache(share) => format!("host cache hits {}", number::percent(*share)),
         Change::Sequential(share) => format!("{} more sequential", number::percent(*share)),
@@ -120,7 +120,7 @@ fn answer(story: &mut Story, document: &WhatIf) {
     let before = document.before.as_ref();
     story.headline = match quickest(document).zip(before) {
         None if before.is_none() => sustained(document),
-        None => "The effect of these changes is unknown; each has its reason.".to_owned(),
+        None => "The effect of these changes is unknown; the reasons are below.".to_owned(),
         Some(((case, ratio), before)) => {
             let (name, now) = (title(&case.changes), number::time(before.latency_ns.value));
             let after = case.after.value().map(|after| number::time(after.latency_ns.value));

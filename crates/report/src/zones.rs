@@ -40,7 +40,7 @@ pub fn zones(map: &ZoneMap) -> Story {
     story.fact("loss", loss(map));
     let lowest = told(&map.lowest, |place| {
         format!(
-            "{} at {}, the rate of a sequential read over all of it",
+            "{} at {}, which a sequential read of the whole target can rely on",
             number::rate_with_interval(&place.bytes_per_s),
             format_bytes(place.offset_bytes.0)
         )
@@ -64,8 +64,8 @@ pub fn zones(map: &ZoneMap) -> Story {
     let (positions, passes, depth) = (map.positions.len(), map.passes, map.depth);
     let [window, request] = [map.window_bytes, map.request_bytes].map(|it| format_bytes(it.0));
     let design = format!(
-        "{positions} positions, {passes} passes in random order, {window} of reads of {request} at QD \
-         {depth} at each"
+        "{positions} positions, {passes} passes in random order; each position: {window} in reads of \
+         {request} at QD {depth}"
     );
     story.condition("design", design);
     story.commands.push(command(map));
@@ -98,9 +98,9 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     let give = |share: &Measured<Estimate>| {
         told(share, |share| {
             let held = share.high < HELD_BACK;
-            let why = if held { ": the bottleneck is ahead of them" } else { "" };
+            let why = if held { ": the bottleneck is above the members" } else { "" };
             format!(
-                "{} of {count} times its slowest member{why}",
+                "{} of {count} times the slowest member's rate{why}",
                 number::with_range(share, number::percent)
             )
         })
@@ -113,7 +113,7 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     let most = slow.max_by(|a, b| a.value.total_cmp(&b.value));
     if let (Some(member), Some(whole)) = (most, map.inner_loss.value()) {
         let text = format!(
-            "the last positions of a member are {} slower than its first, those of the array {}",
+            "from the first to the last positions, a member loses {} of its rate, the array {}",
             number::percent(member.value),
             number::percent(whole.value)
         );
@@ -128,7 +128,7 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
         story.fact("slowest", cost);
     }
     let remark = match array.members.as_slice() {
-        [_] => format!("one for all {}, alone at QD {}", array.count, array.member_depth),
+        [_] => format!("one member for all {}, alone at QD {}", array.count, array.member_depth),
         _ => format!("each alone at QD {}", array.member_depth),
     };
     let rate = |member: &MemberZones, last: bool| {

@@ -141,7 +141,7 @@ fn a_file_of_another_program_is_kept_and_so_are_the_older_tables_when_a_disk_is_
     for foreign in ["mine".to_owned(), "PAR1 mine \u{1}\0\0\0PAR1".to_owned()] {
         std::fs::write(&last, &foreign).unwrap();
         export(folder.path(), "--all")
-            .refuses(3, &["histograms.parquet", "is not a Parquet table of this program", "lost"]);
+            .refuses(3, &["histograms.parquet", "is not a halfpower Parquet table", "lost"]);
         assert_eq!(std::fs::read_to_string(&last).unwrap(), foreign);
     }
     // Neither a document that is read nor the place of the folder.

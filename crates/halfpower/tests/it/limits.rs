@@ -153,7 +153,7 @@ fn a_fourth_disk_on_a_card_raises_the_least_rate_of_an_array_and_hardly_the_firs
     assert!(of_four < 0.6 * of_three, "{of_four} {of_three}");
     let page =
         halfpower("zones sim:fireball,disks=4,raid=0 --positions 40 --no-save").expect(0).stdout;
-    assert!(page.contains("of 4 times its slowest member: the"), "{page}");
+    assert!(page.contains("of 4 times the slowest member's rate: the"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
 }
 

@@ -261,7 +261,7 @@ fn the_printed_run_is_the_load_that_was_asked_about() {
         }
     }
     let page = on(&database, "predict last --rate-iops 100 --hit 40%").expect(0).stdout;
-    assert!(page.contains("except that the 40 %"), "{page}");
+    assert!(page.contains("in place of the 40 %"), "{page}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
     let list = with_database(folder.path(), "show list").expect(0).stdout;
     let (list, more) = list.split_once("\nand ").unwrap_or_else(|| panic!("{list}"));
     assert!(
-        more.contains("trials that belong to these: halfpower show list --kind trial"),
+        more.contains("trials that belong to these results: halfpower show list --kind trial"),
         "{more}"
     );
     let short: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();

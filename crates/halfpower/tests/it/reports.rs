@@ -173,7 +173,7 @@ fn drawings_and_values_are_written_and_replaced_and_nothing_else_is() {
     let values = std::fs::read_to_string(&csv).unwrap();
     assert!(values.starts_with("document,chart,series,") && values.lines().count() > 50);
     std::fs::write(plots.join(&drawn[0]), "mine").unwrap();
-    with_database(folder.path(), &words).refuses(3, &["--svg", "is not a plot of this program"]);
+    with_database(folder.path(), &words).refuses(3, &["--svg", "is not a halfpower plot"]);
     std::fs::write(&csv, "mine").unwrap();
     with_database(folder.path(), &words).refuses(3, &["--csv", "values.csv"]);
     let page = folder.path().join("mine.html");

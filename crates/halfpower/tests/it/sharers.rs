@@ -225,7 +225,7 @@ fn a_result_replaces_an_older_one_of_its_own_kind_alone() {
     run("run sim:mm1 --runtime 1s --no-save --output trial.json").expect(0);
     let before = fs::read(folder.path().join("trial.json")).unwrap();
     run("record --for 1s --no-save --output trial.json")
-        .refuses(3, &["trial.json", "is not a halfpower document of a recording"]);
+        .refuses(3, &["trial.json", "is not a halfpower recording document"]);
     assert_eq!(fs::read(folder.path().join("trial.json")).unwrap(), before);
     run("run sim:mm1 --runtime 1s --seed 2 --no-save --output trial.json").expect(0);
 }

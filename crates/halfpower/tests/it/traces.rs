@@ -88,7 +88,7 @@ fn intervals_go_to_a_csv_that_a_repeated_run_replaces() {
     assert_eq!(read(&path), lines, "the same run gives the same file");
     std::fs::write(&path, "something else\n").unwrap();
     halfpower_in(folder.path(), run)
-        .refuses(3, &["--csv", "times.csv", "is not a CSV of intervals"]);
+        .refuses(3, &["--csv", "times.csv", "is not a halfpower CSV file of intervals"]);
     assert_eq!(read(&path), ["something else"]);
 }
 

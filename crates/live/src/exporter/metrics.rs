@@ -86,8 +86,8 @@ pub const METRICS: &[Metric] = &[
         "device_info",
         Unit::None,
         &["device", "model", "vendor", "serial", "firmware", "driver", "profile"],
-        "Always 1; the labels hold the device's own data and the id of its profile, and are empty \
-         if unknown.",
+        "Always 1; the labels describe the device and hold the id of its profile; unknown labels \
+         are empty.",
         device_info,
     ),
     gauge("device_size", Unit::Bytes, DEVICE, "Size of the device.", |reading, out| {
@@ -316,8 +316,8 @@ pub const METRICS: &[Metric] = &[
         "devices",
         Unit::None,
         &["shown"],
-        "Devices with series (shown=\"yes\"), and devices without, because they are partitions or \
-         were never used (shown=\"no\").",
+        "Number of devices with series (shown=\"yes\"), and of devices without: partitions and \
+         devices that were never used (shown=\"no\").",
         |reading, out| {
             let Some(snapshot) = reading.snapshot() else { return Ok(()) };
             out.add(&["yes"], snapshot.rows.len() as f64)?;

@@ -215,8 +215,8 @@ impl Renewing {
         let read = WebConfig::read(&path).map_err(|error| error.to_string());
         let read = read.and_then(|next| match latest.gives_up(&next) {
             Some(what) => Err(format!(
-                "{} no longer has {what}, perhaps because it is just being written: to remove them \
-                 on purpose, restart halfpower",
+                "{} no longer has {what}, perhaps because the file is still being written: if \
+                 the removal is intended, restart halfpower",
                 path.display()
             )),
             None => Ok(next),
@@ -231,11 +231,8 @@ impl Renewing {
 }
 
 fn unknown(entry: &Entry, known: &str) -> Wrong {
-    let what = format!(
-        "halfpower does not support `{}` and does not ignore it silently: remove it (supported: \
-         {known})",
-        entry.key
-    );
+    let what =
+        format!("halfpower does not support `{}`: remove it (supported: {known})", entry.key);
     Wrong { line: entry.line, what }
 }
 

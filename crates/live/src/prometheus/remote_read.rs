@@ -94,7 +94,7 @@ pub(crate) fn read_frames(
     let mut frame = Vec::new();
     while let Some(length) = frame_length(&mut body)? {
         if length > FRAME_BYTES {
-            return Err(format!("a frame of {length} bytes, which no server sends"));
+            return Err(format!("a frame of {length} bytes, longer than any server sends"));
         }
         let mut sum = [0; 4];
         body.read_exact(&mut sum).map_err(|error| ended(&error))?;

@@ -141,10 +141,12 @@ fn no_limit(evidence: CacheEvidence, growth: Growth) -> &'static str {
         (CacheEvidence::CannotTell, _) => {
             "the error bars are too wide to show whether a cache served the re-reads"
         }
-        (_, Growth::OneTarget) => "one target cannot show that the total stops growing",
-        (_, Growth::Grows) => "the total was still growing with the last target; use more targets",
+        (_, Growth::OneTarget) => {
+            "one target is not enough to show whether the combined rate stops growing"
+        }
+        (_, Growth::Grows) => "the last target still increased the combined rate; use more targets",
         (_, Growth::CannotTell | Growth::Stopped) => {
-            "the error bars are too wide to show whether the total stopped growing"
+            "the error bars are too wide to show whether the combined rate stopped growing"
         }
     }
 }

@@ -177,8 +177,8 @@ fn memory(found: &Found<'_>) -> PathComponent {
     PathComponent {
         rap_bytes_per_s: rate(MemoryTest::Read, threads).ok_or("no test finished").into(),
         rap_method: match threads {
-            1 => "64-bit loads beyond the caches".to_owned(),
-            many => format!("64-bit loads beyond the caches, {many} threads"),
+            1 => "64-bit loads of data larger than the caches".to_owned(),
+            many => format!("64-bit loads of data larger than the caches, {many} threads"),
         },
         others: others.into_iter().flatten().collect(),
         ..row

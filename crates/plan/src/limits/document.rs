@@ -115,7 +115,7 @@ fn half_power_finding(component: &PathComponent) -> Option<Finding> {
                 format_rate(pap.bytes_per_s)
             ),
             "Try larger requests and a higher queue depth (halfpower check), and look for a link \
-             that runs below its speed.",
+             that runs below its rated speed.",
         )
         .with("measured", rap.value, "bytes/s")
         .with("advertised", pap.bytes_per_s, "bytes/s")

@@ -102,8 +102,8 @@ impl CacheState {
         let part = 1.0 - ALL_CACHED..ALL_CACHED;
         let share = self.cached.filter(|share| part.contains(share))?;
         Some(format!(
-            "{:.0} % of the area was in the page cache at the start of the run, but nothing at \
-             the start of each part of the second pass",
+            "{:.0} % of the area was in the page cache at the start of the run, but none of it \
+             at the start of each part of the second pass",
             share * 100.0
         ))
     }

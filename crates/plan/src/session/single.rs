@@ -155,8 +155,8 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
         && spec.asked.stripe_bytes.is_none()
     {
         return Err(SessionError::Usage(format!(
-            "the targets have different sizes ({} has {} bytes, {} has {}); to set the part of \
-             each target to use, add --size",
+            "the targets have different sizes ({} has {} bytes, {} has {}); add --size to set \
+             how much of each target to use",
             quoted(&smallest.path),
             smallest.size_bytes.0,
             quoted(&largest.path),

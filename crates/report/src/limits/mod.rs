@@ -177,7 +177,7 @@ fn headroom(run: &LimitsRun) -> String {
     next.map_or_else(String::new, |(name, rate)| {
         let times = number::digits(rate / binding.bytes_per_s.value);
         format!(
-            "of the measured parts, {name} would be the next bottleneck, at {times} times the \
+            "{name} would be the next bottleneck among the measured parts, at {times} times the \
                  rate"
         )
     })

@@ -13,7 +13,7 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
     let [area, request] = [test.area_bytes, test.request_bytes].map(|it| format_bytes(it.0));
     let remark = format!(
         "{area} read repeatedly in {request} requests, QD {} on each target; a limit is visible \
-         only if a cache served the reads and the sum stopped growing",
+         only if a cache served the reads and the combined rate stopped growing",
         test.depth
     );
     let section = story.section("Bus and controller", &remark).supporting();
@@ -33,9 +33,9 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
         CacheEvidence::CannotTell => "whether a cache served the re-reads is unknown",
     };
     let growth = match test.growth {
-        Growth::Stopped => "; the sum stopped growing",
-        Growth::Grows => "; the sum was still growing with the last target",
-        Growth::CannotTell => "; whether the sum stopped growing is unknown",
+        Growth::Stopped => "; the combined rate stopped growing",
+        Growth::Grows => "; the combined rate was still growing with the last target",
+        Growth::CannotTell => "; whether the combined rate stopped growing is unknown",
         Growth::OneTarget => "",
     };
     section.row("evidence", format!("{cache}{growth}"));

@@ -140,8 +140,8 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
     let level = |part: &[f64]| stats::median(part.to_vec());
     let near = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= NEAR).count();
     let finding = format!(
-        "{near} of {} trials were within 10 % of the mean of their cell; the second half ran at {} of \
-         the first.",
+        "{near} of {} trials were within 10 % of the mean of their cell; the rates in the second \
+         half were {} of those in the first.",
         visits.len(),
         number::percent(level(late) / level(early))
     );

@@ -73,7 +73,7 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
     let tail = tail.into_iter().find_map(|(p, words)| {
         let time = first.percentile(p)?;
         let times = number::digits(time / median);
-        Some(format!(", {words} longer than {} ({times} times that)", number::time(time)))
+        Some(format!(", {words} longer than {} ({times} times the median)", number::time(time)))
     });
     let tail = tail.unwrap_or_default();
     let halves = named.iter().filter_map(|(name, histogram)| {

@@ -9,7 +9,8 @@ pub(super) fn areas(story: &mut Story, profile: &Profile) {
     if profile.areas.is_empty() {
         return;
     }
-    let remark = "rate relative to files written through the page cache; ±: for another such file";
+    let remark =
+        "rate relative to files written through the page cache; ±: error for another such file";
     let section = story.section("Files measured", remark).supporting();
     section.table(&profile.area_spreads, |t| {
         t.left("", |spread| name(spread));

@@ -58,7 +58,7 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     });
     let said = curves.iter().map(|curve| {
         let half = curve.points.iter().find(|p| p.iops.value >= curve.max_iops.value / 2.0);
-        let half = half.map(|point| format!(", half of that from QD {}", point.depth));
+        let half = half.map(|point| format!(", half the maximum from QD {}", point.depth));
         let knee = match curve.knee {
             Some(depth) if depth != curve.max_depth => format!(", with the knee at QD {depth}"),
             Some(_) => String::new(),
@@ -271,7 +271,10 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     Some(Chart {
         title: "Latency of one request against its size".to_owned(),
         finding,
-        errors: format!("{OVER_VISITS} Bands: the fitted line, each of its two parts separately."),
+        errors: format!(
+            "{OVER_VISITS} Bands: the fitted line; the errors of its fixed part and of its slope are \
+             combined as independent."
+        ),
         x: Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0])),
         y: Axis::from_zero("mean latency at QD 1", Some(Unit::Nanos), highs),
         rules: Vec::new(),

@@ -122,7 +122,7 @@ fn journal(section: &mut Section, commits: &Commits) {
     if let (Some(one), Some(most)) = (alone(LogKind::Overwritten), most) {
         let gain = most.commits_per_s.value / one.commits_per_s.value;
         let mut text = format!(
-            "{} committers with separate flushes reach {} times the commits of one.",
+            "{} committers with separate flushes reach {} times the commit rate of one.",
             most.committers,
             number::digits(gain),
         );
@@ -131,7 +131,7 @@ fn journal(section: &mut Section, commits: &Commits) {
         if together > most.commits_per_s.high {
             text.push_str(&format!(
                 " Programs that commit together (group commit) do better: one flush of {} serves all \
-                 that wait for it.",
+                 committers that wait.",
                 number::time(one.flush_ns.value),
             ));
         }

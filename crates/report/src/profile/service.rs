@@ -36,7 +36,7 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
     let slowest = cells.iter().map(|cell| cell.latency_ns.value).fold(0.0, f64::max);
     let (scale, unit) = if slowest >= MILLISECONDS_FROM { (1e6, "ms") } else { (1e3, "µs") };
     let with_service = cells.iter().any(|cell| cell.service_ns.value().is_some());
-    let service = if with_service { "; S = U/X, U share of time busy" } else { "" };
+    let service = if with_service { "; S = U/X (U: share of time busy)" } else { "" };
     let remark = format!("in {unit}, ± at 95 %; latency: mean{service}");
     let section = story.section("Service times", &remark).supporting();
     // Pattern and depth are written where they change.
@@ -118,7 +118,8 @@ fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_
     }
     section.text(match parallelism(profile) {
         Some((curve, gain)) if gain >= PARALLEL_FROM => format!(
-            "Caution: S is the mean time between completions, because QD {} is {} times faster.",
+            "Caution: S is the mean time between completions, because QD {} is {} times as \
+             fast as QD 1.",
             curve.max_depth,
             number::digits(gain),
         ),

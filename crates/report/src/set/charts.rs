@@ -200,7 +200,10 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     match from.first() {
         // One sentence does for all that begin at the same size.
         Some(size) if alike && never == 0 => {
-            format!("Half of the maximum ({half} of {most}) is reached from {}.", x.label(*size))
+            format!(
+                "Half of the maximum ({half} of {most}) is reached at {} and above.",
+                x.label(*size)
+            )
         }
         _ => {
             let clauses = clauses.join("; ");

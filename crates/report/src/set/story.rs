@@ -331,7 +331,7 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
     if name == "shows_old_data" {
         let shown = set.cells.iter().filter_map(value).any(|shown| shown.value > 0.0);
         return section.note(if shown {
-            "Blocks that were marked valid without being written returned old data of the disk."
+            "Blocks that were marked valid without being written returned old data from the disk."
         } else {
             "Blocks that were marked valid without being written read as zeros."
         });
@@ -401,7 +401,8 @@ fn question(effect: &ExperimentEffect) -> Question<'_> {
 fn effects(story: &mut Story, experiment: &Experiment) {
     let all = experiment.effects.iter().map(|effect| (question(effect), effect));
     for ((axis, base, measure, within), effects) in grouped(all) {
-        let remark = format!("{} of {axis} over that of {base}, all else equal", measure.name());
+        let remark =
+            format!("{} at each {axis} divided by that at {base}, all else equal", measure.name());
         let of = match measure {
             record::EffectMeasure::Throughput => "throughput",
             record::EffectMeasure::Latency => "latency",

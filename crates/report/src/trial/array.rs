@@ -38,7 +38,7 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
             bytes(rebuild.rebuilt_bytes),
             number::time(needs.0 as f64)
         ),
-        (false, None) => format!("target {leg}: nothing of {whole}"),
+        (false, None) => format!("target {leg}: none of {whole}"),
     };
     section.row("rebuilt", text);
     if rebuild.errors > 0 {
@@ -65,8 +65,8 @@ fn alone(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
     if alone_ns > load_ns / ALONE {
         let time = |ns: u64| number::time(ns as f64);
         let text = format!(
-            "the load ended after {}, and the rebuild continued alone for {}: its time and rate are not \
-            those under load",
+            "the load ended after {}, and the rebuild continued alone for {}, so its time and rate are \
+            not those of a rebuild under load",
             time(load_ns),
             time(alone_ns)
         );

@@ -99,7 +99,7 @@ fn begin_text(clients: &Clients) -> String {
     let by = match clients.begun_by {
         None => "",
         Some(BegunBy::AgreedTime) => ", by an agreed time",
-        Some(BegunBy::MpiBarrier) => ", by an MPI barrier, measured with compared clocks",
+        Some(BegunBy::MpiBarrier) => ", by an MPI barrier (corrected for clock offsets)",
     };
     match (clients.start_spread_ns, clients.start_spread_error_ns) {
         (Some(spread), Some(error)) => format!(
@@ -117,8 +117,8 @@ fn window_text(trial: &Trial, clients: &Clients) -> String {
     let whole = trial.result.duration_ns.0 as f64 + cut;
     match clients.common_window_ns {
         Some(common) => format!(
-            "all except at most {}, from the last start to the first end; each client's window \
-             begins when that client starts, and rates cover the whole window",
+            "the whole window except at most {}, from the last start to the first end; each client's \
+             window begins when that client starts, and rates cover all of it",
             number::time((whole - common.0 as f64).max(0.0))
         ),
         None => "not measured: no client started".to_owned(),

@@ -90,8 +90,8 @@ pub(super) fn batching_text(batching: &Batching) -> String {
     if let (Some(mean), Some(max)) = (batching.held_mean_ns, batching.held_max_ns) {
         let [mean, max] = [mean, max as f64].map(number::time);
         text.push_str(&format!(
-            "; {} completions awaited at a time, which is faster here: this delays the first by \
-             {mean} on average, {max} at most",
+            "; {} completions awaited at a time, because that is faster here: the first one is \
+             delayed by {mean} on average, {max} at most",
             batching.complete_batch
         ));
     }

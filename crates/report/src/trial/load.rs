@@ -38,7 +38,7 @@ fn lateness_text(open: &OpenLoop) -> String {
     text.extend(open.late_p99_ns.map(|p99| format!(", p99 {}", time(p99))));
     text.push_str(&format!(", at most {}", time(open.late_max_ns as f64)));
     let own = open.pacer_late_mean_ns.filter(|own| *own > 0.0).map(time);
-    text.extend(own.map(|own| format!("; {own} added by halfpower itself, with a free slot")));
+    text.extend(own.map(|own| format!("; {own} caused by halfpower itself while a slot was free")));
     let spin = (open.spin_ms > 0.0).then(|| time(open.spin_ms * 1e6));
     text.extend(spin.map(|spin| format!("; {spin} of polling, not in the CPU cost")));
     text
@@ -104,7 +104,7 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
         let last = joined(last, ", ", |rate| number::count(*rate));
         let agree = if preconditioning.steady { "agree" } else { "do NOT agree" };
         let text = format!(
-            "{} written, then {} rounds; the last ones {agree}: {last} IOPS",
+            "{} written, then {} rounds; the last rounds {agree}: {last} IOPS",
             format_bytes(preconditioning.filled_bytes.0),
             rounds.len()
         );

@@ -189,10 +189,10 @@ const KEYS: [(&str, &str); 10] = [
     ("/", "filter by name, model or process; Esc: all devices again"),
     ("mouse, m", "click a device or a title; m: mouse off, to select text"),
     ("p, Space", "pause and continue; counting continues"),
-    ("r", "start and stop a recording, saved as by `halfpower record`"),
-    ("a", "show all devices, including idle, unused and partitions; and back"),
+    ("r", "start or stop a recording, saved as by `halfpower record`"),
+    ("a", "show or hide idle devices, unused devices and partitions"),
     ("+, -, u", "longer and shorter intervals; MB/s or MiB/s"),
-    ("h, ?, q, Ctrl-C", "this page, and back; quit"),
+    ("h, ?, q, Ctrl-C", "show or hide this page; quit"),
 ];
 
 /// The keys below the picked device, the most needed first: 80 columns have all, a narrow screen the
@@ -404,7 +404,7 @@ fn keys(area: Rect, view: &WatchView) -> Page {
     let mut line = Page::of_screen(area.width.into());
     let typed;
     let (text, tone) = if view.typing {
-        typed = format!("/{}_  Enter: keep it; Esc: all devices", view.filter);
+        typed = format!("/{}_  Enter: keep the filter; Esc: all devices", view.filter);
         (typed.as_str(), Tone::Strong)
     } else if let Some(remark) = &view.remark {
         (remark.as_str(), Tone::Strong)

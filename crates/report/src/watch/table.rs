@@ -94,15 +94,15 @@ impl Column {
 /// What the figures mean, for the help: a line each, so that all of it fits 80 by 24.
 pub(super) const MEANINGS: [(&str, &str); 11] = [
     ("read/s, write/s", "IOPS: requests completed per second, after merging"),
-    ("bytes/s", "throughput of both, in powers of 1000, or 1024 (u)"),
+    ("bytes/s", "read plus write throughput; u switches MB/s and MiB/s"),
     ("latency", "mean time of a request in the block layer; ! beyond expect"),
     ("expect", "latency that the profile predicts at this queue depth"),
     ("QD", "queue depth: mean requests in flight"),
-    ("busy", "share of time with a request; not saturation; ?: unreliable"),
+    ("busy", "share of time with any request; not saturation; ?: unreliable"),
     ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),
     ("sat", "saturation: IOPS relative to the profile's max for this mix"),
-    ("process", "process with most of the requests, and its share; as root"),
-    ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
+    ("process", "process with most requests, and its share (root only)"),
+    ("service, queue", "latency split by profile, else by S = U/X (overlap is queue)"),
     (HISTORY, "latency in recent intervals, on its own scale"),
 ];
 

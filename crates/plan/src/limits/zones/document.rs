@@ -97,7 +97,7 @@ fn steps_finding(analysis: &Analysis, turns: bool) -> Option<Finding> {
                  But this disk is not known to rotate, so a cache below, tiering or the parts of \
                  a volume may be the reason."
             ),
-            "Map again later: the medium does not cause differences that change.",
+            "Map again later: if the differences change, the medium is not the cause.",
         )
     };
     let finding = Finding::new(code, Severity::Info, claim, remedy)

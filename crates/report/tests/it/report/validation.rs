@@ -83,9 +83,9 @@ fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
     let found = text(&validation(moved.clone(), 0.09, Some(0.21)));
     for part in [
         "median error 9 % below 70 % of the max IOPS, goal 10 %",
-        "rates of deep reads x 0.924 (0.870 to 0.959), of reads at QD 1 x 1.02 (0.960 to 1.10); \
-         latencies of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
-        "(deep ones from x 0.810 to x 1.05)",
+        "rates of reads at high QD x 0.924 (0.870 to 0.959), of reads at QD 1 x 1.02 (0.960 to \
+         1.10); latencies of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
+        "(rates at high QD from x 0.810 to x 1.05)",
         "without the correction the errors are 21 % and 8.5 %",
         "Goal reached for the device as it is; NOT for the device as it was profiled",
     ] {
@@ -117,6 +117,6 @@ fn what_is_foretold_says_how_the_device_does_now() {
     let style = Style::default();
     let now = terminal(&predicted(&[], Some(&since(Some(between(0.924, 0.87, 0.959))))), &style);
     let now = now.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(now.contains("rates of deep reads x 0.924"), "{now}");
+    assert!(now.contains("rates of reads at high QD x 0.924"), "{now}");
     assert!(!terminal(&predicted(&[], None), &style).contains("device now"));
 }
