@@ -160,7 +160,7 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     } else if decided {
         format!("{modes}: write-through, at no measurable cost")
     } else {
-        format!("undecided; {modes} is the safe choice, and a larger --budget can measure its cost")
+        format!("undecided; {modes} is the safe choice, and a larger --budget would show its cost")
     };
     Some(Advice {
         subject: "write cache mode".to_owned(),

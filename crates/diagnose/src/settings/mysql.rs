@@ -48,7 +48,7 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
         "for times when flushing falls behind; below the rate at which the queue grows without \
          bound"
     } else {
-        "for background work; the rest is for queries"
+        "for background work; the rest of the rate is for queries"
     };
     let derivation = format!(
         "{:.0} % of {} random 16 KiB writes per second{how}{bound}: {why}",

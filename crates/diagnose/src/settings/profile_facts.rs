@@ -121,8 +121,8 @@ impl<'a> ProfileFacts<'a> {
             return Ok((value(estimate.value), format!("{words}{open}")));
         }
         Err(format!(
-            "uncertain: the error bars of this check include {least} to {most}. {}. To narrow the \
-             range, stop other programs and run: {}",
+            "uncertain: the error bars of this check range from {least} to {most}. {}. To narrow \
+             the range, stop other programs and run: {}",
             words.trim_end_matches('.'),
             self.profile.longer_check()
         ))

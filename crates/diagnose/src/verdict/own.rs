@@ -372,7 +372,7 @@ impl Posterior {
                 format_nanos(own.median_ns as f64),
                 format_nanos(own.quick_ns as f64)
             ),
-            (None, 0) => "no request was alone at the device".to_owned(),
+            (None, 0) => "no requests at QD 1 were seen".to_owned(),
             (None, some) => {
                 format!(
                     "requests at QD 1 were seen in {}",
@@ -465,8 +465,8 @@ pub(crate) fn alternative(
         return (Doubt::NoProfile, because, decided_by);
     }
     let because = format!(
-        "Whether {} requests at once wait for each other on {name} depends on how many it serves \
-         in parallel.",
+        "Whether {} concurrent requests wait for each other on {name} depends on how many \
+         requests it serves in parallel.",
         whole(posterior.depth)
     );
     (

@@ -356,7 +356,7 @@ fn volume_layer(volume: &Volume, state: Option<&ArrayState>, leaves: &[&Leaf<'_>
     let can_explain = if volume.members.len() > 1 {
         "its slowest member, a rebuild, parity"
     } else if volume.kind == VolumeKind::Loop {
-        "the page cache and the file system of the file"
+        "the page cache and the file's file system"
     } else {
         "encryption, snapshots, thin provisioning"
     };

@@ -312,8 +312,8 @@ impl Fleet {
         let reasons = [
             (
                 true,
-                "too few other devices of the same kind, or only devices of one host or rack, had \
-                 a similar load at the same time",
+                "too few other devices of the same kind had a similar load at the same time, or \
+                 all of them are in one host or rack",
             ),
             (false, "too few requests or samples: fewer than three windows are usable"),
         ];

@@ -108,7 +108,7 @@ fn values(
         (true, [value]) => {
             entry.row.points.iter().map(|point| evaluator.value(value, point.x)).collect()
         }
-        (true, _) => return Err("a series has one expression".to_owned()),
+        (true, _) => return Err("a series needs exactly one expression".to_owned()),
         (false, values) => values.iter().map(|of| evaluator.value(of, None)).collect(),
     };
     let found = values.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -282,7 +282,7 @@ fn claim_problem(row: &Row, entry: &Entry) -> Option<String> {
     match claim_holds(&entry.quote, &values, entry.tolerance) {
         Some(true) => None,
         Some(false) => Some(format!("not within {}", entry.tolerance)),
-        None => Some("the paper's words state no number".to_owned()),
+        None => Some("the paper's text gives no number".to_owned()),
     }
 }
 
@@ -308,7 +308,8 @@ fn series_problem(row: &Row, entry: &Entry, order: Option<&Vec<String>>) -> Opti
             let ratio = slope_ratio(&row.points);
             let out = |ratio: f64| !(1.0 / SLOPE_RATIO..=SLOPE_RATIO).contains(&ratio);
             if let Some(ratio) = ratio.filter(|&ratio| out(ratio)) {
-                problems.push(format!("{} of the rise or fall", percent(ratio)));
+                problems
+                    .push(format!("the rise or fall is {} of the published one", percent(ratio)));
             }
             let distance = entry.peak.map(|peak| half_power_distance(&row.points, peak / 2.0));
             if let Some(distance) = distance.filter(|&distance| distance > 1) {

@@ -86,8 +86,8 @@ pub(super) fn extrapolated(
     }
     if slower > TOLD_FROM {
         say(format!(
-            "a program that needs 0.5 µs more CPU time per request than halfpower gets up to {:.0} \
-             % less",
+            "a program that needs 0.5 µs more CPU time per request than halfpower gets up to \
+             {:.0} % fewer IOPS",
             100.0 * (1.0 - 1.0 / slower)
         ));
     }

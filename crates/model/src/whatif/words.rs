@@ -21,23 +21,24 @@ pub fn words(change: Change, load: &Setup) -> Words {
     let [assumes, cost, how_to_check] = match change {
         Change::Array { disks, raid, chunk_bytes } => return array(disks, raid, chunk_bytes),
         Change::Faster(_) => [
-            "all requests of the new disk are that much faster, at queue depth 1 and in a queue",
+            "all requests on the new disk are faster by this factor, at queue depth 1 and in a \
+             queue",
             "another disk, and moving the data to it",
             "run `halfpower check` on the new disk and compare",
         ],
         Change::CacheHit { hit_ns: None, .. } => [
-            "the cache serves that share of the random reads, as fast as this device serves \
+            "the cache serves this share of the random reads, as fast as this device serves \
              re-reads",
             "a controller or drive with memory; to cache writes, it needs a battery or capacitor",
             "trace the addresses: at least this share of the reads must be re-reads",
         ],
         Change::CacheHit { hit_ns: Some(_), .. } => [
-            "the cache serves that share of the random reads in the stated time, without a queue",
+            "the cache serves this share of the random reads in the stated time, without a queue",
             "a cache device or controller memory",
             "trace the addresses: at least this share of the reads must be re-reads",
         ],
         Change::HostCache(_) => [
-            "memory serves that share of the reads in no time, and the mean latency includes \
+            "memory serves this share of the reads in no time, and the mean latency includes \
              those reads; writes are a larger share of the remaining load and may come in bursts \
              (the upper end of the interval)",
             "memory; a crash loses data that is not yet written",
@@ -57,7 +58,7 @@ pub fn words(change: Change, load: &Setup) -> Words {
              random",
         ],
         Change::Depth(_) => [
-            "programs keep that many requests in flight, and none depends on the result of another",
+            "programs keep this many requests in flight, and none depends on the result of another",
             "changes to the program, where excess requests then wait instead",
             "compare the rate with the prediction",
         ],

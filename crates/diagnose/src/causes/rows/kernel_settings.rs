@@ -40,8 +40,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             .map(|one| format!("{} {}, now {}", one.what, value(&one.a), value(&one.b)));
         let each: Vec<String> = each.collect();
         let says = format!("Changed since the profile was made: {}.", each.join("; "));
-        let action = "Restore the old setting and compare. For a newer kernel, boot the older one \
-                      and compare.";
+        let action = "Restore the old setting and compare. If the kernel is newer, boot the older \
+                      one and compare.";
         let mut explains =
             vec![Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate, Effect::WaitsBefore];
         if changed.iter().any(|one| one.what == LARGEST) {

@@ -71,7 +71,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let says = "The USB bridge does not pass TRIM on: the drive behind it never learns which \
                     blocks are free.";
         let action =
-            "Use a bridge that passes TRIM on, or trim the drive on another port occasionally.";
+            "Use a bridge that passes TRIM on, or occasionally trim the drive on another port.";
         return Some(Claim::usual(says.to_owned(), &[Effect::SlowWrites], action));
     }
     None

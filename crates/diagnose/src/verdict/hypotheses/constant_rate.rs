@@ -109,7 +109,7 @@ pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Expl
     }
     let claim = format!(
         "{}, and the device is idle {} of the time: the program paces itself. Its requests come \
-         in groups and are served at once.",
+         in groups and are served immediately.",
         same(&pin),
         percent(1.0 - busy)
     );

@@ -190,7 +190,7 @@ impl Text<'_, '_> {
 
     fn may_be_as_expected(&self) -> (Doubt, String, &'static str) {
         let because = format!(
-            "Requests take {} the predicted latency, which is close to the threshold or too \
+            "Requests take {} the predicted latency: this is close to the threshold, or too \
              uncertain.",
             times(self.measure.slower())
         );
@@ -215,7 +215,7 @@ impl Text<'_, '_> {
         if over >= HARDLY_SLOW {
             let over = times(over);
             let because = format!(
-                "Requests take {over} the predicted latency, which is close to the threshold."
+                "Requests take {over} the predicted latency: this is close to the threshold."
             );
             let decided_by = "Observe for longer, or make a profile with narrower intervals.";
             return (Doubt::NearSlow, because, decided_by);

@@ -65,7 +65,7 @@ pub enum SharedError {
     /// Too little of it was recorded by all.
     #[error(
         "only {complete} of the {common} common intervals are complete in all recordings, but 30 \
-         are needed; {host} lacks the most"
+         are needed; {host} lacks the most intervals"
     )]
     Gaps {
         /// Intervals of the common time.
