@@ -27,7 +27,7 @@ use record::{Experiment, Trial};
 #[command(after_help = "Examples:\n  \
     halfpower sweep --list                      the presets\n  \
     halfpower sweep riedel /mnt/data            size, depth, buffering; 3 blocks\n  \
-    halfpower sweep chung sim:st34371w          the same on a simulated disk\n  \
+    halfpower sweep chung sim:st34371w          another preset, simulated disk\n  \
     halfpower sweep friedman . --protocol paper --blocks 1\n  \
     halfpower sweep riedel . --set bs=4k,64k --set rw=read --runtime 2s\n  \
     halfpower sweep my.toml /mnt/a /mnt/b --dry-run > trials.sh\n  \

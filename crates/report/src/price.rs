@@ -37,8 +37,8 @@ pub fn price(document: &PriceDocument) -> Story {
 
 fn accesses(story: &mut Story, document: &PriceDocument) {
     let remark = format!(
-        "KAPS: random {} reads per second. MAPS: 1 MB reads per second, with positioning and \
-         transfer in series, or with only the transfer if requests overlap",
+        "KAPS: random {} reads per second. MAPS: 1 MB reads per second; each takes positioning \
+         and transfer, or only the transfer if requests overlap",
         format_bytes(document.access_bytes.0)
     );
     let money = &document.currency;
@@ -59,8 +59,8 @@ fn fills(story: &mut Story, document: &PriceDocument) {
     if document.fills.is_empty() {
         return;
     }
-    let remark = "by sequential reads, and by random reads at QD 1";
-    let section = story.section("How many such disks", remark);
+    let remark = "for sequential reads, and for random reads at QD 1";
+    let section = story.section("Disks per component", remark);
     let words = |sizing: &Sizing| match sizing.carried {
         0 => format!("one disk needs {} of it", number::percent(1.0 / sizing.quotient)),
         carried if carried == sizing.saturating => format!("{carried} saturate it"),

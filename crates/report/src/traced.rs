@@ -74,8 +74,8 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
               control groups delay requests where the tracer does not see it"
             .to_owned(),
         count => format!(
-            "{} requests waited before they started: half of them up to {half}, one in a hundred \
-             longer than {slowest}",
+            "{} requests waited before they started: half of them for up to {half}, one in a hundred \
+             for longer than {slowest}",
             number::count(count as f64)
         ),
     });

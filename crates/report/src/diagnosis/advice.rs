@@ -223,7 +223,7 @@ fn strategy_words(strategy: Strategy) -> &'static str {
         Strategy::DeeperQueue => "deeper queue",
         Strategy::ShallowerQueue => "shallower queue",
         Strategy::LargerRequests => "larger requests",
-        Strategy::DirectIo => "even writes or direct I/O",
+        Strategy::DirectIo => "spread writes, direct I/O",
         Strategy::Scheduler => "I/O scheduler",
         Strategy::ReadAhead => "read-ahead",
         Strategy::Preallocation => "preallocation",
