@@ -108,7 +108,7 @@ pub(crate) fn read(named: &[(&str, &str)]) -> Result<Vec<Observation>, ImportErr
         with_counters.map(|(name, host)| of_host(name, host, faults)).collect::<Result<_, _>>()?;
     if read.is_empty() {
         return Err(ImportError::nothing(
-            "no file has the name of a disk metric (such as disk_ops-2026-11-28)",
+            "no file is named after a disk metric (such as disk_ops-2026-11-28)",
             REMEDY,
         ));
     }

@@ -265,7 +265,7 @@ impl ObservationBuilder {
             ),
             (
                 self.steps_as_times,
-                "the times of the scrapes are unknown; the steps of the query are used instead",
+                "the scrape times are unknown; the query's steps are used instead",
                 "also query timestamp(node_disk_reads_completed_total)",
             ),
         ];

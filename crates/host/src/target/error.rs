@@ -27,9 +27,9 @@ pub enum TargetError {
     },
     /// A directory that is a view of the kernel.
     #[error(
-        "cannot create a test file in {} ({cause}): this is a virtual file system of the kernel \
-         ({kind}), not a disk; name a directory on a disk, such as /var/tmp, or the disk itself, \
-         such as /dev/sdb",
+        "cannot create a test file in {} ({cause}): this is a kernel virtual file system ({kind}), \
+         not a disk; name a directory on a disk, such as /var/tmp, or the disk itself, such as \
+         /dev/sdb",
         quoted(.path)
     )]
     NoDisk {

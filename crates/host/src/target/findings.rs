@@ -87,7 +87,7 @@ pub(crate) fn placement_findings(
             Finding::note(
                 FindingCode::Fragmented,
                 format!(
-                    "The file has {} extents of {} on average: sequential requests are not \
+                    "The file has {} extents, {} each on average: sequential requests are not \
                      sequential on the device.",
                     extents.count,
                     format_bytes(mapped / extents.count)

@@ -91,7 +91,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         .sets(|it, value| put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))),
     key("align", "0", "bytes from the start of a chunk to the first byte of the volume")
         .sets(|it, value| put(&mut it.volume.align_bytes, bytes(value).map(|bytes| bytes.0))),
-    key("failed", "none", "index of the failed disk of an array, from 0").sets(|it, value| {
+    key("failed", "none", "index of the array's failed disk, from 0").sets(|it, value| {
         let number = || count(value, 0, MOST - 1);
         put(&mut it.volume.failed, (value != "none").then(number).transpose())
     }),

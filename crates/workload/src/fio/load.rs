@@ -91,8 +91,8 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
                 if share > 0 {
                     out.flag("seq-share", &format!("{share}%"));
                     out.note(format!(
-                        "rw: {share} % of the requests continue the previous one, in sequences of \
-                         {row} on average; in fio, all sequences have that length"
+                        "rw: {share} % of the requests begin where the previous one ended, in \
+                         sequences of {row} on average; in fio, all sequences have that length"
                     ));
                 }
             }

@@ -122,7 +122,7 @@ fn clock(roots: &Roots) -> Capability {
     let has = |wanted: &str| flags.split_ascii_whitespace().any(|flag| flag == wanted);
     let invariant = has("constant_tsc") && has("nonstop_tsc");
     let invariance = if invariant { "invariant" } else { "not invariant" };
-    let detail = format!("clock source {source}, the processor's counter is {invariance}");
+    let detail = format!("clock source {source}; the CPU's counter is {invariance}");
     let remedy = "reading the clock costs more, which matters at high rates; times remain correct";
     Capability::of("invariant clock", invariant && source == "tsc", detail, remedy)
 }
