@@ -233,7 +233,7 @@ impl Design {
         let Some(settings) = self.protocols.get(protocol).cloned() else {
             let known: Vec<&str> = self.protocols.keys().map(String::as_str).collect();
             let problem = match known.is_empty() {
-                true => format!("cannot be used, because the design has no protocols; omit it"),
+                true => "cannot be used, because the design has no protocols; omit it".to_owned(),
                 false => format!("is not a protocol of this design; use {}", known.join(", ")),
             };
             return Err(DesignError::wrong(

@@ -165,7 +165,7 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
                 bytes = None;
             }
             FileKind::Folder => {
-                settings.refuse("filename", "this is a folder; use the option directory instead")
+                settings.refuse("filename", "this is a folder; use the option directory instead");
             }
             FileKind::Elsewhere { bytes: length } => {
                 let shares = ["size", "offset", "offset_increment"];

@@ -52,7 +52,7 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
     let aligned = align.is_none_or(|align| align == sizes.smallest());
     match align {
         Some(_) if sequential => {
-            out.note("blockalign: has no effect on sequential requests, as in fio")
+            out.note("blockalign: has no effect on sequential requests, as in fio");
         }
         Some(align) if !aligned => out.flag("align", &size_word(align)),
         _ => {}
@@ -193,7 +193,7 @@ fn order(settings: &Settings<'_>, out: &mut Words, sequential: bool, sizes: &Siz
     match shares {
         None | Some(100..) => {}
         Some(_) if sequential => {
-            out.note("percentage_random: has no effect on sequential requests, as in fio")
+            out.note("percentage_random: has no effect on sequential requests, as in fio");
         }
         Some(random) => {
             out.flag("seq-share", &format!("{}%", 100 - random));

@@ -176,16 +176,19 @@ impl Text<'_, '_> {
                                                 reaches its limits.",
             );
         }
-        let slower = if verdict.is_slow() { measure.slower().max(1.0) } else { 1.0 };
-        let while_slow = if slower > 1.0 { " while the disk is this slow" } else { "" };
+        const TOLERATES: &str = "Find out what latency the program tolerates.";
+        if verdict.is_slow() {
+            // Beside a verdict that is none of both, too.
+            return (Doubt::NearOverloaded, self.claim(verdict), TOLERATES);
+        }
         let because = format!(
             "The latency is {} the latency at QD 1 (overloaded: {WAITS_FROM:.0} times or more), \
-             and the rate is {}{while_slow} (overloaded: {} or more).",
+             and the rate is {} (overloaded: {} or more).",
             times(look.wait_ratio()),
-            of_largest(measure.saturation * slower),
+            of_largest(measure.saturation),
             percent(NEAR_MAXIMUM)
         );
-        (Doubt::NearOverloaded, because, "Find out what latency the program tolerates.")
+        (Doubt::NearOverloaded, because, TOLERATES)
     }
 
     fn may_be_as_expected(&self) -> (Doubt, String, &'static str) {
