@@ -208,6 +208,8 @@ const PROSE: &[&str] = &[
     "keeps",
     "never",
     "pauses",
+    "plot",
+    "recording",
     "replays",
     "runs",
     "submitted",

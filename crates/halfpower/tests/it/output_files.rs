@@ -108,7 +108,7 @@ fn an_output_that_belongs_to_the_database_is_refused_and_what_was_saved_is_kept(
     halfpower_in(folder.path(), "run sim:mm1 --db new.db --output new.db")
         .refuses(3, &["database of results"]);
     halfpower_in(folder.path(), "run sim:mm1 --db kept.db --no-save --output kept.db")
-        .refuses(3, &["is not a halfpower document"]);
+        .refuses(3, &["is not a halfpower run document"]);
     let listed = halfpower_in(folder.path(), "show list --json --db kept.db").expect(0);
     let profiles: Vec<record::KeptDocument> = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(profiles.len(), 1);

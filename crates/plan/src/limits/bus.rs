@@ -196,7 +196,7 @@ mod tests {
     fn a_limit_without_both_kinds_of_evidence_says_which_is_missing() {
         assert!(no_limit(CacheEvidence::NotServed, Growth::Stopped).contains("no faster"));
         assert!(no_limit(CacheEvidence::Served, Growth::OneTarget).contains("one target"));
-        assert!(no_limit(CacheEvidence::Served, Growth::Grows).contains("still growing"));
+        assert!(no_limit(CacheEvidence::Served, Growth::Grows).contains("still increased"));
         assert!(no_limit(CacheEvidence::CannotTell, Growth::Stopped).contains("too wide to show"));
     }
 }

@@ -214,7 +214,7 @@ fn a_setting_that_the_errors_of_the_check_leave_open_is_not_set() {
     let noisy = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 1.5);
     let open = of_postgresql(&noisy, &[], "effective_io_concurrency");
     let why = open.value.reason().unwrap();
-    assert!(why.contains("include 1 to") && why.contains("--budget"), "{why}");
+    assert!(why.contains("range from 1 to") && why.contains("--budget"), "{why}");
     assert!(open.lines.is_empty() && open.derivation.is_empty(), "{open:?}");
     // The same rates, well known.
     let known = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 0.01);
