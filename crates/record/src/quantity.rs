@@ -188,7 +188,7 @@ quantities! {
     "batching_error_max_ns", "batching error at most", Nanos,
         "Longest time that the kernel took to accept a batch of requests.";
     "callback_depth", "callback depth", Count, "Deepest nesting of completion callbacks.";
-    "verify_good", "blocks as written", Count, "Blocks that contained the last data written when they were read back.";
+    "verify_good", "blocks as written", Count, "Blocks that, when read back, contained the data last written to them.";
     "verify_bad", "bad blocks", Count, "Blocks that turned out to be lost, misplaced, torn or stale when they were read back.";
     "resident_before_bytes", "in the page cache", Bytes,
         "Bytes of the area in the page cache before the cache was dropped.";

@@ -34,7 +34,7 @@ pub enum TrialError {
     #[error("the simulated device lost a request; please report this with the command line")]
     Lost,
     /// The target was not opened for the cache mode of the workload.
-    #[error("the target is not open for --cache {0}")]
+    #[error("the target was not opened for --cache {0}")]
     CacheMode(&'static str),
     /// The engine of the workload is not one that this backend can run.
     #[error("the engine '{0}' cannot be used on this target")]

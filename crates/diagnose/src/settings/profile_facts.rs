@@ -284,7 +284,7 @@ impl<'a> ProfileFacts<'a> {
             .point(log, 1)
             .ok_or("the profile has no commits by a single committer")?;
         let words = format!(
-            "a single committer that writes {} and then flushes reaches {} commits per second \
+            "one committer that flushes after each write of {} completes {} commits per second \
              ({}), at {} per flush",
             format_bytes(point.bytes.0),
             format_count(point.commits_per_s.value),

@@ -97,7 +97,7 @@ pub(crate) fn notes(
 pub(crate) fn reads_alone(whole: &IntervalTotals) -> Note {
     let share = whole.write.count() / whole.all.count().max(1.0);
     let claim = format!(
-        "The verdict covers reads only: the profile measured no writes, which are {} of the \
+        "The verdict covers reads only: the profile has no write measurements. Writes are {} of the \
          requests. `halfpower check DIRECTORY` on this device measures both.",
         percent(share)
     );

@@ -381,7 +381,7 @@ fn reached(story: &mut Story, experiment: &Experiment) {
         (axes.iter().map(level).collect(), row)
     });
     let size = |bytes: Option<u64>| bytes.map_or("none".to_owned(), format_bytes);
-    let remark = "smallest size that reaches a share of the maximum throughput";
+    let remark = "smallest size that reaches half, or 95 %, of the maximum throughput";
     story.section("Half-power points", remark).table(levelled(rows), |t| {
         level_columns(t, axes.iter().copied());
         t.right("half", |(_, row)| size(row.half_bytes)).gap(3);

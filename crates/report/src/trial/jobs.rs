@@ -15,7 +15,7 @@ struct Row<'a> {
 /// What is said of each job.
 pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]) {
     let total = trial.together();
-    let section = story.section("Jobs at the same time", "");
+    let section = story.section("Concurrent jobs", "");
     let total = total.iter().map(|total| ("together", total));
     let all = jobs.iter().map(|(name, job)| (name.as_str(), job)).chain(total);
     let rows: Vec<Row<'_>> = all

@@ -92,7 +92,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
         .sets(|it, value| put(&mut it.erase, nanos(value))),
     key("page", BY_KIND, "bytes that a die programs at once, on all its planes")
         .sets(|it, value| put(&mut it.page, bytes(value))),
-    key("block", BY_KIND, "size of an erase block of a die, on all its planes")
+    key("block", BY_KIND, "size of a die's erase block, across all its planes")
         .sets(|it, value| put(&mut it.block, bytes(value))),
     key("channel", BY_KIND, "transfer rate of a channel")
         .sets(|it, value| put(&mut it.channel_bytes_per_s, rate(value))),

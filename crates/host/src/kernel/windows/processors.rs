@@ -43,7 +43,8 @@ pub(crate) fn cpu_ticks(_roots: &Roots) -> Option<[u64; 8]> {
 /// What makes a comparison of CPU time unsure here, each a clause.
 pub(crate) fn doubts(_roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = vec![
-        "Windows does not report the current frequency: it may follow the load".to_owned(),
+        "Windows does not report the current CPU frequency, so it may be changing with the load"
+            .to_owned(),
         "a background thread's own CPU time is counted in ticks of about 15 ms".to_owned(),
     ];
     let (_, all) = process_affinity().unwrap_or((0, 0));

@@ -33,7 +33,7 @@ struct Volume {
     folder: Option<PathBuf>,
     /// Numbers of the disks that it lies on.
     disks: Vec<u32>,
-    /// Whether Windows itself is on it.
+    /// Whether Windows is installed on it.
     system: bool,
 }
 
@@ -48,8 +48,8 @@ fn in_use(name: &str, volumes: &[Volume]) -> Option<(String, String)> {
     let remedy = |text: &str| text.to_owned();
     if let Some(volume) = found.iter().find(|volume| volume.system) {
         let why = match number {
-            Some(_) => format!("Windows itself is on it ({})", volume.name),
-            None => "Windows itself is on it".to_owned(),
+            Some(_) => format!("Windows is installed on it ({})", volume.name),
+            None => "Windows is installed on it".to_owned(),
         };
         return Some((why, remedy("name another disk")));
     }
@@ -178,10 +178,10 @@ mod tests {
     fn the_system_s_volume_and_every_disk_with_a_part_of_it_are_refused() {
         let all = [volume("C:", &[0, 2], true), volume("D:", &[1], false)];
         let why = |name| in_use(name, &all).map(|(why, _)| why);
-        assert_eq!(why("C:").unwrap(), "Windows itself is on it");
-        assert_eq!(why("c:").unwrap(), "Windows itself is on it");
+        assert_eq!(why("C:").unwrap(), "Windows is installed on it");
+        assert_eq!(why("c:").unwrap(), "Windows is installed on it");
         for disk in ["PhysicalDrive0", "PhysicalDrive2"] {
-            assert_eq!(why(disk).unwrap(), "Windows itself is on it (C:)");
+            assert_eq!(why(disk).unwrap(), "Windows is installed on it (C:)");
         }
         assert_eq!(why("PhysicalDrive1").unwrap(), "the volume D: is on it");
         assert_eq!(why("PhysicalDrive3"), None);
