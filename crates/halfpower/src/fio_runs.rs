@@ -335,7 +335,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         let (section, job, _) = &group[0];
         usage(format!("{}: the job {:?}: {why}", section.place, job.name))
     })?;
-    arguments.reserve = !group.iter().any(|(section, ..)| section.is_on("overwrite"));
+    arguments.reserve = !group.iter().any(|(_, job, _)| job.fills);
     arguments.inputs = asked.files.iter().map(PathBuf::from).collect();
     let jobs = group.into_iter().map(|(_, job, number)| (job, number)).collect();
     Ok(Planned { jobs, words, arguments })

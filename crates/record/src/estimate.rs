@@ -158,24 +158,22 @@ impl Estimate {
         if ends.is_empty() {
             return *self;
         }
-        if self.low > 0.0 && ends.iter().all(|end| *end > 0.0) {
-            let [mut below, mut above] =
-                [self.low, self.high].map(|end| libm::log(end / self.value));
-            for end in ends {
-                let apart = libm::log(end / self.value);
-                let side = if apart < 0.0 { &mut below } else { &mut above };
-                *side = side.hypot(apart);
-            }
-            let factor = |side: f64| self.value * libm::exp(side);
-            return Self::spanning(self.value, factor(-below.abs()), factor(above), self.n);
-        }
-        let [mut below, mut above] = [self.value - self.low, self.high - self.value];
+        let by_ratio = self.low > 0.0 && ends.iter().all(|end| *end > 0.0);
+        let apart = |end: f64| match by_ratio {
+            true => libm::log(end / self.value),
+            false => end - self.value,
+        };
+        let at = |apart: f64| match by_ratio {
+            true => self.value * libm::exp(apart),
+            false => self.value + apart,
+        };
+        let [mut below, mut above] = [self.low, self.high].map(|end| apart(end).abs());
         for end in ends {
-            let apart = end - self.value;
+            let apart = apart(*end);
             let side = if apart < 0.0 { &mut below } else { &mut above };
             *side = side.hypot(apart);
         }
-        Self::spanning(self.value, self.value - below, self.value + above, self.n)
+        Self::spanning(self.value, at(-below), at(above), self.n)
     }
 
     /// The same estimate with an interval of at least this half-width, a share of the value.

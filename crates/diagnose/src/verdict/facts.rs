@@ -74,8 +74,8 @@ const PIECES: f64 = 0.9;
 const MOSTLY: f64 = 0.5;
 /// Mean concurrency below which the device is never called overloaded, even if requests come in bursts.
 const HARDLY_IN_USE: f64 = 0.2;
-/// Share of the time below which programs lose nothing by waiting.
-const NOBODY_WAITS: f64 = 0.05;
+/// Programs that wait for I/O for a smaller share of the time lose little.
+const WAIT_MATTERS: f64 = 0.05;
 /// Utilization from which tick-based busy time is accurate enough to divide by.
 const ACCURATE_BUSY: f64 = 0.3;
 /// Longest kernel tick, and the largest factor by which tick-based busy time is corrected. (Measured: ticks counted 20 %,
@@ -213,9 +213,9 @@ impl Segment<'_> {
     /// Whether programs lose next to nothing to the device: requests are in flight, and tasks wait for I/O of any
     /// kind, for a few percent of the time. A queue or a limit that is there does no harm then; a wait for an
     /// asynchronous request is no pressure, and shows as concurrency.
-    pub(crate) fn nobody_waits(&self) -> bool {
-        let seldom = |share: f64| share < NOBODY_WAITS;
-        self.tally.concurrency().is_some_and(seldom) && self.around.io_some.is_some_and(seldom)
+    pub(crate) fn programs_hardly_wait(&self) -> bool {
+        let rare = |share: f64| share < WAIT_MATTERS;
+        self.tally.concurrency().is_some_and(rare) && self.around.io_some.is_some_and(rare)
     }
 
     /// Whether mean concurrency is too low for a queue.

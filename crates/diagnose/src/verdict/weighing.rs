@@ -23,7 +23,7 @@ pub(crate) fn weigh(segment: &Segment<'_>, elsewhere: &Elsewhere) -> Judgement {
         found[before..].iter_mut().for_each(|one| one.row = Some(row));
     }
     found.retain(|one| one.weight > 0.0 && one.weight.is_finite());
-    if segment.nobody_waits() {
+    if segment.programs_hardly_wait() {
         found.retain(|one| !needs_a_waiter(one));
     }
     found.extend(unlisted(&facts, &found));

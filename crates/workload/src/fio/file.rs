@@ -27,15 +27,6 @@ pub struct Section {
     pub settings: Vec<Setting>,
 }
 
-impl Section {
-    /// Whether a switch is on.
-    #[must_use]
-    pub fn is_on(&self, switch: &str) -> bool {
-        let last = self.settings.iter().rfind(|setting| setting.name == switch);
-        last.is_some_and(|setting| setting.value.as_deref() != Some("0"))
-    }
-}
-
 /// What is read so far.
 #[derive(Default)]
 pub(crate) struct Reading {

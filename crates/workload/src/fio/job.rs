@@ -38,6 +38,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Whether it writes.
     pub writes: bool,
+    /// Whether its files are written in full before it runs, even if it only writes.
+    pub fills: bool,
     /// What it waits for.
     pub waits: Wait,
     /// How much later than the jobs at the same time it begins.
@@ -103,6 +105,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     };
     let delay_ns = settings.value("startdelay", |text| time(text, SECOND_NS)).unwrap_or(0);
     let (seed, exit_all) = (settings.number("randseed"), settings.on("exitall"));
+    let fills = settings.on("overwrite");
     let (logs, log_notes) = logs(&settings);
     if let Some(log) = logs.first() {
         out.end_for_lines_of(log.every_ms);
@@ -118,6 +121,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
         words,
         notes,
         writes,
+        fills,
         waits,
         delay_ns,
         exit_all,

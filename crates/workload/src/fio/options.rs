@@ -54,7 +54,7 @@ const READ: &str = "
     rw bs bsrange bssplit blockalign percentage_random random_distribution randseed norandommap
     rwmixread rwmixwrite filename directory size filesize offset offset_increment io_size
     number_ios loops runtime time_based ramp_time nrfiles file_service_type filename_format
-    fill_device numjobs iodepth ioengine direct buffered sync invalidate mem hipri sqthread_poll
+    fill_device numjobs iodepth ioengine direct buffered sync invalidate overwrite mem hipri sqthread_poll
     cpus_allowed cpus_allowed_policy cpumask numa_cpu_nodes prio prioclass fsync fdatasync sync_file_range rate
     rate_iops rate_process thinktime thinktime_blocks zero_buffers buffer_compress_percentage
     verify do_verify stonewall startdelay wait_for read_iolog replay_redirect replay_time_scale
@@ -75,7 +75,6 @@ const NOTES: &[(&str, &str)] = &[
         "dedupe_percentage dedupe_mode dedupe_global dedupe_working_set_percentage",
         "every write has different bytes, so a device that deduplicates behaves differently",
     ),
-    ("overwrite", "1: the test file is written in full before the run"),
     (
         "fallocate unlink unlink_each_loop create_on_open allow_file_create file_append",
         "a test file is removed after the run; before it, the file is written in full if a job reads, otherwise only allocated",

@@ -96,7 +96,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         Effect::StandsStill,
     ];
     let claim = match fact.device {
-        // Where the disk does little else, that is no harmless fact, whatever the device makes of it.
+        // If the disk does little else, swapping is not harmless, even if the device keeps up.
         Some(_) if per_s < MOST * requests => Claim::unusual(says, &explains, action),
         _ => Claim::usual(says, &explains, action),
     };

@@ -22,13 +22,14 @@ const RESTS_BELOW: f64 = 0.8;
 /// How much more often a light load is late by its rests than slow by the device, before the excess is looked at.
 const MORE_OFTEN: f64 = 6.0;
 
-/// How much more often what nobody waits for is not the disk than slow, whatever its requests take.
+/// If programs hardly wait for the disk, these are the odds that it is not the cause, even if its requests are late.
 const NOT_FELT: f64 = 4.0;
 
-/// Requests that are late and that nobody waits for.
+/// Late requests that programs hardly wait for.
 fn not_felt(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
-    let Some(present) = segment.tally.concurrency().filter(|_| segment.nobody_waits()) else {
+    let Some(present) = segment.tally.concurrency().filter(|_| segment.programs_hardly_wait())
+    else {
         return;
     };
     let claim = format!(

@@ -32,7 +32,7 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let because = format!("{because} The profile has too few requests to show the usual tail.");
         let decided_by =
             "Make a profile with longer trials (`check --budget`), or check the device's own log.";
-        // Tails of devices are longer than exponential ones. What adds up to little time is nobody's trouble.
+        // Device tails are longer than exponential ones. Slow requests that add up to little time harm no program.
         let time_ns = tail.longer as f64 * tail.latency_ns;
         let share = time_ns / 1e9 / facts.segment.tally.seconds.max(1e-9);
         let (doubt, felt) = (Doubt::TailUnknown, not_slow * (share / TAIL_FELT).min(1.0));

@@ -164,6 +164,16 @@ fn sizes_may_be_shares_of_the_file() {
 }
 
 #[test]
+fn a_file_is_filled_first_where_fio_overwrites_it() {
+    assert!(run("rw=write\nfilename=data\nsize=8m\noverwrite=1").fills);
+    for lines in
+        ["rw=write\nfilename=data\nsize=8m", "rw=write\nfilename=data\nsize=8m\noverwrite=0"]
+    {
+        assert!(!run(lines).fills, "{lines}");
+    }
+}
+
+#[test]
 fn what_is_buffered_in_fio_is_buffered_here_after_its_cache_was_emptied() {
     let caches = [
         ("", "--cache all --drop-cache dontneed"),

@@ -80,7 +80,7 @@ fn steps_end_in_any_order_and_count_without_a_gap() {
 }
 
 #[test]
-fn after_a_step_that_failed_nothing_counts_and_nobody_waits_for_ever() {
+fn after_a_step_that_failed_nothing_counts_and_programs_hardly_wait_for_ever() {
     let mut volume = volume(Raid::Raid1);
     for (request, at) in (0..3).zip([0, 1_024, 2_048]) {
         assert!(volume.claim_rebuild(request, at, KIB));
