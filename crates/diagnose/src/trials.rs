@@ -3,7 +3,7 @@
 //! A trial reports on itself as if it were the only one; in a profile it is a short visit among
 //! hundreds. So each kind is rolled up (failures are added up, of anything else the worst is
 //! quoted, and in how many trials) or judged again over all trials: steadiness (some alarms are
-//! expected; above 10 % is a note), too few requests per cell, steal. A warning on fewer than one
+//! expected; above 10 % is a note), too few requests per cell, CPU time taken. A warning on fewer than one
 //! trial in a hundred is a note. Left out are notes that explain one trial alone, and facts of the
 //! target or the area that the profile states by itself.
 
@@ -15,8 +15,6 @@ use stats::grouped;
 
 /// Share of trials that must have moved before it is said.
 const UNSTEADY_SHARE: f64 = 0.1;
-/// Share of CPU time lost to the host above which times are suspect.
-const STEAL_SHARE: f64 = 0.05;
 /// Requests in all visits below which a cell is called thin.
 const FEW_REQUESTS: u64 = 100;
 const CELLS_NAMED: usize = 3;
@@ -30,7 +28,7 @@ const OF_A_TRIAL: [FindingCode; 3] =
 
 /// Kinds that are judged over all trials.
 const JUDGED_AGAIN: [FindingCode; 3] =
-    [FindingCode::NotSteady, FindingCode::TooFewRequests, FindingCode::StealTime];
+    [FindingCode::NotSteady, FindingCode::TooFewRequests, FindingCode::CpuTaken];
 
 /// Kinds that state a fact of the target, the same in every trial, in whatever words.
 const FACTS: [FindingCode; 3] =
@@ -42,7 +40,8 @@ const FACTS: [FindingCode; 3] =
 pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let mut findings = rolled_up(trials, already);
     let cells = requests_of_cells(trials);
-    let judged = [unsteady(trials), empty_cells(&cells), thin_cells(&cells), steal(trials)];
+    let judged =
+        [unsteady(trials), empty_cells(&cells), thin_cells(&cells), record::cpu_taken(trials)];
     findings.extend(judged.into_iter().flatten());
     findings.sort_by_cached_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
     findings
@@ -251,26 +250,4 @@ fn thin_cells(cells: &[(u64, &Workload)]) -> Option<Finding> {
     let finding =
         Finding::warning(FindingCode::TooFewRequests, claim, "Allow more time with --budget.");
     Some(finding.with("fewest requests", *fewest as f64, ""))
-}
-
-fn steal(trials: &[Trial]) -> Option<Finding> {
-    let of = |trial: &Trial| {
-        let stolen_ms = trial.cpu.value()?.steal_ms?;
-        let cpus = f64::from(trial.environment.as_ref()?.cpus.max(1));
-        Some((stolen_ms, trial.result.duration_ns.as_secs_f64() * 1e3 * cpus))
-    };
-    let known: Vec<(f64, f64)> = trials.iter().filter_map(of).collect();
-    let stolen_ms: f64 = known.iter().map(|(stolen, _)| stolen).sum();
-    let all_ms: f64 = known.iter().map(|(_, all)| all).sum();
-    let share = stolen_ms / all_ms.max(1e-9);
-    (share > STEAL_SHARE).then(|| {
-        let claim = format!(
-            "The hypervisor took {} of the CPU time over all visits (steal); the latencies \
-             include this time.",
-            percent(share)
-        );
-        Finding::warning(FindingCode::StealTime, claim, "Run again when the host is quiet.")
-            .with("share of CPU time", share, "share")
-            .with("steal", stolen_ms, "ms")
-    })
 }

@@ -253,7 +253,20 @@ pub trait Clock {
     fn now(&self) -> Nanos;
 }
 
-/// CPU time used so far, and what the machine lost to its host.
+/// Time of all CPUs of a machine since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineTimes {
+    /// All of it.
+    pub all_ns: u64,
+    /// Programs of normal priority in user mode.
+    pub user_ns: u64,
+    /// Idle, also while requests of disks were in flight.
+    pub idle_ns: u64,
+    /// Taken by the hypervisor; `None` where the system does not report it.
+    pub steal_ns: Option<u64>,
+}
+
+/// CPU time used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuSample {
     /// Our process in user mode, io_uring workers included; split by the kernel.
@@ -262,8 +275,8 @@ pub struct CpuSample {
     pub system_ns: u64,
     /// Kernel worker threads of io_uring that belong to us.
     pub workers_ns: u64,
-    /// Steal time of all processors; `None` where the kernel does not tell.
-    pub steal_ns: Option<u64>,
+    /// Time of all CPUs together; `None` where the system does not report it.
+    pub machine: Option<MachineTimes>,
     /// Instructions of our process in user mode and in the kernel, workers included; `None` for
     /// the reason in [`Processors::no_instructions_reason`].
     pub instructions: Option<u64>,

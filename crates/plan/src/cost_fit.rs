@@ -263,7 +263,7 @@ pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
         FindingCode::EngineFallback,
         FindingCode::DirectIgnored,
         FindingCode::NoDevice,
-        FindingCode::StealTime,
+        FindingCode::CpuTaken,
         FindingCode::CgroupLimit,
         FindingCode::ClockUnsound,
         FindingCode::CompressedFilesystem,

@@ -105,8 +105,8 @@ pub enum FindingCode {
     PointsSkipped,
     /// Another limit than the device is in force (a control group's).
     CgroupLimit,
-    /// The virtual machine lost CPU time to its host.
-    StealTime,
+    /// The hypervisor or other programs used the CPUs while halfpower needed them.
+    CpuTaken,
     /// The file's extents are scattered.
     Fragmented,
     /// The data is compressed by the file system, or may be.

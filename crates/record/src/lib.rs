@@ -17,6 +17,7 @@ mod clients;
 mod commits;
 mod comparison;
 mod cost_fit;
+mod cpu_taken;
 mod diagnosis;
 mod digest;
 mod doubt;
@@ -68,6 +69,7 @@ pub use comparison::{
     ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict, Comparison,
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
+pub use cpu_taken::cpu_taken;
 pub use diagnosis::{
     Activity, Alternative, Baseline, Calibrated, Cause, DIAGNOSIS_SCHEMA, Demand, DeviceDiagnosis,
     Diagnosis, Effect, Episode, EpisodeLoad, Excluded, HypothesisName, MatchedBy, MatchedProfile,

@@ -584,6 +584,15 @@ pub struct CpuCost {
     pub ms_per_mib: Option<f64>,
     /// Time that the host took from this virtual machine, all processors together.
     pub steal_ms: Option<f64>,
+    /// Time of all CPUs of the machine, busy or idle; absent where it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_cpus_ms: Option<f64>,
+    /// CPU time of other programs in user mode, on all CPUs; absent where it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_user_ms: Option<f64>,
+    /// Time in which CPUs were idle, on all CPUs; absent where it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<f64>,
     /// What the split of user and system is worth.
     pub split: CpuSplit,
 }

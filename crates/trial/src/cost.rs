@@ -5,7 +5,7 @@
 //! the hypervisor. The upper bound comes from a pass beside a soaker; the truth lies between the two.
 //! Time that the pacer of an open loop polled away is taken off, first from user time.
 
-use engine::{CpuSample, Processors};
+use engine::{CpuSample, MachineTimes, Processors};
 use record::{Confidence, CpuCost, CpuSplit, CpuUpper, Estimate, Finding, FindingCode, Measured};
 
 const MIB: f64 = (1 << 20) as f64;
@@ -39,6 +39,10 @@ pub fn cpu_cost(
         Some(processors.usable * 1e9 / ns_each)
     };
     let instructions = before.instructions.zip(after.instructions);
+    let machine = |field: fn(MachineTimes) -> Option<u64>| {
+        let (before, after) = (before.machine.and_then(field)?, after.machine.and_then(field)?);
+        Some(after.saturating_sub(before) as f64 / 1e6)
+    };
     CpuCost {
         user_ms: user_ns as f64 / 1e6,
         system_ms: system_ns as f64 / 1e6,
@@ -62,10 +66,11 @@ pub fn cpu_cost(
         saturation_iops: saturation(ios),
         saturation_bytes_per_s: saturation(bytes),
         ms_per_mib: per(bytes, total_ns / 1e6 * MIB),
-        steal_ms: before
-            .steal_ns
-            .zip(after.steal_ns)
-            .map(|(before, after)| after.saturating_sub(before) as f64 / 1e6),
+        steal_ms: machine(|times| times.steal_ns),
+        all_cpus_ms: machine(|times| Some(times.all_ns)),
+        others_user_ms: machine(|times| Some(times.user_ns))
+            .map(|all_ms| (all_ms - user_ns as f64 / 1e6).max(0.0)),
+        idle_ms: machine(|times| Some(times.idle_ns)),
         split,
     }
 }

@@ -22,7 +22,7 @@ const FILE: usize = 64 << 20;
 const OF_THE_MACHINE: [FindingCode; 4] = [
     FindingCode::NotSteady,
     FindingCode::WarmUpCut,
-    FindingCode::StealTime,
+    FindingCode::CpuTaken,
     FindingCode::RotationalUntrusted,
 ];
 

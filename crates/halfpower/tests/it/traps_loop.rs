@@ -113,7 +113,7 @@ fn processor_time_that_the_host_takes_is_told_and_a_host_that_takes_none_is_not(
     let cpus = std::thread::available_parallelism().unwrap().get() as u64;
     let stolen = with_steal(device.path(), 20 * cpus);
     let steal =
-        |trial: &Trial| trial.findings.iter().find(|it| it.code == FindingCode::StealTime).cloned();
+        |trial: &Trial| trial.findings.iter().find(|it| it.code == FindingCode::CpuTaken).cloned();
     let finding = steal(&stolen).unwrap_or_else(|| panic!("{:?}", stolen.cpu));
     assert_eq!(finding.severity, Severity::Warning);
     assert_silent(&stolen);

@@ -14,7 +14,7 @@ use record::{Estimate, FindingCode, Locality, NORMAL_95, OpKind, Profile, WIDE};
 const BESIDE: f64 = 0.5;
 /// Findings that name who else was at work.
 const BUSY: [FindingCode; 3] =
-    [FindingCode::ForeignIo, FindingCode::StealTime, FindingCode::CgroupLimit];
+    [FindingCode::ForeignIo, FindingCode::CpuTaken, FindingCode::CgroupLimit];
 
 /// The sentences for the top, and the action; `None` where the check settles the rates.
 pub(super) fn unsettled(profile: &Profile) -> Option<(String, Action)> {

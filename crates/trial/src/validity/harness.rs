@@ -11,8 +11,6 @@ use record::{
 const CEILING_SHARE: f64 = 0.5;
 /// Share of a window in which the jobs' processors were busy from which on they may be what limits.
 const BUSY_SHARE: f64 = 0.9;
-/// Share of CPU time lost to the host above which times are suspect.
-const STEAL_SHARE: f64 = 0.05;
 /// Share of the mean latency that reading the clock may take.
 const CLOCK_SHARE: f64 = 0.1;
 /// Clock sources of Linux that are read in user space, within tens of nanoseconds. The others are
@@ -115,21 +113,6 @@ pub(super) fn clock(trial: &Trial) -> Option<Finding> {
         .with("mean latency", latency.unwrap_or_default(), "ns")
         .confidence(Confidence::Likely),
     )
-}
-
-/// CPU time that the host took from this virtual machine.
-pub(super) fn steal(trial: &Trial) -> Option<Finding> {
-    let steal_ms = trial.cpu.value()?.steal_ms?;
-    let cpus = f64::from(trial.environment.as_ref()?.cpus.max(1));
-    let share = steal_ms / (trial.result.duration_ns.as_secs_f64() * 1e3 * cpus).max(1e-9);
-    (share > STEAL_SHARE).then(|| {
-        Finding::warning(
-            FindingCode::StealTime,
-            format!("The hypervisor took {:.0} % of the CPU time.", share * 100.0),
-            "Latencies include the wait for a CPU; run again when the host is quiet.",
-        )
-        .with("steal", steal_ms, "ms")
-    })
 }
 
 /// Buffers or files that the kernel did not register, for want of lockable memory.

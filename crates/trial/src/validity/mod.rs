@@ -62,7 +62,7 @@ const OF_ALL_JOBS: &[Rule] = &[
     requests::split,
     limits::cgroup,
     harness::processor,
-    harness::steal,
+    |trial| record::cpu_taken([trial]),
 ];
 
 /// What the limits of the program say of a job.

@@ -2,9 +2,7 @@
 
 use crate::diagnose::synthetic::{trial, visits, workload};
 use diagnose::trial_findings;
-use record::{
-    Environment, Finding, FindingCode, Measured, OpKind, Pattern, Severity, Trial, Workload,
-};
+use record::{Finding, FindingCode, Measured, OpKind, Pattern, Severity, Trial, Workload};
 
 fn random_read(depth: u32) -> Workload {
     workload(OpKind::Read, Pattern::Random, 4096, depth)
@@ -180,22 +178,30 @@ fn too_many_empty_cells_or_all_of_an_operation_make_a_profile_not_valid() {
 }
 
 #[test]
-fn stolen_time_counts_over_all_visits_together() {
-    let with = |stolen_ms: [f64; 3]| {
+fn cpu_time_that_others_took_counts_over_all_visits_together() {
+    // Two CPUs for three seconds.
+    let with = |stolen_ms: [f64; 3], others_ms: f64, idle_ms: f64| {
         let mut trials = visits(&random_read(1), 1000.0);
         for (trial, stolen_ms) in trials.iter_mut().zip(stolen_ms) {
-            trial.environment = Some(Environment { cpus: 2, ..Environment::default() });
             let Measured::Value(cpu) = &mut trial.cpu else { panic!("synthetic trials have it") };
-            cpu.steal_ms = Some(stolen_ms);
-            trial.findings.push(one(FindingCode::StealTime, Severity::Warning, "Stolen."));
+            (cpu.all_cpus_ms, cpu.steal_ms) = (Some(2000.0), Some(stolen_ms));
+            (cpu.others_user_ms, cpu.idle_ms) = (Some(others_ms), Some(idle_ms));
+            trial.findings.push(one(FindingCode::CpuTaken, Severity::Warning, "Taken."));
         }
         trial_findings(&trials, &[])
     };
-    // Two processors for three seconds.
-    assert!(with([290.0, 0.0, 0.0]).is_empty(), "one bad visit of three");
-    let found = with([200.0, 200.0, 200.0]);
-    assert_eq!(found.len(), 1);
-    assert!(found[0].claim.contains("10 %"), "{}", found[0].claim);
+    assert!(with([290.0, 0.0, 0.0], 0.0, 1900.0).is_empty(), "one bad visit of three");
+    let claim = |stolen_ms, others_ms, idle_ms| {
+        let found = with([stolen_ms; 3], others_ms, idle_ms);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found[0].claim.clone()
+    };
+    let stolen = claim(200.0, 0.0, 1800.0);
+    assert!(stolen.contains("the hypervisor took 10 %"), "{stolen}");
+    let used = claim(0.0, 1500.0, 100.0);
+    assert!(used.contains("other programs used 75 %, and 5 % was idle"), "{used}");
+    assert!(with([0.0; 3], 1000.0, 900.0).is_empty(), "one of two CPUs is free");
+    assert!(with([0.0; 3], 100.0, 20.0).is_empty(), "the load itself keeps the CPUs busy");
 }
 
 #[test]

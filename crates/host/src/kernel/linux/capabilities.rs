@@ -10,7 +10,7 @@ use crate::kernel::linux::diskstats::{counted_devices, read_lines};
 use crate::kernel::linux::environment::environment;
 use crate::kernel::linux::filesystem::locate_filesystem;
 use crate::kernel::linux::perf::{PerfCounter, paranoid_level};
-use crate::kernel::linux::probe::{cpu_split, steal_ns};
+use crate::kernel::linux::probe::{cpu_split, machine_times};
 use crate::kernel::linux::processors;
 use crate::kernel::read::{Roots, field, text};
 use crate::kernel::soaking::Soaking;
@@ -139,7 +139,7 @@ fn split(roots: &Roots) -> Capability {
 }
 
 fn steal(roots: &Roots) -> Capability {
-    let steal = steal_ns(roots);
+    let steal = machine_times(roots).and_then(|times| times.steal_ns);
     let detail = steal.map(|steal| match (steal, environment(roots, None).virtualization) {
         (_, None) => "no hypervisor was found, so there is no steal time".to_owned(),
         (0, Some(name)) => {

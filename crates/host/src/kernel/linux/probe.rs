@@ -17,7 +17,7 @@ use crate::kernel::linux::perf::PerfCounter;
 use crate::kernel::linux::processors;
 use crate::kernel::linux::unsafe_calls::process_times_us;
 use crate::kernel::read::{Roots, cpu_ticks, names, text};
-use engine::{CpuSample, DeviceSample, Probe, ProbeFacts, ProbeSample, Processors};
+use engine::{CpuSample, DeviceSample, MachineTimes, Probe, ProbeFacts, ProbeSample, Processors};
 use record::{CpuSplit, DeviceFacts, Nanos};
 use rustix::param::clock_ticks_per_second;
 use rustix::time::ClockId;
@@ -61,7 +61,7 @@ impl Counters {
             user_ns,
             system_ns,
             workers_ns: self.workers.sample(&self.roots),
-            steal_ns: steal_ns(&self.roots),
+            machine: machine_times(&self.roots),
             instructions: self.instructions.as_ref().ok().and_then(PerfCounter::read),
         })
     }
@@ -115,10 +115,16 @@ pub(crate) fn cpu_split(roots: &Roots) -> CpuSplit {
     if exact { CpuSplit::Exact } else { CpuSplit::Sampled }
 }
 
-/// Steal time of all processors since boot; `None` where the kernel has no such column.
-pub(crate) fn steal_ns(roots: &Roots) -> Option<u64> {
-    let [.., steal] = cpu_ticks(roots)?;
-    Some(ticks_ns(steal))
+/// The times of all CPUs; `None` where the kernel has fewer columns.
+pub(crate) fn machine_times(roots: &Roots) -> Option<MachineTimes> {
+    let ticks = cpu_ticks(roots)?;
+    let [user, _nice, _system, idle, iowait, .., steal] = ticks;
+    Some(MachineTimes {
+        all_ns: ticks_ns(ticks.iter().sum()),
+        user_ns: ticks_ns(user),
+        idle_ns: ticks_ns(idle + iowait),
+        steal_ns: Some(ticks_ns(steal)),
+    })
 }
 
 fn ticks_ns(ticks: u64) -> u64 {

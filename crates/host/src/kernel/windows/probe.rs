@@ -9,14 +9,29 @@ use crate::kernel::windows::clock::monotonic_ns;
 use crate::kernel::windows::device::opened_as;
 use crate::kernel::windows::disk_performance::{DiskPerformance, SIZE};
 use crate::kernel::windows::processors;
-use crate::kernel::windows::unsafe_calls::{device_control, open_device, process_times_ns};
-use engine::{CpuSample, DeviceSample, Probe, ProbeFacts, ProbeSample, Processors};
+use crate::kernel::windows::unsafe_calls::{
+    device_control, open_device, process_times_ns, system_times_100ns,
+};
+use engine::{CpuSample, DeviceSample, MachineTimes, Probe, ProbeFacts, ProbeSample, Processors};
 use record::{CpuSplit, DeviceFacts, Nanos};
 use std::os::windows::io::OwnedHandle;
 use windows_sys::Win32::System::Ioctl::IOCTL_DISK_PERFORMANCE;
 
 /// The timer tick that no program has made finer: a 64th of a second.
 const TICK_NS: u64 = 15_625_000;
+
+/// The times of all CPUs. Windows does not report steal.
+fn machine_times() -> Option<MachineTimes> {
+    let (idle, kernel, user) = system_times_100ns()?;
+    // The kernel's time includes the idle time.
+    let ns = |times: u64| times.saturating_mul(100);
+    Some(MachineTimes {
+        all_ns: ns(kernel + user),
+        user_ns: ns(user),
+        idle_ns: ns(idle),
+        steal_ns: None,
+    })
+}
 
 /// Reads the counters of this machine.
 pub(crate) struct Counters {
@@ -52,7 +67,7 @@ impl Probe for Counters {
             user_ns,
             system_ns,
             workers_ns: 0,
-            steal_ns: None,
+            machine: machine_times(),
             instructions: None,
         });
         ProbeSample { at, cpu, device, components: Vec::new() }

@@ -144,13 +144,20 @@ fn a_kernel_without_schedstat_gives_worker_time_in_ticks() {
 }
 
 #[test]
-fn steal_is_the_eighth_time_of_the_first_line_and_missing_on_old_kernels() {
+fn times_of_all_cpus_come_from_the_first_line_and_are_unknown_on_old_kernels() {
     let fake = Fake::new();
     let mut probe = RealProbe::new(Roots::below(fake.root()), &[]);
     fake.proc("stat", "cpu  1 2 3 4 5 6 7 50 0 0\ncpu0 1 1 1 1 1 1 1 1\n");
-    assert_eq!(cpu(&mut probe).steal_ns, Some(50 * 1_000_000_000 / clock_ticks_per_second()));
+    let tick_ns = 1_000_000_000 / clock_ticks_per_second();
+    let expected = engine::MachineTimes {
+        all_ns: (1 + 2 + 3 + 4 + 5 + 6 + 7 + 50) * tick_ns,
+        user_ns: tick_ns,
+        idle_ns: (4 + 5) * tick_ns,
+        steal_ns: Some(50 * tick_ns),
+    };
+    assert_eq!(cpu(&mut probe).machine, Some(expected));
     fake.proc("stat", "cpu  1 2 3 4 5 6 7\n");
-    assert_eq!(cpu(&mut probe).steal_ns, None);
+    assert_eq!(cpu(&mut probe).machine, None);
 }
 
 #[test]

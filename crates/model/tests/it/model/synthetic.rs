@@ -154,6 +154,9 @@ fn cpu() -> CpuCost {
         saturation_bytes_per_s: None,
         ms_per_mib: None,
         steal_ms: None,
+        all_cpus_ms: None,
+        others_user_ms: None,
+        idle_ms: None,
         split: CpuSplit::Exact,
     }
 }
