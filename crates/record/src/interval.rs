@@ -1,10 +1,9 @@
-//! What the counters of devices said over stretches of time, from whichever source.
+//! Device counters over periods of time, from any source.
 //!
-//! A live kernel, a recording of ours and the files of other tools all become [`Interval`]s, so
-//! that whatever concludes from them exists once. Sources differ in what they know: each figure
-//! says whether it was counted or derived and how finely, and what a source does not have is
-//! `null`, never zero. Rejected: one type per source with a trait over them, which would let the
-//! conclusions depend on where the numbers came from.
+//! A live kernel, halfpower's own recordings and the files of other tools all become [`Interval`]s, so that
+//! the code that draws conclusions exists once. Sources differ in what they know. Each figure states whether
+//! it was counted or derived, and its resolution. A figure that a source lacks is `null`, never zero.
+//! Rejected: one type per source with a common trait, because conclusions could then depend on the source.
 
 use crate::{
     CachePoint, CgroupLimit, CgroupShare, DeviceFacts, FactNotRead, Finding, HistogramSnapshot,
@@ -22,18 +21,18 @@ pub const OBSERVATION_SCHEMA: &str = "halfpower/observation/1";
 pub enum Quality {
     /// Counted or timed by the source.
     Measured,
-    /// Computed by us from measured figures (Little's law, a difference of sums).
+    /// Computed by halfpower from measured figures (Little's law, a difference of sums).
     Derived,
 }
 
 /// One figure of an interval, in the unit that the enclosing key states.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// The figure.
+    /// The value.
     pub value: f64,
     /// Where it comes from.
     pub quality: Quality,
-    /// The smallest step that the source can tell, in the same unit; 0 where it is exact.
+    /// Smallest step that the source can report, in the same unit; 0 if exact.
     pub resolution: f64,
 }
 
@@ -51,7 +50,7 @@ impl Figure {
     }
 }
 
-/// Requests of one operation during an interval. Requests are those of the device, after merging.
+/// Requests of one operation during an interval. Requests are counted at the device, after merging.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpInterval {
     /// Completed requests per second.
@@ -62,57 +61,57 @@ pub struct OpInterval {
     pub request_bytes: Option<Figure>,
     /// Requests merged into others, per second.
     pub merged_per_s: Option<Figure>,
-    /// Mean latency at the block layer, of the requests completed; null without requests.
+    /// Mean latency of completed requests at the block layer; null without requests.
     pub latency_ns: Option<Figure>,
 }
 
-/// What a block-layer tracer saw of one operation. Times are of single requests.
+/// Measurements of a block-layer tracer for one operation. Each time is of a single request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedOp {
     /// From the start of the request to its issue to the device.
     pub queue_ns: HistogramSnapshot,
-    /// From its issue to its completion.
+    /// From the issue to the device until the completion.
     pub device_ns: HistogramSnapshot,
     /// Request sizes in bytes.
     pub request_bytes: HistogramSnapshot,
-    /// Share of requests that began where one of the last few ended, 0 to 1; null without any.
+    /// Share of requests that began where one of the last few ended, 0 to 1; null without requests.
     pub sequential_share: Option<f64>,
 }
 
-/// What a block-layer tracer saw during an interval.
+/// Measurements of a block-layer tracer during an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Traced {
     /// Reads.
     pub read: TracedOp,
     /// Writes.
     pub write: TracedOp,
-    /// Waits before a request was allocated: throttling and exhausted tags, which no disk counter
-    /// sees.
+    /// Waits before a request was allocated. Throttling and exhausted tags cause them, and no disk counter
+    /// includes them.
     pub before_start_ns: HistogramSnapshot,
-    /// Events that were lost, so that the figures are low.
+    /// Number of lost events. If not zero, the figures are too low.
     pub lost: u64,
 }
 
-/// One device during one stretch of time.
+/// One device during one period of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Name of the device in its source (`sda`, `0 C:`).
     pub device: String,
-    /// When it began: nanoseconds since 1970-01-01 UTC; since its start for a simulated source.
+    /// When it began: nanoseconds since 1970-01-01 UTC, or since the start of a simulated source.
     pub begin_ns: u64,
-    /// How long it was, more than 0.
+    /// Its length in nanoseconds, more than 0.
     pub duration_ns: u64,
     /// Reads.
     pub read: OpInterval,
     /// Writes.
     pub write: OpInterval,
-    /// Reads and writes together, without discards and flushes; of some sources the only one.
+    /// Reads and writes together, without discards and flushes. Some sources have only this.
     pub all: OpInterval,
     /// Discards per second.
     pub discards_per_s: Option<Figure>,
     /// Cache flushes per second.
     pub flushes_per_s: Option<Figure>,
-    /// Mean time of a flush; null without any.
+    /// Mean time of a flush; null without flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_latency_ns: Option<Figure>,
     /// Share of time with at least one request in flight, 0 to 1.
@@ -121,15 +120,15 @@ pub struct Interval {
     pub concurrency: Option<Figure>,
     /// Requests in progress at the end of the interval.
     pub in_flight: Option<Figure>,
-    /// Requests that were split in two or more, per second.
+    /// Requests that were split into two or more, per second.
     pub splits_per_s: Option<Figure>,
-    /// What the tracer saw; null where none ran.
+    /// What the tracer measured; null if none ran.
     pub traced: Option<Box<Traced>>,
-    /// How long more was asked for than the provider lets through, by the volume's own log; null of
-    /// volumes without one, and where it was read less than a second before.
+    /// Shares of the time in which the load exceeded the provider's limit, by the volume's own log; null for
+    /// volumes without such a log, or if it was read less than a second before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_limit: Option<OverLimit>,
-    /// Who asked for what, the busiest first; null where that was not counted.
+    /// I/O of each process, the busiest first; null if it was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<Vec<ProcessIo>>,
 }
@@ -192,7 +191,7 @@ impl Interval {
         ]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn figures_mut(&mut self) -> [&mut Option<Figure>; Self::FIGURES.len()] {
         let ([r0, r1, r2, r3, r4], [w0, w1, w2, w3, w4], [a0, a1, a2, a3, a4]) =
             (self.read.figures_mut(), self.write.figures_mut(), self.all.figures_mut());
@@ -235,13 +234,12 @@ impl OpInterval {
     }
 }
 
-/// Shares of an interval, 0 to 1, in which more was asked for than a limit of the provider lets
-/// through.
+/// Shares of an interval, 0 to 1, in which the load exceeded a limit of the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverLimit {
-    /// Requests: that of the volume.
+    /// Over the volume's limit on requests.
     pub volume_iops: f64,
-    /// Throughput: that of the volume.
+    /// Over the volume's limit on throughput.
     pub volume_bytes: f64,
     /// Requests: that of the machine, for all of its volumes.
     pub machine_iops: f64,
