@@ -25,7 +25,7 @@ pub fn read_up_to_end(
 /// Fills the memory.
 ///
 /// # Errors
-/// The system's error, or [`NO_DATA`] if the file ends too early.
+/// The system's error, or an error for missing data if the file ends too early.
 pub fn read_all(file: &impl AsRawFile, memory: &mut [u8], offset: u64) -> Result<(), SystemError> {
     let whole = read_up_to_end(file, memory, offset)? == memory.len();
     if whole { Ok(()) } else { Err(NO_DATA) }
@@ -34,7 +34,7 @@ pub fn read_all(file: &impl AsRawFile, memory: &mut [u8], offset: u64) -> Result
 /// Writes all of the memory.
 ///
 /// # Errors
-/// The system's error, or [`IO_ERROR`] if the device accepts no more bytes.
+/// The system's error, or an I/O error if the device accepts no more bytes.
 pub fn write_all(file: &impl AsRawFile, memory: &[u8], offset: u64) -> Result<(), SystemError> {
     let mut done = 0;
     while done < memory.len() {

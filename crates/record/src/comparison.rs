@@ -4,7 +4,6 @@
 //! cell and quantity it has both values, their ratio with an interval, and a verdict with its reason. The
 //! intervals hold for all rows of the table together. The conditions that differ come first, because they may
 //! explain every number.
-//! the document before any number, because it may explain all of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

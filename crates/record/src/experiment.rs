@@ -4,7 +4,6 @@
 //! in the plan. After any kind of end, the missing trials are therefore known. The summary (cells, sizes
 //! reached, effects) is computed from the plan and the trials. The document includes it, so that a reader
 //! does not need halfpower.
-//! trials, and stands in the document so that whoever reads it needs no program of ours.
 
 use crate::{Advice, Environment, Estimate, Finding, Target, Workload};
 use schemars::JsonSchema;

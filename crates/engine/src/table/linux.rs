@@ -22,7 +22,7 @@ pub type LibaioEngine = Direct<Libaio>;
 /// Requests through a mapping of the file.
 pub type MmapEngine = Direct<OneByOne<Mappings>>;
 
-/// The system that has the engines in [`ELSEWHERE`].
+/// The system that has the engines in `ELSEWHERE`.
 pub(super) const OTHER_SYSTEM: &str = "Windows";
 /// The engines of that system, each with the closest one here.
 pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[

@@ -6,7 +6,7 @@ use crate::windows::{CompletionPort, Events, ReadFileExCalls};
 use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped, Transport};
 use record::EngineName;
 
-/// The system that has the engines in [`ELSEWHERE`].
+/// The system that has the engines in `ELSEWHERE`.
 pub(super) const OTHER_SYSTEM: &str = "Linux";
 /// The engines of that system, each with the closest one here.
 pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[

@@ -7,7 +7,6 @@
 //! the seasonal test of Hirsch, Slack and Smith (1982), with cells instead of seasons. A level that wanders
 //! slowly is reported as drifting. Rejected: a weighted line through all visits (one outlier moves it), each
 //! cell's first visit against its last (ignores those between).
-//! outlier moves it), each cell's first visit against its last (ignores those between).
 
 use crate::quantile::student_t_two_sided;
 use crate::{all_finite, mean, median};
