@@ -129,7 +129,6 @@ impl Buffers {
         }
     }
 
-    /// All of the memory, for registration.
     pub(crate) fn memory(&self) -> Memory {
         Memory { base: self.base.as_ptr().cast(), bytes: self.length }
     }

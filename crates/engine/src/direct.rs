@@ -68,7 +68,6 @@ impl<T: Transport> Direct<T> {
         }
     }
 
-    /// A slot's work area for an array.
     pub(crate) fn work_area(&self, slot: u32) -> *mut u8 {
         self.buffers.work_area(slot)
     }
@@ -82,7 +81,6 @@ impl<T: Transport> Direct<T> {
         );
     }
 
-    /// The action for requests of this direction.
     #[inline]
     pub(crate) fn act_of(&self, op: OpKind) -> Act {
         match op {

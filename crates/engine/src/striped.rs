@@ -81,7 +81,6 @@ struct Whole {
     outstanding: u32,
 }
 
-/// A piece: its length and its outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
     bytes: i32,

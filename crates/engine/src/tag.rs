@@ -100,7 +100,6 @@ fn sector_word(tag: &Tag, index: usize) -> u64 {
     tag.generation ^ fold(place ^ KEYS[2], tag.seed ^ KEYS[3])
 }
 
-/// The 64-bit word of `bytes` at `start`.
 #[inline]
 fn word(bytes: &[u8], start: usize) -> u64 {
     let mut word = [0; 8];

@@ -72,7 +72,7 @@ impl Verdict {
 pub enum MatchedBy {
     /// Model and serial number.
     Serial,
-    /// Model and size, where there is no serial number.
+    /// Model and size, if there is no serial number.
     ModelAndSize,
     /// The simulated device is the same.
     Simulated,

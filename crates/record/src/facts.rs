@@ -324,7 +324,7 @@ pub struct Environment {
     pub cpus: u32,
     /// Memory.
     pub memory_bytes: Bytes,
-    /// Frequency governor; null where the kernel does not control the CPU frequency.
+    /// Frequency governor; null if the kernel does not control the CPU frequency.
     pub governor: Option<String>,
     /// Hypervisor, as far as it is visible; null on bare metal.
     pub virtualization: Option<String>,

@@ -261,7 +261,7 @@ pub struct MemoryRow {
 /// The memory tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryTests {
-    /// The caches of a processor, nearest first; empty where sysfs lists none.
+    /// The caches of a processor, nearest first; empty if sysfs lists none.
     pub caches: Vec<ProcessorCache>,
     /// Whether the kernel backs large buffers with huge pages, in the kernel's words.
     pub huge_pages: Option<String>,

@@ -571,7 +571,7 @@ pub struct CpuCost {
     pub upper_method: Option<String>,
     /// The pass that measured it.
     pub upper: Option<CpuUpper>,
-    /// Processor clocks per byte, at the frequency of `clock`; null where that is unknown.
+    /// Processor clocks per byte, at the frequency of `clock`; null if that is unknown.
     pub clocks_per_byte: Option<f64>,
     /// The clock frequency used; null if the kernel does not report one.
     pub clock: Option<CpuClock>,

@@ -57,7 +57,6 @@ pub(crate) fn batches_of(series: &[f64], size: usize) -> Vec<f64> {
     series[series.len() % size..].chunks_exact(size).map(mean).collect()
 }
 
-/// Variance of the mean of a stationary series.
 fn variance_of_mean(series: &[f64]) -> Option<MeanVariance> {
     if series.len() < VALUES_MIN || !all_finite(series) {
         return None;

@@ -14,7 +14,6 @@ const NANOS_PER_S: u64 = 1_000_000_000;
 /// Separates the seeds of arrivals from those of requests and data.
 const SEED_INDEX: u64 = 1 << 33;
 
-/// The arrivals of one job.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     /// The process for both directions, or for reads.

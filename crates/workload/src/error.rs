@@ -46,7 +46,6 @@ pub(crate) fn in_range(
     Err(BuildError::range(flag, &value, &format!("{low} to {high}")))
 }
 
-/// Returns an error if `wrong` is true.
 pub(crate) fn refuse(wrong: bool, flag: &'static str, problem: &str) -> Result<(), BuildError> {
     if wrong { Err(BuildError::Flag { flag, problem: problem.to_owned() }) } else { Ok(()) }
 }

@@ -10,7 +10,6 @@ use crate::rng::Rng;
 /// Rounds of the network. Four give a good permutation (Luby and Rackoff 1988).
 const ROUNDS: usize = 4;
 
-/// A permutation of the numbers below a count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Permutation {
     count: u64,

@@ -356,7 +356,6 @@ impl Spec {
     }
 }
 
-/// Whether this engine exists only on Windows.
 fn of_windows(engine: EngineName) -> bool {
     matches!(engine, EngineName::Iocp | EngineName::Events | EngineName::Readfileex)
 }

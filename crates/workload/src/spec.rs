@@ -113,7 +113,6 @@ impl Spec {
         self
     }
 
-    /// The distance between positions.
     pub(crate) fn unit(&self) -> u64 {
         crate::region::unit(&self.asked)
     }

@@ -165,7 +165,6 @@ impl RequestStream {
         }
     }
 
-    /// The next request of the sequence.
     #[inline]
     fn draw(&mut self, op: Option<OpKind>) -> Request {
         let op = match (op, self.read_percent) {

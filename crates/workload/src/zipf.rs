@@ -20,7 +20,6 @@ fn log1p_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x * (0.5 - x * (1.0 / 3.0)) }
 }
 
-/// Draws ranks 1 to `n`.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     n: f64,

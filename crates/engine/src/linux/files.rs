@@ -46,7 +46,6 @@ pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemE
 /// Name of plain calls in documents.
 pub(crate) const PLAIN_CALLS: &str = "pread/pwrite";
 
-/// The files of a job for plain calls.
 #[derive(Debug)]
 pub(crate) struct Files(Vec<RawFd>);
 

@@ -30,13 +30,9 @@ use record::{EngineName, FlushKind};
 use rustix::io::Errno;
 use std::num::NonZeroU64;
 
-/// Error for an invalid argument.
 pub(crate) const INVALID: SystemError = SystemError::new(Errno::INVAL.raw_os_error());
-/// Error for a device that failed.
 pub(crate) const IO_ERROR: SystemError = SystemError::new(Errno::IO.raw_os_error());
-/// Error for missing data.
 pub(crate) const NO_DATA: SystemError = SystemError::new(Errno::NODATA.raw_os_error());
-/// Error for missing memory.
 pub(crate) const OUT_OF_MEMORY: SystemError = SystemError::new(Errno::NOMEM.raw_os_error());
 
 /// Refuses flushes that the system lacks. Linux has all of them.

@@ -231,7 +231,6 @@ pub(super) fn event() -> Result<OwnedHandle, SystemError> {
     Ok(unsafe { OwnedHandle::from_raw_handle(event) })
 }
 
-/// The files of a job for plain calls.
 #[derive(Debug)]
 pub(crate) struct Files(OwnFiles);
 

@@ -36,13 +36,9 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Media::timeBeginPeriod;
 
-/// Error for an invalid argument.
 pub(crate) const INVALID: SystemError = SystemError::new(ERROR_INVALID_PARAMETER as i32);
-/// Error for a device that failed.
 pub(crate) const IO_ERROR: SystemError = SystemError::new(ERROR_IO_DEVICE as i32);
-/// Error for missing data.
 pub(crate) const NO_DATA: SystemError = SystemError::new(ERROR_HANDLE_EOF as i32);
-/// Error for missing memory.
 pub(crate) const OUT_OF_MEMORY: SystemError = SystemError::new(ERROR_NOT_ENOUGH_MEMORY as i32);
 /// Error for a feature that Windows lacks, or that halfpower does not use on Windows.
 const NOT_SUPPORTED: SystemError = SystemError::new(ERROR_NOT_SUPPORTED as i32);

@@ -211,7 +211,6 @@ pub enum DesignError {
     },
 }
 
-/// Whether a design may set this key.
 pub(crate) fn is_key(key: &str) -> bool {
     FLAG_KEYS.contains(&key) || SPECIAL_KEYS.contains(&key)
 }

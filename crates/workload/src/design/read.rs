@@ -16,7 +16,6 @@ use toml::{Table, Value};
 
 /// Default number of blocks: the minimum for a useful interval.
 const DEFAULT_BLOCKS: u32 = 3;
-/// Maximum number of blocks.
 const MAX_BLOCKS: u32 = 1_000;
 /// Maximum number of combinations. More are a typing error, not an experiment.
 const MAX_COMBINATIONS: usize = 100_000;
@@ -268,7 +267,6 @@ impl Reader<'_> {
     }
 }
 
-/// The error for an unknown key.
 pub(super) fn unknown_key(key: &str) -> String {
     let known: Vec<&str> = FLAG_KEYS.into_iter().chain(SPECIAL_KEYS).collect();
     format!("has an unknown key {key:?}; use one of {}", known.join(", "))

@@ -13,7 +13,6 @@ use crate::fio::values::{Length, SECOND_NS, length, size_word, time, time_word};
 /// Maximum number of a job's files that are also separate files here.
 const FILES_MAX: u64 = 64;
 
-/// The files of a job.
 struct Files {
     /// Number of files in fio; each has an equal part of the size.
     count: u64,
@@ -218,7 +217,6 @@ fn in_folders(
     Files { count, bytes: None, made: true, own }
 }
 
-/// Whether a length is a percentage of the file.
 fn is_share(text: &str) -> bool {
     text.ends_with('%')
 }

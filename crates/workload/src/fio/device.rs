@@ -94,7 +94,6 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     engine
 }
 
-/// Sets the number of requests in flight.
 fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str)) {
     let mut depth = settings.number("iodepth").unwrap_or(1).max(1);
     if matches!(engine, "sync" | "mmap") && depth > 1 {
@@ -145,7 +144,6 @@ fn emptied(settings: &Settings<'_>, out: &mut Words, buffered: bool) {
     }
 }
 
-/// Sets the processors that the threads are bound to.
 pub(crate) fn processors(
     settings: &Settings<'_>,
     out: &mut Words,
@@ -176,7 +174,6 @@ pub(crate) fn processors(
     }
 }
 
-/// Sets the I/O priority.
 pub(crate) fn priority(settings: &Settings<'_>, out: &mut Words) {
     let level = settings.number("prio");
     let class = settings.number("prioclass");

@@ -27,7 +27,6 @@ pub struct Section {
     pub settings: Vec<Setting>,
 }
 
-/// State of the parser.
 #[derive(Default)]
 pub(crate) struct Reading {
     global: Vec<Setting>,
@@ -73,7 +72,6 @@ impl Reading {
         self.faults.push(FioError::new(place, what));
     }
 
-    /// The settings for all jobs.
     pub(crate) fn global(&self) -> &[Setting] {
         &self.global
     }

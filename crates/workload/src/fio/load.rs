@@ -150,7 +150,6 @@ fn sizes_of(settings: &Settings<'_>, directions: [bool; 3], kb_base: u64) -> Siz
     first
 }
 
-/// Sets the shares of reads and writes.
 fn mix(settings: &Settings<'_>, out: &mut Words, mixed: bool) {
     let (reads, written) = (settings.number("rwmixread"), settings.number("rwmixwrite"));
     if reads.is_none() && written.is_none() {

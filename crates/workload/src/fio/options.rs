@@ -248,17 +248,14 @@ const OF_ENGINES: &str = "
     xnvme_async xnvme_sync xnvme_mem direct_write_to_pmem busy_wait_polling thp
 ";
 
-/// Whether a list of names contains this name.
 fn lists(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|listed| listed == name)
 }
 
-/// Whether only engines of fio have this option.
 pub(crate) fn is_of_engine(name: &str) -> bool {
     lists(OF_ENGINES, name)
 }
 
-/// The names of all options.
 fn names() -> impl Iterator<Item = &'static str> {
     let tables = NOTES.iter().chain(REFUSALS).map(|(names, _)| *names);
     let lists = [SWITCHES, READ, SILENT, OF_ENGINES, ALIASES].into_iter().chain(tables);

@@ -59,7 +59,6 @@ pub(crate) const NO_END: &str = "8760h";
 /// Maximum number of intervals of a run, which are the lines of its logs.
 const LINES_MAX: u64 = 100_000;
 
-/// Collects flags and notes.
 #[derive(Default)]
 pub(crate) struct Words {
     pub(crate) targets: Vec<String>,

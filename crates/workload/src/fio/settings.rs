@@ -129,7 +129,6 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Removes the quotes around a text.
 fn unquoted(text: &str) -> &str {
     let inner = |quote| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     inner('"').or_else(|| inner('\'')).unwrap_or(text)

@@ -137,7 +137,6 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>)
     close.map(|(_, known)| format!("; did you mean {known}?")).unwrap_or_default()
 }
 
-/// Parses a whole number.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("{text:?} is not a whole number"))
 }

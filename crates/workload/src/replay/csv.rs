@@ -13,7 +13,6 @@ use record::{Nanos, OpKind, Replay};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Time,
@@ -29,7 +28,6 @@ enum Column {
     Word,
 }
 
-/// A published format.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
@@ -96,7 +94,6 @@ pub(crate) fn read(lines: Lines<'_>, form: &Form, unit_ns: u64) -> Result<Replay
     found.replay("")
 }
 
-/// Adds the request of a line.
 fn request<'a>(
     found: &mut Requests<'a>,
     line: Line<'a>,

@@ -55,7 +55,6 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// A line and its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) number: usize,
@@ -67,14 +66,12 @@ impl<'a> Line<'a> {
         Words { line: self, rest: self.text, separates: char::is_whitespace }
     }
 
-    /// The fields of a CSV line.
     pub(crate) fn fields(self) -> Words<'a> {
         let separates = |letter: char| letter == ',' || letter.is_whitespace();
         Words { line: self, rest: self.text, separates }
     }
 }
 
-/// Iterates over the words of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Words<'a> {
     line: Line<'a>,
@@ -96,7 +93,6 @@ impl<'a> Words<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// Parses a whole number.
     pub(crate) fn number(&mut self, what: &str) -> Result<u64, ReplayError> {
         let place = *self;
         let word = self.word(what)?;

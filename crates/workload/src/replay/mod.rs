@@ -58,7 +58,6 @@ pub fn times_taken(text: &str, unit_ns: Option<u64>) -> Result<Option<String>, R
     )))
 }
 
-/// The format of a recording.
 enum Form {
     Iolog,
     Blkparse,
@@ -66,7 +65,6 @@ enum Form {
     Csv(&'static csv::Form),
 }
 
-/// The unit of the times, in ns.
 fn unit_of(text: &str, named: Option<u64>) -> Result<u64, ReplayError> {
     Ok(match (named, form_of(text)?) {
         (Some(named), _) => named,

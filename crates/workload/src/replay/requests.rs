@@ -66,7 +66,6 @@ impl<'a> Requests<'a> {
         u16::try_from(number).ok()
     }
 
-    /// Whether a device has occurred.
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.devices.contains(&name)
     }

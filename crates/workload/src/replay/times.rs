@@ -22,7 +22,6 @@ pub fn time_unit(name: &str) -> Option<u64> {
     UNITS.iter().find(|(known, _)| *known == name).map(|(_, ns)| *ns)
 }
 
-/// The name of a unit.
 pub(crate) fn unit_name(ns: u64) -> String {
     let known = UNITS.iter().find(|(_, known)| *known == ns);
     known.map_or_else(|| format!("{ns} ns"), |(name, _)| (*name).to_owned())

@@ -69,7 +69,6 @@ impl Parity {
         self.disks
     }
 
-    /// The first and the last stripe of a request.
     pub(super) fn stripes(&self, offset: u64, bytes: u32) -> (u64, u64) {
         let width = self.width();
         (offset / width, (offset + u64::from(bytes) - 1) / width)

@@ -16,7 +16,6 @@ struct Claim {
     behind_others: u64,
 }
 
-/// A request that waits at a stripe.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     request: u32,

@@ -49,7 +49,6 @@ struct CompletionEntry {
     flags: u32,
 }
 
-/// A mapping of ring memory.
 #[derive(Debug)]
 struct Mapping {
     base: *mut u8,
@@ -248,7 +247,6 @@ impl Ring {
         count
     }
 
-    /// Submits the queued entries without waiting.
     pub(super) fn submit(&mut self) -> Result<(), EngineError> {
         let wake = self.publish();
         if self.pending > 0 || !wake.is_empty() { self.enter_kernel(0, wake) } else { Ok(()) }
