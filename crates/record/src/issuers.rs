@@ -298,7 +298,7 @@ pub fn io_groups<'a>(
 ) -> Vec<IoGroup> {
     let mut sums: BTreeMap<(bool, Option<Owner>, &str), GroupSums<'a>> = BTreeMap::new();
     for one in processes {
-        // The root group means no group. A process that has ended also appears in it.
+        // The root group counts as no group, as for a process that has ended.
         let owner = one.group.as_deref().filter(|group| *group != "/").map(Owner::of);
         // Kernel thread names: `kworker/u8:3-flush-254:0`, `jbd2/vda-8`.
         let kind = one.name.split('/').next().filter(|_| one.kernel_thread);

@@ -4,8 +4,8 @@
 const BINARY: u64 = 1024;
 const DECIMAL: u64 = 1000;
 
-/// Parses bytes, or another number with a suffix. `k` and `Ki` are the same in fio: 1024 unless `kb_base` is
-/// 1000. fio's manual says otherwise (fio 3.33, `bs=4Ki` reads 4,096 bytes).
+/// Parses bytes, or another number with a suffix. `k` and `Ki` mean the same in fio: 1024, or 1000 with
+/// `kb_base=1000`. fio's manual says otherwise (fio 3.33, `bs=4Ki` reads 4,096 bytes).
 pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     let wrong =
         || format!("{text:?} is not a size; use whole bytes, or a number with k, m, g or t");
