@@ -1,23 +1,23 @@
-//! Several files as one that holds more than the data: RAID 1 and RAID 5 in software.
+//! Combines several files into a RAID 1 or RAID 5 array in software.
 //!
-//! What a request becomes is the plan of a [`Volume`], the same that simulated arrays carry out: stages
-//! of transfers, which bytes are the exclusive or of which others, and who waits for whom. This
-//! engine moves the bytes. Jobs on one array share its volume behind a lock, which a request takes
-//! when it begins and when it ends: a write that touches a stripe of another's waits for that, whichever
-//! thread has it. The lock is why this is an engine of its own: [`Direct`] and [`Striped`](crate::Striped)
-//! know nothing of it.
+//! The plan of a [`Volume`] determines what a request becomes. Simulated arrays use the same plans: stages of
+//! transfers, which bytes are the exclusive-or of which others, and which request waits for which. This
+//! engine moves the bytes. Jobs on one array share its volume behind a lock. A request takes the lock when it
+//! starts and when it ends. A write to a stripe that another request uses waits for that request, on
+//! whichever thread it runs. The lock is why this is a separate engine: [`Direct`] and
+//! [`Striped`](crate::Striped) do not need it.
 //!
-//! A slot has memory beside that of its request, for what is read and made on the way. Bytes that lie
-//! in one piece go straight between the request's memory and the file; only others are copied. A
-//! stage's transfers are limited, not its plan: what finds no free tag waits.
+//! A slot has extra memory besides that of its request, for data that is read and computed on the way.
+//! Contiguous bytes move directly between the request's memory and the file; only others are copied. The
+//! number of transfers in flight is limited, but not the plan: a transfer without a free tag waits.
 //!
-//! An engine whose requests all wait for those of other threads looks again in short pieces; it is
-//! woken when one of them ends. A request fails with the first of its transfers that does. What its other
-//! transfers wrote stays: whoever reads the array back finds out what it holds.
+//! If all requests of an engine wait for those of other threads, it checks again at short intervals. It is
+//! also woken when one of those requests ends. A request fails with the error of the first transfer that
+//! fails. What its other transfers wrote stays; reading the array back reveals it.
 //!
-//! Rejected: a thread per leg (a request would be handed over twice), a log of writes that are under
-//! way (an array would be measured with the cost of a second device; [docs/arrays.md] says what a kill
-//! leaves), and a lock per stripe (a request takes all of its stripes at one moment or none).
+//! Rejected: a thread per leg (a request would be handed over twice), a log of writes in progress (the
+//! measurement would include the cost of a second device; [docs/arrays.md] describes what a kill leaves), and
+//! a lock per stripe (a request takes either all of its stripes at one moment or none).
 //!
 //! [docs/arrays.md]: ../../../docs/arrays.md
 
@@ -32,17 +32,17 @@ use std::time::Duration;
 use workload::Request;
 use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, StepsOver, Volume, VolumeSpec};
 
-/// Most transfers of a job in flight: enough for any device, and a ring holds them.
+/// Maximum transfers of a job in flight: enough for any device, and within the size of a ring.
 const MOST_TRANSFERS: u32 = 4_096;
-/// How long a job whose requests wait for another job's goes without looking.
+/// Interval between checks of a job whose requests wait for another job's.
 const LOOK: Nanos = Nanos(100_000);
 
-/// The array that the engines of all jobs on it share.
+/// The array that the engines of all its jobs share.
 #[derive(Debug)]
 pub struct SharedArray {
     spec: VolumeSpec,
     legs: u32,
-    /// Whether the failed leg is written because it is rebuilt.
+    /// Whether writes go to the failed leg because it is being rebuilt.
     rebuilds: bool,
     state: Mutex<State>,
     freed: Condvar,
@@ -52,9 +52,9 @@ pub struct SharedArray {
 struct State {
     volume: Volume,
     loads: Vec<DiskLoad>,
-    /// Requests of each engine: the first number, how many, and those that may begin now.
+    /// Requests of each engine: the first number, the count, and those that may start now.
     owners: Vec<Owner>,
-    /// Bytes read of each leg for a rebuild.
+    /// Bytes read from each leg for a rebuild.
     rebuild_read: Vec<u64>,
     rebuild_written: u64,
 }
@@ -64,23 +64,23 @@ struct Owner {
     first: u32,
     count: u32,
     woken: Vec<u32>,
-    /// Whether its engine is no more.
+    /// Whether its engine was dropped.
     gone: bool,
 }
 
-/// How far a rebuild is, and what it moved.
+/// Progress of a rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RebuildState {
-    /// Bytes from the start of the leg that it holds again.
+    /// Bytes rebuilt, from the start of the leg.
     pub rebuilt: u64,
-    /// Bytes read of each leg.
+    /// Bytes read from each leg.
     pub read: Vec<u64>,
-    /// Bytes written to the failed one.
+    /// Bytes written to the failed leg.
     pub written: u64,
 }
 
 impl SharedArray {
-    /// Legs of so many bytes each bound into one; the specification must have passed its check.
+    /// Combines legs of `leg_bytes` each into one array. The specification must already be checked.
     #[must_use]
     pub fn new(spec: &VolumeSpec, legs: u32, leg_bytes: u64, rebuilds: bool) -> Self {
         let state = State {
@@ -93,7 +93,7 @@ impl SharedArray {
         Self { spec: *spec, legs, rebuilds, state: Mutex::new(state), freed: Condvar::new() }
     }
 
-    /// How far its rebuild is.
+    /// Progress of its rebuild.
     #[must_use]
     pub fn rebuild(&self) -> RebuildState {
         let state = self.lock();
@@ -108,7 +108,7 @@ impl SharedArray {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Numbers for the requests of an engine: the first of them.
+    /// Reserves numbers for the requests of an engine and returns the first.
     fn join(&self, count: u32) -> u32 {
         let mut state = self.lock();
         let first = state.owners.last().map_or(0, |owner| owner.first + owner.count);
@@ -116,14 +116,14 @@ impl SharedArray {
         first
     }
 
-    /// The most stripes, or areas of a mirror, that a request touches.
+    /// Maximum number of stripes, or areas of a mirror, that a request touches.
     fn most_stripes(&self, bytes: u64) -> u64 {
         let data = u64::from(if self.spec.raid == Raid::Raid5 { self.legs - 1 } else { 1 });
         bytes.saturating_sub(1) / (self.spec.chunk_bytes * data) + 2
     }
 
-    /// Memory that a request of so many bytes takes beside its own. At both ends rows are read and
-    /// written; between them whole stripes are written, or read with a leg missing.
+    /// Extra memory for a request of this size. At both ends, rows are read and written. Between them, whole
+    /// stripes are written, or read with a leg missing.
     fn work_bytes(&self, bytes: u64) -> u64 {
         let legs = u64::from(self.legs);
         let whole = self.most_stripes(bytes).saturating_sub(2) * self.spec.chunk_bytes;
@@ -132,15 +132,15 @@ impl SharedArray {
 }
 
 impl State {
-    /// Takes those of `ready` that are of the engine whose numbers begin at `own`, and leaves the others
-    /// to theirs; whether there are any.
+    /// Moves those of `ready` that belong to the engine whose numbers start at `own` into `mine`, and passes
+    /// the others to their engines. Returns whether there were others.
     fn hand_on(&mut self, mut ready: Vec<u32>, own: u32, mine: &mut Vec<u32>) -> bool {
         let mut others = false;
         while let Some(number) = ready.pop() {
             let at = self.owners.partition_point(|owner| owner.first <= number) - 1;
             let owner = &mut self.owners[at];
             if owner.gone {
-                // Nobody would begin it: those behind it go on.
+                // Its engine is gone and cannot start it, so the requests behind it continue.
                 ready.extend(self.volume.release(number));
             } else if owner.first == own {
                 mine.push(number - own);
@@ -153,18 +153,18 @@ impl State {
     }
 }
 
-/// What a slot is doing.
+/// State of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doing {
     #[default]
     Nothing,
-    /// It waits for requests of its stripes.
+    /// Waits for requests on its stripes.
     Waits,
-    /// A request.
+    /// Runs a request.
     Request,
-    /// A step of the rebuild.
+    /// Runs a step of the rebuild.
     Step,
-    /// A flush of all legs.
+    /// Flushes all legs.
     Flush,
 }
 
@@ -179,15 +179,15 @@ struct Slot {
     /// Where the memory of each piece begins in the slot's work area.
     begins: Vec<usize>,
     stage: usize,
-    /// Transfers of the stage that are not done.
+    /// Transfers of the stage that are not finished.
     left: u32,
     /// The first error.
     error: i32,
-    /// Bytes that transfers did not move although they were asked to.
+    /// Bytes that transfers failed to move.
     missing: u64,
 }
 
-/// A transfer on its way.
+/// A transfer in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct OnItsWay {
     slot: u32,
@@ -201,30 +201,30 @@ struct Queued {
     transfer: Transfer,
 }
 
-/// An engine on all files of its setup as an array.
+/// An engine that combines all files of its setup into an array.
 #[derive(Debug)]
 pub struct Array<T: Transport> {
     direct: Direct<T>,
     shared: std::sync::Arc<SharedArray>,
-    /// The number of slot 0 among the requests of all engines.
+    /// Number of slot 0 among the requests of all engines.
     first: u32,
     /// Whether every write is a step of the rebuild.
     steps: bool,
     slots: Vec<Slot>,
-    /// By tag.
+    /// Indexed by tag.
     on_their_way: Vec<OnItsWay>,
     free_tags: Vec<u32>,
     queue: VecDeque<Queued>,
-    /// Slots that wait for others.
+    /// Number of slots that wait for other requests.
     waiting: u32,
-    /// Slots whose plans are made and that have to begin.
+    /// Slots with a plan that are ready to start.
     planned: Vec<u32>,
-    /// Slots that are over.
+    /// Finished slots.
     over: Vec<u32>,
     done: Vec<Completion>,
-    /// Requests that were not asked for yet.
+    /// Completions that have not been fetched yet.
     ready: Vec<Completion>,
-    /// Whether transfers were readied since the last were handed over.
+    /// Whether transfers were pushed since the last hand-over.
     pushed: bool,
 }
 
@@ -285,7 +285,7 @@ impl<T: Transport> OpenEngine for Array<T> {
 }
 
 impl<T: Transport> Array<T> {
-    /// Plans the requests of slots that were let in.
+    /// Plans the requests of admitted slots.
     fn plan(&mut self, state: &mut State) {
         let State { volume, loads, .. } = state;
         for &number in &self.planned {
@@ -308,7 +308,7 @@ impl<T: Transport> Array<T> {
         }
     }
 
-    /// Begins what was planned, outside of the lock.
+    /// Starts the planned requests, without the lock.
     fn begin(&mut self) {
         while let Some(number) = self.planned.pop() {
             let slot = &mut self.slots[number as usize];
@@ -324,18 +324,18 @@ impl<T: Transport> Array<T> {
         }
     }
 
-    /// Where the bytes of a piece are.
+    /// Address of a piece's bytes.
     fn address(&self, number: u32, piece: usize) -> *mut u8 {
         let slot = &self.slots[number as usize];
         match slot.sums.direct[piece] {
-            // SAFETY: a part of the request, whose memory is that long.
+            // SAFETY: the piece is part of the request, whose memory is that long.
             Some(at) => unsafe { slot.memory.add(at as usize) },
             // SAFETY: the pieces of a plan fit the work area (`check_work`).
             None => unsafe { self.direct.work_area(number).add(slot.begins[piece]) },
         }
     }
 
-    /// Sends the transfers of the next stage that has any, or ends the request.
+    /// Sends the transfers of the next non-empty stage, or ends the request.
     fn next_stage(&mut self, number: u32) {
         loop {
             let slot = &self.slots[number as usize];
@@ -369,7 +369,7 @@ impl<T: Transport> Array<T> {
         }
     }
 
-    /// Readies a transfer, now or when there is a tag for it.
+    /// Pushes a transfer, or queues it until a tag is free.
     fn send(&mut self, slot: u32, transfer: Transfer) {
         match self.free_tags.pop() {
             Some(tag) => {
@@ -381,11 +381,11 @@ impl<T: Transport> Array<T> {
         }
     }
 
-    /// Makes the bytes that are the exclusive or of others.
+    /// Computes the bytes that are the exclusive-or of others.
     fn combine(&self, number: u32) {
         let slot = &self.slots[number as usize];
         let address = |memory: Memory| match memory {
-            // SAFETY: combinations are of bytes of the request and of its pieces.
+            // SAFETY: combinations use only bytes of the request and of its pieces.
             Memory::Request(at) => unsafe { slot.memory.add(at as usize) },
             // SAFETY: as above.
             Memory::Piece(piece, at) => unsafe {
@@ -397,12 +397,12 @@ impl<T: Transport> Array<T> {
             let to = address(combination.to);
             let mut from = slot.sums.sources_of(combination).iter().map(|&it| address(it));
             let Some(first) = from.next() else { continue };
-            // SAFETY: source and destination are apart: a piece that is made is never a source, and a
-            // part of the request is made of pieces alone, or of other parts of it.
+            // SAFETY: source and destination are separate: a computed piece is never a source, and a part of
+            // the request is computed only from pieces or from other parts of it.
             unsafe { std::ptr::copy_nonoverlapping(first, to, length) };
             for other in from {
-                // SAFETY: as above; nothing else refers to either, as the slot has no transfer that
-                // uses them in flight.
+                // SAFETY: as above. Nothing else refers to either, because no transfer of the slot that uses
+                // them is in flight.
                 let (sum, other) = unsafe {
                     (
                         std::slice::from_raw_parts_mut(to, length),
@@ -414,7 +414,7 @@ impl<T: Transport> Array<T> {
         }
     }
 
-    /// Books transfers that are done, and goes on with the requests that they belong to.
+    /// Processes finished transfers, and continues the requests that they belong to.
     fn settle(&mut self) {
         for position in 0..self.done.len() {
             let Completion { slot: tag, outcome } = self.done[position];
@@ -443,7 +443,7 @@ impl<T: Transport> Array<T> {
         }
     }
 
-    /// Ends the requests that are over and begins those that they let in.
+    /// Ends finished requests and starts the requests that they admit.
     fn end_over(&mut self) {
         while !self.over.is_empty() {
             let shared = std::sync::Arc::clone(&self.shared);
@@ -461,7 +461,7 @@ impl<T: Transport> Array<T> {
         }
     }
 
-    /// Ends a request; whether it let in one of another engine.
+    /// Ends a request. Returns whether it admitted a request of another engine.
     fn end(&mut self, number: u32, state: &mut State) -> bool {
         let slot = &mut self.slots[number as usize];
         let Request { offset, bytes, .. } = slot.request;
@@ -485,7 +485,7 @@ impl<T: Transport> Array<T> {
         let ready = if doing == Doing::Step {
             let StepsOver { over, ready } =
                 state.volume.rebuilt(self.first + number, offset, bytes, whole);
-            // A step that has to keep its stripes is not done yet.
+            // A step that must keep its stripes is not finished yet.
             over.into_iter().for_each(|number| self.complete(number - self.first));
             ready
         } else {
@@ -498,7 +498,7 @@ impl<T: Transport> Array<T> {
         others
     }
 
-    /// Hands a slot that is over back.
+    /// Completes a finished slot.
     fn complete(&mut self, number: u32) {
         let slot = &mut self.slots[number as usize];
         let outcome = match (slot.error, std::mem::take(&mut slot.doing)) {
@@ -509,7 +509,7 @@ impl<T: Transport> Array<T> {
         self.ready.push(Completion { slot: number, outcome });
     }
 
-    /// Begins requests that waited and that another engine let in.
+    /// Starts waiting requests that another engine has admitted.
     fn take_woken(&mut self) {
         if self.waiting == 0 {
             return;
@@ -530,7 +530,7 @@ impl<T: Transport> Array<T> {
         (self.on_their_way.len() - self.free_tags.len()) as u32
     }
 
-    /// Waits for another engine to end something, for a moment.
+    /// Waits briefly for another engine to end a request.
     fn wait_for_others(&self, deadline: Option<Nanos>) {
         let state = self.shared.lock();
         let woken = |state: &State| {
@@ -596,7 +596,7 @@ impl<T: Transport> Engine for Array<T> {
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         loop {
             self.take_woken();
-            // A plan whose first stages have no transfers may be over as it begins.
+            // A plan without transfers can finish as it starts.
             self.end_over();
             let missing = ask.min.saturating_sub(self.ready.len() as u32);
             let in_flight = self.transfers_in_flight();
@@ -608,7 +608,7 @@ impl<T: Transport> Engine for Array<T> {
                 self.wait_for_others(ask.deadline);
                 continue;
             }
-            // Others may let in what waits here meanwhile.
+            // Meanwhile, other engines may admit the requests that wait here.
             let look = (self.waiting > 0).then(|| MonotonicClock.now().plus(LOOK));
             let deadline = ask.deadline.into_iter().chain(look).min();
             let transfers = Wait { min: missing.min(1), max: in_flight, deadline };
@@ -643,7 +643,7 @@ impl<T: Transport> Engine for Array<T> {
 }
 
 impl<T: Transport> Drop for Array<T> {
-    /// No other job waits for one that broke, and none begins where its transfers are still written.
+    /// Releases other jobs that wait for this engine's requests, after its transfers have ended.
     fn drop(&mut self) {
         self.direct.come_home();
         let mut state = self.shared.lock();

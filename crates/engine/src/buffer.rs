@@ -1,16 +1,16 @@
-//! The memory that requests read into and write from: one anonymous mapping per job, a stride per
-//! slot, so that one registration with io_uring covers all of it.
+//! The memory that requests read into and write from. Each job has one anonymous mapping with an equal stride
+//! per slot, so that one registration with io_uring covers all of it.
 //!
-//! What is written must not be deduplicated or compressed below, at next to no cost. Each slot's write
-//! area is a ring of random data, two requests or more; each write takes the next piece of it and
-//! stamps a word of each of its pages. The slots take turns, so a piece returns after all rings
-//! together, four times the window of any compressor on storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to
-//! 32 KiB). Rejected: drawing or combining all data anew (1 µs for 4 KiB), one buffer stamped again and
-//! again (a window of several blocks sees through it), a whole window for each slot (2 MiB at depth
-//! 32, beyond the second-level cache: a quarter of the rate of writes to memory).
+//! No layer below should be able to deduplicate or compress written data, at almost no CPU cost. Each slot's
+//! write area is a ring of random data for at least two requests. Each write takes the next piece of the ring
+//! and stamps a word into each of its pages. The slots take turns, so a piece returns only after all rings
+//! together, which is four times the window of any compressor on storage (LZ4 64 KiB, zlib 32 KiB, arrays 4
+//! to 32 KiB). Rejected: generating or combining all data anew (1 µs for 4 KiB), one buffer stamped
+//! repeatedly (a window of several blocks sees through it), a whole window for each slot (2 MiB at depth 32,
+//! beyond the second-level cache: a quarter of the rate of writes to memory).
 //!
-//! Tagged blocks get their tag instead of the word (its hashes are made once, when the ring is
-//! filled), compressible ones end in zeros, and zeros are a ring of zeros without a stamp.
+//! Tagged blocks have their tag instead of the word (its hashes are computed once, when the ring is filled).
+//! Compressible blocks end in zeros. Zeros use a ring of zeros without a stamp.
 
 use crate::tag::{self, Tags};
 use crate::{EngineError, Memory, Request, Setup, platform};
@@ -18,23 +18,23 @@ use record::Data;
 use std::ptr::NonNull;
 use workload::Rng;
 
-/// Requests in a slot's ring at least, so that a slot that is served out of turn differs too.
+/// Minimum requests in a slot's ring, so that data also differs for a slot that is used out of turn.
 const RING_REQUESTS_MIN: u64 = 2;
-/// Rings of all slots together at least: four of the longest windows of a compressor.
+/// Minimum size of all rings together: four of the longest compressor windows.
 const RINGS_BYTES: u64 = 256 << 10;
-/// Rings of all slots together at most, unless single requests need more.
+/// Maximum size of all rings together, unless single requests need more.
 const RINGS_BYTES_MAX: u64 = 256 << 20;
-/// Alignment of every slot's buffer: enough for O_DIRECT on any block device in use.
+/// Alignment of every slot's buffer: enough for direct I/O on any current block device.
 const PAGE_BYTES: u64 = 4_096;
 
-/// What makes a piece of the ring differ from all that was written before.
+/// How a piece of the ring is made different from all earlier writes.
 #[derive(Debug)]
 enum Renewal {
-    /// Nothing: zeros.
+    /// Not at all: zeros.
     None,
-    /// A fresh word combined with the first of each page.
+    /// A new random word is combined with the first word of each page.
     Word,
-    /// A tag in each block; with the hashes of all sectors of all rings, in order.
+    /// A tag in each block. `hashes` has the hashes of all sectors of all rings, in order.
     Tag { tags: Tags, hashes: Vec<u64> },
 }
 
@@ -42,14 +42,14 @@ enum Renewal {
 #[derive(Debug)]
 pub struct Buffers {
     base: NonNull<u8>,
-    /// Bytes per slot: its ring, its read area, then what an array works in.
+    /// Bytes per slot: its ring, its read area, and the work area of an array.
     stride: usize,
-    /// Bytes of a slot's ring; 0 where nothing is written.
+    /// Bytes of a slot's ring; 0 if the job does not write.
     ring: usize,
-    /// Bytes of a slot's read area; 0 where nothing is read.
+    /// Bytes of a slot's read area; 0 if the job does not read.
     read: usize,
     length: usize,
-    /// Start of the present piece in each slot's ring.
+    /// Start of the current piece in each slot's ring.
     pieces: Vec<usize>,
     keys: Rng,
     renewal: Renewal,
@@ -59,7 +59,7 @@ impl Buffers {
     /// Maps the areas of `setup.depth` slots and touches all of their pages.
     ///
     /// # Errors
-    /// If the memory is refused.
+    /// If the system refuses the memory.
     pub fn new(setup: &Setup) -> Result<Self, EngineError> {
         let depth = u64::from(setup.depth.max(1));
         let request = u64::from(setup.max_bytes).max(1).next_multiple_of(PAGE_BYTES);
@@ -67,7 +67,7 @@ impl Buffers {
         let read = if setup.reads { request } else { 0 };
         let work = (setup.work_bytes as u64).checked_next_multiple_of(PAGE_BYTES);
         let stride = work.unwrap_or(u64::MAX).saturating_add(ring + read);
-        // More than a number can hold is more than any machine has.
+        // A size beyond the range of the number exceeds any machine's memory.
         let bytes = stride.saturating_mul(depth);
         let refused = |errno| EngineError::Memory { what: "buffer memory", bytes, errno };
         let length = usize::try_from(bytes).map_err(|_| refused(platform::OUT_OF_MEMORY))?;
@@ -86,7 +86,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Faults every page in, with what will be written where anything will.
+    /// Touches every page, and fills the rings with the data to write.
     fn fill(&mut self, setup: &Setup) {
         let mut rng = self.keys.clone();
         // SAFETY: the mapping is ours, page-aligned, `length` bytes long and writable, and no
@@ -107,7 +107,7 @@ impl Buffers {
         if self.ring == 0 || data == Data::Zeros {
             return;
         }
-        // A request shorter than a page sees the start of one only.
+        // A request shorter than a page sees only the start of one.
         let block = (setup.max_bytes as usize).clamp(1, PAGE_BYTES as usize);
         let zeros = match data {
             Data::Compressible => block * usize::from(setup.compressible_percent) / 100,
@@ -129,26 +129,25 @@ impl Buffers {
         }
     }
 
-    /// All of it, for registration.
     pub(crate) fn memory(&self) -> Memory {
         Memory { base: self.base.as_ptr().cast(), bytes: self.length }
     }
 
-    /// The address `offset` bytes into a slot.
+    /// Address at `offset` bytes into a slot.
     #[inline]
     fn at(&self, slot: u32, offset: usize) -> *mut u8 {
         let start = slot as usize * self.stride + offset;
-        // The slot is the caller's word.
+        // The caller chooses the slot, so check it.
         assert!(offset <= self.stride && start <= self.length, "slot {slot} is beyond");
-        // SAFETY: the address lies in the mapping or at its end, as was just checked.
+        // SAFETY: the address is in the mapping or at its end, as was just checked.
         unsafe { self.base.as_ptr().add(start) }
     }
 
-    /// Where a read of this slot goes, with room for so many bytes.
+    /// Destination of a read of this slot with this many bytes.
     ///
     /// # Panics
-    /// If that is more than the largest request, or the slot is beyond the depth: the kernel would write
-    /// to other memory.
+    /// If that exceeds the largest request, or the slot is beyond the depth. The kernel would write to other
+    /// memory.
     #[inline]
     #[must_use]
     pub fn read_area(&self, slot: u32, bytes: u32) -> *mut u8 {
@@ -157,25 +156,25 @@ impl Buffers {
         self.at(slot, self.ring)
     }
 
-    /// Where an array makes what a request takes beside its own bytes ([`Setup::work_bytes`]).
+    /// The work area of a slot, where an array computes data beyond the request ([`Setup::work_bytes`]).
     pub(crate) fn work_area(&self, slot: u32) -> *mut u8 {
         self.at(slot, self.ring + self.read)
     }
 
-    /// The first `bytes` of what a read left in a slot, at most the largest request.
+    /// The first `bytes` that a read left in a slot, limited to the largest request.
     #[must_use]
     pub fn data(&self, slot: u32, bytes: usize) -> &[u8] {
         let bytes = bytes.min(self.read);
         if bytes == 0 {
             return &[];
         }
-        // SAFETY: the range lies in the slot's read area and is initialised; the borrow of `self`
-        // keeps the engine from submitting into it meanwhile.
+        // SAFETY: the range is in the slot's read area and initialised. The borrow of `self` prevents the
+        // engine from submitting into it meanwhile.
         unsafe { std::slice::from_raw_parts(self.read_area(slot, bytes as u32), bytes) }
     }
 
-    /// What this slot's next write carries: the request's bytes, of the kind that was asked for
-    /// and, but for zeros, unlike all written before. `generation` goes into tags.
+    /// Data of this slot's next write: the request's bytes, of the configured kind. Except for zeros, it
+    /// differs from all earlier writes. `generation` goes into tags.
     ///
     /// # Panics
     /// As [`Buffers::read_area`].
@@ -194,9 +193,8 @@ impl Buffers {
             Renewal::Word => {
                 let key = self.keys.next_u64();
                 for page in 0..length / PAGE_BYTES as usize {
-                    // SAFETY: the page lies in the slot's ring (asserted above), is aligned and
-                    // initialised, and the slot has no request in flight while its next is
-                    // prepared.
+                    // SAFETY: the page is in the slot's ring (asserted above), aligned and initialised. The
+                    // slot has no request in flight while its next one is prepared.
                     unsafe { *start.add(page * PAGE_BYTES as usize).cast::<u64>() ^= key };
                 }
             }
@@ -221,8 +219,8 @@ fn ring_bytes(request: u64, depth: u64) -> u64 {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and engines drop their buffers only after the last request
-        // in flight (their own drop order sees to it).
+        // SAFETY: the mapping belongs to this value. Engines drop their buffers only after the last request
+        // in flight, because of their drop order.
         unsafe { platform::unmap_memory(self.base, self.length) };
     }
 }

@@ -1,9 +1,9 @@
-//! What it costs to read a clock, which every time that a job takes includes.
+//! Measures the cost of reading a clock, which every time measured by a job includes.
 
 use crate::Clock;
 
-/// Mean cost of one reading of `clock` in nanoseconds: the least of five runs of 2,000 readings,
-/// since disturbances only ever add.
+/// Mean cost of one reading of `clock` in nanoseconds: the minimum of five runs of 2,000 readings, because
+/// disturbances can only increase it.
 #[must_use]
 pub fn clock_cost_ns(clock: &impl Clock) -> f64 {
     const READINGS: u32 = 2_000;

@@ -1,9 +1,10 @@
-//! What every engine has to show, callable by the author of one in a build of his own: the same file
-//! gives the same bytes, each request completes exactly once, errors and short transfers come out as
-//! they are, waits end when they should, and an engine can be dropped at any moment.
+//! Tests that every engine must pass. The author of an engine in a custom build can call them. They check
+//! that the same file returns the same bytes, that each request completes exactly once, that errors and short
+//! transfers are reported as they are, that waits end when they should, and that an engine can be dropped at
+//! any moment.
 //!
-//! The tests of this crate call the same functions for every line of the table. They write to the file
-//! that they are given. Rejected: a suite of tests that is copied, which falls behind the contract.
+//! The tests of this crate call the same functions for every engine in the table. They write to the file that
+//! they are given. Rejected: a test suite to copy, because copies become outdated.
 
 use crate::{
     Act, AsRawFile, Clock, Completion, DRAIN, Direct, EngineError, Memory, MonotonicClock,
@@ -16,23 +17,23 @@ use std::io::Error;
 use std::marker::PhantomData;
 use workload::{Request, derive_seed};
 
-/// Bytes of a request, and how many of them the file holds.
+/// Bytes of a request.
 pub const BLOCK: u32 = 4_096;
-/// See [`BLOCK`].
+/// Number of blocks in the test file.
 pub const BLOCKS: u64 = 64;
-/// Length of the file.
+/// Length of the test file.
 pub const LENGTH: u64 = BLOCKS * BLOCK as u64;
 
-/// What an engine did that the contract does not allow.
+/// A violation of the engine contract.
 #[derive(Debug, thiserror::Error)]
 pub enum Violation {
-    /// It broke or could not be opened.
+    /// The engine failed or could not be opened.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The file of the suite could not be prepared.
+    /// The test file could not be prepared.
     #[error("cannot prepare the test file: {0}")]
     File(#[from] Error),
-    /// It did something else than it has to.
+    /// The engine behaved differently from the contract.
     #[error("{0}")]
     Wrong(String),
 }
@@ -41,7 +42,7 @@ fn must(holds: bool, text: impl FnOnce() -> String) -> Result<(), Violation> {
     if holds { Ok(()) } else { Err(Violation::Wrong(text())) }
 }
 
-/// A setup for requests of a block on one file.
+/// A setup for requests of one block on one file.
 #[must_use]
 pub fn setup(file: &File, depth: u32, writes: bool) -> Setup {
     let files = vec![file.as_raw_file()];
@@ -72,10 +73,11 @@ pub fn submission(slot: u32, request: Request) -> Submission {
     Submission { request, slot, generation: 0 }
 }
 
-/// Carries the requests out `depth` at a time; hands each completion over with its data.
+/// Carries out the requests with at most `depth` in flight, and passes each completion with its data to
+/// `each`.
 ///
 /// # Errors
-/// If the engine breaks, or completes what is not in flight.
+/// If the engine fails, or completes a request that is not in flight.
 pub fn drive<E: OpenEngine>(
     engine: &mut E,
     depth: u32,
@@ -113,10 +115,10 @@ pub fn drive<E: OpenEngine>(
     }
 }
 
-/// Runs all of the suite on a file, which is overwritten; `E` is `Direct<T>` of a transport `T`.
+/// Runs the whole suite on a file, which is overwritten. `E` is `Direct<T>` for a transport `T`.
 ///
 /// # Errors
-/// The first thing that the contract does not allow.
+/// The first violation.
 pub fn check<E: OpenEngine>(file: &File) -> Result<(), Violation> {
     fill(file)?;
     for depth in [1, 7, 32] {
@@ -134,7 +136,7 @@ pub fn check<E: OpenEngine>(file: &File) -> Result<(), Violation> {
     Ok(())
 }
 
-/// 500 random reads: the bytes of the file, whatever their order.
+/// 500 random reads return the bytes of the file, in any order of completion.
 ///
 /// # Errors
 /// [`Violation`].
@@ -157,12 +159,12 @@ pub fn reads_what_is_there<E: OpenEngine>(file: &File, depth: u32) -> Result<(),
     must(count == requests.len(), || format!("depth {depth}: {count} of 500 completed"))
 }
 
-/// Writes reach the file, whole, and carry data that does not repeat.
+/// Writes reach the file completely, with data that does not repeat.
 ///
 /// # Errors
 /// [`Violation`].
 pub fn writes_what_it_says<E: OpenEngine>(file: &File, depth: u32) -> Result<(), Violation> {
-    // What was there before is no proof of a write.
+    // The old content of the file would prove nothing.
     file.set_len(0)?;
     file.set_len(LENGTH)?;
     let requests: Vec<Request> = (0..BLOCKS)
@@ -180,7 +182,7 @@ pub fn writes_what_it_says<E: OpenEngine>(file: &File, depth: u32) -> Result<(),
     must(blocks.len() as u64 == BLOCKS, || "written blocks repeat".to_owned())
 }
 
-/// A file that ends within a block: a short read is one, and behind the end nothing comes.
+/// With a file that ends within a block, the read there is short and a read beyond the end returns nothing.
 ///
 /// # Errors
 /// [`Violation`].
@@ -192,7 +194,7 @@ pub fn reports_short_reads<E: OpenEngine>(file: &File) -> Result<(), Violation> 
     must(outcomes == [BLOCK as i32 - 100, 0], || format!("short reads gave {outcomes:?}"))
 }
 
-/// All requests of a depth at once, waited for in several ways.
+/// All requests of a depth are issued at once, and waited for in several ways.
 ///
 /// # Errors
 /// [`Violation`].
@@ -204,7 +206,7 @@ pub fn waits_for_what_was_asked<E: OpenEngine>(file: &File) -> Result<(), Violat
     let mut done: Vec<Completion> = Vec::new();
     engine.wait(Wait::new(1, 1), &mut done)?;
     must(done.len() == 1, || format!("expected one completion, got {}", done.len()))?;
-    // A deadline that has passed, and polling: neither blocks, neither gives too many.
+    // A past deadline and polling: neither blocks, and neither returns too many completions.
     let passed = MonotonicClock.now();
     engine.wait(Wait::new(0, 2), &mut done)?;
     must(done.len() <= 3, || format!("expected at most three completions, got {}", done.len()))?;
@@ -221,7 +223,7 @@ pub fn waits_for_what_was_asked<E: OpenEngine>(file: &File) -> Result<(), Violat
     must(done.len() == 16, || "a completion with nothing in flight".to_owned())
 }
 
-/// Prepared only, handed over, and partly waited for: a drop brings all of it home.
+/// An engine can be dropped with requests prepared, handed over, or partly waited for.
 ///
 /// # Errors
 /// [`Violation`].
@@ -243,9 +245,9 @@ pub fn drops_in_flight<E: OpenEngine>(file: &File) -> Result<(), Violation> {
     must(took < DRAIN, || "a drop gave up requests in flight".to_owned())
 }
 
-/// What [`Transport::quiesce`] promises, of the transport of an engine: with transfers that were not handed
-/// over, that were, that the kernel refuses, and that have completed and were not waited for, nothing is in
-/// flight after it said so.
+/// Tests the contract of [`Transport::quiesce`] for the transport of an engine: nothing is in flight after it
+/// returns `true`. The cases are transfers that were not handed over, that were handed over, that the kernel
+/// refuses, and that have completed but were not waited for.
 ///
 /// # Errors
 /// [`Violation`].
@@ -260,7 +262,7 @@ pub fn quiesces<T: Transport>(_: PhantomData<Direct<T>>, file: &File) -> Result<
     {
         let mut transport = T::open(&setup(file, MOST, false), MOST, of_all)?;
         for tag in 0..MOST {
-            // A file takes no discard: the call fails, or the engine knows of none.
+            // A file does not support a discard: the call fails, or the engine has no such operation.
             let act = if tag < refused { Act::Discard } else { Act::Read };
             let at = tag * BLOCK;
             let (address, offset) = (base.wrapping_add(at as usize), u64::from(at));
@@ -276,7 +278,7 @@ pub fn quiesces<T: Transport>(_: PhantomData<Direct<T>>, file: &File) -> Result<
         let case =
             || format!("refused: {refused}, submitted: {handed_over}, waited for: {waited_for}");
         if !transport.quiesce() {
-            // The kernel may still write to it.
+            // The kernel may still write to this memory.
             std::mem::forget(memory);
             return Err(Violation::Wrong(format!("{}: reads of a file never end", case())));
         }
@@ -287,7 +289,7 @@ pub fn quiesces<T: Transport>(_: PhantomData<Direct<T>>, file: &File) -> Result<
     Ok(())
 }
 
-/// What the first gets, the twentieth gets, on one thread.
+/// An engine opened for the twentieth time has the same features as the first, on one thread.
 ///
 /// # Errors
 /// [`Violation`].
@@ -315,7 +317,7 @@ mod tests {
     use crate::{OneByOne, PlainCalls};
     use tempfile::NamedTempFile;
 
-    /// Says that it is done whatever is in flight.
+    /// Reports that it is quiet while transfers are in flight.
     struct Hasty<T>(T);
 
     impl<T: Transport> Transport for Hasty<T> {
@@ -336,7 +338,7 @@ mod tests {
         }
     }
 
-    /// A file with a name: Windows opens one without only once.
+    /// A file with a name, because Windows opens a file without a name only once.
     fn filled() -> NamedTempFile {
         let file = NamedTempFile::new().unwrap();
         fill(file.as_file()).unwrap();
@@ -356,7 +358,7 @@ mod tests {
         #[cfg(target_os = "linux")]
         {
             kept::<OneByOne<crate::Mappings>>(file);
-            // qemu-user has neither io_uring nor io_submit.
+            // qemu-user lacks both io_uring and io_submit.
             if testkit::emulator().is_none() {
                 kept::<crate::Uring<false>>(file);
                 kept::<crate::linux::Libaio>(file);

@@ -1,13 +1,13 @@
-//! The counter by which processors tell the time, as each architecture has it.
+//! Reads the processor's time counter, which differs by architecture.
 //!
-//! Both read it in user mode and in order: what came earlier in the program was carried out before.
+//! Both are readable in user mode and in order: earlier instructions have finished before the reading.
 
 use std::arch::asm;
 
-/// What documents call it.
+/// Name of the counter in documents.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const NAME: &str = "TSC";
-/// What documents call it.
+/// Name of the counter in documents.
 #[cfg(target_arch = "aarch64")]
 pub(crate) const NAME: &str = "CNTVCT";
 
@@ -16,31 +16,31 @@ pub(crate) const NAME: &str = "CNTVCT";
 #[inline]
 pub(crate) fn count() -> u64 {
     let (low, high): (u64, u64);
-    // SAFETY: every x86-64 processor has both instructions; they touch the two named registers
-    // only. That the block may touch memory is left open on purpose, so that the compiler moves no
-    // access across the reading.
+    // SAFETY: every x86-64 processor has both instructions, and they change only the two named registers. The
+    // block does not promise to leave memory alone, so the compiler moves no memory access across the
+    // reading.
     unsafe {
         asm!("lfence", "rdtsc", out("rax") low, out("rdx") high, options(nostack, preserves_flags));
     }
     high << 32 | low
 }
 
-/// The virtual counter of the generic timer. Where a processor's own has an erratum, Linux traps the
-/// instruction and answers itself.
+/// The virtual counter of the generic timer. If a processor's counter has an erratum, Linux traps the
+/// instruction and emulates it.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub(crate) fn count() -> u64 {
     let counter: u64;
-    // SAFETY: every processor of the architecture has both instructions, and Linux lets user mode
-    // read the counter; they touch the named register only. That the block may touch memory is left
-    // open on purpose, so that the compiler moves no access across the reading.
+    // SAFETY: every processor of the architecture has both instructions, and Linux allows user mode to read
+    // the counter. They change only the named register. The block does not promise to leave memory alone, so
+    // the compiler moves no memory access across the reading.
     unsafe {
         asm!("isb", "mrs {}, cntvct_el0", out(reg) counter, options(nostack, preserves_flags));
     }
     counter
 }
 
-/// Whether the processor counts at one rate in all its states (Intel SDM vol. 2, CPUID leaf
+/// Whether the processor counts at the same rate in all power states (Intel SDM vol. 2, CPUID leaf
 /// 8000_0007h, EDX bit 8).
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn invariant() -> bool {
@@ -50,7 +50,7 @@ pub(crate) fn invariant() -> bool {
     cpuid(HIGHEST)[0] >= POWER && cpuid(POWER)[3] & INVARIANT != 0
 }
 
-/// Whether the processor counts at one rate in all its states: the architecture demands it (Arm
+/// Whether the processor counts at the same rate in all power states. The architecture requires it (Arm
 /// Architecture Reference Manual, "The Generic Timer").
 #[cfg(target_arch = "aarch64")]
 pub(crate) fn invariant() -> bool {
@@ -61,8 +61,8 @@ pub(crate) fn invariant() -> bool {
 #[cfg(target_arch = "x86_64")]
 fn cpuid(leaf: u32) -> [u32; 4] {
     let (eax, ebx, ecx, edx): (u32, u64, u32, u32);
-    // SAFETY: every x86-64 processor has the instruction; RBX, which the compiler keeps for
-    // itself, is saved in the register that takes its result.
+    // SAFETY: every x86-64 processor has the instruction. RBX is reserved by the compiler, so it is saved in
+    // the register that receives its result.
     unsafe {
         asm!(
             "mov {saved}, rbx",
@@ -86,7 +86,7 @@ mod tests {
     fn the_counter_goes_on_while_a_thread_sleeps() {
         let before = count();
         std::thread::sleep(std::time::Duration::from_millis(2));
-        // The architectures count at 1 MHz at least.
+        // The counters run at 1 MHz or more.
         assert!(count() - before >= 2_000);
     }
 }

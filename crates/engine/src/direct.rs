@@ -1,7 +1,7 @@
-//! The engine that a [`Transport`] is on one file: one transfer of each request.
+//! Makes an engine from a [`Transport`] on one file, with one transfer per request.
 //!
-//! [`Striped`](crate::Striped) makes one for each chunk that a request touches, [`Array`](crate::Array)
-//! what its level takes. All are static types: `push` is inlined into the loop over a batch.
+//! [`Striped`](crate::Striped) makes one transfer for each chunk of a request, and [`Array`](crate::Array) as
+//! many as its RAID level requires. All are static types: `push` is inlined into the loop over a batch.
 
 use crate::{
     Act, Buffers, Completion, Engine, EngineError, OpenEngine, Setup, Submission, Transfer,
@@ -15,17 +15,18 @@ use std::mem::ManuallyDrop;
 pub struct Direct<T: Transport> {
     pub(crate) transport: T,
     buffers: ManuallyDrop<Buffers>,
-    /// What is done where the job would write: [`Act::Write`], or what stands in its place.
+    /// The action for a write: [`Act::Write`], or its replacement.
     write_act: Act,
-    /// Lengths of the requests in the slots of a job that does not write: the kernel returns none.
+    /// Request lengths by slot, for a job whose writes are replaced by trims or flushes. The kernel does not
+    /// return lengths.
     trimmed: Vec<u32>,
-    /// As [`Setup::work_bytes`].
+    /// See [`Setup::work_bytes`].
     work_bytes: usize,
-    /// What the transport said when it was asked whether it is done with the buffers.
+    /// Result of the transport's [`Transport::quiesce`], once it was called.
     quiet: Option<bool>,
 }
 
-/// What a setup's writes do to its first file.
+/// The action of a setup's writes on its first file.
 fn write_act(setup: &Setup) -> Result<Act, EngineError> {
     match setup.instead {
         None => Ok(Act::Write),
@@ -35,7 +36,7 @@ fn write_act(setup: &Setup) -> Result<Act, EngineError> {
 }
 
 impl<T: Transport> Direct<T> {
-    /// Opens it for at most `most` transfers in flight.
+    /// Opens the engine for at most `most` transfers in flight.
     pub(crate) fn open_for(setup: &Setup, most: u32) -> Result<Self, EngineError> {
         platform::check_flush(setup.flushes)?;
         let write_act = write_act(setup)?;
@@ -54,7 +55,7 @@ impl<T: Transport> Direct<T> {
         })
     }
 
-    /// Where a request reads to or writes from; what it writes is made here.
+    /// Address that a request reads to or writes from. Prepares the data of a write.
     #[inline]
     pub(crate) fn address_of(&mut self, submission: &Submission) -> *mut u8 {
         let Submission { request, slot, generation } = submission;
@@ -67,12 +68,11 @@ impl<T: Transport> Direct<T> {
         }
     }
 
-    /// A slot's memory for what an array makes.
     pub(crate) fn work_area(&self, slot: u32) -> *mut u8 {
         self.buffers.work_area(slot)
     }
 
-    /// Makes sure that so many bytes fit it: a plan beyond that would write elsewhere.
+    /// Panics if a plan needs more bytes than the work area has, because it would write elsewhere.
     pub(crate) fn check_work(&self, bytes: usize) {
         assert!(
             bytes <= self.work_bytes,
@@ -81,7 +81,6 @@ impl<T: Transport> Direct<T> {
         );
     }
 
-    /// What a request of this direction does.
     #[inline]
     pub(crate) fn act_of(&self, op: OpKind) -> Act {
         match op {
@@ -90,7 +89,7 @@ impl<T: Transport> Direct<T> {
         }
     }
 
-    /// Gives the trims among these completions their lengths.
+    /// Sets the lengths of the trims among these completions.
     #[cold]
     fn count_trimmed(&self, done: &mut [Completion]) {
         for completion in done {
@@ -162,7 +161,8 @@ impl<T: Transport> Engine for Direct<T> {
 }
 
 impl<T: Transport> Direct<T> {
-    /// Waits until nothing refers to the buffers any more: whether that is so. The transport is asked once.
+    /// Waits until nothing refers to the buffers any more, and returns whether that is so. The transport is
+    /// asked only once.
     pub(crate) fn come_home(&mut self) -> bool {
         let transport = &mut self.transport;
         *self.quiet.get_or_insert_with(|| transport.quiesce())
@@ -171,9 +171,9 @@ impl<T: Transport> Direct<T> {
 
 impl<T: Transport> Drop for Direct<T> {
     fn drop(&mut self) {
-        // Where something still refers to the buffers, they are left to the end of the process.
+        // If something still refers to the buffers, they stay allocated until the process ends.
         if self.come_home() {
-            // SAFETY: nothing touches them after the drop.
+            // SAFETY: nothing uses them after the drop.
             unsafe { ManuallyDrop::drop(&mut self.buffers) };
         }
     }

@@ -1,33 +1,33 @@
-//! What can go wrong in an engine itself, as opposed to in one request.
+//! Errors of an engine itself, as opposed to errors of one request.
 
 use std::fmt;
 use std::io::Error;
 
-/// An error number of the operating system: `errno` on Linux, that of GetLastError on Windows; positive.
+/// An error number of the operating system: `errno` on Linux, that of GetLastError on Windows. Positive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SystemError(i32);
 
 impl SystemError {
-    /// Of a number.
+    /// Wraps an error number.
     #[must_use]
     pub const fn new(code: i32) -> Self {
         Self(code)
     }
 
-    /// Its number.
+    /// The error number.
     #[must_use]
     pub const fn code(self) -> i32 {
         self.0
     }
 
-    /// The outcome of a request that failed with it.
+    /// The outcome of a request that failed with this error: the negated number.
     #[must_use]
     pub const fn outcome(self) -> i32 {
         -self.0
     }
 }
 
-/// As the system words it, with the number.
+/// The system's text, with the number.
 impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Error::from_raw_os_error(self.0).fmt(f)
@@ -46,42 +46,42 @@ impl fmt::Debug for SystemError {
     }
 }
 
-/// An engine could not be opened, or broke.
+/// An engine could not be opened, or failed while running.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// An engine, or an option of one, cannot be had here.
+    /// An engine, or an option of one, is not available here.
     #[error("{engine} cannot be used here: {cause} ({errno}); {remedy}")]
     Unavailable {
-        /// Which.
+        /// Name of the engine or option.
         engine: &'static str,
-        /// Why, as far as it can be told.
+        /// The cause, as far as it is known.
         cause: String,
-        /// What the system said.
+        /// The system's error.
         errno: SystemError,
         /// What to do.
         remedy: &'static str,
     },
-    /// More requests in flight than one engine can have.
+    /// The job needs more requests in flight than one engine supports.
     #[error(
         "{engine} allows at most {available} requests in flight per job, but the run needs \
          {asked}; use a smaller --iodepth and a larger --numjobs"
     )]
     TooDeep {
-        /// Which engine.
+        /// Name of the engine.
         engine: &'static str,
-        /// What one job would have had in flight; more than --iodepth with a stripe.
+        /// Requests in flight that one job needs; more than --iodepth with a stripe.
         asked: u32,
-        /// What it can.
+        /// Maximum that the engine supports.
         available: u32,
     },
-    /// Memory for buffers or rings was refused.
+    /// The system refused memory for buffers or rings.
     #[error("{what} of {bytes} bytes was refused ({errno}); use a smaller --bs or --iodepth")]
     Memory {
-        /// What the memory was for.
+        /// Purpose of the memory.
         what: &'static str,
-        /// How much.
+        /// Requested bytes.
         bytes: u64,
-        /// What the system said.
+        /// The system's error.
         errno: SystemError,
     },
     /// A thread of the thread engine could not be started.
@@ -90,22 +90,22 @@ pub enum EngineError {
          smaller --iodepth"
     )]
     Threads {
-        /// How many run.
+        /// Threads that were started.
         started: u32,
-        /// How many were to.
+        /// Threads that were requested.
         asked: u32,
-        /// What the system said.
+        /// The system's error.
         source: Error,
     },
-    /// The I/O scheduler was not told of a priority.
+    /// The system refused an I/O priority.
     #[error(
         "--io-priority {priority} was refused ({errno}); the real-time class needs root; without \
          root, use be/0"
     )]
     Priority {
-        /// What was asked for.
+        /// The requested priority.
         priority: String,
-        /// What the system said.
+        /// The system's error.
         errno: SystemError,
     },
     /// A thread could not be bound to processors.
@@ -114,17 +114,17 @@ pub enum EngineError {
     /// A thread could not be put into a control group.
     #[error("--cgroup {group} cannot be used: {why}")]
     ControlGroup {
-        /// The group.
+        /// Directory of the group.
         group: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A system call of a running engine failed.
     #[error("{call} failed while requests were in flight ({errno}); the trial has no result")]
     Broken {
-        /// The call.
+        /// Name of the call.
         call: &'static str,
-        /// What the system said.
+        /// The system's error.
         errno: SystemError,
     },
 }

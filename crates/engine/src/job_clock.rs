@@ -1,49 +1,49 @@
-//! The clock of real jobs: the processor's counter (TSC, CNTVCT) where it is proved sound, otherwise the
+//! The clock of real jobs: the processor's counter (TSC, CNTVCT) if it is proved reliable, otherwise the
 //! kernel's monotonic clock.
 //!
-//! A job reads its clock twice a batch, and the counter costs less than the vDSO. It is used only if
-//! all of this holds:
+//! A job reads its clock twice per batch, and the counter costs less than the vDSO. The counter is used only
+//! if all of these conditions hold:
 //!
-//! - the processor counts at one rate in every state ([`counter`]);
-//! - the kernel itself uses it as its clock source, which it stops doing where counters differ between
+//! - the processor counts at the same rate in every power state ([`counter`]);
+//! - the kernel itself uses it as its clock source, which it stops doing if counters differ between
 //!   processors or drift from other timers;
-//! - two calibrations in a row, each by paired readings of both clocks, give the same rate.
+//! - two consecutive calibrations, each by paired readings of both clocks, give the same rate.
 //!
-//! A pair is CLOCK_MONOTONIC read between two readings of the counter, the tightest of many, with an
-//! error of half the bracket (some 20 ns): about one part in a million of the rate over the 20 ms of
-//! the calibration. Every [`JobClock::recheck`] takes another pair, checks that both clocks still
-//! agree, and lengthens the base: a minute later the bound is below one in a thousand million. The
-//! origin is that of CLOCK_MONOTONIC, so that deadlines given to the kernel mean the same moment.
+//! A pair is CLOCK_MONOTONIC read between two readings of the counter. The tightest of many pairs is used.
+//! Its error is half the bracket (some 20 ns): about one part in a million of the rate over the 20 ms of the
+//! calibration. Every [`JobClock::recheck`] takes another pair, checks that both clocks still agree, and
+//! lengthens the base. After a minute, the error bound is below one in a thousand million. The origin is that
+//! of CLOCK_MONOTONIC, so that deadlines passed to the kernel mean the same moment.
 //!
-//! Readings are ordered, as the kernel's own are. Rejected: the kernel's conversion
-//! factors from the vDSO page or perf's (private, or of another clock), CLOCK_MONOTONIC_RAW (another
-//! origin), and a table of offsets per processor (the kernel has refused such machines already).
+//! Readings are ordered, as the kernel's are. Rejected: the kernel's conversion factors from the vDSO page or
+//! from perf (private, or for another clock), CLOCK_MONOTONIC_RAW (another origin), and a table of offsets
+//! per processor (the kernel has already rejected such machines).
 
 use crate::counter::{self, count, invariant};
 use crate::{Clock, MonotonicClock, platform};
 use record::Nanos;
 use std::time::Duration;
 
-/// Length of each of the two calibrations in a row.
+/// Length of each of the two consecutive calibrations.
 const HALF: Duration = Duration::from_millis(10);
-/// Brackets from which the tightest is taken for a pair.
+/// Number of brackets, of which the tightest is the pair.
 const BRACKETS: u32 = 64;
-/// Binary digits behind the point of nanoseconds per count: room for counters from 4 MHz on.
+/// Binary fraction digits of nanoseconds per count: enough for counters from 4 MHz.
 const SHIFT: u32 = 56;
-/// How much the kernel may slew CLOCK_MONOTONIC to follow a time server (adjtimex(2): 500 ppm),
-/// and some room: what two sound clocks can differ by since the last pair.
+/// Maximum slew of CLOCK_MONOTONIC when the kernel follows a time server (adjtimex(2): 500 ppm), plus a
+/// margin. Two reliable clocks can diverge at this rate after the last pair.
 const SLEW_PPM: f64 = 600.0;
-/// Least disagreement that counts: below it, it is the scheduler between the readings.
+/// Minimum disagreement that counts. Below it, the scheduler may have run between the readings.
 const FLOOR_NS: f64 = 200.0;
-/// A base of calibration longer than this is begun anew, so that the rate follows the kernel's.
+/// Maximum length of the calibration base. A longer one is restarted, so that the rate follows the kernel's.
 const BASE_MAX_NS: u64 = 120_000_000_000;
 
-/// The same moment by both clocks.
+/// The same moment on both clocks.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     count: u64,
     time_ns: u64,
-    /// Half of the bracket: the largest error of the pair, in counts.
+    /// Half of the bracket: the maximum error of the pair, in counts.
     error: u64,
 }
 
@@ -62,7 +62,7 @@ impl Pair {
         best
     }
 
-    /// Nanoseconds per count since an earlier pair; zero where nothing has passed.
+    /// Nanoseconds per count since an earlier pair; zero if no time has passed.
     fn rate_since(&self, earlier: &Self) -> f64 {
         let counts = self.count.saturating_sub(earlier.count).max(1);
         self.time_ns.saturating_sub(earlier.time_ns) as f64 / counts as f64
@@ -72,9 +72,9 @@ impl Pair {
 /// A line through two pairs.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
-    /// Where the calibration's base begins.
+    /// Start of the calibration base.
     first: Pair,
-    /// Where the line begins.
+    /// Start of the line.
     anchor: Pair,
     /// Nanoseconds per count, times 2^[`SHIFT`].
     factor: u64,
@@ -96,22 +96,22 @@ impl Scale {
         counts as f64 * self.factor as f64 / (1u64 << SHIFT) as f64
     }
 
-    /// Largest error of the rate that the pairs allow, in millionths.
+    /// Maximum error of the rate, in parts per million, from the errors of the pairs.
     fn bound_ppm(&self) -> f64 {
         let base = self.anchor.time_ns.saturating_sub(self.first.time_ns).max(1);
         self.ns(self.anchor.error + self.first.error) / base as f64 * 1e6
     }
 }
 
-/// The clock of real jobs; its copies tell the same time.
+/// The clock of real jobs. Its copies return the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct JobClock {
-    /// The counter's scale; `None` where CLOCK_MONOTONIC is used.
+    /// The counter's scale; `None` if CLOCK_MONOTONIC is used.
     counter: Option<Scale>,
 }
 
 impl JobClock {
-    /// Calibrates, which takes some 20 ms of sleep.
+    /// Calibrates the clock, which takes about 20 ms of sleep.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -123,10 +123,10 @@ impl JobClock {
         }
     }
 
-    /// Takes another pair: where both clocks still agree, the line goes on from there with a
-    /// longer base; where they do not, the kernel's clock is used from now on. Call it before a
-    /// run, while no job uses a copy: time may step by the disagreement, which is returned (the
-    /// counter's time minus the kernel's, in nanoseconds; 0 where the kernel's clock is in use).
+    /// Takes another pair. If both clocks still agree, the line continues from there with a longer base. If
+    /// they do not, the kernel's clock is used from now on. Call it before a run, while no job uses a copy,
+    /// because time may step by the disagreement. Returns that disagreement (the counter's time minus the
+    /// kernel's, in nanoseconds; 0 if the kernel's clock is in use).
     pub fn recheck(&mut self) -> f64 {
         let Some(scale) = self.counter else { return 0.0 };
         let pair = Pair::take();
@@ -145,7 +145,7 @@ impl JobClock {
         error_ns
     }
 
-    /// What it is, for the record.
+    /// Name of the clock for documents.
     #[must_use]
     pub fn name(&self) -> &'static str {
         if self.counter.is_some() { counter::NAME } else { platform::CLOCK_NAME }
@@ -168,7 +168,7 @@ impl Clock for JobClock {
     }
 }
 
-/// Two calibrations in a row that must agree within what their pairs allow.
+/// Two consecutive calibrations that must agree within the error of their pairs.
 fn calibrate() -> Option<Scale> {
     let first = Pair::take();
     std::thread::sleep(HALF);
@@ -178,7 +178,7 @@ fn calibrate() -> Option<Scale> {
     let scale = Scale::new(first, last);
     let halves = [middle.rate_since(&first), last.rate_since(&middle)];
     let ppm = (halves[1] / halves[0] - 1.0).abs() * 1e6;
-    // The middle pair enters both halves, with opposite signs.
+    // The middle pair affects both halves, with opposite signs.
     let allowed_ns = scale.ns(first.error + 2 * middle.error + last.error);
     let allowed_ppm = allowed_ns / HALF.as_nanos() as f64 * 1e6 + 1.0;
     (ppm <= allowed_ppm && scale.factor > 0).then_some(scale)
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_line_goes_through_both_pairs_and_on() {
-        // 2.5 GHz: 0.4 ns a count.
+        // 2.5 GHz: 0.4 ns per count.
         let scale = Scale::new(pair(1_000, 5_000), pair(50_001_000, 20_005_000));
         assert_eq!(scale.at(50_001_000), 20_005_000);
         let later = scale.at(50_001_000 + 25_000_000_000);
@@ -207,7 +207,7 @@ mod tests {
         let mut clock = JobClock::new();
         let Some(scale) = clock.counter else { return };
         assert!(clock.recheck().abs() < 5_000.0 && clock.name() == counter::NAME, "{clock:?}");
-        // A counter that runs 1 % too fast since an anchor a second ago.
+        // A counter that has run 1 % too fast since an anchor a second ago.
         let mut early = scale;
         early.anchor.time_ns -= 1_010_000_000;
         early.anchor.count -= (1e9 / scale.ns(1)) as u64;

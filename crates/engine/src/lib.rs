@@ -1,13 +1,14 @@
-//! How a request is carried out, and the two other things that differ between a real and a
-//! simulated run: the clock and the probe.
+//! Carries out requests. Also defines the two other things that differ between a real and a simulated run:
+//! the clock and the probe.
 //!
-//! The three traits below are all that the runner in `trial` knows of a machine. Each has a twin in
-//! `simdisk`, so the whole program also runs in virtual time against devices whose truth is known.
-//! [`visit_engine`] chooses the engine once per job; from there on engine and clock are static types.
-//! Rejected: async runtimes (a scheduler between the request and its clock), and one engine shared by
-//! several jobs (rings belong to the thread that made them).
+//! The runner in `trial` accesses the machine only through the three traits below. Each has a simulated
+//! implementation in `simdisk`, so the whole program also runs in virtual time on devices with known
+//! properties. [`visit_engine`] selects the engine once per job. From there on, engine and clock are static
+//! types. Rejected: async runtimes (a scheduler between the request and its clock), and one engine shared by
+//! several jobs (a ring belongs to the thread that created it).
 //!
-//! [`input`] is the other way to the outside: it reads files and pipes, with a limit for each kind.
+//! [`input`] is the other interface to the outside: it reads files and pipes, with a size limit for each
+//! kind.
 
 mod array;
 mod buffer;
@@ -32,7 +33,7 @@ mod transport;
 #[cfg(windows)]
 mod windows;
 
-// The one place that chooses the system. Below `windows` are the names of `linux`.
+// Only this place selects the system. `windows` has the same names as `linux`.
 #[cfg(target_os = "linux")]
 use linux as platform;
 #[cfg(windows)]
@@ -69,18 +70,18 @@ use record::{Data, FlushKind, Instead, Nanos};
 use std::sync::Arc;
 use workload::Request;
 
-/// One request on its way into an engine.
+/// One request on its way to an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Submission {
-    /// What to do.
+    /// The request.
     pub request: Request,
     /// Which of the job's slots (0 to depth-1) carries it; returned in [`Completion::slot`].
     pub slot: u32,
-    /// What a write's blocks are tagged with ([`Data::Tagged`]); zero otherwise.
+    /// Generation for the tags of a write's blocks ([`Data::Tagged`]); otherwise zero.
     pub generation: u64,
 }
 
-/// One request on its way out of an engine.
+/// One completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The slot of its submission.
@@ -89,32 +90,31 @@ pub struct Completion {
     pub outcome: i32,
 }
 
-/// The order in which the reads of a file will come, as the system is told.
+/// Expected order of the reads of a file, as a hint to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOrder {
-    /// Nothing is said: the system watches the order itself.
+    /// No hint: the system detects the order itself.
     Normal,
-    /// One after the other: it reads ahead further.
+    /// Sequential: the system reads ahead further.
     Sequential,
-    /// Anywhere: it reads nothing ahead.
+    /// Random: the system does not read ahead.
     Random,
 }
 
-/// What an engine is opened with.
+/// Parameters for opening an engine.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Open files, which outlive the engine: of the target, or of those of a stripe or an array in
-    /// order.
+    /// Open files that outlive the engine: the target, or the files of a stripe or an array in order.
     pub files: Vec<RawFile>,
     /// Length of a chunk of the stripe; `None` with one target.
     pub stripe_bytes: Option<u32>,
-    /// The array that the files are bound into, shared by all jobs on it; `None` where they are not.
+    /// The array that the files form, shared by all its jobs; `None` without an array.
     pub array: Option<Arc<SharedArray>>,
-    /// Whether every write is a step of rebuilding the array's failed leg: its place is that on the leg.
+    /// Whether every write is a step that rebuilds the array's failed leg. Its offset is then on the leg.
     pub rebuilds: bool,
-    /// Memory of each slot beside that of its request; an array sets it for itself.
+    /// Extra memory per slot besides that of its request. An array sets it itself.
     pub work_bytes: usize,
-    /// Largest number of requests that the job will have in flight, at least 1.
+    /// Maximum requests in flight of the job, at least 1.
     pub depth: u32,
     /// Largest request, in bytes.
     pub max_bytes: u32,
@@ -122,28 +122,28 @@ pub struct Setup {
     pub reads: bool,
     /// Whether any request will write.
     pub writes: bool,
-    /// What the job does in place of writes.
+    /// The operation that replaces writes, if any.
     pub instead: Option<Instead>,
-    /// How the job flushes what it wrote, where it does.
+    /// The kind of flush that the job uses, if any.
     pub flushes: Option<FlushKind>,
     /// Seed of the data that writes carry.
     pub data_seed: u64,
-    /// What writes carry.
+    /// The kind of data that writes carry.
     pub data: Data,
-    /// Share of each block that is zeros with [`Data::Compressible`].
+    /// Share of zeros in each block, in percent, with [`Data::Compressible`].
     pub compressible_percent: u8,
-    /// What the tags of [`Data::Tagged`] have in common.
+    /// Common part of the tags of [`Data::Tagged`].
     pub tags: tag::Tags,
     /// io_uring with polled completion.
     pub polled: bool,
-    /// io_uring with a kernel thread that takes submissions.
+    /// io_uring with a kernel thread that polls for submissions.
     pub sqpoll: bool,
-    /// Whether the kernel is asked for huge pages below the job's buffers.
+    /// Whether the job's buffers request huge pages.
     pub huge_pages: bool,
 }
 
 impl Setup {
-    /// For a job that only reads, without options.
+    /// A setup for a job that only reads, without options.
     #[must_use]
     pub fn reading(files: Vec<RawFile>, depth: u32, max_bytes: u32) -> Self {
         Self {
@@ -169,26 +169,26 @@ impl Setup {
     }
 }
 
-/// How many completions to wait for, and how long.
+/// Number of completions to wait for, and a time limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// Wait until so many have come; at most the number in flight. Zero polls.
+    /// Minimum number of completions to wait for, at most the number in flight. Zero polls.
     pub min: u32,
-    /// Take at most so many.
+    /// Maximum number of completions to return.
     pub max: u32,
-    /// Stop waiting at this moment.
+    /// Time at which to stop waiting.
     pub deadline: Option<Nanos>,
 }
 
 impl Wait {
-    /// Without a deadline.
+    /// A wait without a deadline.
     #[inline]
     #[must_use]
     pub fn new(min: u32, max: u32) -> Self {
         Self { min, max, deadline: None }
     }
 
-    /// Until `deadline` at the latest.
+    /// Adds a deadline.
     #[inline]
     #[must_use]
     pub fn until(self, deadline: Nanos) -> Self {
@@ -200,37 +200,37 @@ impl Wait {
 ///
 /// Contract:
 /// - at most `Setup::depth` requests are in flight; each slot carries at most one;
-/// - `prepare` readies requests without starting them, the next `wait` hands them over: a request's
-///   clock starts between the two;
-/// - `wait` appends completions in the order in which they are seen, each exactly once.
+/// - `prepare` queues requests without starting them, and the next `wait` submits them: a request's clock
+///   starts between the two;
+/// - `wait` appends completions in the order in which it sees them, each exactly once.
 pub trait Engine {
-    /// Readies requests for the next `wait`.
+    /// Queues requests for the next `wait`.
     fn prepare(&mut self, requests: &[Submission]);
 
-    /// Readies a flush of all that the job's file holds, in a free slot, like a request. It covers the
-    /// writes that have completed; the job has none in flight.
+    /// Queues a flush of all data of the job's file, in a free slot, like a request. It covers the completed
+    /// writes; the job has none in flight.
     fn flush(&mut self, slot: u32, kind: FlushKind);
 
-    /// Hands over what was prepared without waiting, where that is a call of its own; elsewhere
-    /// the next `wait` does it.
+    /// Submits the queued requests without waiting, if the engine has a separate call for that. Otherwise the
+    /// next `wait` submits them.
     ///
     /// # Errors
-    /// If the engine itself broke.
+    /// If the engine itself fails.
     fn hand_over(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
 
-    /// Hands over what was prepared, and appends completions to `done` until [`Wait`] is met. A
-    /// request that fails is a completion, not an error.
+    /// Submits the queued requests, and appends completions to `done` until [`Wait`] is satisfied. A request
+    /// that fails is a completion, not an error.
     ///
-    /// An engine in virtual time never blocks: it appends what is due now, perhaps nothing, and
-    /// remembers the deadline, so that its driver can advance the clock.
+    /// An engine in virtual time never blocks. It appends what is due now, perhaps nothing, and remembers the
+    /// deadline, so that its driver can advance the clock.
     ///
     /// # Errors
-    /// If the engine itself broke.
+    /// If the engine itself fails.
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError>;
 
-    /// What the engine got from the kernel, for the record.
+    /// Kernel features that the engine uses, for documents.
     fn features(&self) -> Vec<String>;
 }
 
@@ -239,17 +239,17 @@ pub trait OpenEngine: Engine + Sized + 'static {
     /// Opens it on the calling thread.
     ///
     /// # Errors
-    /// With the cause and what to do about it where the kernel refuses.
+    /// If the kernel refuses, with the cause and a remedy.
     fn open(setup: &Setup) -> Result<Self, EngineError>;
 
-    /// The first `bytes` of what a completed read left in a slot; empty where the engine does no
-    /// I/O. Valid until the slot is submitted again.
+    /// The first `bytes` that a completed read left in a slot; empty if the engine does no I/O. Valid until
+    /// the slot is submitted again.
     fn data(&self, slot: u32, bytes: usize) -> &[u8];
 }
 
-/// Tells the time of a job: nanoseconds since an arbitrary origin, never going back.
+/// The clock of a job: nanoseconds since an arbitrary origin, never decreasing.
 pub trait Clock {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Nanos;
 }
 
@@ -269,11 +269,11 @@ pub struct MachineTimes {
 /// CPU time used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuSample {
-    /// Our process in user mode, io_uring workers included; split by the kernel.
+    /// This process in user mode, including io_uring workers. The kernel determines the split.
     pub user_ns: u64,
-    /// Our process in the kernel, likewise.
+    /// This process in the kernel, including io_uring workers.
     pub system_ns: u64,
-    /// Kernel worker threads of io_uring that belong to us.
+    /// io_uring's kernel worker threads of this process.
     pub workers_ns: u64,
     /// Time of all CPUs together; `None` where the system does not report it.
     pub machine: Option<MachineTimes>,
@@ -282,19 +282,19 @@ pub struct CpuSample {
     pub instructions: Option<u64>,
 }
 
-/// The processors, as far as the cost of a load is stated in their terms.
+/// The processors, as needed to express the CPU cost of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Processors {
-    /// How many processors' worth of time this process may use: those that it may run on, or less
-    /// under a quota; 0 where that is not known.
+    /// CPU time that this process may use, in processors: those that it may run on, or less under a quota; 0
+    /// if unknown.
     pub usable: f64,
-    /// Their clock; `None` where the kernel tells none.
+    /// Their clock frequency; `None` if the kernel does not report one.
     pub clock: Option<record::CpuClock>,
     /// Why [`CpuSample::instructions`] is `None`, as a clause after "not measured: ".
     pub no_instructions_reason: String,
 }
 
-/// A device's own counters so far; index 0 is reads, 1 is writes, 2 is discards.
+/// A device's own counters so far. Index 0 is reads, 1 is writes, 2 is discards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceSample {
     /// Kernel name of the device, or of the simulated one.
@@ -307,57 +307,57 @@ pub struct DeviceSample {
     pub merges: [u64; 3],
     /// Time with at least one request in flight.
     pub busy_ns: u64,
-    /// Sum of the time that requests spent in progress.
+    /// Sum over the requests of the time in progress.
     pub weighted_ns: u64,
 }
 
-/// Busy time so far of a component of a simulated device: a bus, a mechanism, the host's processors.
+/// Busy time so far of a component of a simulated device: a bus, a mechanism, or the host's processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComponentSample {
     /// Its name, for example "bus 0".
     pub name: String,
-    /// How many of its kind work side by side under this name, at least 1.
+    /// Number of parallel units with this name, at least 1.
     pub units: u32,
-    /// Time in use, of all units together.
+    /// Busy time of all units together.
     pub busy_ns: u64,
-    /// What that time was spent on; empty where it is not told apart.
+    /// The busy time by activity; empty if activities are not distinguished.
     pub phases: Vec<PhaseSample>,
 }
 
-/// Time so far that a component spent on one thing.
+/// Time so far that a component spent on one activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseSample {
-    /// What it did, for example "data".
+    /// Name of the activity, for example "data".
     pub name: &'static str,
-    /// For how long.
+    /// Its busy time.
     pub busy_ns: u64,
 }
 
-/// One reading of everything outside the job's own loop.
+/// One reading of all counters outside the job's own loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSample {
-    /// When it was taken, by the clock of the jobs.
+    /// Time of the reading, by the clock of the jobs.
     pub at: Nanos,
-    /// CPU time, or why there is none.
+    /// CPU time; `None` for the reason in [`ProbeFacts::no_cpu_reason`].
     pub cpu: Option<CpuSample>,
-    /// Device counters; `None` where there is no device or it keeps no counters.
+    /// Device counters; `None` if there is no device or it keeps no counters.
     pub device: Option<DeviceSample>,
-    /// Components of a simulated device, the same ones in every sample; else none.
+    /// Components of a simulated device, the same ones in every sample; otherwise empty.
     pub components: Vec<ComponentSample>,
 }
 
-/// What a probe knows beside its samples.
+/// What a probe knows besides its samples.
 #[derive(Clone, Debug)]
 pub struct ProbeFacts {
     /// Whether the kernel measures the split of CPU time or samples it.
     pub cpu_split: record::CpuSplit,
-    /// The processors, as they are now.
+    /// The processors, in their current state.
     pub processors: Processors,
     /// Why [`ProbeSample::device`] is `None`, as a clause after "not measured: ".
     pub no_device_reason: String,
     /// Why [`ProbeSample::cpu`] is `None`, as a clause after "not measured: ".
     pub no_cpu_reason: String,
-    /// The steps in which CPU time moves, in ns; 0 where it is exact.
+    /// Resolution of CPU time, in ns; 0 if it is exact.
     pub cpu_step_ns: u64,
 }
 
@@ -365,6 +365,6 @@ pub struct ProbeFacts {
 pub trait Probe {
     /// Takes a reading.
     fn sample(&mut self) -> ProbeSample;
-    /// What it knows beside them, now.
+    /// Returns the facts that are not counters, at this time.
     fn facts(&self) -> ProbeFacts;
 }

@@ -1,9 +1,9 @@
-//! An engine that completes every request at once: what is left is the harness itself.
+//! An engine that completes every request immediately, which measures only the load generator.
 
 use crate::{Completion, Engine, EngineError, OpenEngine, Setup, Submission, Wait};
 use record::FlushKind;
 
-/// Completes requests in order, in full, without doing anything.
+/// Completes requests in order and in full, without I/O.
 #[derive(Debug)]
 pub struct NullEngine {
     ready: Vec<Completion>,
@@ -34,7 +34,7 @@ impl Engine for NullEngine {
     #[inline]
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let count = self.ready.len().min(ask.max as usize);
-        // One copy of the whole, which does not hang on what a compiler makes of a loop.
+        // One bulk copy, so that speed does not depend on how the compiler optimizes a loop.
         done.extend_from_slice(&self.ready[..count]);
         self.ready.drain(..count);
         Ok(())

@@ -1,6 +1,6 @@
-//! The plainest carrier: a system call that reads or writes at an offset, and returns when it is done.
+//! The simplest carrier: a system call that reads or writes at an offset, and returns when it is finished.
 //!
-//! It is the baseline of every comparison, and the fall-back where asynchronous calls are forbidden.
+//! It is the baseline for comparisons, and the fallback if asynchronous calls are forbidden.
 
 use crate::platform::{Files, PLAIN_CALLS};
 use crate::{Carrier, Direct, EngineError, OneByOne, Setup, Transfer};

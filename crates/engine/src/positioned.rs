@@ -1,12 +1,12 @@
-//! Bytes of a file at an offset, whole, by plain calls: for what is read and written beside the engines.
+//! Reads and writes complete ranges of a file by plain calls, for I/O outside the engines.
 
 use crate::platform::{IO_ERROR, NO_DATA, read_at, write_at};
 use crate::{AsRawFile, SystemError};
 
-/// Fills the memory as far as the file reaches; returns how many bytes.
+/// Fills the memory as far as the file reaches. Returns the number of bytes.
 ///
 /// # Errors
-/// As the system says.
+/// The system's error.
 pub fn read_up_to_end(
     file: &impl AsRawFile,
     memory: &mut [u8],
@@ -25,7 +25,7 @@ pub fn read_up_to_end(
 /// Fills the memory.
 ///
 /// # Errors
-/// As the system says, and that there is no data where the file ends before.
+/// The system's error, or an error for missing data if the file ends too early.
 pub fn read_all(file: &impl AsRawFile, memory: &mut [u8], offset: u64) -> Result<(), SystemError> {
     let whole = read_up_to_end(file, memory, offset)? == memory.len();
     if whole { Ok(()) } else { Err(NO_DATA) }
@@ -34,7 +34,7 @@ pub fn read_all(file: &impl AsRawFile, memory: &mut [u8], offset: u64) -> Result
 /// Writes all of the memory.
 ///
 /// # Errors
-/// As the system says, and an error of the device where it takes nothing more.
+/// The system's error, or an I/O error if the device accepts no more bytes.
 pub fn write_all(file: &impl AsRawFile, memory: &[u8], offset: u64) -> Result<(), SystemError> {
     let mut done = 0;
     while done < memory.len() {

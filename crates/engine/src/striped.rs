@@ -1,13 +1,12 @@
-//! Several files as one: RAID 0 in software.
+//! Combines several files into one: RAID 0 in software.
 //!
-//! A request becomes a transfer per chunk that it touches, all of them in flight at once, and completes
-//! with the last. Its outcome is what a single device would say: the first error in the order of its
-//! offsets, else the bytes up to the first gap. A transfer's tag is its slot times the most pieces that
-//! a request can have, plus the piece; everything is allocated at the opening.
+//! A request becomes one transfer per chunk that it touches, all in flight at once. It completes with the
+//! last of them. Its outcome is what a single device would return: the first error in the order of offsets,
+//! otherwise the bytes up to the first gap. A transfer's tag is its slot times the maximum number of pieces
+//! of a request, plus the piece. All memory is allocated at the opening.
 //!
-//! Rejected: an engine per file under one job (a job can wait in one system call only), and vectored
-//! transfers of chunks that lie behind one another in a file (one completion would stand for several
-//! pieces).
+//! Rejected: an engine per file in one job (a job can wait in only one system call), and vectored transfers
+//! of chunks that are adjacent in a file (one completion would represent several pieces).
 
 use crate::{
     Completion, Direct, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
@@ -15,31 +14,31 @@ use crate::{
 };
 use record::FlushKind;
 
-/// Where a byte of the striped area lies.
+/// The position of a byte of the striped area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripePlace {
     /// Index of the file.
     pub file: u32,
     /// Offset in it, in bytes.
     pub offset: u64,
-    /// Bytes from there to the chunk's end.
+    /// Bytes from there to the end of the chunk.
     pub left: u32,
 }
 
-/// Chunks that go round the files.
+/// Layout of chunks that rotate over the files.
 #[derive(Clone, Copy, Debug)]
 pub struct StripeLayout {
     chunk_bytes: u64,
-    /// Set where the chunk is a power of two, which it nearly always is: its exponent.
+    /// The exponent if the chunk size is a power of two, as almost always.
     shift: Option<u32>,
     files: u64,
-    /// 2^64 / files, rounded up: a multiplication divides chunk numbers below 2^32 exactly
-    /// (Granlund and Montgomery 1994).
+    /// 2^64 / files, rounded up. A multiplication by it divides chunk numbers below 2^32 exactly (Granlund
+    /// and Montgomery 1994).
     reciprocal: u64,
 }
 
 impl StripeLayout {
-    /// Over so many files, at least 1, in chunks of so many bytes, at least 1.
+    /// A layout over `files` files, at least 1, in chunks of `chunk_bytes`, at least 1.
     #[must_use]
     pub fn new(chunk_bytes: u32, files: usize) -> Self {
         let power = chunk_bytes.is_power_of_two();
@@ -51,7 +50,7 @@ impl StripeLayout {
         }
     }
 
-    /// Where the byte at `offset` of the area lies.
+    /// The position of the byte at `offset` in the area.
     #[inline]
     #[must_use]
     pub fn place(&self, offset: u64) -> StripePlace {
@@ -75,34 +74,33 @@ impl StripeLayout {
     }
 }
 
-/// What a request in pieces has come to.
+/// Progress of a request that was split into pieces.
 #[derive(Clone, Copy, Debug, Default)]
 struct Whole {
     pieces: u32,
     outstanding: u32,
 }
 
-/// A piece: its length, and what became of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
     bytes: i32,
     outcome: i32,
 }
 
-/// An engine on all files of its setup as one.
+/// An engine that combines all files of its setup into one.
 #[derive(Debug)]
 pub struct Striped<T: Transport> {
     direct: Direct<T>,
     layout: StripeLayout,
-    /// Most pieces of a request.
+    /// Maximum pieces of a request.
     pieces_max: u32,
-    /// By slot.
+    /// Indexed by slot.
     wholes: Vec<Whole>,
-    /// By tag.
+    /// Indexed by tag.
     pieces: Vec<Piece>,
     transfers_in_flight: u32,
     done: Vec<Completion>,
-    /// Whole requests that were not asked for yet.
+    /// Completed requests that have not been fetched yet.
     ready: Vec<Completion>,
 }
 
@@ -117,9 +115,9 @@ impl<T: Transport> OpenEngine for Striped<T> {
                 remedy: "name several targets, and add --chunk 64k",
             });
         }
-        // A request that begins at a chunk's last byte touches one chunk more than its length.
+        // A request that starts at a chunk's last byte touches one chunk more than its length suggests.
         let most_chunks = setup.max_bytes.saturating_sub(1) / chunk_bytes + 2;
-        // A flush is one of each file.
+        // A flush has one piece per file.
         let files = if setup.flushes.is_some() { setup.files.len() as u32 } else { 0 };
         let pieces_max = most_chunks.max(files);
         let depth = setup.depth.max(1);
@@ -169,7 +167,7 @@ impl<T: Transport> Striped<T> {
         self.transfers_in_flight += count;
     }
 
-    /// Books completed pieces; requests that are whole now become ready.
+    /// Processes completed pieces, and marks requests as ready whose pieces are all complete.
     fn assemble(&mut self) {
         self.transfers_in_flight -= self.done.len() as u32;
         for position in 0..self.done.len() {
@@ -188,7 +186,7 @@ impl<T: Transport> Striped<T> {
     }
 }
 
-/// The first error, else the bytes up to the first gap.
+/// The first error, otherwise the bytes up to the first gap.
 fn whole_outcome(pieces: &[Piece]) -> i32 {
     if let Some(failed) = pieces.iter().find(|piece| piece.outcome < 0) {
         return failed.outcome;
@@ -227,7 +225,7 @@ impl<T: Transport> Engine for Striped<T> {
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         loop {
             let missing = ask.min.saturating_sub(self.ready.len() as u32);
-            // So many requests take at least so many pieces, and there are at least so many.
+            // `missing` requests need at least as many pieces, if that many are in flight.
             let pieces = missing.min(self.transfers_in_flight);
             let transfers = Wait { min: pieces, max: self.transfers_in_flight, ..ask };
             self.direct.wait(transfers, &mut self.done)?;

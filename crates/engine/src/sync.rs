@@ -1,5 +1,5 @@
-//! Engines that carry requests out one after the other on the job's own thread. A job's depth is one
-//! whatever was asked; jobs add depth.
+//! Engines that carry out requests one after the other on the job's own thread. A job's real queue depth is
+//! therefore one. More jobs add depth.
 
 use crate::{Completion, EngineError, Memory, Setup, Transfer, Transport, Wait};
 use std::collections::VecDeque;
@@ -9,17 +9,17 @@ pub trait Carrier: Sized + 'static {
     /// Opens it.
     ///
     /// # Errors
-    /// With the cause and what to do about it where the kernel refuses.
+    /// If the kernel refuses, with the cause and a remedy.
     fn open(setup: &Setup) -> Result<Self, EngineError>;
 
-    /// Carries a transfer out: bytes, or a negated error number.
+    /// Carries out a transfer. Returns the bytes, or a negated error number.
     fn carry_out(&mut self, transfer: &Transfer) -> i32;
 
-    /// As [`Transport::features`].
+    /// See [`Transport::features`].
     fn features(&self) -> Vec<String>;
 }
 
-/// Transfers one after the other.
+/// A transport that runs transfers one after the other.
 #[derive(Debug)]
 pub struct OneByOne<C> {
     carrier: C,
@@ -38,7 +38,7 @@ impl<C: Carrier> Transport for OneByOne<C> {
 
     #[inline]
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        // Not more than asked for: the caller's clock must see each request end on its own.
+        // No more than requested: the caller's clock must see each request end on its own.
         for _ in 0..ask.min {
             let Some(transfer) = self.queue.pop_front() else { break };
             let outcome = self.carrier.carry_out(&transfer);

@@ -1,15 +1,15 @@
-//! Tags: what makes a block tell, when it is read back, which write it came from.
+//! Tags written blocks, so that a block that is read back shows which write it came from.
 //!
-//! A tagged block starts with a header (mark, offset, generation, seed, checksum), and each of its
-//! further sectors with a word that holds the generation, hidden under offset and seed. Disks promise
-//! at most that a sector is written whole, so a torn block shows it in those words, with the generations
-//! of its parts. Everything else in the block is under the checksum, 64 bits of folded products.
+//! A tagged block starts with a header (mark, offset, generation, seed, checksum). Each further sector starts
+//! with a word that contains the generation, combined with offset and seed. Disks guarantee at most that a
+//! sector is written atomically. In a torn block, those words show the generations of its parts. The checksum
+//! covers everything else in the block: 64 bits of folded products.
 //!
-//! The checksum is made of one hash for each sector's content. A writer whose content comes from a ring
-//! of fixed random data knows those beforehand ([`crate::Buffers`]), so a tag costs some ten
-//! multiplications for 4 KiB. Rejected: a checksum over the block as written (a pass over its memory),
-//! CRC32C (32 bits; needs an instruction that a portable build may not assume), and a tag per sector
-//! (twelve times as much of a block that is not random).
+//! The checksum is computed from one hash per sector content. A writer whose content comes from a ring of
+//! fixed random data knows these hashes in advance ([`crate::Buffers`]), so a tag costs about ten
+//! multiplications for 4 KiB. Rejected: a checksum over the block as written (a pass over its memory), CRC32C
+//! (32 bits; needs an instruction that a portable build cannot assume), and a full tag per sector (twelve
+//! times as many non-random bytes per block).
 
 use crate::Request;
 use record::Workload;
@@ -17,31 +17,31 @@ use workload::{area_and_rank, derive_seed};
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 40;
-/// What a disk writes whole, at most.
+/// Maximum number of bytes that a disk writes atomically.
 pub const SECTOR_BYTES: usize = 512;
-/// Length of a tagged block where requests allow it.
+/// Length of a tagged block if the request sizes allow it.
 const BLOCK_BYTES: u32 = 4_096;
 /// "halfpwr1": the first word of every header.
 const MARK: u64 = u64::from_le_bytes(*b"halfpwr1");
-/// A generation that a sector's word may hold: more than any run writes, and so few of all words
-/// that one in 2^24 sectors of other data looks like ours.
+/// Upper bound of a generation in a sector's word: more than any run writes. Of 2^24 sectors of other data,
+/// only one looks valid by chance.
 const GENERATIONS: u64 = 1 << 40;
 /// Odd constants of the hash (wyhash's, by Wang Yi).
 const KEYS: [u64; 4] =
     [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3];
-/// Apart from the seeds of streams and data.
+/// Separates these seeds from those of streams and data.
 const TAG_SEEDS: u64 = 2 << 32;
 
-/// What the tags of a job have in common.
+/// Common part of the tags of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tags {
-    /// Length of a tagged block: 4096, or 512 where requests are not multiples of that.
+    /// Length of a tagged block: 4096, or 512 if request sizes are not multiples of that.
     pub block_bytes: u32,
-    /// In every header: tells runs apart, and targets that have the same offsets.
+    /// Part of every header. It distinguishes runs, and targets with the same offsets.
     pub seed: u64,
 }
 
-/// Blocks of 4 KiB, of no run.
+/// Blocks of 4 KiB, and no run.
 impl Default for Tags {
     fn default() -> Self {
         Self { block_bytes: BLOCK_BYTES, seed: 0 }
@@ -49,7 +49,7 @@ impl Default for Tags {
 }
 
 impl Tags {
-    /// Those of a job of a run. Jobs that share a target share its tags, so that a run with another
+    /// The tags for a job of a run. Jobs that share a target share its tags, so that a run with another
     /// number of jobs can read them.
     #[must_use]
     pub fn of(workload: &Workload, seed: u64, job: u32) -> Self {
@@ -64,43 +64,42 @@ impl Tags {
     }
 }
 
-/// What a header says.
+/// Content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Where the block was to go, in bytes from the start of the target.
+    /// Intended position of the block, in bytes from the start of the target.
     pub offset: u64,
-    /// Which write of its job it came from, from 1.
+    /// Number of the write within its job, from 1.
     pub generation: u64,
-    /// Of its run ([`Tags::seed`]).
+    /// Seed of its run ([`Tags::seed`]).
     pub seed: u64,
 }
 
-/// What a block turned out to hold.
+/// What a block contained when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// No tag, nor a part of one.
+    /// No tag or part of one.
     Absent,
-    /// A block as it was written once, perhaps elsewhere.
+    /// A complete block from one write, possibly for another offset.
     Whole(Tag),
-    /// Parts of several writes, or content that does not fit its checksum; in words.
+    /// Parts of several writes, or content that does not match its checksum; with a description.
     Torn(String),
 }
 
-/// The high and the low half of a product, combined.
+/// Combines the high and the low half of a product.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64
 }
 
-/// The word at the start of sector `index` of a block, but for the first.
+/// The word at the start of sector `index` of a block, except the first sector.
 #[inline]
 fn sector_word(tag: &Tag, index: usize) -> u64 {
     let place = tag.offset.wrapping_add((index * SECTOR_BYTES) as u64);
     tag.generation ^ fold(place ^ KEYS[2], tag.seed ^ KEYS[3])
 }
 
-/// The word of `bytes` at `start`.
 #[inline]
 fn word(bytes: &[u8], start: usize) -> u64 {
     let mut word = [0; 8];
@@ -108,12 +107,12 @@ fn word(bytes: &[u8], start: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Where the content of a sector starts: behind the header or its word.
+/// Start of a sector's content, after the header or its word.
 fn content_start(index: usize) -> usize {
     if index == 0 { HEADER_BYTES } else { 8 }
 }
 
-/// Hash of the content of sector `index` of a block, which starts behind the header or its word.
+/// Hash of the content of sector `index`, after the header or its word.
 pub(crate) fn sector_hash(sector: &[u8], index: usize) -> u64 {
     let content = &sector[content_start(index)..];
     let (mut sum, mut position) = (0u64, 0u64);
@@ -129,7 +128,7 @@ pub(crate) fn sector_hash(sector: &[u8], index: usize) -> u64 {
     sum
 }
 
-/// The checksum of a block with this tag and these hashes of its sectors.
+/// The checksum of a block with this tag and these sector hashes.
 #[inline]
 fn checksum(tag: &Tag, hashes: &[u64]) -> u64 {
     let start = fold(tag.offset ^ KEYS[0], tag.generation ^ KEYS[1]) ^ fold(tag.seed, KEYS[2]);
@@ -161,8 +160,8 @@ pub fn stamp(block: &mut [u8], offset: u64, generation: u64, seed: u64) {
     stamp_hashed(block, &Tag { offset, generation, seed }, &hashes);
 }
 
-/// Tags every block of a write of this request; `content` has the request's bytes, `hashes` those
-/// of its sectors in order.
+/// Tags every block of a write. `content` has the request's bytes, and `hashes` those of its sectors in
+/// order.
 pub(crate) fn stamp_request(
     content: &mut [u8],
     request: &Request,
@@ -179,7 +178,7 @@ pub(crate) fn stamp_request(
     }
 }
 
-/// What a block holds that was read at `offset` and should be of the run with this `seed`.
+/// Decodes a block that was read at `offset` and should belong to the run with this `seed`.
 #[must_use]
 pub fn read(block: &[u8], offset: u64, seed: u64) -> Reading {
     let header = (word(block, 0) == MARK).then(|| Tag {
@@ -201,7 +200,7 @@ pub fn read(block: &[u8], offset: u64, seed: u64) -> Reading {
     Reading::Torn(describe(&parts))
 }
 
-/// Of each sector the write that it came from, as far as that can be told.
+/// The write that each sector came from, as far as it is known.
 fn parts(block: &[u8], header: Option<Tag>, offset: u64, seed: u64) -> Vec<Option<u64>> {
     let expected = Tag { offset, generation: 0, seed };
     let sectors = block.chunks_exact(SECTOR_BYTES).enumerate();
@@ -216,7 +215,7 @@ fn parts(block: &[u8], header: Option<Tag>, offset: u64, seed: u64) -> Vec<Optio
     sectors.map(part).collect()
 }
 
-/// "sectors 0 to 3 are of write 7, 4 to 7 of write 5".
+/// Describes the parts: "sectors 0 to 3 are of write 7, 4 to 7 of write 5".
 fn describe(parts: &[Option<u64>]) -> String {
     let name = |part: &Option<u64>| match part {
         Some(generation) => format!("of write {generation}"),

@@ -1,12 +1,12 @@
-//! A pool of threads per job, each with blocking calls: depth without asynchronous calls.
+//! A pool of threads per job, each with blocking calls: queue depth without asynchronous calls.
 //!
-//! The pool has a thread for all that can be in flight. The job's thread puts a batch into a queue
-//! under one lock and wakes as many threads as there are transfers; a thread that has finished puts
-//! the completion into another queue and wakes the job's thread only if it waits for that many. Both
-//! queues have their full length from the start, and the kernel is entered only to sleep or to wake.
+//! The pool has one thread for each transfer that can be in flight. The job's thread puts a batch into a
+//! queue under one lock and wakes as many threads as there are transfers. A thread that has finished puts the
+//! completion into another queue, and wakes the job's thread only if it waits for that many. Both queues are
+//! allocated at full length from the start. The threads enter the kernel only for I/O, to sleep or to wake.
 //!
-//! The threads' CPU time is our process's. Rejected: a queue per thread (a request would wait
-//! for its thread while others are idle), and lock-free queues (waking costs more than the lock).
+//! The threads' CPU time counts for this process. Rejected: a queue per thread (a request would wait for its
+//! thread while others are idle), and lock-free queues (waking costs more than the lock).
 
 use crate::{
     Clock, Completion, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport, Wait,
@@ -18,15 +18,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Stack of a pool thread: it makes a system call.
+/// Stack size of a pool thread, which only makes system calls.
 const STACK_BYTES: usize = 128 << 10;
 
 /// A transfer in a queue that threads share.
 #[derive(Clone, Copy, Debug)]
 struct Work(Transfer);
 
-// SAFETY: the address is the only part that is not `Send` by itself, and by the contract of
-// `Transfer` its memory is nobody else's until the transfer completes.
+// SAFETY: only the address is not `Send` by itself. By the contract of `Transfer`, nothing else uses its
+// memory until the transfer completes.
 unsafe impl Send for Work {}
 
 #[derive(Debug, Default)]
@@ -38,11 +38,11 @@ struct Queue {
 #[derive(Debug, Default)]
 struct Finished {
     done: Vec<Completion>,
-    /// The job's thread sleeps until there are so many; 0 where it does not sleep.
+    /// Number of completions that the sleeping job's thread waits for; 0 if it does not sleep.
     wanted: usize,
 }
 
-/// What the threads of the pool share with the job's.
+/// State shared by the pool's threads and the job's thread.
 #[derive(Debug)]
 struct Shared {
     files: platform::Files,
@@ -52,13 +52,13 @@ struct Shared {
     finished_there: Condvar,
 }
 
-/// A panic of a thread cannot leave a queue half changed, so its poison means nothing.
+/// Locks a mutex. Poisoning is ignored, because a panic of a thread cannot leave a queue half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
-    /// The life of a pool thread.
+    /// Main loop of a pool thread.
     fn serve(&self) {
         loop {
             let Work(transfer) = {
@@ -85,14 +85,14 @@ impl Shared {
     }
 }
 
-/// Transfers through a pool of threads.
+/// Performs transfers through a pool of threads.
 #[derive(Debug)]
 pub struct Threads {
     shared: Arc<Shared>,
     pool: Vec<JoinHandle<()>>,
     pending: Vec<Work>,
     in_flight: u32,
-    /// Whether the threads are left to the end of the process, because one is in a call.
+    /// Whether the threads stay until the process ends, because one is in a call.
     abandoned: bool,
 }
 
@@ -115,7 +115,7 @@ impl Transport for Threads {
             in_flight: 0,
             abandoned: false,
         };
-        // Pieces of a striped request wait for the files, not for threads.
+        // The pieces of a striped request wait for the files, not for threads.
         let asked = setup.depth.max(1).saturating_mul(setup.files.len().max(1) as u32).min(most);
         for started in 0..asked {
             let shared = Arc::clone(&threads.shared);
@@ -152,7 +152,7 @@ impl Transport for Threads {
         while finished.done.len() < wanted {
             finished.wanted = wanted;
             let there = &self.shared.finished_there;
-            // Without a deadline no timer is armed.
+            // Without a deadline, no timer is needed.
             finished = match ask.deadline.map(|end| end.since(MonotonicClock.now())) {
                 None => there.wait(finished).unwrap_or_else(PoisonError::into_inner),
                 Some(Nanos(0)) => break,
@@ -170,7 +170,7 @@ impl Transport for Threads {
     }
 
     fn quiesce(&mut self) -> bool {
-        // What no thread has begun is called off, as on every engine.
+        // Transfers that no thread has started are cancelled, as on every engine.
         let called_off = lock(&self.shared.queue).work.drain(..).count() + self.pending.len();
         self.pending.clear();
         self.in_flight -= called_off as u32;
@@ -193,7 +193,7 @@ impl Drop for Threads {
             return;
         }
         for thread in self.pool.drain(..) {
-            // A thread that panicked has said so on standard error.
+            // A thread that panicked has reported it on standard error.
             let _ = thread.join();
         }
     }

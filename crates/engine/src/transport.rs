@@ -1,43 +1,43 @@
-//! What an engine for real files has to do on any system.
+//! What an engine for real files must implement on any system.
 //!
-//! A [`Transport`] moves bytes between memory and files; it knows nothing of slots, of what writes
-//! carry, or of stripes. `Direct`, `Striped` and `Array` make an [`Engine`](crate::Engine) of it.
+//! A [`Transport`] moves bytes between memory and files. It knows nothing about slots, the content of writes,
+//! or stripes. `Direct`, `Striped` and `Array` make an [`Engine`](crate::Engine) from it.
 //!
-//! Memory that the kernel may still write to must not be unmapped. A transport that is dropped with
-//! transfers in flight has [`DRAIN`] to bring them home; after that the memory is left to the end of
-//! the process, since a silent device must not hold up the program as well.
+//! Memory that the kernel may still write to must not be unmapped. A transport that is dropped with transfers
+//! in flight waits up to [`DRAIN`] for them. After that, the memory stays allocated until the process ends,
+//! because a silent device must not block the program.
 
 use crate::{Completion, EngineError, Setup, Wait};
 use record::{FlushKind, Nanos};
 use std::ffi::c_void;
 
-/// How long an engine that is dropped waits for what is in flight.
+/// How long a dropped engine waits for transfers in flight.
 pub const DRAIN: Nanos = Nanos(1_000_000_000);
 
-/// How many acts there are.
+/// Number of acts.
 pub const ACTS: usize = 7;
 
-/// What is done to a file.
+/// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Bytes are read.
+    /// Reads bytes.
     Read,
-    /// Bytes are written.
+    /// Writes bytes.
     Write,
-    /// All of the file that was written is made durable.
+    /// Makes all written data and metadata of the file durable.
     Fsync,
-    /// The same without what it does not take to read it again.
+    /// The same without metadata that is not needed to read the data.
     Fdatasync,
-    /// All of the file that was written is written out to the device.
+    /// Writes all dirty data of the file to the device.
     WriteOut,
-    /// The blocks of a part of a regular file are given back to its file system.
+    /// Frees a range of a regular file in its file system.
     PunchHole,
-    /// A block device is told that a part of it is not needed any more.
+    /// Tells a block device that a range is no longer needed.
     Discard,
 }
 
 impl Act {
-    /// All of them, in the order of their numbers.
+    /// All acts, in the order of their numbers.
     pub const ALL: [Self; ACTS] = [
         Self::Read,
         Self::Write,
@@ -71,18 +71,18 @@ pub struct Memory {
 /// One transfer between memory and a file, or a flush or trim of one, which completes with 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Where the bytes come from or go to; valid for `bytes` until the transfer completes. Means nothing
-    /// for a flush or a trim.
+    /// Source or destination in memory; valid for `bytes` until the transfer completes. Ignored for a flush
+    /// or a trim.
     pub address: *mut u8,
     /// Byte offset in the file.
     pub offset: u64,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u32,
-    /// Returned in [`Completion::slot`]; no two in flight have the same.
+    /// Returned in [`Completion::slot`]. No two transfers in flight have the same tag.
     pub tag: u32,
     /// Index in [`Setup::files`].
     pub file: u32,
-    /// What is done.
+    /// The operation.
     pub act: Act,
 }
 
@@ -97,51 +97,51 @@ impl Transfer {
 
 /// Moves bytes between memory and the files of a [`Setup`].
 ///
-/// The contract is that of [`Engine`](crate::Engine), in terms of transfers: the slot of a completion is the tag of
-/// its transfer.
+/// The contract is that of [`Engine`](crate::Engine), applied to transfers: the slot of a completion is the
+/// tag of its transfer.
 pub trait Transport: Sized + 'static {
-    /// The most transfers that it can have in flight.
+    /// Maximum transfers in flight that it supports.
     const MOST: u32 = u32::MAX;
 
     /// Opens it for at most `most` transfers in flight, with tags below `most`.
     ///
     /// # Errors
-    /// With the cause and what to do about it where the kernel refuses.
+    /// If the kernel refuses, with the cause and a remedy.
     fn open(setup: &Setup, most: u32, memory: Memory) -> Result<Self, EngineError>;
 
-    /// Readies a transfer.
+    /// Queues a transfer.
     fn push(&mut self, transfer: Transfer);
 
-    /// As [`Engine::hand_over`](crate::Engine::hand_over).
+    /// See [`Engine::hand_over`](crate::Engine::hand_over).
     ///
     /// # Errors
-    /// If the engine itself broke.
+    /// If the engine itself fails.
     fn hand_over(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
 
-    /// As [`Engine::wait`](crate::Engine::wait).
+    /// See [`Engine::wait`](crate::Engine::wait).
     ///
     /// # Errors
-    /// If the engine itself broke.
+    /// If the engine itself fails.
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError>;
 
-    /// Called once, before the drop, after which nothing is pushed: whether nothing refers to the memory any
-    /// more. What was not handed over is dropped. What is in flight is called off as far as the engine can,
-    /// and the rest is waited for at most [`DRAIN`].
+    /// Ends all transfers, and returns whether nothing refers to the memory any more. Called once, before the
+    /// drop; nothing is pushed afterwards. Transfers that were not submitted are discarded. Transfers in
+    /// flight are cancelled as far as the engine can. The method waits at most [`DRAIN`] for the rest.
     ///
-    /// After `true` the memory is unmapped, so nothing may be in flight, and a wait brings nothing. After
-    /// `false` the memory stays to the end of the process, and so does whatever the kernel or a thread still
-    /// uses of the engine's own.
+    /// After `true`, the memory is unmapped, so nothing may be in flight, and a wait returns nothing. After
+    /// `false`, the memory stays allocated until the process ends, and so does everything of the engine that
+    /// the kernel or a thread still uses.
     fn quiesce(&mut self) -> bool {
         true
     }
 
-    /// What it got from the kernel, for the record.
+    /// Kernel features that it uses, for documents.
     fn features(&self) -> Vec<String>;
 }
 
-/// Whether `in_flight` transfers come home within [`DRAIN`] from now on.
+/// Whether `in_flight` transfers complete within [`DRAIN`] from `now`.
 pub(crate) fn drained(transport: &mut impl Transport, in_flight: u32, now: Nanos) -> bool {
     let mut done = Vec::with_capacity(in_flight as usize);
     let ask = Wait::new(in_flight, in_flight).until(now.plus(DRAIN));

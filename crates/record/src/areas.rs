@@ -1,4 +1,5 @@
-//! The areas of a check: several files of one disk, because files of one disk differ in speed.
+//! The areas of a check: several files on one disk. A check measures several because files on one disk differ
+//! in speed.
 
 use crate::{Bytes, Locality, OpKind};
 use schemars::JsonSchema;
@@ -10,24 +11,26 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Written {
-    /// Through the page cache in one go and flushed at its end, as cp, dd and fio write a file.
+    /// Written through the page cache in one go and flushed at the end, as cp, dd and fio write a file.
     #[default]
     ThroughCache,
-    /// Through the page cache in small pieces with a flush after every few, as a database grows.
+    /// Written through the page cache in small pieces, with a flush after every few, as a database grows its
+    /// file.
     Grown,
-    /// Allocated whole and written past the page cache in large pieces, as virtual machines and some
-    /// databases write theirs.
+    /// Allocated whole, then written with direct I/O in large pieces, as virtual machines and some databases
+    /// do.
     PastCache,
-    /// Through the page cache in one go, but with text instead of random bytes: a device or file system
-    /// that compresses spends processor time on it.
+    /// Written through the page cache in one go, but with text instead of random bytes. A device or file
+    /// system that compresses spends CPU time on text.
     Text,
-    /// Allocated whole and not written, as fio leaves the file of a job that only writes: the file system notes the
-    /// first write to each block as a change of the file.
+    /// Allocated whole but not written, as fio leaves the file of a job that only writes. The file system
+    /// records the first write to each block as a change of the file.
     Reserved,
 }
 
 impl Written {
-    /// A clause for sentences, such as "written through the page cache".
+    /// Describes how the file was written, in words that fit into a sentence: "written through the page
+    /// cache".
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -43,13 +46,13 @@ impl Written {
 /// One of the test files of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestFile {
-    /// From 0.
+    /// Number of the test file, from 0.
     pub number: u32,
     /// How it was written.
     pub written: Written,
 }
 
-/// The percentiles of latency that are reported.
+/// The latency percentiles that are reported, as shares.
 pub const PERCENTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
 /// One of the files that a check measured.
@@ -57,16 +60,16 @@ pub const PERCENTILES: [f64; 3] = [0.5, 0.9, 0.99];
 pub struct MeasuredArea {
     /// Its path, as the user gave it.
     pub path: String,
-    /// Which test file; null for a file of the user.
+    /// The test file that was measured; null for a file of the user.
     pub test_file: Option<TestFile>,
     /// Size of the measured part.
     pub size_bytes: Bytes,
-    /// Extents; null if the file system does not report them.
+    /// Number of extents; null if the file system does not report them.
     pub pieces: Option<u64>,
 }
 
 impl MeasuredArea {
-    /// A clause for sentences, such as "written through the page cache (3 pieces)".
+    /// Describes the area in words that fit into a sentence: "written through the page cache (3 pieces)".
     #[must_use]
     pub fn words(&self) -> String {
         let name = self.test_file.map_or(self.path.as_str(), |file| file.written.words());
@@ -76,8 +79,8 @@ impl MeasuredArea {
         }
     }
 
-    /// Whether it was written through the page cache, as most files are. A profile's rates are for such
-    /// files.
+    /// Whether the file was written through the page cache, as most files are. The rates in a profile are for
+    /// such files.
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         self.test_file.is_none_or(|file| file.written != Written::PastCache)
@@ -89,52 +92,52 @@ impl MeasuredArea {
 pub struct AreaSpread {
     /// Operation.
     pub op: OpKind,
-    /// Place of its requests.
+    /// Where the requests go.
     pub locality: Locality,
     /// Whether the queue depth was 1.
     pub alone: bool,
-    /// Rate of each area over the geometric mean of the ordinary ones, in the order of the profile's
+    /// Rate of each area divided by the geometric mean of the ordinary areas, in the order of the profile's
     /// areas; null for an area without such loads.
     pub rates: Vec<Option<f64>>,
     /// Standard error of each rate, as a logarithm.
     pub own_se: f64,
-    /// Standard error, as a logarithm, of the rate of another ordinary file of this disk.
+    /// Standard error, as a logarithm, of the rate of another ordinary file on this disk.
     pub rate_se: f64,
-    /// The same for the 50th, 90th and 99th percentile of latency, including the error of a cell's own
-    /// visits; null with too few requests.
+    /// The same for the 50th, 90th and 99th percentile of latency. It includes the error between a cell's own
+    /// visits. Null with too few requests.
     pub percentile_ses: [Option<f64>; 3],
 }
 
-/// Error of a run of two seconds against the mean of a check, because noise that lasts longer than a
-/// visit of the check does not average out in so short a run.
+/// Error of a two-second run compared with the mean of a check. Noise that lasts longer than one visit does
+/// not average out in such a short run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSpread {
-    /// Standard error of its rate, as a logarithm.
+    /// Standard error of the rate, as a logarithm.
     pub rate_se: f64,
-    /// The same of its 50th, 90th and 99th percentile of latency; null with too few requests.
+    /// The same for the 50th, 90th and 99th percentile of latency; null with too few requests.
     pub percentile_ses: [Option<f64>; 3],
 }
 
-/// The errors of another run, on another file of the disk and at another hour.
+/// The errors to expect when a load is rerun later, on another file of the disk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reruns {
-    /// Standard error of a rate that all areas have in common (`Profile::common_se`).
+    /// Standard error of the rate change that all areas share (`Profile::common_se`).
     pub common_se: f64,
-    /// The same of the percentiles in [`PERCENTILES`]; at least that of the rates.
+    /// The same for the percentiles in [`PERCENTILES`]; at least the error of the rates.
     pub common_percentile_ses: [f64; 3],
-    /// How much its areas differ, by kind of load.
+    /// How much the areas differ, by kind of load.
     pub areas: Vec<AreaSpread>,
 }
 
 impl Reruns {
-    /// Standard error between areas, as a logarithm: of the same kind of load, else of the same
-    /// operation, else of any. Zero if only one area was measured.
+    /// Standard error between areas, as a logarithm. It is for the same kind of load if measured, otherwise
+    /// for the same operation, otherwise for any load. Zero if only one area was measured.
     #[must_use]
     pub fn areas_se(&self, op: OpKind, locality: Locality, alone: bool) -> f64 {
         areas_se(&self.areas, op, locality, alone)
     }
 
-    /// The same for a percentile, by its index in [`PERCENTILES`]; at least that of the rates.
+    /// The same for a percentile, by its index in [`PERCENTILES`]; at least the error of the rates.
     #[must_use]
     pub fn percentile_se(&self, op: OpKind, locality: Locality, alone: bool, which: usize) -> f64 {
         let Some(spread) = spread(&self.areas, op, locality, alone) else { return 0.0 };

@@ -3,21 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing that a measurement can rely on, or not.
+/// One thing that a measurement may depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Capability {
-    /// What it is called.
+    /// Name of the capability.
     pub name: String,
-    /// Whether it is there.
+    /// Whether the machine has it.
     pub available: bool,
-    /// What was found, or what the system said.
+    /// What was found, or the system's error message.
     pub detail: String,
-    /// What is lost without it and what to do; empty where nothing needs doing.
+    /// What the user loses without it and what to do; empty if nothing needs doing.
     pub remedy: String,
 }
 
 impl Capability {
-    /// An entry; the remedy is kept only where something is missing.
+    /// Creates an entry. The remedy is dropped if the capability is available.
     #[must_use]
     pub fn of(name: &str, available: bool, detail: impl Into<String>, remedy: &str) -> Self {
         let remedy = if available { String::new() } else { remedy.to_owned() };

@@ -4,7 +4,7 @@ use crate::schema::word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a device is slow, overloaded or held back: what advice rests on.
+/// Why a device is slow, overloaded or limited. Advice is based on these causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseCode {
@@ -81,7 +81,7 @@ pub enum CauseCode {
 }
 
 impl CauseCode {
-    /// Whether it lies beside the disk, which is then not to blame for what programs wait for.
+    /// Whether the cause lies outside the disk. The disk is then not responsible for the wait of programs.
     #[must_use]
     pub fn is_elsewhere(self) -> bool {
         matches!(
@@ -100,7 +100,7 @@ impl CauseCode {
         )
     }
 
-    /// All of them by their names, each with what it is: its own documentation.
+    /// All causes by name, each with its documentation.
     #[must_use]
     pub fn meanings() -> Vec<(String, String)> {
         let schema = serde_json::to_value(schemars::schema_for!(Self)).unwrap_or_default();

@@ -1,16 +1,17 @@
-//! One load from several machines: who took part, how well their clocks agree, and what each did.
+//! One load from several machines: which clients took part, how well their clocks agree, and what each one
+//! did.
 
 use crate::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the targets of clients lie to each other.
+/// Whether clients share a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetSharing {
-    /// All clients load one target; jobs are numbered through over the clients.
+    /// All clients load one target. Jobs are numbered across all clients.
     Shared,
-    /// Each client loads a target of its own, with jobs numbered from zero.
+    /// Each client loads its own target. Each client numbers its jobs from zero.
     Own,
 }
 
@@ -25,54 +26,53 @@ impl TargetSharing {
     }
 }
 
-/// By what clients begin together.
+/// How clients start together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BegunBy {
-    /// A moment that is named to all, by clocks that were compared.
+    /// All clients start at an agreed time, after their clocks were compared.
     AgreedTime,
-    /// A barrier of MPI, from which each goes on when the last has come.
+    /// All clients wait at an MPI barrier.
     MpiBarrier,
 }
 
-/// The machines of a load, and how they went together.
+/// The client machines of a load, and how well they ran together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clients {
-    /// How their targets lie to each other.
+    /// Whether clients share a target.
     pub sharing: TargetSharing,
-    /// Why that is so: a flag, the path, or what the clients found.
+    /// Why: a flag, the path, or what the clients found.
     pub sharing_reason: String,
-    /// What started them: the words of the template, or how they came.
+    /// What started the clients: the command template, or how they connected.
     pub launched_by: String,
-    /// How many processes a launcher started with one command, which found each other; absent where
-    /// agents were started.
+    /// How many processes a launcher started with one command; absent if agents were started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
-    /// By what they began together; absent in documents of old versions, in which it was an agreed time.
+    /// How the clients started together; absent in documents of old versions, which used an agreed time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_by: Option<BegunBy>,
-    /// Time from the first begin to the last, by the clock of the coordinator; null where it is not known.
+    /// Time between the first and the last start, by the coordinator's clock; null if unknown.
     pub start_spread_ns: Option<Nanos>,
-    /// The largest error of that, from the errors of the clocks of both.
+    /// Maximum error of that time, from the errors of both clocks.
     pub start_spread_error_ns: Option<Nanos>,
-    /// Time that the windows of all clients have in common, at least; null where it is not known.
+    /// Minimum time that the windows of all clients have in common; null if unknown.
     pub common_window_ns: Option<Nanos>,
-    /// Jain's index of the rates per job, or, where jobs of different clients have different queue depths,
-    /// per request in flight: 1 where all are equal, 1/n where one of n gets all; null with fewer than two
-    /// clients.
+    /// Jain's index of the rates per job: 1 if all are equal, 1/n if one of n gets everything. If jobs of
+    /// different clients have different queue depths, the index of the rates per request in flight. Null with
+    /// fewer than two clients.
     pub jain_index: Option<f64>,
-    /// Each of them, in the order in which they were named.
+    /// The clients, in the order in which the user named them.
     pub each: Vec<Client>,
 }
 
 impl Clients {
-    /// Those with a result, each with its requests per second and job.
+    /// The clients with a result, each with its IOPS per job.
     #[must_use]
     pub fn per_job(&self) -> Vec<(&Client, f64)> {
         self.each.iter().filter_map(|client| Some((client, client.iops_per_job?))).collect()
     }
 
-    /// Those with a result, each with its requests per second and request that it may have in flight.
+    /// The clients with a result, each with its IOPS per unit of queue depth.
     #[must_use]
     pub fn per_slot(&self) -> Vec<(&Client, f64)> {
         let rate = |client: &Client| {
@@ -82,12 +82,12 @@ impl Clients {
         self.each.iter().filter_map(|client| Some((client, rate(client)?))).collect()
     }
 
-    /// Whether the jobs of all clients with a result have the same queue depth. They have not where a depth
-    /// was dealt out that is no multiple of the number of clients.
+    /// Whether the jobs of all clients with a result have the same queue depth. They differ if the total
+    /// depth is not a multiple of the number of clients.
     #[must_use]
     pub fn equally_deep(&self) -> bool {
         let rated = self.per_job();
-        // Depths of jobs as fractions, compared without a division.
+        // Compare queue depths per job as fractions, without a division.
         let product =
             |one: &Client, other: &Client| Some(u64::from(one.depth?) * u64::from(other.jobs));
         rated.windows(2).all(|pair| {
@@ -97,92 +97,91 @@ impl Clients {
     }
 }
 
-/// One machine of a load.
+/// One client machine of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
-    /// Its number, from 0.
+    /// Number of the client, from 0.
     pub rank: u32,
-    /// Its name, as it was given.
+    /// Name of the client, as the user gave it.
     pub host: String,
-    /// What it calls itself.
+    /// Host name that the machine reports.
     pub hostname: String,
     /// Number of its first job among those of all clients.
     pub first_job: u32,
-    /// Its jobs; 0 where it had nothing to do.
+    /// Number of its jobs; 0 if it had nothing to do.
     pub jobs: u32,
-    /// Requests that it may have in flight, of all its jobs: its share of the depth that was asked for;
-    /// absent in documents of before, in which jobs count.
+    /// Queue depth of all its jobs together: its share of the requested depth. Absent in old documents, which
+    /// counted jobs instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// How its clock lies to that of the coordinator.
+    /// Its clock compared with the coordinator's.
     pub clock: ClientClock,
-    /// When its window began after the agreed moment, in ns, negative before it; null where it did not
-    /// begin.
+    /// Start of its window minus the agreed time, in ns; negative if early, null if it did not start.
     pub begin_skew_ns: Option<i64>,
-    /// Share of the requests of all clients that completed, 0 to 1; null where it has no result.
+    /// Its share of the completed requests of all clients, 0 to 1; null without a result.
     pub share: Option<f64>,
-    /// Requests per second and job; null where it has no result.
+    /// IOPS per job; null without a result.
     pub iops_per_job: Option<f64>,
-    /// The id of its own document among the parts of the trial, which has the conditions, counters and
-    /// findings of its machine; null where it has none.
+    /// Id of its own document among the parts of the trial, which holds the conditions, counters and findings
+    /// of its machine; null without a document.
     pub trial_id: Option<String>,
-    /// Why it has none; null where it has one, or nothing to do.
+    /// Why it has no document; null if it has one, or had nothing to do.
     pub lost: Option<LostClient>,
 }
 
 impl Client {
-    /// Whether it took part and its numbers are in the result.
+    /// Whether the result includes the numbers of this client.
     #[must_use]
     pub fn counted(&self) -> bool {
         self.trial_id.is_some()
     }
 }
 
-/// The clock of a client beside that of the coordinator: of several exchanges the one with the shortest
-/// round trip decides, as NTP does (RFC 5905, section 10).
+/// A client's clock compared with the coordinator's. The exchange with the shortest round trip counts, as in
+/// NTP (RFC 5905, section 10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientClock {
-    /// Its time less that of the coordinator, before the run; both since their own machine began.
+    /// Its time minus the coordinator's, before the run. Each is measured from the start of its own machine.
     pub offset_ns: i64,
-    /// Largest error of that: half of the shortest round trip.
+    /// Maximum error of the offset: half of the shortest round trip.
     pub error_ns: Nanos,
     /// The shortest round trip.
     pub round_trip_ns: Nanos,
-    /// Exchanges that were made.
+    /// Number of exchanges.
     pub exchanges: u32,
-    /// How much the offset had changed after the run; null where it was not measured again.
+    /// Change of the offset after the run; null if it was not measured again.
     pub drift_ns: Option<i64>,
 }
 
 /// A client without a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LostClient {
-    /// What kind of end it was.
+    /// How the client was lost.
     pub kind: LostKind,
     /// What happened, in words.
     pub reason: String,
-    /// Time in its window up to which it had told of its progress; null where it had not.
+    /// How far into its window it last reported progress; null if it never did.
     pub until_ns: Option<Nanos>,
-    /// Requests that it had told of by then.
+    /// Requests that it had reported by then.
     pub ios: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// Kinds of ends.
+/// How a client was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LostKind {
-    /// Its connection ended, because the program there or what carried it ended.
+    /// Its connection ended, because the program or the transport ended.
     Ended,
-    /// It said nothing for longer than it may.
+    /// It sent nothing for longer than allowed.
     Silent,
-    /// It said why it could not go on.
+    /// It reported why it could not continue.
     Failed,
 }
 
-/// Jain's fairness index of some rates (Jain, Chiu, Hawe 1984, DEC-TR-301): the square of their sum over
-/// their number times the sum of their squares. `None` with fewer than two, or all of them zero.
+/// Jain's fairness index (Jain, Chiu, Hawe 1984, DEC-TR-301): the squared sum of the rates, divided by their
+/// number times the sum of their squares. `None` with fewer than two rates, or if all are zero.
 #[must_use]
 pub fn jain_index(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();

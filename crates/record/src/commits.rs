@@ -1,20 +1,20 @@
-//! Commits: small writes to a log, each made durable before its program goes on.
+//! Commits: small writes to a log. A program makes each one durable before it continues.
 
 use crate::{Bytes, Estimate, FlushKind, HistogramSnapshot, Measured};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What lies below the writes of a log.
+/// Whether the blocks that the log writes to already hold data.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum LogKind {
-    /// Blocks that were written before, as a program that uses its log files again has them: a flush
-    /// has no more to do than the device's.
+    /// Blocks that were written before, as in a program that reuses its log files. A flush then only has to
+    /// flush the device.
     Overwritten,
-    /// Blocks that are reserved and were never written, as in a new log file: the file system also
-    /// writes down, in its journal, that they hold data now.
+    /// Blocks that are reserved but were never written, as in a new log file. The file system must also
+    /// record in its journal that they now hold data.
     NewBlocks,
 }
 
@@ -32,12 +32,12 @@ impl LogKind {
     }
 }
 
-/// What a number of committers came to, each of which writes, flushes, and goes on.
+/// Measured commit performance of a number of committers. Each one writes, flushes and continues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitPoint {
-    /// What they write to.
+    /// The kind of log that they write to.
     pub log: LogKind,
-    /// How many commit at the same time, each by itself and in a part of its own of one file.
+    /// Number of concurrent committers. Each one uses its own part of one file.
     pub committers: u32,
     /// Bytes of each write.
     pub bytes: Bytes,
@@ -45,85 +45,85 @@ pub struct CommitPoint {
     pub flush: FlushKind,
     /// Trials, in the order in which they were run.
     pub trial_ids: Vec<String>,
-    /// Commits per second, of all committers together: mean over the visits, interval from the
-    /// variance between them.
+    /// Commits per second of all committers together: the mean over visits, with an interval from the
+    /// variance between visits.
     pub commits_per_s: Estimate,
-    /// Mean time of a flush, likewise.
+    /// Mean time of a flush, computed likewise.
     pub flush_ns: Estimate,
-    /// Mean time of the write before it, which ends in the page cache.
+    /// Mean time of the write before the flush, which ends in the page cache.
     pub write_ns: Estimate,
-    /// 99th percentile of the flushes of all visits. The interval is that of the rank among so many,
-    /// and holds the percentiles of all visits that have one. Not measured with too few flushes.
+    /// 99th percentile of the flushes of all visits. The interval comes from the rank of that percentile, and
+    /// includes the percentile of each visit that has one. Not measured with too few flushes.
     pub flush_p99_ns: Measured<Estimate>,
-    /// Times of the flushes of all visits.
+    /// Flush times of all visits.
     pub histogram: HistogramSnapshot,
 }
 
-/// What a program asks of commits.
+/// What a program requires of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitNeed {
-    /// The 99th percentile of the flush takes no longer than this many nanoseconds.
+    /// The 99th percentile of the flush takes at most this many nanoseconds.
     FlushP99Ns,
-    /// One committer makes at least so many commits per second.
+    /// One committer makes at least this many commits per second.
     CommitsPerS,
 }
 
 /// Whether commits are good enough for a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitVerdict {
-    /// For which.
+    /// Name of the program.
     pub program: String,
-    /// What it asks for.
+    /// What it requires.
     pub need: CommitNeed,
-    /// How much of it, in the unit of the need.
+    /// The required value, in the unit of the need.
     pub limit: f64,
-    /// What was measured of it, with one committer.
+    /// The measured value with one committer.
     pub measured: Measured<Estimate>,
-    /// Whether it is met: by the whole interval, or not by any of it. Null where the interval holds
-    /// the limit, or nothing was measured.
+    /// Whether the requirement is met: true if the whole interval meets it, false if none of it does. Null if
+    /// the interval includes the limit, or nothing was measured.
     pub met: Option<bool>,
-    /// Who asks for it.
+    /// Source of the requirement.
     pub source: String,
 }
 
 /// How a device and its file system commit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Commits {
-    /// By what lies below the log, then by rising number of committers.
+    /// Sorted by the kind of log, then by rising number of committers.
     pub points: Vec<CommitPoint>,
-    /// What programs ask for, and whether they get it.
+    /// Requirements of programs, and whether they are met.
     pub verdicts: Vec<CommitVerdict>,
 }
 
 impl Commits {
-    /// The point of one kind with so many committers.
+    /// The point for one kind of log and one number of committers.
     #[must_use]
     pub fn point(&self, log: LogKind, committers: u32) -> Option<&CommitPoint> {
         self.points.iter().find(|point| point.log == log && point.committers == committers)
     }
 }
 
-/// What sessions that share flushes (group commit) would see, computed and not measured.
+/// What sessions that share flushes (group commit) would see. Computed, not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitPrediction {
-    /// How many commit.
+    /// Number of sessions that commit.
     pub sessions: u32,
-    /// What each does on a processor between two commits, on average.
+    /// Mean CPU time of a session between two commits.
     pub work_ns: f64,
-    /// Processors for that.
+    /// Number of processors for that work.
     pub processors: u32,
-    /// What they write to.
+    /// The kind of log that they write to.
     pub log: LogKind,
-    /// Commits per second, of all together: where all that wait share a flush, down to where each commit
-    /// has a flush of its own.
+    /// Commits per second of all sessions together. The interval reaches from one flush per commit up to one
+    /// flush for all waiting commits.
     pub commits_per_s: Estimate,
-    /// Mean time of a commit: from the end of the work to the end of the flush that holds it.
+    /// Mean time of a commit: from the end of the work to the end of the flush that includes it.
     pub commit_ns: Estimate,
     /// Its 99th percentile.
     pub commit_p99_ns: Estimate,
-    /// 99th percentile of a transaction: wait for a processor, work and commit.
+    /// 99th percentile of a transaction: wait for a processor, work, and commit.
     pub transaction_p99_ns: Estimate,
-    /// Commits that a flush serves, on average.
+    /// Mean number of commits per flush.
     pub commits_per_flush: f64,
 }

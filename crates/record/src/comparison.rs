@@ -1,9 +1,9 @@
-//! The comparison document: what differs between two measurements, and what that can tell.
+//! The comparison document: what differs between two measurements, and which conclusions that allows.
 //!
-//! A comparison is a function of the documents that it compares, so it holds no measurement of its
-//! own: per cell and quantity the two values, their ratio with an interval that holds for all rows
-//! of the table together, and a verdict with its reason. What differs in the conditions stands in
-//! the document before any number, because it may explain all of them.
+//! A comparison is computed from the documents that it compares. It has no measurement of its own. For each
+//! cell and quantity it has both values, their ratio with an interval, and a verdict with its reason. The
+//! intervals hold for all rows of the table together. The conditions that differ come first, because they may
+//! explain every number.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,21 +22,21 @@ pub enum ComparedKind {
     Experiment,
     /// Profiles.
     Profile,
-    /// Lines of a trace of SQLIO's form.
+    /// Rows of a trace in SQLIO's format.
     Trace,
 }
 
-/// What the observations of a side are, of which the variance is taken.
+/// The unit of observation. The variance is taken between units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedUnit {
-    /// Blocks of an experiment, each of which holds every combination once.
+    /// Blocks of an experiment. Each block contains every combination once.
     Block,
     /// Visits of a cell of a profile.
     Visit,
-    /// Whole profiles or experiments, three at least.
+    /// Whole profiles or experiments, at least three.
     Run,
-    /// Trials, or lines of a trace.
+    /// Trials, or rows of a trace.
     Trial,
 }
 
@@ -47,37 +47,36 @@ pub struct ComparedSide {
     pub given: String,
     /// What it consists of.
     pub kind: ComparedKind,
-    /// Ids of the documents; of a trace the hash of its text.
+    /// Ids of the documents; for a trace, the hash of its text.
     pub ids: Vec<String>,
-    /// The levels of axes by which it was picked out of an experiment; empty for all of it.
+    /// The levels of axes that select this side from an experiment; empty for all of it.
     pub arm: BTreeMap<String, String>,
-    /// When the first of it began, RFC 3339 in UTC; null where simulated or not told.
+    /// When the first one began, RFC 3339 in UTC; null if simulated or unknown.
     pub time: Option<String>,
     /// Whether it was simulated.
     pub simulated: bool,
-    /// What was measured, as the user named it then.
+    /// Target of the measurement, as the user named it then.
     pub target: String,
     /// What its observations are.
     pub unit: ComparedUnit,
-    /// Trials that are in no number here, because they are not valid or not at hand.
+    /// Trials that were excluded, because they are invalid or missing.
     pub trials_left_out: u32,
-    /// Standard error, as a share, of the level that all its cells have in common against another
-    /// run's; null where nothing is known of it.
+    /// Standard error, as a share, of the level that all cells of a run share, between runs; null if unknown.
     pub level_se_rel: Option<f64>,
 }
 
 /// A condition that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedCondition {
-    /// What.
+    /// Name of the condition.
     pub what: String,
-    /// In the first; null where it is not known or there is none.
+    /// Its value on the first side; null if unknown or absent.
     pub a: Option<String>,
-    /// In the second.
+    /// Its value on the second side.
     pub b: Option<String>,
 }
 
-/// What is compared.
+/// The quantity that is compared.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -85,25 +84,25 @@ pub struct ComparedCondition {
 pub enum ComparedMetric {
     /// Requests per second.
     RatePerS,
-    /// Mean latency, where a closed loop does not make it the inverse of the rate.
+    /// Mean latency, where it is not simply the inverse of the rate, as it is in a closed loop.
     LatencyMeanNs,
     /// 99th percentile of the latency.
     LatencyP99Ns,
     /// CPU time charged to the program per request.
     CpuUsPerIo,
-    /// The same in clocks of the processor, where the processors differ.
+    /// The same in processor clocks, if the processors differ.
     CpuClocksPerIo,
 }
 
 impl ComparedMetric {
-    /// Whether more of it is better.
+    /// Whether a larger value is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {
         self == Self::RatePerS
     }
 }
 
-/// What a row comes to.
+/// Verdict of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedVerdict {
@@ -111,109 +110,110 @@ pub enum ComparedVerdict {
     Better,
     /// The second is worse than the first.
     Worse,
-    /// No difference is seen, and the interval leaves room for a small one only.
+    /// No detectable difference, and the interval allows only a small one.
     Same,
-    /// The data cannot tell: too few observations, or an interval that leaves room for much.
+    /// Inconclusive: too few observations, or an interval that is too wide.
     CannotTell,
-    /// There is nothing to hold it against.
+    /// The other side has no value to compare with.
     NotComparable,
 }
 
 /// One quantity of one cell, on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRow {
-    /// What is compared; the name has the unit.
+    /// The quantity; its name includes the unit.
     pub metric: ComparedMetric,
-    /// Its value in the first; null where it was not measured.
+    /// Value on the first side; null if it was not measured.
     pub a: Option<f64>,
-    /// Its value in the second.
+    /// Value on the second side.
     pub b: Option<f64>,
-    /// Observations behind it in the first.
+    /// Number of observations on the first side.
     pub n_a: u32,
-    /// Observations behind it in the second.
+    /// Number of observations on the second side.
     pub n_b: u32,
-    /// Whether observations were made in pairs (the same block), whose differences count.
+    /// Whether the observations are paired by block. The test then uses the differences within pairs.
     pub paired: bool,
-    /// The second over the first: the ratio of geometric means over the observations.
+    /// Second side divided by the first: the ratio of geometric means over the observations.
     pub ratio: Option<f64>,
-    /// Lower end of its interval; all intervals of the table hold together in 95 % of comparisons.
+    /// Lower end of its interval. In 95 % of comparisons, all intervals of the table are correct together.
     pub ratio_low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of its interval.
     pub ratio_high: Option<f64>,
-    /// Probability of so large a difference by chance anywhere in the table (Holm); a difference is
-    /// established where it is at most [`Comparison::false_alarm_rate`].
+    /// Probability that chance alone causes such a difference anywhere in the table (Holm). A difference is
+    /// established if this is at most [`Comparison::false_alarm_rate`].
     pub p_adjusted: Option<f64>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: ComparedVerdict,
-    /// Why it is not told, where it is not.
+    /// Why the row is inconclusive or not comparable.
     pub reason: Option<String>,
-    /// Whether it is established that the second is worse by more than [`Comparison::fail_on_worse_rel`].
+    /// Whether the second side is worse by more than [`Comparison::fail_on_worse_rel`], and this is
+    /// established.
     pub fails: bool,
 }
 
 /// One cell on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedCell {
-    /// The cell in a few words.
+    /// Short description of the cell.
     pub label: String,
-    /// Identity of the workload in the first; null where it is not in it.
+    /// Hash of the workload on the first side; null if the first side lacks this cell.
     pub cell_a: Option<String>,
-    /// Identity of the workload in the second.
+    /// Hash of the workload on the second side.
     pub cell_b: Option<String>,
-    /// Its quantities; one row without values for a cell that has no partner.
+    /// Its quantities. A cell without a counterpart has one row without values.
     pub rows: Vec<ComparedRow>,
 }
 
 /// Cells of one kind, together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedGroup {
-    /// The kind in a few words.
+    /// Short description of the kind.
     pub label: String,
-    /// Cells of it.
+    /// Number of cells of this kind.
     pub cells: u32,
-    /// Their rates, by the geometric mean.
+    /// The geometric mean of their rates.
     pub row: ComparedRow,
 }
 
-/// Two measurements, held against each other.
+/// Two measurements compared with each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`].
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// Hash of what was compared.
+    /// Hash of the compared documents.
     pub id: String,
-    /// The first.
+    /// The first side.
     pub a: ComparedSide,
-    /// The second.
+    /// The second side.
     pub b: ComparedSide,
     /// Conditions that differ.
     pub conditions: Vec<ComparedCondition>,
-    /// The cells, in the order of the first; then those of the second alone.
+    /// The cells in the order of the first side, then the cells that only the second side has.
     pub cells: Vec<ComparedCell>,
-    /// Geometric mean over the rates of all cells; null below three cells or without common blocks.
+    /// Geometric mean of the rates of all cells; null with fewer than three cells or without common blocks.
     pub overall: Option<ComparedRow>,
-    /// The same of each kind of cells (direction, pattern, cache mode) that has three at least.
+    /// The same for each kind of cell (direction, pattern, cache mode) with at least three cells.
     pub groups: Vec<ComparedGroup>,
-    /// Probability that any row of the table is called better or worse by chance alone.
+    /// Probability that chance alone makes any row of the table look better or worse.
     pub false_alarm_rate: f64,
-    /// Rows that were tested.
+    /// Number of rows that were tested.
     pub tests: u32,
-    /// The share by which a row must be worse to fail; null where nothing was to fail.
+    /// The share by which a row must be worse to fail; null if no limit was set.
     pub fail_on_worse_rel: Option<f64>,
-    /// What a reader must know of the table.
+    /// Remarks that a reader of the table needs.
     pub notes: Vec<String>,
 }
 
 impl Comparison {
-    /// All rows: of all cells together, of groups, of cells.
+    /// All rows: the overall row, then groups, then cells.
     pub fn rows(&self) -> impl Iterator<Item = &ComparedRow> {
         let groups = self.groups.iter().map(|group| &group.row);
         self.overall.iter().chain(groups).chain(self.cells.iter().flat_map(|cell| &cell.rows))
     }
 
-    /// Whether no cell has a partner, so that nothing could be compared.
+    /// Whether the two sides have no cell in common, so that nothing could be compared.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         !self.cells.iter().any(|cell| cell.cell_a.is_some() && cell.cell_b.is_some())

@@ -1,4 +1,4 @@
-//! The cost-fit document: processor cost per request against request size, per cache mode.
+//! The cost-fit document: CPU cost per request as a function of request size, for each cache mode.
 
 use crate::{Bytes, CacheMode, Environment, Estimate, Finding, Measured, OpKind, Pattern, Target};
 use schemars::JsonSchema;
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of a cost fit.
 pub const COST_FIT_SCHEMA: &str = "halfpower/cost-fit/1";
 
-/// Fixed and marginal processor cost of a request, buffered and direct, and their break-even.
+/// Fixed and marginal CPU cost of a request, through the page cache and with direct I/O, and the size at
+/// which they are equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostFit {
     /// [`COST_FIT_SCHEMA`].
@@ -20,34 +21,34 @@ pub struct CostFit {
     pub time: Option<String>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// What was read or written.
+    /// The targets that were read or written.
     pub targets: Vec<Target>,
     /// Operation.
     pub op: OpKind,
     /// Pattern.
     pub pattern: Pattern,
-    /// Requests outstanding.
+    /// Queue depth.
     pub depth: u32,
-    /// The area that was used; small enough to stay in the page cache.
+    /// The area that was used, small enough to stay in the page cache.
     pub area_bytes: Bytes,
     /// One line per cache mode.
     pub modes: Vec<CostLine>,
-    /// Request size at which buffered and direct requests cost the same, with an interval.
+    /// Request size at which buffered and direct requests cost the same.
     pub break_even_bytes: Measured<Estimate>,
-    /// Conclusions on whether the numbers mean what they say.
+    /// Findings on whether the numbers can be trusted.
     pub findings: Vec<Finding>,
     /// Conditions.
     pub environment: Option<Environment>,
 }
 
-/// Cost against size in one cache mode.
+/// CPU cost as a function of request size, in one cache mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostLine {
-    /// Caches in use.
+    /// The cache mode.
     pub cache: CacheMode,
     /// Measured costs, by size.
     pub points: Vec<CostPoint>,
-    /// The line through them; where there is none, why.
+    /// The fitted line; if there is none, the reason.
     pub line: Measured<CostModel>,
 }
 
@@ -65,10 +66,10 @@ pub struct CostPoint {
 /// `cost = fixed + marginal * size`, weighted least squares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostModel {
-    /// Cost of a request of no size, µs.
+    /// Cost of a request of size zero, µs.
     pub fixed_us: Estimate,
-    /// Cost of each KiB, µs.
+    /// Cost per KiB, µs.
     pub us_per_kib: Estimate,
-    /// Near 1 where a line describes the points within their errors, well above it where not.
+    /// About 1 if a line describes the points within their errors; much larger otherwise.
     pub reduced_chi_square: f64,
 }

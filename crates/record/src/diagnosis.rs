@@ -1,11 +1,11 @@
-//! The diagnosis document: what the counters of an observation mean, held against profiles.
+//! The diagnosis document: what the counters of an observation mean, compared with profiles.
 //!
-//! A diagnosis is a function of an observation and of profiles, so it has no time of its own and
-//! its id is a hash of what it was made of: drawn again years later it is the same. It keeps the
-//! numbers of each interval beside its conclusions, because a reader who doubts one wants to see
-//! the moments that it rests on, and because two ways to split a latency (Friedman's and the
-//! calibrated one) can only be judged side by side. A conclusion that the evidence leaves open
-//! carries its alternatives; there is no score that would pick one of them in silence.
+//! A diagnosis is computed from an observation and from profiles. It has no time of its own, and its id is a
+//! hash of its inputs: computed again years later, it is the same. It includes the numbers of each interval,
+//! so that a reader who doubts a conclusion can see the moments that support it. It also includes both ways
+//! to split a latency (Friedman's and the calibrated one), which can only be judged side by side. If the
+//! evidence leaves a conclusion open, the diagnosis lists the alternatives. There is no score that picks one
+//! of them silently.
 
 use crate::schema::word;
 use crate::{
@@ -18,25 +18,25 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of a diagnosis.
 pub const DIAGNOSIS_SCHEMA: &str = "halfpower/diagnosis/1";
 
-/// What is the matter with a device, in the order in which it is asked.
+/// The verdict on a device, in the order of the tests.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A limit above the device holds its rate.
+    /// A limit above the device caps its rate.
     Capped,
-    /// It takes longer than its profile allows, and much of what a request takes is waiting.
+    /// Requests take longer than the profile allows, and much of their latency is waiting.
     SlowAndOverloaded,
-    /// It takes longer than its profile allows.
+    /// Requests take longer than the profile allows.
     Slow,
-    /// It does what its profile says, and is asked for more than it can do at once.
+    /// The device performs as in its profile, but gets more requests than it can serve at once.
     Overloaded,
-    /// It does what its profile says, and has much to spare: look elsewhere.
+    /// The device performs as in its profile and has spare capacity: look elsewhere.
     NotTheDisk,
-    /// It does what its profile says, under a load worth the name.
+    /// The device performs as in its profile under a considerable load.
     Healthy,
-    /// Nothing can be said: too little I/O, or no profile that fits.
+    /// No verdict: too little I/O, or no matching profile.
     NotEnoughEvidence,
 }
 
@@ -59,67 +59,67 @@ impl Verdict {
         matches!(self, Self::Overloaded | Self::SlowAndOverloaded)
     }
 
-    /// Whether the device does what it should, much asked or little.
+    /// Whether the device performs as it should, under any load.
     #[must_use]
     pub fn is_fine(self) -> bool {
         matches!(self, Self::Healthy | Self::NotTheDisk)
     }
 }
 
-/// How a profile came to stand for a device.
+/// How a profile was matched to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchedBy {
     /// Model and serial number.
     Serial,
-    /// Model and size, where there is no serial number.
+    /// Model and size, if there is no serial number.
     ModelAndSize,
     /// The simulated device is the same.
     Simulated,
-    /// The model alone: the profile is of another device of it.
+    /// The model alone: the profile was measured on another device of this model.
     Model,
-    /// The name alone, which another disk may bear tomorrow.
+    /// The device name alone, which another disk may have after a reboot.
     Name,
-    /// The user chose it, and nothing that is known speaks for or against it.
+    /// The user chose the profile, and no known fact confirms or contradicts it.
     Choice,
 }
 
-/// The profile that a device is held against.
+/// The profile that a device is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatchedProfile {
     /// Its id.
     pub profile_id: String,
-    /// What it was made of.
+    /// Target of the profile.
     pub target: String,
-    /// When, RFC 3339 in UTC; null for a simulated target.
+    /// When the profile was measured, RFC 3339 in UTC; null for a simulated target.
     pub time: Option<String>,
-    /// Why it stands for this device.
+    /// How it was matched to this device.
     pub by: MatchedBy,
-    /// Why it may not; null where nothing speaks against it.
+    /// Why the match may be wrong; null if nothing speaks against it.
     pub doubt: Option<String>,
-    /// Why what it measured does not count; absent where it does.
+    /// Why its measurement is invalid; absent if it is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid: Option<String>,
-    /// Conditions that the profile states and that are others now: first as profiled, then as
-    /// observed. Only what both tell.
+    /// Conditions that have changed: first as profiled, then as observed. Only conditions that both sides
+    /// report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<ComparedCondition>,
 }
 
-/// What the counters of a stretch of time say. Null is "the source does not tell".
+/// Counters over a period of time. Null means that the source does not report the figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Numbers {
     /// Completed requests.
     pub requests: f64,
     /// Requests per second.
     pub iops: f64,
-    /// Reads among them, 0 to 1.
+    /// Share of reads, 0 to 1.
     pub read_share: Option<f64>,
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,
     /// Mean bytes of a request.
     pub request_bytes: Option<f64>,
-    /// Mean latency, discards and flushes left out where the source allows it.
+    /// Mean latency, without discards and flushes if the source allows it.
     pub latency_ns: Option<f64>,
     /// Mean latency of reads.
     pub read_latency_ns: Option<f64>,
@@ -136,75 +136,75 @@ pub struct Numbers {
 pub struct UtilizationLaw {
     /// Utilization, 0 to 1.
     pub utilization: f64,
-    /// `utilization / iops`: the mean spacing of completions while busy, which is the service time
-    /// of a device that does one thing at a time.
+    /// `utilization / iops`: the mean time between completions while busy. This is the service time of a
+    /// device that serves one request at a time.
     pub service_ns: f64,
-    /// Latency less that, not below 0.
+    /// Latency minus `service_ns`, not below 0.
     pub queue_ns: f64,
 }
 
-/// The split by the profile: what a lone request takes, and what the load adds.
+/// The split by the profile: the latency of a single request, and what the load adds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibrated {
-    /// What a request of this mix takes with no other in progress.
+    /// Latency of a request of this mix at queue depth 1.
     pub unloaded_ns: f64,
-    /// What it takes at the concurrency that was seen while the device was busy.
+    /// Expected latency at the concurrency that was observed while the device was busy.
     pub expected_ns: Estimate,
-    /// What it would take at this rate with Poisson arrivals; null at or above the largest rate.
+    /// Expected latency at this rate with Poisson arrivals; null at or above the maximum rate.
     pub expected_at_rate_ns: Option<Estimate>,
-    /// Latency less `unloaded_ns`, not below 0: waiting, in line or behind others.
+    /// Latency minus `unloaded_ns`, not below 0: time spent waiting for other requests.
     pub queue_ns: f64,
-    /// Latency over what was expected of it.
+    /// Latency divided by the expected latency.
     pub latency_ratio: f64,
-    /// Rate over the largest of this mix.
+    /// Rate divided by the maximum rate of this mix.
     pub saturation: f64,
-    /// The largest rate of this mix.
+    /// The maximum rate of this mix.
     pub max_iops: f64,
     /// Share of sequential requests that these figures assume, 0 to 1.
     pub sequential_share: f64,
-    /// Whether that share was traced. Otherwise it is the one that explains the latency best.
+    /// Whether that share was traced. Otherwise it is the share that explains the latency best.
     pub sequential_traced: bool,
 }
 
-/// Counters that others print, and that are not what their names say.
+/// Figures that other tools print, and whose names mislead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Misleading {
-    /// Windows' % Disk Time: the latencies of all requests over the time, cut at 100.
+    /// Windows' % Disk Time: the summed latencies of all requests divided by the time, capped at 100.
     pub disk_time_percent: Option<f64>,
-    /// Average queue length (`aqu-sz`, Avg. Disk Queue Length): the same, not cut.
+    /// Average queue length (`aqu-sz`, Avg. Disk Queue Length): the same, uncapped.
     pub queue_length: Option<f64>,
-    /// iostat's `svctm`: utilization over rate.
+    /// iostat's `svctm`: utilization divided by rate.
     pub svctm_ns: Option<f64>,
     /// iostat's `%util`.
     pub iostat_busy_percent: Option<f64>,
 }
 
-/// An interval of a device, or several in a row.
+/// One interval of a device, or several consecutive ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
-    /// When it began, as in the observation.
+    /// When it began, on the observation's clock.
     pub begin_ns: u64,
     /// How long it was.
     pub duration_ns: u64,
-    /// Place of its episode in [`DeviceDiagnosis::episodes`].
+    /// Index of its episode in [`DeviceDiagnosis::episodes`].
     pub episode: u32,
-    /// What the counters say.
+    /// The counters.
     pub numbers: Numbers,
     /// Friedman's split; null without requests or without a busy counter.
     pub utilization_law: Option<UtilizationLaw>,
-    /// The calibrated split; null without requests or without a profile that fits.
+    /// The calibrated split; null without requests or without a matching profile.
     pub calibrated: Option<Box<Calibrated>>,
-    /// What others would print.
+    /// What other tools would print.
     pub misleading: Misleading,
 }
 
-/// How much goes on in an episode.
+/// How busy a device is in an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// Next to nothing.
+    /// Almost no requests.
     Idle,
-    /// Less than half of what the device can do; without a profile, of what it did at its busiest.
+    /// Less than half of what the device can do, or, without a profile, of its busiest interval.
     Quiet,
     /// More than that.
     Busy,
@@ -215,11 +215,11 @@ pub enum Activity {
 pub struct HypothesisName {
     /// What it claims, in a few words.
     pub name: String,
-    /// The layer of the path that it is about; null of something that is in no list.
+    /// The layer of the path that it concerns; null for a hypothesis that is not in the list.
     pub layer: Option<LayerKind>,
 }
 
-/// Where what is expected of a device comes from, the best first.
+/// Source of the expected latency, best first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -229,37 +229,37 @@ pub enum Rung {
     Profile,
     /// A profile of another device of the same model.
     Model,
-    /// What was recorded of this device before.
+    /// Earlier recordings of this device.
     Past,
-    /// What others of its kind did at the same time.
+    /// Other devices of its kind at the same time.
     Peers,
-    /// What the observation itself shows of lone requests, and what a device of its kind does.
+    /// Requests at queue depth 1 in the observation itself, and what is typical for a device of its kind.
     Observation,
-    /// What a device of its kind does, alone.
+    /// Only what is typical for a device of its kind.
     Class,
 }
 
 /// What a verdict is measured against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Baseline {
-    /// Which rung of the ladder.
+    /// Its source.
     pub rung: Rung,
-    /// What it says, a sentence.
+    /// A sentence that describes it.
     pub says: String,
-    /// Why no better one serves, and what one would add; absent of the best.
+    /// Why no better baseline is available, and what one would add; absent for the best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<String>,
 }
 
-/// Whether programs get what they ask for.
+/// Whether the device serves all the I/O that programs request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Demand {
-    /// It was looked for, and nobody waits for more than the device does.
+    /// It was checked: no program waits for more than the device serves.
     Met,
-    /// Somebody waits for what the device does not do, or has not got.
+    /// A program waits for I/O that the device does not serve or has not received.
     Unmet,
-    /// This source does not show it.
+    /// The source does not show this.
     #[default]
     Unknown,
 }
@@ -267,134 +267,136 @@ pub enum Demand {
 /// Another explanation that the evidence does not exclude.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alternative {
-    /// What it would make of the device.
+    /// The verdict that it implies.
     pub verdict: Verdict,
-    /// The hypothesis that speaks for it most.
+    /// The hypothesis that supports it most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypothesis: Option<HypothesisName>,
-    /// What leaves it open: the first reason, where there are several.
+    /// Why it stays possible. If there are several reasons, the first one.
     pub doubt: Doubt,
-    /// How probable it is, 0 to 1, beside the verdict and the other alternatives.
+    /// Its probability, 0 to 1, among the verdict and all alternatives.
     pub probability: f64,
-    /// What it says, a sentence.
+    /// A sentence that explains it.
     pub because: String,
-    /// What would decide.
+    /// What would decide between it and the verdict.
     pub decided_by: String,
 }
 
-/// A verdict that the figures rule out.
+/// A verdict that the numbers rule out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Excluded {
-    /// Which.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The figures that rule it out, in a sentence or more.
+    /// The numbers that rule it out, in one or more sentences.
     pub because: String,
 }
 
 /// A cause that was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
-    /// Which.
+    /// Code of the cause.
     pub code: CauseCode,
-    /// Name of the check that found it, for [`CauseCode::SystemFact`]; absent for all else.
+    /// Name of the check that found it, for [`CauseCode::SystemFact`]; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// A sentence.
+    /// The cause in one sentence.
     pub claim: String,
-    /// The numbers that it rests on.
+    /// The numbers that support it.
     pub evidence: Vec<Evidence>,
-    /// Since when, RFC 3339 in UTC, where its source tells.
+    /// Since when, RFC 3339 in UTC, if the source reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
 
 impl Cause {
-    /// A cause that the rules of the diagnosis name.
+    /// A cause found by the rules of the diagnosis, not by a system check.
     #[must_use]
     pub fn of(code: CauseCode, claim: String, evidence: Vec<Evidence>) -> Self {
         Self { code, check: None, claim, evidence, since: None }
     }
 
-    /// Its name in print: of the check that found it, else of its code.
+    /// Its printed name: that of the check that found it, otherwise that of its code.
     #[must_use]
     pub fn name(&self) -> String {
         self.check.clone().unwrap_or_else(|| self.code.name())
     }
 }
 
-/// A stretch of time in which a device was used alike.
+/// A period in which the load on a device stays similar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Episode {
-    /// When it began, as in the observation.
+    /// When it began, on the observation's clock.
     pub begin_ns: u64,
     /// How long it was.
     pub duration_ns: u64,
-    /// Intervals of the observation in it.
+    /// Number of intervals of the observation in it.
     pub intervals: u32,
-    /// Share of the observed time of this device, 0 to 1.
+    /// Its share of the device's observed time, 0 to 1.
     pub share_of_time: f64,
-    /// How much goes on.
+    /// How busy the device was.
     pub activity: Activity,
-    /// What is the matter.
+    /// The verdict.
     pub verdict: Verdict,
-    /// How sure that is: certain from a probability of 0.995 on, almost certain from 0.95 on, likely from
-    /// 0.7 on.
+    /// How certain the verdict is: certain from a probability of 0.995, almost certain from 0.95, likely from
+    /// 0.7.
     pub confidence: Confidence,
-    /// How probable the verdict is, 0 to 1: its share among scenarios drawn at random in which the
-    /// evidence leaves the same alternatives open.
+    /// Probability of the verdict, 0 to 1: its share among randomly drawn scenarios in which the evidence
+    /// leaves the same alternatives open.
     pub probability: f64,
-    /// The hypothesis that speaks for it most.
+    /// The hypothesis that supports it most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypothesis: Option<HypothesisName>,
     /// The verdict in a sentence, with its numbers.
     pub claim: String,
-    /// What it rests on.
+    /// The numbers that support it.
     pub evidence: Vec<Evidence>,
-    /// What else the evidence allows.
+    /// Other verdicts that the evidence allows.
     pub alternatives: Vec<Alternative>,
-    /// What it rules out. A verdict in neither list could not be tested.
+    /// Verdicts that it rules out. A verdict in neither list could not be tested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<Excluded>,
-    /// Why it is so, as far as that shows.
+    /// The causes that were found.
     pub causes: Vec<Cause>,
-    /// Reads and writes apart; empty where there was one of them alone, or no profile of both.
+    /// Verdicts for reads and writes separately; empty if only one of them occurred, or no profile covers
+    /// both.
     pub operations: Vec<OperationVerdict>,
-    /// Its slowest requests; null without a tracer, or where too few requests were seen or the
-    /// profile has no load like it.
+    /// Its slowest requests; null without a tracer, with too few requests, or if the profile has no similar
+    /// load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
     /// The counters.
     pub numbers: Numbers,
-    /// Half-width of the 95 % interval of the latency as a share of it, from how it moved
-    /// within the episode; null with too few intervals.
+    /// Half-width of the 95 % interval of the latency as a share of it, from the variation within the
+    /// episode; null with too few intervals.
     pub response_ci95_rel: Option<f64>,
     /// Friedman's split.
     pub utilization_law: Option<UtilizationLaw>,
     /// The calibrated split.
     pub calibrated: Option<Calibrated>,
-    /// What others would print.
+    /// What other tools would print.
     pub misleading: Misleading,
-    /// Who used the device, the busiest first; empty where that was not counted.
+    /// Who used the device, the busiest first; empty if the source does not count it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<IoGroup>,
-    /// What the profile did not measure and the expectation therefore extrapolated.
+    /// What the profile did not measure, so that the expected value is an extrapolation.
     pub extrapolated: Vec<String>,
-    /// What the verdict is measured against; null where nothing is expected.
+    /// What the verdict is compared with; null without an expected value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
-    /// Whether programs get what they ask for.
+    /// Whether the device serves all the I/O that programs request.
     #[serde(default)]
     pub demand: Demand,
-    /// The load that advice is about; null without a profile that fits.
+    /// The load that advice refers to; null without a matching profile.
     pub load: Option<EpisodeLoad>,
 }
 
 impl Episode {
-    /// From this probability on an alternative is named beside the verdict, where room is for a few words.
+    /// Minimum probability at which an alternative is listed next to the verdict where space is short.
     const NEAR: f64 = 0.1;
-    /// From this probability on it is told at all.
+    /// Minimum probability at which an alternative is printed at all.
     const TOLD: f64 = 0.01;
-    /// From this many times the probability of the verdict on an alternative is as good as it.
+    /// An alternative explains the evidence as well as the verdict from this share of the verdict's
+    /// probability.
     const AS_GOOD: f64 = 0.4;
 
     /// Alternatives that explain the evidence about as well as the verdict does.
@@ -403,12 +405,13 @@ impl Episode {
         self.alternatives.iter().filter(move |other| other.probability >= least)
     }
 
-    /// Alternatives that a page has room for. Those that are less probable are in the document alone.
+    /// Alternatives that a page shows. Less probable ones are only in the document.
     pub fn told(&self) -> impl Iterator<Item = &Alternative> {
         self.alternatives.iter().filter(|other| other.probability >= Self::TOLD)
     }
 
-    /// Alternatives that are less probable than those as good, and too probable to stay in the small print.
+    /// Alternatives that explain the evidence less well than the verdict, but are too probable for the small
+    /// print.
     pub fn near(&self) -> impl Iterator<Item = &Alternative> {
         let most = Self::AS_GOOD * self.probability;
         let near = move |probability: f64| (Self::NEAR..most).contains(&probability);
@@ -416,70 +419,70 @@ impl Episode {
     }
 }
 
-/// The slowest requests of an episode at the device, by the tracer, beside those of the profile.
+/// The slowest requests of an episode at the device, measured by the tracer, and those of the profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
-    /// Share of the requests that is quicker, 0 to 1: 0.999, or 0.99 where there are too few.
+    /// Share of the requests that are faster, 0 to 1: 0.999, or 0.99 with too few requests.
     pub share: f64,
-    /// Time at the device that this share does not exceed, nanoseconds.
+    /// Device time that this share does not exceed, in nanoseconds.
     pub latency_ns: f64,
-    /// What the slowest are held against, nanoseconds: what `expected_share` of the profile's requests
-    /// does not exceed under this load.
+    /// Expected device time, in nanoseconds: `expected_share` of the profile's requests do not exceed it
+    /// under this load.
     pub expected_ns: f64,
-    /// `share`; or less, where the profile has too few requests for that; null where it has none like
-    /// them, and exponential times with the expected mean stand for it.
+    /// Equal to `share`, or less if the profile has too few requests. Null if the profile has none of this
+    /// kind; the expected time then assumes an exponential distribution with the expected mean.
     pub expected_share: Option<f64>,
-    /// Requests that took at least twice as long as expected of the slowest.
+    /// Requests that took at least twice `expected_ns`.
     pub longer: u64,
     /// All requests.
     pub requests: u64,
     /// Intervals with such requests.
     pub intervals: u32,
-    /// All intervals that were traced.
+    /// All traced intervals.
     pub of_intervals: u32,
 }
 
 impl Tail {
-    /// It is long from this many times the expected one on.
+    /// The tail is long from this many times the expected time.
     pub const LONG_FROM: f64 = 2.0;
 
-    /// Whether it is longer than what it is held against.
+    /// Whether the tail is longer than expected.
     #[must_use]
     pub fn is_long(&self) -> bool {
         self.latency_ns >= Self::LONG_FROM * self.expected_ns
     }
 
-    /// Whether like is held against like.
+    /// Whether both tails are at the same percentile.
     #[must_use]
     pub fn is_alike(&self) -> bool {
         self.expected_share == Some(self.share)
     }
 
-    /// Whether it is as it should be: not long, by the profile's own requests.
+    /// Whether the tail is not long, compared with the profile's own requests.
     #[must_use]
     pub fn is_fine(&self) -> bool {
         self.expected_share.is_some() && !self.is_long()
     }
 }
 
-/// What is the matter with one operation of an episode.
+/// The verdict on one operation of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationVerdict {
-    /// Which.
+    /// The operation.
     pub op: OpKind,
-    /// What is the matter with it.
+    /// The verdict on it.
     pub verdict: Verdict,
     /// Requests per second.
     pub iops: f64,
     /// Mean latency in nanoseconds.
     pub latency_ns: f64,
-    /// The mean that the profile expects of it beside the other operation.
+    /// Its mean latency in nanoseconds that the profile predicts, next to the other operation.
     pub expected_ns: f64,
     /// Whether its rate or throughput was the same in every interval.
     pub constant: bool,
 }
 
-/// How much of the time had a verdict.
+/// Share of the time with one verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VerdictShare {
     /// The verdict.
@@ -488,41 +491,41 @@ pub struct VerdictShare {
     pub share_of_time: f64,
 }
 
-/// What looks like trouble and is none, or misleads whoever looks.
+/// A condition that looks like a problem but is none, or that misleads a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteCode {
-    /// Latencies rose because requests grew.
+    /// Latencies rose because requests became larger.
     SizesGrew,
-    /// The page cache writes in bursts for which nobody waits.
+    /// The page cache writes in bursts that no process waits for.
     WriteBackBursts,
-    /// Latencies of the source hold those of discards.
+    /// Latencies in this source include those of discards.
     DiscardsIncluded,
-    /// The host took CPU time from this machine; waiting for it counts as latency.
+    /// The hypervisor took CPU time from this machine; waiting for it counts as latency.
     Steal,
-    /// The device is busy nearly all the time, and far from its limit.
+    /// The device is busy almost all the time, but far from its limit.
     BusyNotSaturated,
-    /// The busy counter of this kernel cannot be trusted.
+    /// The busy counter of this kernel is unreliable.
     BusyDoubtful,
-    /// Requests stopped to be sequential, or the device became slower.
+    /// Requests are no longer sequential, or the device became slower.
     PatternChanged,
     /// Requests are split: a sign of fragmentation.
     SplitRequests,
-    /// Files lie in pieces, and whether requests are sequential is not known.
+    /// Files are fragmented, and it is unknown whether requests are sequential.
     ScatteredFiles,
-    /// Whether this is the device of the profile is open.
+    /// The profile may be of another device.
     ProfileDoubtful,
-    /// What the profile measured does not count.
+    /// The measurement of the profile is invalid.
     ProfileInvalid,
-    /// Settings are not those of the profile.
+    /// Settings differ from those of the profile.
     ConditionsChanged,
-    /// The source lacks figures that a conclusion needs.
+    /// The source lacks figures that a conclusion requires.
     FiguresMissing,
-    /// No single request was timed, so that the slowest ones are not known.
+    /// No individual request was timed, so the slowest ones are unknown.
     MeansOnly,
-    /// The profile measured no writes, and the few that there were are left out of the verdict.
+    /// The profile measured no writes. The few writes of the observation are excluded from the verdict.
     ReadsAlone,
-    /// A fact of the system is unusual and does no harm here, as far as the numbers show.
+    /// A fact of the system is unusual, but harmless here as far as the numbers show.
     HarmlessFact,
 }
 
@@ -534,18 +537,18 @@ impl NoteCode {
     }
 }
 
-/// One note.
+/// A note on an observation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// Which.
+    /// Code of the note.
     pub code: NoteCode,
-    /// A sentence or two.
+    /// The note in one or two sentences.
     pub claim: String,
-    /// The numbers behind it.
+    /// The numbers that support it.
     pub evidence: Vec<Evidence>,
 }
 
-/// What can be done: the seven strategies of Friedman's table 6, and what came later.
+/// What can be done: the seven strategies of Friedman's table 6, and more.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -565,33 +568,33 @@ pub enum Strategy {
     LoadBalancing,
     /// Table 6: defragmentation.
     Defragmentation,
-    /// More requests outstanding.
+    /// A larger queue depth.
     DeeperQueue,
-    /// Fewer requests outstanding.
+    /// A smaller queue depth.
     ShallowerQueue,
     /// Larger requests.
     LargerRequests,
-    /// Past the page cache, or writing back earlier and less at a time.
+    /// Direct I/O, or earlier write-back in smaller amounts.
     DirectIo,
     /// Another I/O scheduler.
     Scheduler,
     /// More read-ahead.
     ReadAhead,
-    /// Files written in full length before they are filled.
+    /// Files allocated at full length before they are filled.
     Preallocation,
-    /// Files stored as they are, without compression.
+    /// Files stored without compression.
     Uncompressed,
-    /// Requests on the device's block boundaries.
+    /// Requests aligned to the device's blocks.
     Alignment,
     /// A higher cap.
     RaiseCap,
-    /// More requests that the kernel gives the device at once.
+    /// A larger number of requests that the kernel gives the device at once.
     MoreTags,
     /// A neighbour moved or limited.
     MoveNeighbour,
-    /// The device brought back to what it did when it was profiled.
+    /// The device restored to the performance of its profile.
     Restore,
-    /// What a check of the system found put right.
+    /// What a system check found, corrected.
     PutRight,
 }
 
@@ -608,26 +611,26 @@ impl Strategy {
 pub struct Effect {
     /// Mean latency now.
     pub latency_before_ns: f64,
-    /// And after it.
+    /// Mean latency after the change.
     pub latency_after_ns: Estimate,
     /// Requests per second now.
     pub iops_before: f64,
-    /// And after it.
+    /// Requests per second after the change.
     pub iops_after: Estimate,
 }
 
-/// The load of an episode, as `predict` asks about it.
+/// The load of an episode, in the form that `predict` takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EpisodeLoad {
     /// The requests.
     pub mix: Mix,
-    /// How much is asked for, as programs ask.
+    /// The offered load.
     pub offered: Offered,
-    /// What the counters do not exclude beside it.
+    /// Other offered loads that the counters allow.
     pub alternatives: Vec<Offered>,
-    /// Requests per second that were counted.
+    /// Requests per second, as counted.
     pub iops: f64,
-    /// Time of a request over that of the profiled device, from 1.
+    /// Latency divided by that of the profiled device, at least 1.
     pub slowdown: f64,
 }
 
@@ -636,21 +639,21 @@ pub struct EpisodeLoad {
 pub struct Remedy {
     /// The strategy.
     pub strategy: Strategy,
-    /// What it changes, as `predict` takes it; null where the models know no such change.
+    /// The change, in the form that `predict` takes; null if the models cannot represent it.
     pub change: Option<Change>,
-    /// What to do, in words; a command where there is one.
+    /// What to do, in words; includes a command if there is one.
     pub action: String,
-    /// The cause that it answers.
+    /// The cause that it addresses.
     pub cause: CauseCode,
-    /// Name of the check that found it, where one did.
+    /// Name of the check that found the cause; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// The episode that it is for.
+    /// Index of the episode that it is for.
     pub episode: u32,
-    /// What it would change.
+    /// The predicted effect.
     pub effect: Measured<Effect>,
-    /// Share of the time per request that it saves (of the latency, or of the time between
-    /// completions where the rate is what grows), which ranks advice; null where not predicted.
+    /// Share of the time per request that it saves, which ranks the advice; null if not predicted. The time
+    /// is the latency, or the time between completions if the rate is what grows.
     pub gain: Option<f64>,
     /// What the prediction assumes.
     pub assumes: String,
@@ -668,17 +671,17 @@ impl Remedy {
     }
 }
 
-/// What is the matter with one device.
+/// The diagnosis of one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceDiagnosis {
     /// Its name in the observation.
     pub device: String,
-    /// Model, where the source tells.
+    /// Model, if the source reports it.
     pub model: Option<String>,
-    /// What the machine says of it; null for sources that do not tell.
+    /// What the machine reports about it; null for sources that do not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<DeviceFacts>,
-    /// The profile that it was held against, or why there is none.
+    /// The profile that it was compared with, or why there is none.
     pub profile: Measured<MatchedProfile>,
     /// Observed time.
     pub duration_ns: u64,
@@ -686,23 +689,23 @@ pub struct DeviceDiagnosis {
     pub shares: Vec<VerdictShare>,
     /// Episodes in order of time.
     pub episodes: Vec<Episode>,
-    /// Place of the worst one; null where none is worse than healthy.
+    /// Index of the worst episode; null if none is worse than healthy.
     pub worst: Option<u32>,
     /// Share of the reads that a cache of the device serves, estimated from their latency.
     pub hit_share: Measured<Estimate>,
     /// Why the two splits of the latency agree or differ on this device.
     pub splits_compared: String,
-    /// False friends and doubts.
+    /// Misleading conditions and doubts.
     pub notes: Vec<Note>,
-    /// What to do, by falling gain; empty where nothing is wrong.
+    /// Advice, largest gain first; empty if nothing is wrong.
     pub advice: Vec<Remedy>,
-    /// Its intervals, or of a long recording 2,000 means over several of them.
+    /// Its intervals. A long recording has 2,000 means over several intervals.
     pub series: Vec<Moment>,
 }
 
 impl DeviceDiagnosis {
-    /// Place of the episode that a page is about: the worst, else the longest with a verdict, else the longest; none of
-    /// a device without episodes.
+    /// Index of the episode that a page shows: the worst, otherwise the longest with a verdict, otherwise the
+    /// longest. `None` for a device without episodes.
     #[must_use]
     pub fn shown(&self) -> Option<usize> {
         let longest = |judged: bool| {
@@ -715,41 +718,41 @@ impl DeviceDiagnosis {
         worst.or_else(|| longest(true)).or_else(|| longest(false))
     }
 
-    /// That episode.
+    /// The episode at that index.
     #[must_use]
     pub fn shown_episode(&self) -> Option<&Episode> {
         self.episodes.get(self.shown()?)
     }
 }
 
-/// What an observation means.
+/// The diagnosis of an observation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// [`DIAGNOSIS_SCHEMA`].
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// A hash of observation and profiles.
+    /// Hash of the observation and the profiles.
     pub id: String,
-    /// That of the observation.
+    /// Time of the observation.
     pub time: Option<String>,
     /// Id of the observation.
     pub observation_id: String,
-    /// What it was read from.
+    /// Source of the observation.
     pub source: String,
-    /// The machine, where the source says.
+    /// Host name, if the source reports it.
     pub host: Option<String>,
-    /// One for each device that is not part of another.
+    /// One per device that is not part of another.
     pub devices: Vec<DeviceDiagnosis>,
-    /// The way to each path or device, layer by layer, with the causes on it; empty where the source
-    /// tells nothing of it.
+    /// The I/O path to each target or device, layer by layer, with the causes on it; empty if the source does
+    /// not report the path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathMap>,
-    /// Checks that could not be made, so that what they look for stays possible.
+    /// Checks that could not be made. What they look for remains possible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_read: Vec<FactNotRead>,
-    /// Devices of the observation that were left out, and why.
+    /// Devices of the observation that were excluded, and why.
     pub left_out: Vec<String>,
-    /// Findings of the observation: what its source lacks, resets, broken lines.
+    /// Findings on the observation: missing figures, counter resets, damaged lines.
     pub findings: Vec<Finding>,
 }

@@ -1,4 +1,5 @@
-//! The hash by which documents and workloads are known: half of a SHA-256, long enough never to collide.
+//! The hash that identifies documents and workloads: half of a SHA-256, which is long enough to avoid
+//! collisions.
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +9,7 @@ pub fn hex_digest(text: &str) -> String {
     hex_digest_of([text])
 }
 
-/// The same of a text in pieces.
+/// The same for a text in pieces.
 pub fn hex_digest_of<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> String {
     let mut hash = Sha256::new();
     pieces.into_iter().for_each(|piece| hash.update(piece));

@@ -1,4 +1,4 @@
-//! What leaves another verdict open: the code of an alternative.
+//! Why another verdict stays possible: the code of an alternative.
 
 use crate::schema::word;
 use schemars::JsonSchema;
@@ -10,140 +10,140 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// The latency over the expected one is near what counts as slow, or not known well enough.
+    /// The ratio of latency to expected latency is close to the threshold for slow, or too uncertain.
     NearSlow,
-    /// The wait or the rate is near what counts as overloaded.
+    /// The wait or the rate is close to the threshold for overloaded.
     NearOverloaded,
-    /// The rate is near what counts as a load at all.
+    /// The rate is close to the minimum that counts as a load.
     NearSpare,
     /// Processors that sleep between requests add to the latency.
     WakeUps,
-    /// They may add more than was measured of them, by which the latency would be as expected.
+    /// Wake-ups may add more than was measured. The latency would then be as expected.
     SlowToWake,
-    /// The device is busy longer than its requests explain, as far as few intervals tell.
+    /// The device seems busy for longer than its requests explain, but there are few intervals.
     BusyTime,
-    /// The counters do not tell sequential from random requests.
+    /// The counters do not distinguish sequential from random requests.
     SequentialUnknown,
     /// The rate of a slow device is the same in every interval.
     ConstantRateSlow,
-    /// The rate of a fine device is the same in every interval, below its largest.
+    /// The rate of a healthy device is the same in every interval, below its maximum.
     ConstantRateBelowMaximum,
-    /// The same, while tasks wait for no more than the device does.
+    /// The same, while tasks wait no longer than the device's requests explain.
     ConstantRateUnpressed,
-    /// The same, where the source does not show whether somebody waits for more.
+    /// The same, but the source does not show whether any process waits for more I/O.
     ConstantRateUnseen,
-    /// The same, behind a queue that never empties.
+    /// The same, with a queue that never empties.
     ConstantRateQueued,
-    /// The same, while tasks wait for I/O that the device is not doing: perhaps on another one.
+    /// The same, while tasks wait for I/O that this device is not serving, perhaps on another device.
     ConstantRatePressed,
-    /// The largest rate itself is the same in every interval.
+    /// The maximum rate itself is the same in every interval.
     ConstantRateAtMaximum,
-    /// There is no busy time to believe.
+    /// The busy counter is missing or unreliable.
     NoBusyTime,
-    /// The host took CPU time.
+    /// The hypervisor took CPU time.
     Steal,
-    /// The processors have no time left.
+    /// The processors are fully used.
     ProcessorsFull,
-    /// The latencies hold those of discards.
+    /// The latencies include those of discards.
     Discards,
-    /// Tasks wait for I/O that the device does not do.
+    /// Tasks wait for I/O that the device does not serve.
     IoPressure,
-    /// Tasks wait longer for I/O while the device does less: for another device, perhaps.
+    /// Tasks wait longer for I/O while the device does less, perhaps for another device.
     IdleWaits,
-    /// Reads or writes alone are slow.
+    /// Only reads or only writes are slow.
     OneOperation,
-    /// Reads or writes alone are slow, at a constant rate.
+    /// Only reads or only writes are slow, at a constant rate.
     OneOperationConstant,
-    /// The I/O scheduler is another one than the profile's.
+    /// The I/O scheduler is not the one of the profile.
     SchedulerChanged,
-    /// The I/O scheduler serves by weight and class.
+    /// The I/O scheduler serves requests by weight and class.
     SchedulerByShare,
-    /// The I/O scheduler keeps some requests far longer than the others.
+    /// The I/O scheduler holds some requests far longer than others.
     Starved,
-    /// Control groups share the device by weight, or one is promised a latency.
+    /// Control groups share the device by weight, or one has a latency target.
     GroupShares,
-    /// Other conditions are not the profile's.
+    /// Other conditions differ from those of the profile.
     ConditionsChanged,
-    /// The profile is perhaps of another device.
+    /// The profile may be of another device.
     ProfileMatch,
-    /// What the profile measured does not count.
+    /// The measurement of the profile is invalid.
     ProfileInvalid,
-    /// The profile measured no writes, and there are some beside the reads.
+    /// The profile measured no writes, but the observation has some.
     WritesUnknown,
-    /// Requests are quicker than any of the profile's.
+    /// Requests are faster than any in the profile.
     Quicker,
-    /// Another program uses the device as well.
+    /// Another program also uses the device.
     Neighbour,
     /// Another program flushes.
     NeighbourFlushes,
-    /// Files are stored compressed, which takes programs time beside the device.
+    /// Files are stored compressed, which costs programs time outside the device.
     CompressedFiles,
-    /// A fact of the system explains what programs wait for beside the device.
+    /// A fact of the system explains why programs wait outside the device.
     SystemFact,
-    /// Programs may wait for flushes, which no latency of reads and writes holds.
+    /// Programs may wait for flushes, which the latency of reads and writes does not include.
     Flushes,
-    /// By the volume's own log the provider's limit was exceeded for a part of the time.
+    /// The volume's own log says that the provider's limit was exceeded for part of the time.
     ProviderLog,
-    /// What lies below a virtual disk cannot be seen.
+    /// The layers below a virtual disk are not visible.
     OutOfSight,
-    /// The source tells no more of the device than its name.
+    /// The source reports only the name of the device.
     DeviceUnknown,
-    /// The slowest requests are longer than the profile's, which the program may have caused.
+    /// The slowest requests are slower than those of the profile. The program may be the cause.
     Tail,
-    /// They are long against what stands for a profile with too few requests.
+    /// The slowest requests are slow compared with a substitute for a profile that has too few requests.
     TailUnknown,
-    /// No single request was timed, or too few, or the profile has no load like this: means hide a device
-    /// that stands still for moments.
+    /// Means hide a device that pauses for moments, and individual requests are unknown: none or too few were
+    /// timed, or the profile has no similar load.
     TailUnseen,
-    /// A limit with credit makes such a tail.
+    /// A limit with burst credit causes such a tail.
     TailByCredit,
-    /// The mean is as expected, and the slowest requests are not.
+    /// The mean is as expected, but the slowest requests are not.
     MeanAsExpected,
-    /// Under the same load the device was slow at another time.
+    /// The device was slow under the same load at another time.
     ComesAndGoes,
-    /// A slower device may look like a cap that is reached.
+    /// A slower device can look like a cap that was reached.
     SlowWhenDeep,
-    /// Below a cap the device may be slower by itself.
+    /// Below a cap, the device itself may be slower.
     SlowBelowCap,
-    /// A cap takes time before it is reached.
+    /// A cap adds latency before it is reached.
     CapBelow,
-    /// A program may wait for what the page cache writes back.
+    /// A program may wait for write-back of the page cache.
     WriteBack,
-    /// Programs that write are stopped by a limit of the page cache; they may write no more by themselves.
+    /// A limit of the page cache stops programs that write. They might not write more without it.
     WriteBackLimit,
-    /// Reads are slow while writes are under way; they may be other reads.
+    /// Reads are slow during writes, but they may be different reads.
     BehindWrites,
-    /// Pages that come back into the page cache may be another disk's.
+    /// Pages reread into the page cache may belong to another disk.
     ReadAgain,
-    /// A program may read page by page by itself, where nothing is read ahead.
+    /// Without read-ahead, a program may be reading page by page by its own choice.
     ReadAheadOff,
-    /// Programs stand still while the device has nothing to do; they may wait for another one.
+    /// Programs stop while the device is idle. They may wait for another device.
     Stops,
-    /// Bursts may be the program's own and not those of full processors.
+    /// The program itself may cause the bursts, not busy processors.
     OwnBursts,
-    /// A member's requests may lie elsewhere than its siblings'.
+    /// The requests of a member may be at other positions than those of the other members.
     PlaceOnMember,
-    /// There is no profile of a member.
+    /// No profile of a member exists.
     MemberUnknown,
-    /// Others use the device beside the limited group.
+    /// Other groups use the device besides the limited one.
     OthersBesideGroup,
-    /// The limited program may ask for no more by itself.
+    /// The limited program might not request more without the limit.
     NoMoreAsked,
-    /// The limit was not reached for a part of the time.
+    /// The limit was not reached for part of the time.
     LimitPartOfTime,
-    /// The device may have refused more requests at once.
+    /// The device itself may not accept more requests at once.
     FullTags,
-    /// A scheduler has to queue what comes in bursts.
+    /// A scheduler has to queue requests that arrive in bursts.
     BurstsInScheduler,
-    /// Requests that follow a rest take longer than those of a profile, one behind the other.
+    /// Requests after a pause take longer than the back-to-back requests of a profile.
     AfterRest,
-    /// Too few requests, or figures too coarse.
+    /// Too few requests, or figures that are too coarse.
     TooLittle,
-    /// No profile says what this device should take.
+    /// No profile gives the expected latency of this device.
     NoProfile,
-    /// How many requests it serves side by side is not known.
+    /// It is unknown how many requests the device serves in parallel.
     SideUnknown,
-    /// Something that is in no list.
+    /// A reason that is not listed.
     Unlisted,
 }
 

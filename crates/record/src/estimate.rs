@@ -1,13 +1,13 @@
-//! A value with its interval, and a value that may be missing for a reason.
+//! A value with its confidence interval, and a value that may be missing for a stated reason.
 //!
-//! [`Estimate`] is the one home of interval arithmetic: code that turns ends, standard errors or
-//! shares into an interval, or combines intervals, does it by its methods.
+//! [`Estimate`] is the only home of interval arithmetic. Code that turns bounds, standard errors or shares
+//! into an interval, or combines intervals, uses its methods.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The 0.975 quantile of the standard normal distribution: a 95 % interval reaches so many standard
-/// errors to each side (Abramowitz and Stegun 1964, table 26.5). Two decimals, as textbooks have it.
+/// The 0.975 quantile of the standard normal distribution: a 95 % interval extends this many standard errors
+/// to each side (Abramowitz and Stegun 1964, table 26.5). Two decimals, as in textbooks.
 pub const NORMAL_95: f64 = 1.96;
 
 /// A point estimate with its 95 % confidence interval, in the unit that the enclosing key states.
@@ -19,8 +19,8 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the 95 % confidence interval.
     pub high: f64,
-    /// Half-width of the interval divided by 1.96: the standard error of a normal estimate that
-    /// would have the same interval. Two runs are compared with it.
+    /// Half-width of the interval divided by 1.96: the standard error of a normal estimate with the same
+    /// interval. Comparisons between runs use it.
     pub se: f64,
     /// Independent observations (batches, visits, points) behind the interval.
     pub n: u32,
@@ -34,19 +34,19 @@ impl Estimate {
         Self { value, low: value - half_width, high: value + half_width, se, n }
     }
 
-    /// A normal estimate of this standard error.
+    /// A normal estimate with this standard error.
     #[must_use]
     pub fn from_se(value: f64, se: f64, n: u32) -> Self {
         Self { se, ..Self::symmetric(value, NORMAL_95 * se, n) }
     }
 
-    /// An interval from `low` to `high`, which need not lie evenly around the value.
+    /// An interval from `low` to `high`, which need not be symmetric around the value.
     #[must_use]
     pub fn spanning(value: f64, low: f64, high: f64, n: u32) -> Self {
         Self { value, low, high, se: (high - low) / 2.0 / NORMAL_95, n }
     }
 
-    /// An interval from `value / exp(rel)` to `value * exp(rel)`.
+    /// The interval from `value / exp(rel)` to `value * exp(rel)`, with no observations.
     #[must_use]
     pub fn within_ratio(value: f64, rel: f64) -> Self {
         let factor = libm::exp(rel);
@@ -67,7 +67,7 @@ impl Estimate {
         (self.high - self.low) / 2.0
     }
 
-    /// Half of the interval's width as a share of the value; infinite where the value is zero.
+    /// Half of the interval's width as a share of the value; infinite if the value is zero.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
         if self.value == 0.0 { f64::INFINITY } else { self.half_width() / self.value.abs() }
@@ -79,13 +79,13 @@ impl Estimate {
         self.se / self.value
     }
 
-    /// Whether the interval includes a value.
+    /// Whether the interval includes this value.
     #[must_use]
     pub fn includes(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Upper end of the 95 % interval of `self - other`, two independent estimates.
+    /// Upper end of the 95 % interval of `self - other`, for two independent estimates.
     #[must_use]
     pub fn largest_difference(&self, other: &Self) -> f64 {
         self.value - other.value + NORMAL_95 * libm::hypot(self.se, other.se)
@@ -97,7 +97,7 @@ impl Estimate {
         self.value - other.value > NORMAL_95 * libm::hypot(self.se, other.se)
     }
 
-    /// This estimate over an independent one; relative variances add, to first order.
+    /// This estimate divided by an independent one. Relative variances add, to first order.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         let ratio = self.value / other.value;
@@ -105,7 +105,7 @@ impl Estimate {
         Self::from_se(ratio, se, self.n.min(other.n))
     }
 
-    /// This estimate and an independent one added up: standard errors add in quadrature.
+    /// The sum of this estimate and an independent one. Standard errors add in quadrature.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let side = |one: f64, two: f64| libm::hypot(one, two);
@@ -115,7 +115,7 @@ impl Estimate {
         Self { value, low, high, se: side(self.se, other.se), n: self.n.min(other.n) }
     }
 
-    /// The same estimate in another unit: everything times `factor` (positive).
+    /// The same estimate in another unit: everything is multiplied by `factor` (positive).
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         debug_assert!(factor > 0.0);
@@ -128,8 +128,8 @@ impl Estimate {
         }
     }
 
-    /// The same estimate with one more independent error, a standard error as a share of the value:
-    /// standard errors add in quadrature, and both ends move by what that adds.
+    /// The same estimate with one more independent error, given as a standard error relative to the value.
+    /// Standard errors add in quadrature, and both ends move by the increase.
     #[must_use]
     pub fn with_error(&self, se_rel: f64) -> Self {
         let se = libm::hypot(self.se, se_rel * self.value);
@@ -137,8 +137,8 @@ impl Estimate {
         Self { low: self.low - extra, high: self.high + extra, se, ..*self }
     }
 
-    /// The same estimate with one more independent error, a standard error of its logarithm: each side
-    /// of the interval grows in quadrature, so that a wide one stays above zero.
+    /// The same estimate with one more independent error, given as a standard error of its logarithm. Each
+    /// side of the interval grows in quadrature, so that a wide interval stays above zero.
     #[must_use]
     pub fn with_ratio_error(&self, se_log: f64) -> Self {
         let factor = libm::exp(NORMAL_95 * se_log);
@@ -146,13 +146,13 @@ impl Estimate {
         if self.low > 0.0 || self.value <= 0.0 {
             return self.widened(&ends);
         }
-        // A mean of few visits that differ by several times says no more than a factor.
+        // The mean of a few visits that differ by several times is only known to within a factor.
         Self { low: self.value * self.value / self.high, ..*self }.widened(&ends)
     }
 
-    /// The same estimate with further, independent errors: what its value would be at the ends of
-    /// the 95 % intervals of what it was computed from. Each side of the interval grows by those
-    /// that lie on it, in quadrature: of logarithms where all are above zero, so that the sum stays above it.
+    /// The same estimate with further independent errors. `ends` are the values it would have at the ends of
+    /// the 95 % intervals of its inputs. Each side of the interval grows in quadrature by the ends on that
+    /// side. If all are above zero, the logarithms are used, so that the interval stays above zero.
     #[must_use]
     pub fn widened(&self, ends: &[f64]) -> Self {
         if ends.is_empty() {
@@ -176,7 +176,7 @@ impl Estimate {
         Self::spanning(self.value, at(-below), at(above), self.n)
     }
 
-    /// The same estimate with an interval of at least this half-width, a share of the value.
+    /// The same estimate with at least this half-width, given as a share of the value.
     #[must_use]
     pub fn at_least(&self, half_width_rel: f64) -> Self {
         let half = half_width_rel * self.value.abs();
@@ -193,11 +193,11 @@ impl Estimate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Measured<T> {
-    /// It was measured.
+    /// The measured value.
     Value(T),
-    /// It was not, and this says why.
+    /// Not measured, for a stated reason.
     NotMeasured {
-        /// The reason, a clause that can follow "not measured: ".
+        /// The reason, a clause that fits after "not measured: ".
         not_measured: String,
     },
 }
@@ -209,13 +209,13 @@ impl<T, R: Into<String>> From<Result<T, R>> for Measured<T> {
 }
 
 impl<T> Measured<T> {
-    /// The reason form.
+    /// A value that was not measured, for this reason.
     #[must_use]
     pub fn not(reason: impl Into<String>) -> Self {
         Self::NotMeasured { not_measured: reason.into() }
     }
 
-    /// The value, where there is one.
+    /// The value, if there is one.
     #[must_use]
     pub fn value(&self) -> Option<&T> {
         self.known().ok()
@@ -224,7 +224,7 @@ impl<T> Measured<T> {
     /// The value, or the reason as an error.
     ///
     /// # Errors
-    /// The reason, where nothing was measured.
+    /// The reason, if nothing was measured.
     pub fn known(&self) -> Result<&T, &str> {
         match self {
             Self::Value(value) => Ok(value),
@@ -232,7 +232,7 @@ impl<T> Measured<T> {
         }
     }
 
-    /// The reason, where there is no value.
+    /// The reason, if there is no value.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         self.known().err()

@@ -1,20 +1,20 @@
-//! How much of a text from outside is repeated in a message.
+//! Limits how much of an external text is repeated in a message.
 //!
-//! A value that is wrong may be a whole file: a message names its beginning and its length. A message that
-//! other libraries make (clap, toml) holds values as well, so it is shortened as a whole too, in its middle:
-//! it begins with what is wrong and ends with what to do.
+//! A wrong value may be a whole file, so a message shows only its beginning and its length. Messages from
+//! libraries (clap, toml) contain values too, so the whole message is shortened in the middle: it begins with
+//! what is wrong and ends with what to do.
 
 use std::borrow::Cow;
 
-/// Letters of a value that are repeated.
+/// Characters of a value that are shown.
 const EXCERPT_CHARS: usize = 80;
-/// Bytes of the longest word of a message: no path is longer on most machines.
+/// Longest word of a message, in bytes. On most machines no path is longer.
 const WORD_BYTES: usize = 1 << 10;
-/// Bytes of the beginning and of the end of a message that are kept.
+/// Bytes that are kept from the beginning and from the end of a message.
 const MESSAGE_HEAD: usize = 3 << 10;
 const MESSAGE_TAIL: usize = 1 << 10;
 
-/// A value for a message: whole where it is short, else its first 80 letters and its length.
+/// The value for a message: all of it if short, otherwise its first 80 characters and its length.
 #[must_use]
 pub fn excerpt(value: &str) -> Cow<'_, str> {
     match value.char_indices().nth(EXCERPT_CHARS) {
@@ -23,8 +23,8 @@ pub fn excerpt(value: &str) -> Cow<'_, str> {
     }
 }
 
-/// A message of at most 4 KiB and a few words: long words are excerpts, and where that is not enough, the middle is left
-/// out.
+/// Shortens a message to 4 KiB and a few words. Long words become excerpts. If that is not enough, the middle
+/// is left out.
 #[must_use]
 pub fn bounded_message(text: &str) -> Cow<'_, str> {
     let is_long = |word: &str| word.len() > WORD_BYTES;

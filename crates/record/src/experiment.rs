@@ -1,9 +1,9 @@
-//! The experiment document: a plan of trials, and which of them were run.
+//! The experiment document: a plan of trials, and the trials that were run.
 //!
-//! The plan is kept in full before the first trial starts. Each trial is kept as it ends, with its
-//! place in the plan, so that after any kind of end the missing ones are those without a trial.
-//! What the trials come to together (cells, sizes reached, effects) is a function of plan and
-//! trials, and stands in the document so that whoever reads it needs no program of ours.
+//! The whole plan is saved before the first trial starts. Each trial is saved when it ends, with its position
+//! in the plan. After any kind of end, the missing trials are therefore known. The summary (cells, sizes
+//! reached, effects) is computed from the plan and the trials. The document includes it, so that a reader
+//! does not need halfpower.
 
 use crate::{Advice, Environment, Estimate, Finding, Target, Workload};
 use schemars::JsonSchema;
@@ -13,76 +13,76 @@ use std::collections::BTreeMap;
 /// The `schema` value of an experiment.
 pub const EXPERIMENT_SCHEMA: &str = "halfpower/experiment/1";
 
-/// One trial that is to be run.
+/// One planned trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTrial {
-    /// The block that it belongs to, from 0. Each block holds every combination once.
+    /// Number of its block, from 0. Each block contains every combination once.
     pub block: u32,
-    /// What its axes are set to, by name: `bs` = `64k`, `cache` = `device`, ….
+    /// Levels of the axes, by name: `bs` = `64k`, `cache` = `device`, ….
     pub levels: BTreeMap<String, String>,
-    /// What is asked of the target.
+    /// The workload.
     pub workload: Workload,
-    /// Its seed.
+    /// Seed of the trial.
     pub seed: u64,
-    /// What is done with the file before the trial, for arms that differ in that: `written`,
-    /// `preallocated`, `append`, ….; null where it is used as it is.
+    /// How the file is prepared before the trial, for treatments that differ in that: `written`,
+    /// `preallocated`, `append`, …; null if the file is used as it is.
     pub preparation: Option<String>,
-    /// The targets as they are named on the command line, where they differ from those of the
-    /// experiment (the first of several, a simulated one with other keys); else empty.
+    /// The targets, as named on the command line, if they differ from those of the experiment (the first of
+    /// several, a simulated target with other keys); otherwise empty.
     #[serde(default)]
     pub targets: Vec<String>,
 }
 
-/// A trial that was run.
+/// A completed trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DoneTrial {
-    /// Its place in [`Experiment::plan`].
+    /// Its index in [`Experiment::plan`].
     pub position: u32,
     /// Id of its document.
     pub trial_id: String,
-    /// Quantities that the preset measured beside those of the trial document (seconds of the final
-    /// flush, dirty pages at most), by name with its unit last.
+    /// Further quantities that the preset measured (seconds of the final flush, maximum dirty pages), by
+    /// name, with the unit at the end.
     pub extras: BTreeMap<String, f64>,
 }
 
 /// All trials of one combination of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentCell {
-    /// What the axes are set to.
+    /// Levels of the axes.
     pub levels: BTreeMap<String, String>,
-    /// Trials, one per block; those that were not valid are left out.
+    /// Number of valid trials, one per block.
     pub trials: u32,
-    /// Requests per second: mean over blocks, interval from the variance between them. With one
-    /// block that within the trial, if it is known.
+    /// Requests per second: the mean over blocks, with an interval from the variance between blocks. With one
+    /// block, the interval is that within the trial, if known.
     pub iops: Estimate,
-    /// Bytes per second, likewise.
+    /// Bytes per second, computed likewise.
     pub bytes_per_s: Estimate,
-    /// Mean latency, likewise.
+    /// Mean latency, computed likewise.
     pub latency_ns: Estimate,
-    /// CPU time per request (the lower bound), likewise; null where not measured.
+    /// CPU time per request (the lower bound), computed likewise; null if not measured.
     pub cpu_us_per_io: Option<Estimate>,
-    /// Largest less smallest rate of the blocks, over their mean; null with one block.
+    /// Largest minus smallest rate of the blocks, divided by their mean; null with one block.
     pub spread_rel: Option<f64>,
-    /// What the preset measured beside, by name with its unit last.
+    /// Further quantities that the preset measured, by name, with the unit at the end.
     pub extras: BTreeMap<String, Estimate>,
 }
 
-/// The smallest request sizes that reach a share of the largest throughput, at one depth.
+/// The smallest request sizes that reach a share of the maximum throughput, at one queue depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReachedSizes {
-    /// What all axes but the request size are set to.
+    /// Levels of all axes except the request size.
     pub levels: BTreeMap<String, String>,
-    /// Largest throughput at any size and depth with otherwise the same levels: it stands for the
-    /// advertised peak where none is known.
+    /// Maximum throughput at any size and depth with otherwise equal levels. It replaces the advertised peak
+    /// if that is unknown.
     pub maximum_bytes_per_s: f64,
-    /// The smallest size from which on all reach half of it: the half-power point; null where the
-    /// largest does not.
+    /// The half-power point: the smallest size from which all sizes reach half of the maximum; null if the
+    /// largest size does not.
     pub half_bytes: Option<u64>,
-    /// The same for 95 % of it.
+    /// The same for 95 % of the maximum.
     pub most_bytes: Option<u64>,
 }
 
-/// What is compared of two levels.
+/// The quantity in which two levels are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectMeasure {
@@ -92,13 +92,13 @@ pub enum EffectMeasure {
     Latency,
     /// CPU time per request (the lower bound).
     Cpu,
-    /// Bytes per second with the time of the flush that makes them durable, which is none where each
-    /// write already was. Of writes that nothing makes durable it is not measured.
+    /// Bytes per second, including the time of the flush that makes them durable. That time is zero if each
+    /// write was already durable. Not measured for writes that nothing makes durable.
     Flushed,
 }
 
 impl EffectMeasure {
-    /// The word of a design.
+    /// The word that a design uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ impl EffectMeasure {
     }
 }
 
-/// What one level of an axis does against another, all else equal.
+/// Effect of one level of an axis compared with another, with all other levels equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentEffect {
     /// The axis.
@@ -119,17 +119,17 @@ pub struct ExperimentEffect {
     pub level: String,
     /// The level that it is compared with.
     pub base: String,
-    /// What other axes are set to, where the effect is told apart by them.
+    /// Levels of other axes, if the effect is computed separately for them.
     pub within: BTreeMap<String, String>,
-    /// What is compared.
+    /// The quantity that is compared.
     pub measure: EffectMeasure,
-    /// That of the level over that of the base: geometric mean over the combinations that have
-    /// both, interval from the variance between blocks. With one block no interval.
+    /// Value at the level divided by the value at the base: the geometric mean over the combinations that
+    /// have both. The interval is from the variance between blocks; with one block there is none.
     pub ratio: Estimate,
-    /// Combinations that have both.
+    /// Number of combinations that have both.
     pub combinations: u32,
-    /// Whether the blocks tell it from none: the interval excludes 1 and the change is above 3 %.
-    /// Null with less than three blocks, which cannot tell.
+    /// Whether the effect is established: the interval excludes 1 and the change is above 3 %. Null with
+    /// fewer than three blocks, which are inconclusive.
     pub found: Option<bool>,
 }
 
@@ -140,7 +140,7 @@ pub struct Experiment {
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// UUIDv7; for a simulated target the hash of design, target and seed.
+    /// UUIDv7; for a simulated target, the hash of design, target and seed.
     pub id: String,
     /// When it began, RFC 3339 in UTC; null for a simulated target.
     pub time: Option<String>,
@@ -148,40 +148,41 @@ pub struct Experiment {
     pub seed: u64,
     /// Whether the target was simulated.
     pub simulated: bool,
-    /// Name of the preset, or of the file.
+    /// Name of the preset or of the design file.
     pub design: String,
-    /// The design as text (TOML), with which it can be repeated.
+    /// The design as text (TOML), from which it can be repeated.
     pub design_text: String,
-    /// The note given with it; empty without.
+    /// The user's note; empty without one.
     pub note: String,
     /// The targets.
     pub targets: Vec<Target>,
-    /// Conditions; null for a simulated target, and where several machines made it.
+    /// Conditions; null for a simulated target, or if several machines ran the load.
     pub environment: Option<Environment>,
-    /// The machines that made the load together, by name; absent where one did alone.
+    /// Names of the machines that ran the load together; absent for one machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<String>,
     /// Names of the axes, in the order of the design.
     pub axes: Vec<String>,
     /// All trials, in the order in which they are run.
     pub plan: Vec<PlannedTrial>,
-    /// Those that were run. In the store the trials know their place; this is filled when it is read.
+    /// The trials that were run. In the store, each trial has its position; this list is filled when it is
+    /// read.
     pub done: Vec<DoneTrial>,
-    /// What the trials come to, a combination each, in the order of the design.
+    /// Results, one per combination, in the order of the design.
     #[serde(default)]
     pub cells: Vec<ExperimentCell>,
-    /// Half-power and 95 % points, where the design has an axis of request sizes.
+    /// Half-power and 95 % points, if the design has an axis of request sizes.
     #[serde(default)]
     pub reached: Vec<ReachedSizes>,
-    /// The effects that the design asks about.
+    /// The effects that the design requests.
     #[serde(default)]
     pub effects: Vec<ExperimentEffect>,
-    /// What to use, as far as the effects tell.
+    /// Recommended levels, as far as the effects show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
-    /// What was found of machine and targets before the trials.
+    /// Findings on machine and targets before the trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup_findings: Vec<Finding>,
-    /// Conclusions, with those of the setup.
+    /// Findings, including those of the setup.
     pub findings: Vec<Finding>,
 }

@@ -1,10 +1,10 @@
-//! What is under a target, and the conditions of a measurement, as the kernel states them.
+//! Facts about a target's device and the conditions of a measurement, as the kernel reports them.
 
 use crate::{Bytes, OpKind, TestFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a path turned out to be.
+/// What kind of target a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
@@ -18,38 +18,38 @@ pub enum TargetKind {
     Simulated,
 }
 
-/// One thing that was read or written.
+/// One target of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// As the user named it.
     pub path: String,
-    /// What it is.
+    /// Its kind.
     pub kind: TargetKind,
-    /// Bytes that can be addressed (of the test file, the file, or the device).
+    /// Number of addressable bytes (of the test file, the file, or the device).
     pub size_bytes: Bytes,
-    /// The block device below; null where there is none (memory, network, simulation).
+    /// The block device below; null if there is none (memory, network, simulation).
     pub device: Option<DeviceFacts>,
     /// The file system; null for a raw or simulated device.
     pub filesystem: Option<FilesystemFacts>,
-    /// Placement of the file; null where the file system does not tell.
+    /// Placement of the file; null if the file system does not report it.
     pub extents: Option<Extents>,
-    /// Which test file it was; absent for all else.
+    /// Which test file it was; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_file: Option<TestFile>,
-    /// Hash of the file that describes a simulated device (`sim:FILE.toml`); absent for all else.
+    /// Hash of the file that describes a simulated device (`sim:FILE.toml`); otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_hash: Option<String>,
 }
 
-/// A block device as sysfs describes it. A fact that sysfs does not give is null.
+/// A block device as described by sysfs. A fact that sysfs lacks is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceFacts {
-    /// Kernel name of the device that the target sits on (`sda1`, `dm-0`).
+    /// Kernel name of the device that contains the target (`sda1`, `dm-0`).
     pub name: String,
-    /// Kernel name of the whole disk whose counters and queue settings are used (`sda`); with
-    /// several disks below, the first.
+    /// Kernel name of the whole disk whose counters and queue settings are used (`sda`). With several disks
+    /// below, the first.
     pub disk: String,
-    /// All whole disks below, for a device built of others.
+    /// All whole disks below, for a device that consists of others.
     pub leaves: Vec<String>,
     /// Device numbers of `disk`, `major:minor`.
     pub major_minor: String,
@@ -65,44 +65,44 @@ pub struct DeviceFacts {
     pub size_bytes: Bytes,
     /// The kernel's rotational flag.
     pub rotational: Option<bool>,
-    /// Whether that flag can be believed.
+    /// Whether that flag is reliable.
     pub rotational_trusted: bool,
     /// Whether the disk is virtual (virtio, Xen, Hyper-V, loop, zram, …), by its driver.
     pub virtual_disk: bool,
     /// Kernel driver.
     pub driver: Option<String>,
-    /// Transport or link as far as sysfs tells (`nvme pcie 8.0 GT/s x4`, `virtio`, `sata`, `loop`).
+    /// Transport or link, as far as sysfs reports it (`nvme pcie 8.0 GT/s x4`, `virtio`, `sata`, `loop`).
     pub link: Option<String>,
     /// I/O scheduler in use.
     pub scheduler: Option<String>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Smallest addressable unit: what O_DIRECT must be aligned to.
+    /// Smallest addressable unit, to which direct I/O must be aligned.
     pub logical_block_bytes: Option<u64>,
     /// Smallest unit that the device writes without reading first.
     pub physical_block_bytes: Option<u64>,
-    /// Merging switched off: 0 no, 1 partly, 2 wholly.
+    /// Whether merging is off: 0 no, 1 partly, 2 entirely.
     pub nomerges: Option<u64>,
-    /// Requests that the block layer queues.
+    /// Maximum number of requests that the block layer queues.
     pub nr_requests: Option<u64>,
     /// Largest request that the block layer sends.
     pub max_request_bytes: Option<u64>,
-    /// Pieces of memory that a request may consist of; absent where the kernel does not tell.
+    /// Maximum number of memory segments in a request; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_segments: Option<u64>,
     /// Read-ahead of buffered reads.
     pub read_ahead_bytes: Option<u64>,
     /// Whether the kernel keeps counters for this disk.
     pub iostats: Option<bool>,
-    /// Size of the cache in the drive, at least, where the drive tells.
+    /// Minimum size of the cache in the drive, if the drive reports it.
     pub cache_bytes: Option<Bytes>,
-    /// How a software array (md) is; null for others, and for one without redundancy.
+    /// State of a software array (md); null for others, and for one without redundancy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayState>,
-    /// What a loop device keeps its data in.
+    /// The file that backs a loop device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_file: Option<LoopFile>,
-    /// Other facts of layers on the way, one sentence each.
+    /// Other facts about layers in between, one sentence each.
     pub layers: Vec<String>,
 }
 
@@ -111,8 +111,7 @@ const NFS: &str = "nfs";
 const SMB: &str = "smb";
 
 impl DeviceFacts {
-    /// What is known of the export of a file server, as mounted by NFS (`HOST:/PATH`) or SMB
-    /// (`//HOST/SHARE`).
+    /// Facts about an export of a file server, mounted by NFS (`HOST:/PATH`) or SMB (`//HOST/SHARE`).
     #[must_use]
     pub fn export(source: &str) -> Self {
         Self {
@@ -124,20 +123,20 @@ impl DeviceFacts {
         }
     }
 
-    /// Whether it is the export of a file server.
+    /// Whether the device is the export of a file server.
     #[must_use]
     pub fn is_export(&self) -> bool {
         matches!(self.driver.as_deref(), Some(NFS | SMB))
     }
 }
 
-/// How an array of several devices is.
+/// State of an array of several devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrayState {
-    /// Members that it lacks.
+    /// Number of missing members.
     pub missing: u32,
-    /// What it does of its own beside the requests of programs, in the kernel's word (`recover`,
-    /// `resync`, `check`, `balance`); null where nothing.
+    /// Its background work besides the requests of programs, in the kernel's word (`recover`, `resync`,
+    /// `check`, `balance`); null if none.
     pub work: Option<String>,
 }
 
@@ -146,10 +145,9 @@ pub struct ArrayState {
 pub struct LoopFile {
     /// Its path, as the kernel writes it.
     pub path: String,
-    /// The file system that it lies on, and what that is mounted from (`ext4 on /dev/sda1`); null
-    /// where no mount tells.
+    /// Its file system and the source of that mount (`ext4 on /dev/sda1`); null if no mount shows it.
     pub on: Option<String>,
-    /// Whether requests pass by the page cache; through it, reads may need no disk.
+    /// Whether requests bypass the page cache. If not, reads may need no disk.
     pub direct: bool,
 }
 
@@ -162,20 +160,20 @@ pub struct FilesystemFacts {
     pub mount_point: String,
     /// Mount options.
     pub options: String,
-    /// What is mounted, as the kernel writes it.
+    /// Mounted device or source, as the kernel writes it.
     pub source: String,
     /// Size.
     pub size_bytes: Bytes,
-    /// Free for the user of the program.
+    /// Bytes free for the user who runs the program.
     pub free_bytes: Bytes,
     /// Allocation unit.
     pub block_bytes: Bytes,
-    /// Whether it lives in memory.
+    /// Whether it is in memory.
     pub in_memory: bool,
-    /// Whether it compresses data, as its mount options or a mark on the file say.
+    /// Whether it compresses data, according to its mount options or to a flag of the file.
     pub compresses: bool,
-    /// What O_DIRECT asks of offsets and lengths on the file, as the kernel tells; 0 where the
-    /// file takes none, null where the kernel does not tell.
+    /// Alignment of offsets and lengths that O_DIRECT requires on the file, as the kernel reports it; 0 if
+    /// the file does not support it, null if the kernel does not report it.
     pub direct_alignment_bytes: Option<u64>,
 }
 
@@ -184,22 +182,22 @@ pub struct FilesystemFacts {
 pub struct Extents {
     /// Number of extents that map the area.
     pub count: u64,
-    /// Physical start of the first.
+    /// Physical start of the first extent.
     pub first_physical_bytes: Bytes,
-    /// Physical end of the last.
+    /// Physical end of the last extent.
     pub last_physical_bytes: Bytes,
     /// Bytes of the file without an extent: holes.
     pub hole_bytes: Bytes,
-    /// Bytes allocated but never written: read as zeros without the device.
+    /// Bytes allocated but never written. They are read as zeros without the device.
     pub unwritten_bytes: Bytes,
-    /// Bytes that are stored in another form, which is compressed: fewer are transferred.
+    /// Bytes that are stored compressed, so that fewer are transferred.
     #[serde(default)]
     pub compressed_bytes: Bytes,
     /// Hash of the whole map: equal maps mean equal placement.
     pub map_hash: String,
 }
 
-/// What a control group limits: one direction, in bytes or requests.
+/// What a control group limits: bytes or requests, in one direction.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -219,7 +217,7 @@ impl LimitedIo {
     /// All four.
     pub const ALL: [Self; 4] = [Self::Rbps, Self::Wbps, Self::Riops, Self::Wiops];
 
-    /// The limit on a direction, in bytes or else in requests.
+    /// The limit on a direction, in bytes or in requests.
     #[must_use]
     pub fn of(op: OpKind, bytes: bool) -> Self {
         match (op, bytes) {
@@ -230,7 +228,7 @@ impl LimitedIo {
         }
     }
 
-    /// The limit of a key in `io.max`; `None` for a key that is none of the four.
+    /// The limit for a key in `io.max`; `None` for any other key.
     #[must_use]
     pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|limited| limited.key() == key)
@@ -253,21 +251,21 @@ impl LimitedIo {
         if matches!(self, Self::Rbps | Self::Riops) { OpKind::Read } else { OpKind::Write }
     }
 
-    /// Whether bytes, not requests, are limited.
+    /// Whether it limits bytes, not requests.
     #[must_use]
     pub fn is_bytes(self) -> bool {
         matches!(self, Self::Rbps | Self::Wbps)
     }
 }
 
-/// One limit that a control group puts on our I/O.
+/// One limit that a control group puts on the program's I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CgroupLimit {
     /// The group.
     pub group: String,
     /// What is limited.
     pub limited: LimitedIo,
-    /// Device numbers that it holds for.
+    /// Device numbers that it applies to.
     pub major_minor: String,
     /// The limit, in bytes or requests per second.
     pub limit_per_s: u64,
@@ -279,18 +277,18 @@ pub struct CgroupLimit {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ShareKind {
-    /// A weight of `io.cost` (`io.weight`), 1 to 10,000; 100 unless set.
+    /// A weight of `io.cost` (`io.weight`), 1 to 10,000; 100 by default.
     Weight,
-    /// A weight of the scheduler bfq, 1 to 1,000; 100 unless set.
+    /// A weight of the bfq scheduler, 1 to 1,000; 100 by default.
     BfqWeight,
-    /// A latency that a group is promised, at the cost of others (`io.latency`), microseconds.
+    /// A target latency for a group, at the cost of others (`io.latency`), in microseconds.
     LatencyTarget,
-    /// Whether the model of costs divides the device by weight (`io.cost.qos`): 1.
+    /// Whether the cost model divides the device by weight (`io.cost.qos`): 1.
     Cost,
 }
 
 impl ShareKind {
-    /// The name of its file in version 2.
+    /// The name of its file in control groups version 2.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {
@@ -302,16 +300,16 @@ impl ShareKind {
     }
 }
 
-/// What a control group gets of a device where others want it too, if it is not what all get.
+/// Share of a device that a control group gets under contention, if it is not the default.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CgroupShare {
     /// The group.
     pub group: String,
-    /// By which rule.
+    /// The rule of the division.
     pub kind: ShareKind,
-    /// Device numbers that it holds for; null for all devices.
+    /// Device numbers that it applies to; null for all devices.
     pub major_minor: Option<String>,
-    /// The weight or the target.
+    /// The weight or the target latency.
     pub value: u64,
 }
 
@@ -322,16 +320,16 @@ pub struct Environment {
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Processors that we may use.
+    /// Number of processors that the program may use.
     pub cpus: u32,
     /// Memory.
     pub memory_bytes: Bytes,
-    /// Frequency governor; null where the kernel does not control the CPU frequency.
+    /// Frequency governor; null if the kernel does not control the CPU frequency.
     pub governor: Option<String>,
-    /// Hypervisor, as far as it shows; null on bare metal.
+    /// Hypervisor, as far as it is visible; null on bare metal.
     pub virtualization: Option<String>,
     /// The kernel's clock source.
     pub clocksource: Option<String>,
-    /// I/O limits of our control groups.
+    /// I/O limits of the program's control groups.
     pub cgroup_limits: Vec<CgroupLimit>,
 }

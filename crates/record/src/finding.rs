@@ -1,31 +1,31 @@
-//! A conclusion with what supports it and what to do about it.
+//! A conclusion with its evidence and a remedy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much a finding matters to the numbers beside it.
+/// How a finding affects the numbers.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing; the numbers stand.
+    /// For information; the numbers are valid.
     Info,
-    /// The numbers stand, but they may not mean what a reader takes them for.
+    /// The numbers are valid, but a reader may misunderstand them.
     Warning,
-    /// The numbers are not what was asked for: the document is not clean, the exit code is 1.
+    /// The numbers are not what the user requested: the document is invalid, and the exit code is 1.
     Invalid,
 }
 
-/// How sure a finding is.
+/// How certain a finding is.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// Follows from a count or a kernel statement.
+    /// Follows from a count or from what the kernel reports.
     Certain,
-    /// A conclusion of measurements that leave little open.
+    /// A conclusion from measurements that leave little doubt.
     AlmostCertain,
     /// A statistical or circumstantial conclusion.
     Likely,
@@ -41,155 +41,155 @@ pub enum Confidence {
 pub enum FindingCode {
     /// Requests failed.
     IoErrors,
-    /// Requests transferred fewer bytes than asked.
+    /// Requests transferred fewer bytes than requested.
     ShortTransfers,
-    /// The engine cannot keep the asked depth in flight.
+    /// The engine cannot sustain the requested queue depth.
     DepthNotReached,
-    /// The asked engine could not be used; another one was.
+    /// The requested engine was unavailable; another one was used.
     EngineFallback,
     /// Reads were served by the page cache, not by the device.
     PageCacheServed,
-    /// The device did requests that were not ours.
+    /// The device served requests of other programs.
     ForeignIo,
-    /// Repeats of a combination in the blocks of an experiment lie far apart.
+    /// Repeats of a combination in the blocks of an experiment are widely spread.
     BlockSpread,
-    /// How large a cache below the target is.
+    /// Size of a cache below the target.
     CacheSize,
-    /// What a crash could lose in each cache mode that was measured.
+    /// What a crash could lose in each measured cache mode.
     CrashLoss,
-    /// What files lose because they take whole allocation units.
+    /// Space that files lose because they occupy whole allocation units.
     RoundingLoss,
-    /// More was trimmed than the area holds.
+    /// More bytes were trimmed than the area has.
     TrimmedAgain,
-    /// The device saw less traffic than we caused, although the page cache was bypassed.
+    /// The device counted less traffic than the program caused, despite direct I/O.
     DeviceSawLess,
-    /// The area holds holes or unwritten extents, which read as zeros without the device.
+    /// The area contains holes or unwritten extents, which are read as zeros without the device.
     UnwrittenExtents,
-    /// Throughput or latency moved during the run.
+    /// Throughput or latency changed during the run.
     NotSteady,
-    /// The load generator itself is near its limit.
+    /// The load generator is near its own limit.
     HarnessLimit,
-    /// The file system lives in memory: there is no device.
+    /// The file system is in memory: there is no device.
     NoDevice,
-    /// The kernel calls a virtual disk rotational (or not), which says nothing of what is behind.
+    /// The kernel's rotational flag of a virtual disk does not describe the real disk behind it.
     RotationalUntrusted,
-    /// Too few requests for an interval.
+    /// Too few requests for a confidence interval.
     TooFewRequests,
-    /// The run was interrupted; what is here is what had finished.
+    /// The run was interrupted; the document has the results up to then.
     Interrupted,
-    /// Cells did not reach the asked precision within the budget.
+    /// Cells did not reach the requested precision within the budget.
     PrecisionNotReached,
     /// The device's speed drifted between visits of the same cell.
     Drift,
-    /// Files of the disk answer at different speeds.
+    /// Files on the disk have different speeds.
     AreasDiffer,
-    /// Re-reads of a small area are no faster: no cache is seen.
+    /// Rereads of a small area are no faster: no cache was detected.
     NoCacheSeen,
-    /// Re-reads of a small area are faster: a cache below the file system serves them.
+    /// Rereads of a small area are faster: a cache below the file system serves them.
     CacheSeen,
-    /// The straight line does not describe service time against size.
+    /// A straight line does not fit service time against size.
     FitPoor,
-    /// Throughput still grew at the largest depth tried.
+    /// Throughput still grew at the largest queue depth tried.
     KneeNotReached,
-    /// All loads end at one rate, whatever they are: a limit above the medium.
+    /// All loads reach the same rate: a limit above the medium.
     CapMet,
-    /// The rate fell to a cap while the load went on: credit was used up.
+    /// The rate dropped to a cap during the load: the burst credit was used up.
     BurstEnded,
-    /// Writes became slower while they went on: a faster part of the drive was full.
+    /// Writes became slower during the load: a faster part of the drive was full.
     WriteCacheFull,
-    /// Write cells were left out: at the user's wish, or because the target is only read.
+    /// Write cells were skipped: by the user's choice, or because the target is only read.
     WritesSkipped,
     /// The measured area is a small part of the device.
     SmallArea,
-    /// Points of the curves were left out because they did not fit the budget.
+    /// Points of the curves were skipped because they did not fit the budget.
     PointsSkipped,
-    /// Another limit than the device is in force (a control group's).
+    /// A limit other than the device applies (a control group's).
     CgroupLimit,
     /// The hypervisor or other programs used the CPUs while halfpower needed them.
     CpuTaken,
     /// The file's extents are scattered.
     Fragmented,
-    /// The data is compressed by the file system, or may be.
+    /// The file system compresses the data, or may do so.
     CompressedFilesystem,
-    /// What was written compresses, and the file system below compressed it.
+    /// The written data is compressible, and the file system compressed it.
     DataCompressed,
     /// The area is so small that a cache below can serve it.
     CacheSizedArea,
-    /// O_DIRECT was ignored: direct requests reached the device in another form, or not.
+    /// O_DIRECT was ignored: direct requests reached the device in another form, or not at all.
     DirectIgnored,
-    /// The clock cannot be trusted to the precision shown.
+    /// The clock is less precise than the numbers suggest.
     ClockUnsound,
-    /// Arrivals could not be kept up with: the open loop fell behind.
+    /// The open loop fell behind its arrivals.
     FellBehind,
-    /// CPU time was spent on this load that is not charged to this program.
+    /// CPU time was spent on this load but charged to another program or to the kernel.
     CpuChargedElsewhere,
-    /// The upper bound of processor cost is unsure here, or below the lower one.
+    /// The upper bound of the CPU cost is uncertain here, or below the lower bound.
     CpuBoundUnsure,
-    /// The device stopped answering within the time allowed.
+    /// The device did not respond within the time limit.
     DeviceSilent,
-    /// Blocks read back are not what was written.
+    /// Blocks read back differ from what was written.
     DataCorrupt,
-    /// Copies or parity of an array do not fit its data.
+    /// Copies or parity of an array do not match its data.
     ArrayInconsistent,
-    /// Data on a block device was destroyed, as asked.
+    /// Data on a block device was destroyed, as the user requested.
     DataDestroyed,
-    /// The kernel merged our requests into fewer.
+    /// The kernel merged requests of the program into fewer.
     RequestsMerged,
-    /// The kernel split our requests into more.
+    /// The kernel split requests of the program into more.
     RequestsSplit,
-    /// Locked memory was too short for registered buffers.
+    /// The limit on locked memory is too low for registered buffers.
     LockedMemory,
-    /// Another stop rule than the one asked for ended the run.
+    /// A stop rule other than the requested one ended the run.
     StopRuleNotMet,
     /// Preconditioning ended before the device was steady.
     NotPreconditioned,
     /// The page cache still held a part of the area after its pages were dropped.
     CachedPagesLeft,
-    /// A start that differs from the rest was cut off.
+    /// A warm-up phase that differs from the rest was cut off.
     WarmUpCut,
-    /// A component gives less than half of what is advertised.
+    /// A component delivers less than half of its advertised performance.
     HalfPowerMissed,
-    /// Targets that were to be on different disks share one.
+    /// Targets that should be on different disks share one.
     TargetsShareDisk,
-    /// A disk that turns is slower at its end than at its beginning, in steps.
+    /// A rotating disk is slower at its end than at its beginning, in steps.
     ZonesFound,
-    /// The rate of something else than a turning disk depends on the position.
+    /// The rate of a device that is not a rotating disk depends on the position.
     RateByPosition,
     /// Lines of the kernel's counters could not be read.
     CountersUnreadable,
-    /// A device's counters began anew during an observation.
+    /// A device's counters were reset during an observation.
     CountersReset,
     /// The kernel keeps no counters for a device.
     CountersOff,
-    /// The kernel's busy time of a device cannot be trusted.
+    /// The kernel's busy time of a device is unreliable.
     BusyDoubtful,
-    /// Devices appeared or went away during an observation.
+    /// Devices were added or removed during an observation.
     DevicesChanged,
-    /// A source lacks figures that conclusions need.
+    /// A source lacks figures that conclusions require.
     FiguresMissing,
-    /// A source's means are over several kinds of requests.
+    /// A source reports means over several kinds of requests.
     FiguresMixed,
-    /// A source's figures have too few digits.
+    /// A source reports too few digits.
     FiguresCoarse,
     /// Parts of a source could not be read.
     SourceDamaged,
-    /// Intervals of a source were left out.
+    /// Intervals of a source were skipped.
     IntervalsLeftOut,
-    /// A source has figures that no device can have.
+    /// A source reports figures that no device can have.
     ImpossibleFigures,
-    /// Times of a source are not all said by it.
+    /// A source does not state all its times; some were assumed.
     TimesAssumed,
     /// A client of a load from several machines has no result.
     ClientLost,
-    /// The clients did not begin together.
+    /// The clients did not start together.
     ClientsApart,
-    /// The clocks of the clients are too uncertain to show whether they began together.
+    /// The clocks of the clients are too uncertain to show whether they started together.
     ClientClockUnsure,
     /// A client is much slower than the others.
     ClientStraggles,
     /// A shared target serves its clients unequally.
     UnequalShares,
-    /// The clients are not alike.
+    /// The clients differ from each other.
     ClientsDiffer,
 }
 
@@ -201,10 +201,10 @@ impl FindingCode {
     }
 }
 
-/// One number that a finding rests on.
+/// One number that supports a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// What was counted or measured.
+    /// Description of the number.
     pub what: String,
     /// Its value.
     pub value: f64,
@@ -221,16 +221,16 @@ pub struct Finding {
     pub severity: Severity,
     /// The conclusion in one sentence.
     pub claim: String,
-    /// The numbers that it rests on.
+    /// The numbers that support it.
     pub evidence: Vec<Evidence>,
-    /// How sure it is.
+    /// How certain it is.
     pub confidence: Confidence,
-    /// What to do; a flag to try where there is one. Empty where nothing needs doing.
+    /// What to do, with a flag to try if there is one. Empty if nothing needs doing.
     pub remedy: String,
 }
 
 impl Finding {
-    /// A finding that follows from counts, without evidence yet.
+    /// A certain finding, without evidence yet.
     #[must_use]
     pub fn new(
         code: FindingCode,
@@ -248,44 +248,44 @@ impl Finding {
         }
     }
 
-    /// Numbers that mean something else than they seem to.
+    /// A finding that the numbers may be misunderstood.
     #[must_use]
     pub fn warning(code: FindingCode, claim: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::new(code, Severity::Warning, claim, remedy)
     }
 
-    /// Numbers that are not those asked for.
+    /// A finding that the numbers are not what the user requested.
     #[must_use]
     pub fn invalid(code: FindingCode, claim: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::new(code, Severity::Invalid, claim, remedy)
     }
 
-    /// What is worth knowing and changes no conclusion.
+    /// A finding for information, which changes no conclusion.
     #[must_use]
     pub fn note(code: FindingCode, claim: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::new(code, Severity::Info, claim, remedy)
     }
 
-    /// Whether none of these says that the numbers are not what was asked for.
+    /// Whether none of these findings is invalid.
     #[must_use]
     pub fn none_invalid(findings: &[Self]) -> bool {
         Self::first_invalid(findings).is_none()
     }
 
-    /// The first one for which what it speaks of does not count.
+    /// The first finding that makes the result invalid.
     #[must_use]
     pub fn first_invalid(findings: &[Self]) -> Option<&Self> {
         findings.iter().find(|finding| finding.severity == Severity::Invalid)
     }
 
-    /// The same finding with one more number behind it.
+    /// The same finding with one more number as evidence.
     #[must_use]
     pub fn with(mut self, what: &str, value: f64, unit: &str) -> Self {
         self.evidence.push(Evidence { what: what.to_owned(), value, unit: unit.to_owned() });
         self
     }
 
-    /// The same finding, not certain.
+    /// The same finding with another confidence.
     #[must_use]
     pub fn confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = confidence;

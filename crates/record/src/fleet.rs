@@ -1,5 +1,5 @@
-//! The document of a fleet: which devices are slower than their peers, since when, and what the slow
-//! ones have in common.
+//! The document of a fleet: which devices are slower than their peers, since when, and what the slow devices
+//! have in common.
 
 use crate::{Estimate, Finding, Verdict};
 use schemars::JsonSchema;
@@ -9,48 +9,49 @@ use std::collections::BTreeMap;
 /// The `schema` value of a fleet's diagnosis.
 pub const FLEET_SCHEMA: &str = "halfpower/fleet/1";
 
-/// What tells a device of a fleet from the others, as its source names it: `instance`, `device`, `model`
-/// and so on.
+/// Labels that identify a device of a fleet, as its source names them: `instance`, `device`, `model` and so
+/// on.
 pub type FleetLabels = BTreeMap<String, String>;
 
-/// A stretch of time in which something was slower than its peers.
+/// A period in which something was slower than its peers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetSlowness {
-    /// Latency over that of the peers at the same work; the interval includes what healthy devices
-    /// differ by.
+    /// Latency divided by that of the peers under the same load. The interval includes the variation between
+    /// healthy devices.
     pub ratio: Estimate,
-    /// First second of it, since 1970-01-01 UTC.
+    /// First second of the period, since 1970-01-01 UTC.
     pub begin_s: u64,
-    /// The second behind it.
+    /// The second after its end.
     pub end_s: u64,
-    /// Whether it lasts until the end of what was read.
+    /// Whether it lasts until the end of the data.
     pub lasts: bool,
-    /// Its distance from the peers, in standard deviations of what healthy ones differ by.
+    /// Distance from the peers, in standard deviations of healthy devices.
     pub score: f64,
-    /// How likely it is that this is no chance, 0 to 1.
+    /// Probability that this is not chance, 0 to 1.
     pub confidence: f64,
 }
 
-/// What a device is held against.
+/// What a device is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FleetYardstick {
-    /// Its peers at the same work.
+    /// Its peers under the same load.
     Peers,
-    /// What it was to its peers in the rest of the time.
+    /// Its own ratio to its peers at other times.
     OwnPast,
 }
 
 /// A device that is slower than its peers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetDevice {
-    /// Which it is.
+    /// Labels of the device.
     pub labels: FleetLabels,
-    /// What shows it best.
+    /// The comparison that shows it best.
     pub against: FleetYardstick,
-    /// Whether the slowest fifth of the intervals of each window shows it, and the ratio is of that.
+    /// Whether only the slowest fifth of the intervals of each window shows it. The ratio is then for that
+    /// fifth.
     pub now_and_then: bool,
-    /// How slow, and when.
+    /// How much slower, and when.
     pub slow: FleetSlowness,
 }
 
@@ -61,50 +62,50 @@ pub struct FleetCommon {
     pub label: String,
     /// Its value.
     pub value: String,
-    /// Labels and values that the same devices share, so that the counters do not tell which it is.
+    /// Labels and values that the same devices share. The counters cannot show which of them is responsible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<(String, String)>,
-    /// Devices that have it and were compared.
+    /// Number of compared devices with this label.
     pub devices: u32,
-    /// Those of them that are slow with the others.
+    /// Number of those that are slow together.
     pub slow_devices: u32,
-    /// How slow, and when.
+    /// How much slower, and when.
     pub slow: FleetSlowness,
 }
 
-/// Devices that are each other's peers.
+/// A group of devices that are peers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetKind {
     /// Labels that they share.
     pub labels: FleetLabels,
-    /// How many there are.
+    /// Number of devices.
     pub devices: u32,
-    /// How many of them could be compared.
+    /// Number of devices that could be compared.
     pub compared: u32,
-    /// Standard deviation of what healthy ones differ by, as a logarithm of the ratio.
+    /// Standard deviation between healthy devices, as a logarithm of the ratio.
     pub level_deviation: f64,
-    /// The same of one window of one device.
+    /// The same for one window of one device.
     pub noise_deviation: f64,
-    /// Smallest lasting ratio that these rules call slow; null where nothing was compared.
+    /// Smallest lasting ratio that these rules call slow; null if nothing was compared.
     pub smallest_ratio: Option<f64>,
 }
 
-/// Devices of which nothing is said, and why.
+/// Devices without a conclusion, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetLeftOut {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// How many.
+    /// Number of devices.
     pub devices: u32,
     /// Some of them by name.
     pub examples: Vec<String>,
 }
 
 impl FleetLeftOut {
-    /// Devices that are named of those of which nothing is said.
+    /// Maximum number of devices named as examples.
     const EXAMPLES: usize = 5;
 
-    /// These devices, the first few by name; `None` of none.
+    /// An entry for these devices, with the first few by name; `None` for an empty list.
     #[must_use]
     pub fn of(reason: &str, names: &[String]) -> Option<Self> {
         (!names.is_empty()).then(|| Self {
@@ -115,60 +116,60 @@ impl FleetLeftOut {
     }
 }
 
-/// A device that was held against its own profile.
+/// A device that was compared with its own profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetByProfile {
-    /// Which it is.
+    /// Labels of the device.
     pub labels: FleetLabels,
-    /// The profile, whose device has the same serial number.
+    /// Id of the profile, whose device has the same serial number.
     pub profile_id: String,
-    /// The diagnosis of the worst episode, or of the longest where none is worse than healthy.
+    /// The verdict on the worst episode, or on the longest if none is worse than healthy.
     pub verdict: Verdict,
-    /// How probable that verdict is, 0 to 1.
+    /// Probability of that verdict, 0 to 1.
     pub probability: f64,
     /// The verdict in a sentence, with its numbers.
     pub claim: String,
     /// First second of that episode, since 1970-01-01 UTC.
     pub begin_s: u64,
-    /// The second behind it.
+    /// The second after its end.
     pub end_s: u64,
-    /// Whether the device stands among those that are slower than their peers, by itself.
+    /// Whether the device is also listed as slower than its peers by itself.
     pub slow_by_peers: bool,
 }
 
-/// What is said of a fleet.
+/// The diagnosis of a fleet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetDiagnosis {
     /// Always [`FLEET_SCHEMA`].
     pub schema: String,
-    /// Version of the program that concluded.
+    /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// Where the counters came from.
+    /// Source of the counters.
     pub source: String,
-    /// Whether the fleet is a simulated one.
+    /// Whether the fleet is simulated.
     pub simulated: bool,
-    /// First second that was read, since 1970-01-01 UTC.
+    /// First second of the data, since 1970-01-01 UTC.
     pub begin_s: u64,
-    /// The second behind the last.
+    /// The second after the last.
     pub end_s: u64,
-    /// Length of a window.
+    /// Length of a window in seconds.
     pub window_s: u64,
-    /// Devices that were read.
+    /// Number of devices in the data.
     pub devices: u32,
-    /// Share of the devices called slow that healthy ones may make up, 0 to 1.
+    /// Accepted share of healthy devices among those called slow, 0 to 1.
     pub false_share: f64,
-    /// What slow devices have in common, the largest first.
+    /// What slow devices have in common, largest first.
     pub common: Vec<FleetCommon>,
-    /// Devices that are slow by themselves, the surest first.
+    /// Devices that are slow by themselves, most certain first.
     pub slow: Vec<FleetDevice>,
-    /// Devices of which a profile is kept, held against it: what slows all devices of a kind alike shows
-    /// there alone. Empty where no profile has the serial number of any of them.
+    /// Devices that have a saved profile, compared with it. Only this comparison shows a cause that slows all
+    /// devices of a kind alike. Empty if no profile has the serial number of any of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_profile: Vec<FleetByProfile>,
     /// Groups of peers.
     pub kinds: Vec<FleetKind>,
-    /// Devices of which nothing is said.
+    /// Devices without a conclusion.
     pub left_out: Vec<FleetLeftOut>,
-    /// What stands in the way of believing it.
+    /// Findings that limit the trust in it.
     pub findings: Vec<Finding>,
 }

@@ -1,10 +1,10 @@
-//! The bucket scheme of all response-time histograms, and the form in which one is kept.
+//! The bucket scheme of all latency histograms, and the form in which a histogram is saved.
 //!
-//! Log-linear, in integer nanoseconds: below 128 ns a bucket per nanosecond, above it 64 buckets
-//! for each power of two. A bucket's midpoint is within 1/128 = 0.78 % of every value in it. The
-//! index is two shifts and an addition, so recording costs a few instructions; histograms of any
-//! two trials merge by adding counts. Rejected: HdrHistogram's configurable form (the scheme
-//! would have to travel with each document) and t-digests (merging loses the error bound).
+//! Log-linear, in integer nanoseconds: below 128 ns one bucket per nanosecond, above it 64 buckets per power
+//! of two. A bucket's midpoint is within 1/128 = 0.78 % of every value in it. The index takes two shifts and
+//! an addition, so recording costs a few instructions. Histograms of any two trials can be merged by adding
+//! counts. Rejected: HdrHistogram's configurable form (each document would have to include the scheme) and
+//! t-digests (merging loses the error bound).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub fn bucket_index(nanos: u64) -> usize {
     ((u64::from(shift) << SUB_BITS) + (nanos >> shift)) as usize
 }
 
-/// Smallest value of a bucket, in nanoseconds; an index beyond [`BUCKETS`] is that of the last.
+/// Smallest value of a bucket, in nanoseconds. An index beyond [`BUCKETS`] counts as the last bucket.
 #[must_use]
 pub fn bucket_low(index: usize) -> u64 {
     let index = index.min(BUCKETS - 1) as u64;
@@ -40,13 +40,13 @@ pub fn bucket_high(index: usize) -> u64 {
     if index + 1 >= BUCKETS { u64::MAX } else { bucket_low(index + 1) - 1 }
 }
 
-/// Middle of a bucket, in nanoseconds: what stands for every value in it.
+/// Midpoint of a bucket in nanoseconds, which represents every value in it.
 #[must_use]
 pub fn bucket_mid(index: usize) -> f64 {
     (bucket_low(index) as f64 + bucket_high(index) as f64) / 2.0
 }
 
-/// A histogram as it is kept: the non-empty buckets, by rising index.
+/// A saved histogram: the non-empty buckets, by rising index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct HistogramSnapshot {
@@ -61,9 +61,9 @@ impl HistogramSnapshot {
         self.buckets.iter().fold(0, |sum, &(_, count)| sum.saturating_add(count))
     }
 
-    /// The value below or at which a share `p` (0 to 1) of the values lies, as the midpoint of
-    /// its bucket; `None` with fewer than ten values beyond it (for `p` of one half and above),
-    /// where the answer would be noise.
+    /// The value that a share `p` (0 to 1) of the values does not exceed, as the midpoint of its bucket.
+    /// `None` with fewer than ten values beyond it (for `p` of one half and above), because the result would
+    /// be noise.
     #[must_use]
     pub fn percentile(&self, p: f64) -> Option<f64> {
         let total = self.count();
@@ -73,7 +73,7 @@ impl HistogramSnapshot {
         self.value_at((p * total as f64).ceil() as u64)
     }
 
-    /// The mean, each value as the midpoint of its bucket; `None` without values.
+    /// The mean, with each value as the midpoint of its bucket; `None` without values.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         let value = |&(index, count): &(u32, u64)| count as f64 * bucket_mid(index as usize);
@@ -81,14 +81,14 @@ impl HistogramSnapshot {
         (count > 0).then(|| self.buckets.iter().map(value).sum::<f64>() / count as f64)
     }
 
-    /// The value of a rank, from 1 for the smallest, as the midpoint of its bucket: a rank below or
-    /// beyond all is that of the smallest or largest. `None` without values.
+    /// The value of a rank, from 1 for the smallest, as the midpoint of its bucket. A rank out of range gives
+    /// the smallest or largest value. `None` without values.
     #[must_use]
     pub fn value_at(&self, rank: u64) -> Option<f64> {
         self.bucket_at(rank).map(bucket_mid)
     }
 
-    /// The bucket of a rank, likewise.
+    /// The bucket of a rank, under the same rules.
     #[must_use]
     pub fn bucket_at(&self, rank: u64) -> Option<usize> {
         let mut seen = 0;

@@ -1,10 +1,9 @@
-//! What the counters of devices said over stretches of time, from whichever source.
+//! Device counters over periods of time, from any source.
 //!
-//! A live kernel, a recording of ours and the files of other tools all become [`Interval`]s, so
-//! that whatever concludes from them exists once. Sources differ in what they know: each figure
-//! says whether it was counted or derived and how finely, and what a source does not have is
-//! `null`, never zero. Rejected: one type per source with a trait over them, which would let the
-//! conclusions depend on where the numbers came from.
+//! A live kernel, halfpower's own recordings and the files of other tools all become [`Interval`]s, so that
+//! the code that draws conclusions exists once. Sources differ in what they know. Each figure states whether
+//! it was counted or derived, and its resolution. A figure that a source lacks is `null`, never zero.
+//! Rejected: one type per source with a common trait, because conclusions could then depend on the source.
 
 use crate::{
     CachePoint, CgroupLimit, CgroupShare, DeviceFacts, FactNotRead, Finding, HistogramSnapshot,
@@ -22,18 +21,18 @@ pub const OBSERVATION_SCHEMA: &str = "halfpower/observation/1";
 pub enum Quality {
     /// Counted or timed by the source.
     Measured,
-    /// Computed by us from measured figures (Little's law, a difference of sums).
+    /// Computed by halfpower from measured figures (Little's law, a difference of sums).
     Derived,
 }
 
 /// One figure of an interval, in the unit that the enclosing key states.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// The figure.
+    /// The value.
     pub value: f64,
     /// Where it comes from.
     pub quality: Quality,
-    /// The smallest step that the source can tell, in the same unit; 0 where it is exact.
+    /// Smallest step that the source can report, in the same unit; 0 if exact.
     pub resolution: f64,
 }
 
@@ -51,7 +50,7 @@ impl Figure {
     }
 }
 
-/// Requests of one operation during an interval. Requests are those of the device, after merging.
+/// Requests of one operation during an interval. Requests are counted at the device, after merging.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpInterval {
     /// Completed requests per second.
@@ -62,57 +61,57 @@ pub struct OpInterval {
     pub request_bytes: Option<Figure>,
     /// Requests merged into others, per second.
     pub merged_per_s: Option<Figure>,
-    /// Mean latency at the block layer, of the requests completed; null without requests.
+    /// Mean latency of completed requests at the block layer; null without requests.
     pub latency_ns: Option<Figure>,
 }
 
-/// What a block-layer tracer saw of one operation. Times are of single requests.
+/// Measurements of a block-layer tracer for one operation. Each time is of a single request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TracedOp {
     /// From the start of the request to its issue to the device.
     pub queue_ns: HistogramSnapshot,
-    /// From its issue to its completion.
+    /// From the issue to the device until the completion.
     pub device_ns: HistogramSnapshot,
     /// Request sizes in bytes.
     pub request_bytes: HistogramSnapshot,
-    /// Share of requests that began where one of the last few ended, 0 to 1; null without any.
+    /// Share of requests that began where one of the last few ended, 0 to 1; null without requests.
     pub sequential_share: Option<f64>,
 }
 
-/// What a block-layer tracer saw during an interval.
+/// Measurements of a block-layer tracer during an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Traced {
     /// Reads.
     pub read: TracedOp,
     /// Writes.
     pub write: TracedOp,
-    /// Waits before a request was allocated: throttling and exhausted tags, which no disk counter
-    /// sees.
+    /// Waits before a request was allocated. Throttling and exhausted tags cause them, and no disk counter
+    /// includes them.
     pub before_start_ns: HistogramSnapshot,
-    /// Events that were lost, so that the figures are low.
+    /// Number of lost events. If not zero, the figures are too low.
     pub lost: u64,
 }
 
-/// One device during one stretch of time.
+/// One device during one period of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Name of the device in its source (`sda`, `0 C:`).
     pub device: String,
-    /// When it began: nanoseconds since 1970-01-01 UTC; since its start for a simulated source.
+    /// When it began: nanoseconds since 1970-01-01 UTC, or since the start of a simulated source.
     pub begin_ns: u64,
-    /// How long it was, more than 0.
+    /// Its length in nanoseconds, more than 0.
     pub duration_ns: u64,
     /// Reads.
     pub read: OpInterval,
     /// Writes.
     pub write: OpInterval,
-    /// Reads and writes together, without discards and flushes; of some sources the only one.
+    /// Reads and writes together, without discards and flushes. Some sources have only this.
     pub all: OpInterval,
     /// Discards per second.
     pub discards_per_s: Option<Figure>,
     /// Cache flushes per second.
     pub flushes_per_s: Option<Figure>,
-    /// Mean time of a flush; null without any.
+    /// Mean time of a flush; null without flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_latency_ns: Option<Figure>,
     /// Share of time with at least one request in flight, 0 to 1.
@@ -121,15 +120,15 @@ pub struct Interval {
     pub concurrency: Option<Figure>,
     /// Requests in progress at the end of the interval.
     pub in_flight: Option<Figure>,
-    /// Requests that were split in two or more, per second.
+    /// Requests that were split into two or more, per second.
     pub splits_per_s: Option<Figure>,
-    /// What the tracer saw; null where none ran.
+    /// What the tracer measured; null if none ran.
     pub traced: Option<Box<Traced>>,
-    /// How long more was asked for than the provider lets through, by the volume's own log; null of
-    /// volumes without one, and where it was read less than a second before.
+    /// Shares of the time in which the load exceeded the provider's limit, by the volume's own log; null for
+    /// volumes without such a log, or if it was read less than a second before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_limit: Option<OverLimit>,
-    /// Who asked for what, the busiest first; null where that was not counted.
+    /// I/O of each process, the busiest first; null if it was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<Vec<ProcessIo>>,
 }
@@ -192,7 +191,7 @@ impl Interval {
         ]
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn figures_mut(&mut self) -> [&mut Option<Figure>; Self::FIGURES.len()] {
         let ([r0, r1, r2, r3, r4], [w0, w1, w2, w3, w4], [a0, a1, a2, a3, a4]) =
             (self.read.figures_mut(), self.write.figures_mut(), self.all.figures_mut());
@@ -235,22 +234,21 @@ impl OpInterval {
     }
 }
 
-/// Shares of an interval, 0 to 1, in which more was asked for than a limit of the provider lets
-/// through.
+/// Shares of an interval, 0 to 1, in which the load exceeded a limit of the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverLimit {
-    /// Requests: that of the volume.
+    /// Over the volume's limit on requests.
     pub volume_iops: f64,
-    /// Throughput: that of the volume.
+    /// Over the volume's limit on throughput.
     pub volume_bytes: f64,
-    /// Requests: that of the machine, for all of its volumes.
+    /// Over the machine's limit on requests, for all of its volumes.
     pub machine_iops: f64,
-    /// Throughput: that of the machine, likewise.
+    /// Over the machine's limit on throughput, for all of its volumes.
     pub machine_bytes: f64,
 }
 
 impl OverLimit {
-    /// Each share with what is limited, in words.
+    /// Each share, with the name of its limit.
     #[must_use]
     pub fn each(&self) -> [(&'static str, f64); 4] {
         [
@@ -261,14 +259,14 @@ impl OverLimit {
         ]
     }
 
-    /// The largest share, with what is limited.
+    /// The largest share, with the name of its limit.
     #[must_use]
     pub fn largest(&self) -> (&'static str, f64) {
         let each = self.each().into_iter();
         each.reduce(|most, next| if next.1 > most.1 { next } else { most }).unwrap_or(("", 0.0))
     }
 
-    /// Means of several over their times.
+    /// Mean of several values, weighted by their durations.
     #[must_use]
     pub fn mean(all: &[(Self, f64)]) -> Option<Self> {
         let whole: f64 = all.iter().map(|(_, time)| time).sum();
@@ -284,88 +282,89 @@ impl OverLimit {
     }
 }
 
-/// What the system as a whole went through during a stretch of time. Null is "not known".
+/// State of the whole system during a period of time. Null means unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
-    /// When it began, as in [`Interval::begin_ns`].
+    /// When it began, on the clock of [`Interval::begin_ns`].
     pub begin_ns: u64,
-    /// How long it was.
+    /// Its length in nanoseconds.
     pub duration_ns: u64,
-    /// Share of time in which some task waited for I/O (pressure stall information), 0 to 1.
+    /// Share of time in which at least one task waited for I/O (pressure stall information), 0 to 1.
     pub io_some_share: Option<f64>,
-    /// Share of time in which all tasks that were not idle waited for I/O, 0 to 1.
+    /// Share of time in which all non-idle tasks waited for I/O, 0 to 1.
     pub io_full_share: Option<f64>,
-    /// Share of time in which some task that could run waited for a processor, 0 to 1.
+    /// Share of time in which at least one runnable task waited for a processor, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_some_share: Option<f64>,
-    /// Share of time in which some task waited for memory: for pages to be freed, or read back.
+    /// Share of time in which at least one task waited for memory: for pages to be freed or reread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_some_share: Option<f64>,
-    /// Share of the processors' time that the host took, 0 to 1.
+    /// Share of the CPU time that the hypervisor took, 0 to 1.
     pub steal_share: Option<f64>,
-    /// Share of the processors' time that was idle or waited for I/O, 0 to 1.
+    /// Share of the CPU time that was idle or waited for I/O, 0 to 1.
     pub idle_share: Option<f64>,
-    /// Memory that is free or can be freed at once.
+    /// Memory that is free or can be freed immediately.
     pub memory_available_bytes: Option<u64>,
-    /// Memory of the page cache.
+    /// Size of the page cache.
     pub memory_cached_bytes: Option<u64>,
-    /// Pages waiting to be written.
+    /// Dirty pages that wait for write-back.
     pub dirty_bytes: Option<u64>,
-    /// Pages being written.
+    /// Pages under write-back.
     pub writeback_bytes: Option<u64>,
-    /// Pages waiting and being written together from which on the kernel stops programs that write.
+    /// Limit on dirty pages plus pages under write-back. Above it, the kernel stops programs that write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_limit_bytes: Option<u64>,
-    /// Bytes per second read into the page cache that it had dropped a short time before (`workingset_refault_file`).
+    /// Bytes per second reread into the page cache shortly after it had dropped them
+    /// (`workingset_refault_file`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refaulted_bytes_per_s: Option<f64>,
     /// Bytes per second read from all block devices of the machine (`pgpgin`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes_per_s: Option<f64>,
-    /// Limits that control groups set on devices, of the groups of the processes that do I/O.
+    /// Device limits of control groups whose processes do I/O.
     pub cgroup_limits: Vec<CgroupLimit>,
-    /// How devices are divided among control groups, where some get another share than the rest.
+    /// How control groups share devices, if some do not have the default share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cgroup_shares: Vec<CgroupShare>,
-    /// Control groups that were stopped because their CPU time was used up.
+    /// Control groups that were throttled because their CPU time was used up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_stops: Vec<CpuStops>,
-    /// Control groups that reached the limit of their memory.
+    /// Control groups that reached their memory limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory_limits: Vec<MemoryLimit>,
 }
 
-/// How often a control group reached the limit of its memory.
+/// How often a control group reached its memory limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryLimit {
     /// The group.
     pub group: String,
-    /// Its limit.
+    /// Its memory limit.
     pub limit_bytes: u64,
-    /// How often the kernel had to free memory of the group before it could have more, per second.
+    /// How often per second the kernel had to free memory of the group before the group could allocate more.
     pub reached_per_s: f64,
-    /// Bytes per second that it read into the page cache again a short time after the cache had dropped them.
+    /// Bytes per second that the group reread into the page cache shortly after the cache had dropped them.
     pub refaulted_bytes_per_s: f64,
 }
 
-/// How often a control group was stopped because its quota of CPU time was used up.
+/// How often a control group was throttled because its CPU quota was used up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuStops {
     /// The group.
     pub group: String,
-    /// Its quota, in processors.
+    /// Its quota, in number of processors.
     pub processors: f64,
-    /// Share of the quota's periods in which it was stopped, above 0 and at most 1.
+    /// Share of the quota's periods in which it was throttled, above 0 and at most 1.
     pub share: f64,
 }
 
-/// How late a thread of the observed machine runs again after a sleep, which is what a processor takes
-/// to wake up: a request that ends while its processor sleeps ends by that much later.
+/// How late a thread of the observed machine runs again after a sleep: the wake-up latency of a processor. A
+/// request that completes while its processor sleeps is delayed by this time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeUp {
-    /// How long it slept.
+    /// Length of the sleep.
     pub slept_ns: u64,
-    /// By how much later than asked it ran again: the median of some sleeps.
+    /// Delay until it ran again: the median of several sleeps.
     pub late_ns: u64,
 }
 
@@ -374,36 +373,36 @@ pub struct WakeUp {
 pub struct ObservedDevice {
     /// Its name in the intervals.
     pub name: String,
-    /// What sysfs says of it; null for sources that do not tell.
+    /// Facts from sysfs; null for sources that do not report them.
     pub facts: Option<DeviceFacts>,
-    /// Whether it is made of other devices of this observation (dm, md), whose requests it repeats.
+    /// Names of the devices in this observation that it consists of (dm, md). Their requests repeat its own.
     pub built_of: Vec<String>,
-    /// Whether it is a part of another device of this observation.
+    /// Name of the device in this observation of which it is a partition.
     pub partition_of: Option<String>,
-    /// Why its busy share cannot be trusted; null where it can.
+    /// Why its busy share is unreliable; null if it is reliable.
     pub busy_doubt: Option<String>,
-    /// What a page cache of each size would serve of its reads, from requests that were recorded one by
-    /// one; absent without them.
+    /// Share of its reads that a page cache of each size would serve, computed from individually recorded
+    /// requests; absent without them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reuse: Vec<CachePoint>,
-    /// Hash of the file that describes a simulated device; absent for all else.
+    /// Hash of the file that describes a simulated device; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_hash: Option<String>,
-    /// Lone reads that halfpower made of it meanwhile; absent where it made none.
+    /// Reads at queue depth 1 that halfpower issued during the observation; absent if it issued none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lone_reads: Option<LoneReads>,
 }
 
-/// Reads of 4 KiB at random places, one after the other with rests between, past the page cache.
+/// Random 4 KiB direct reads at queue depth 1, with pauses between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoneReads {
-    /// How many.
+    /// Number of reads.
     pub reads: u32,
-    /// What the quickest tenth of them took at most, nanoseconds.
+    /// Latency that the fastest tenth did not exceed, in nanoseconds.
     pub quick_ns: u64,
-    /// Their median, nanoseconds.
+    /// Median latency in nanoseconds.
     pub median_ns: u64,
-    /// The slowest one, nanoseconds.
+    /// Maximum latency in nanoseconds.
     pub slowest_ns: u64,
 }
 
@@ -418,32 +417,32 @@ pub struct Observation {
     pub id: String,
     /// When it was taken or imported, RFC 3339 in UTC; null for a simulated source.
     pub time: Option<String>,
-    /// What it was read from: `live`, `iostat -o JSON`, `sadf -j`, `simulated`, ….
+    /// Source: `live`, `iostat -o JSON`, `sadf -j`, `simulated`, ….
     pub source: String,
-    /// The machine that was observed, where the source says.
+    /// Host name of the observed machine, if the source reports it.
     pub host: Option<String>,
-    /// Its kernel's release, where the source says.
+    /// Its kernel release, if the source reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// The devices.
     pub devices: Vec<ObservedDevice>,
-    /// What the user named, with all that lies below. Where all devices are observed, the file systems
-    /// and arrays that are built of several; empty for sources that do not tell.
+    /// The paths that the user named, with all layers below. If all devices are observed, the file systems
+    /// and arrays that consist of several devices. Empty for sources that do not report this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<ObservedPath>,
-    /// The intervals in order of time, and of the devices within one moment.
+    /// The intervals in order of time, and by device at the same time.
     pub intervals: Vec<Interval>,
-    /// The system, in order of time; empty where the source does not tell.
+    /// State of the system, in order of time; empty if the source does not report it.
     pub contexts: Vec<Context>,
-    /// How late threads wake up after longer and longer sleeps; empty where it was not measured.
+    /// Wake-up latency after increasingly long sleeps; empty if it was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wake_ups: Vec<WakeUp>,
-    /// What the checks of causes read of the system; empty where nothing was looked at.
+    /// Facts that the system checks read; empty if none ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<SystemFact>,
     /// Checks that could not be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts_not_read: Vec<FactNotRead>,
-    /// What the source lacks and which conclusion is lost with it, broken lines, resets.
+    /// Figures that the source lacks and the conclusions lost with them, damaged lines, counter resets.
     pub findings: Vec<Finding>,
 }

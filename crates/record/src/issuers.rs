@@ -1,10 +1,10 @@
-//! Who uses a device: processes as they were counted, and the groups that a reader knows them by.
+//! Who uses a device: the counted processes, and the groups by which a reader knows them.
 //!
-//! A neighbour is rarely one process: eight writers, forty backends of a database, a container. So
-//! processes are put together by systemd unit or container where their control group names one,
-//! and by program where it does not (a login session, a slice, the root): that everything in a
-//! session is one neighbour would be no answer. Threads of the kernel write for others (write-back,
-//! journals) and are a group of their own by name.
+//! A neighbour is rarely one process: it may be eight writers, forty backends of a database, or a container.
+//! Processes are therefore grouped by systemd unit or container if their control group names one. Otherwise
+//! (a login session, a slice, the root) they are grouped by program, because a whole session is not a useful
+//! answer. Kernel threads write for other processes (write-back, journals), and form groups of their own by
+//! name.
 //! Sources: systemd's CGROUP_DELEGATION and systemd.unit(5); the drivers cgroupfs and systemd of
 //! runc; LXC's lxc.payload.NAME; the kubelet's pod_container_manager; podman's libpod_pod_ID.
 
@@ -13,23 +13,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Characters of a container's identifier that its own tools print.
+/// Length of a container id as container tools print it.
 const SHORT_ID: usize = 12;
 
-/// What one process asked of a device during an interval; what is behind the busiest ones is
-/// together by program and group.
+/// I/O of one process on a device during an interval. Processes beyond the busiest ones are summed by program
+/// and group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessIo {
-    /// Process id; null for several together.
+    /// Process id; null for the sum of several.
     pub process: Option<u32>,
-    /// How many processes this is of.
+    /// Number of processes in this entry.
     pub processes: u32,
     /// Name of the program.
     pub name: String,
-    /// Path of its control group, as the kernel tells it; null where it had ended before it was
-    /// looked up.
+    /// Path of its control group, as the kernel reports it; null if the process ended before it was looked
+    /// up.
     pub group: Option<String>,
-    /// Whether it is a thread of the kernel, which works for others.
+    /// Whether it is a kernel thread, which works for other processes.
     pub kernel_thread: bool,
     /// Reads that it started.
     pub reads: u64,
@@ -39,43 +39,43 @@ pub struct ProcessIo {
     pub read_bytes: u64,
     /// Bytes of these writes.
     pub write_bytes: u64,
-    /// Cache flushes of the device that it asked for by itself.
+    /// Cache flushes that it requested directly from the device.
     pub flushes: u64,
-    /// Its fsyncs (fdatasync, msync, `O_SYNC` writes) on ext4, XFS and F2FS of the device, whoever
-    /// then writes and flushes: often the journal's thread.
+    /// Its fsyncs (also fdatasync, msync and `O_SYNC` writes) on the device's ext4, XFS and F2FS file
+    /// systems. Another thread, often the journal's, may then write and flush.
     pub fsyncs: u64,
-    /// Requests that it waited for at the end of the interval, those among them that the device does not
-    /// know of yet: entries of its io_uring rings that it has not reaped, and threads that slept in the
-    /// kernel. Null where nothing of that shows (libaio), or where it uses other disks as well.
+    /// Requests that it waited for at the end of the interval and that the device had not received yet:
+    /// entries of its io_uring rings that it had not reaped, and threads asleep in the kernel. Null if this
+    /// is not visible (libaio), or if it also uses other disks.
     pub outstanding: Option<u32>,
 }
 
-/// What a control group says of who is in it.
+/// What a control group identifies.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum OwnerKind {
-    /// A container, of whichever tool.
+    /// A container of any tool.
     Container,
     /// A service or scope of systemd.
     Unit,
-    /// A group that somebody made.
+    /// A group that a user or program created.
     Group,
-    /// A session, a slice, the root: who is in it have nothing in common.
+    /// A session, a slice or the root, whose processes have nothing in common.
     Shared,
 }
 
-/// Whose processes these are, by their control group.
+/// The owner of a process, by its control group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Owner {
-    /// What it is.
+    /// Kind of the owner.
     pub kind: OwnerKind,
-    /// Its name in print: `docker 0123456789ab`, `postgresql.service`, `/user.slice`.
+    /// Its printed name: `docker 0123456789ab`, `postgresql.service`, `/user.slice`.
     pub name: String,
 }
 
-/// Tools of containers, by how they begin the name of a control group.
+/// Container tools, by their prefix in control group names.
 const TOOLS: [(&str, &str); 7] = [
     ("docker-", "docker"),
     ("cri-containerd-", "containerd"),
@@ -87,7 +87,7 @@ const TOOLS: [(&str, &str); 7] = [
 ];
 
 impl Owner {
-    /// What the path of a control group tells.
+    /// The owner for the path of a control group.
     #[must_use]
     pub fn of(group: &str) -> Self {
         let parts: Vec<&str> = group.split('/').filter(|part| !part.is_empty()).collect();
@@ -103,7 +103,7 @@ impl Owner {
         if let Some(unit) = parts.iter().rev().find(unit) {
             return owner(OwnerKind::Unit, (*unit).to_owned());
         }
-        // A group below a slice or a session that systemd did not make says something again.
+        // A group below a slice or session, if systemd did not create it, identifies its processes again.
         let own = |part: &str| {
             !(part.ends_with(".slice") || part.ends_with(".scope") || part.ends_with(".service"))
                 && part != ".."
@@ -115,14 +115,14 @@ impl Owner {
         owner(kind, group.to_owned())
     }
 
-    /// Whether it says who is in it.
+    /// Whether the owner identifies the processes.
     #[must_use]
     pub fn tells(&self) -> bool {
         self.kind != OwnerKind::Shared
     }
 }
 
-/// `TOOL ID` of the container that a path is in or below; `pod UID (TOOL ID)` in a pod of Kubernetes or podman.
+/// `TOOL ID` for a path in or below a container; `pod UID (TOOL ID)` in a pod of Kubernetes or podman.
 fn container(parts: &[&str]) -> Option<String> {
     let container = own_container(parts)?;
     Some(match parts.iter().find_map(|part| pod(part)) {
@@ -131,9 +131,9 @@ fn container(parts: &[&str]) -> Option<String> {
     })
 }
 
-/// The identifier of a pod, as its group is named: `kubepods-burstable-pod6f1c2d3e_....slice` (systemd),
-/// `pod6f1c2d3e-...` (cgroupfs), `machine-libpod_pod_ID.slice` (podman). Its name is in no path; `kubectl get pods -A
-/// -o custom-columns=NAME:.metadata.name,UID:.metadata.uid` finds it.
+/// The id of a pod, from the name of its group: `kubepods-burstable-pod6f1c2d3e_....slice` (systemd),
+/// `pod6f1c2d3e-...` (cgroupfs), `machine-libpod_pod_ID.slice` (podman). No path contains the pod's name;
+/// `kubectl get pods -A -o custom-columns=NAME:.metadata.name,UID:.metadata.uid` lists it.
 fn pod(part: &str) -> Option<String> {
     let part = part.strip_suffix(".slice").unwrap_or(part);
     let id = match part.strip_prefix("machine-libpod_pod_") {
@@ -160,8 +160,8 @@ fn own_container(parts: &[&str]) -> Option<String> {
     let mut above = "";
     for part in parts {
         for (begin, tool) in TOOLS {
-            // `libpod-conmon-ID` watches over a container and is not in it.
-            // A slice holds groups of containers: podman's of a pod is `machine-libpod_pod_ID.slice`.
+            // `libpod-conmon-ID` monitors a container but is not part of it. A slice contains groups of
+            // containers: podman's slice for a pod is `machine-libpod_pod_ID.slice`.
             let rest = part
                 .strip_prefix(begin)
                 .filter(|rest| !rest.starts_with("conmon-") && !rest.ends_with(".slice"));
@@ -169,7 +169,7 @@ fn own_container(parts: &[&str]) -> Option<String> {
                 return Some(found);
             }
         }
-        // Groups that a tool makes without systemd are below one of its name.
+        // Without systemd, a tool creates its groups below one with its own name.
         let tool = match above {
             "docker" | "lxc" | "lxc.payload" => above.split('.').next(),
             "libpod_parent" => Some("podman"),
@@ -184,20 +184,20 @@ fn own_container(parts: &[&str]) -> Option<String> {
     None
 }
 
-/// Processes that belong together, and what they ask of a device.
+/// Processes that belong together, and their I/O on a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoGroup {
-    /// The program that asks for most; of the kernel's threads their kind (`jbd2`, `kworker`).
+    /// The program with the most requests; for kernel threads their kind (`jbd2`, `kworker`).
     pub program: String,
-    /// Further programs in it.
+    /// Number of further programs in the group.
     pub other_programs: u32,
-    /// Processes in it.
+    /// Number of processes in the group.
     pub processes: u32,
-    /// The id of its process, where it is one.
+    /// Process id, if the group is one process.
     pub process: Option<u32>,
-    /// Whose they are; null where their control group is not known.
+    /// Their owner; null if their control group is unknown.
     pub owner: Option<Owner>,
-    /// Whether these are threads of the kernel, which work for others.
+    /// Whether they are kernel threads, which work for other processes.
     pub kernel_thread: bool,
     /// Reads per second.
     pub reads_per_s: f64,
@@ -207,14 +207,14 @@ pub struct IoGroup {
     pub read_bytes_per_s: f64,
     /// Bytes written per second.
     pub write_bytes_per_s: f64,
-    /// Cache flushes per second that they asked for by themselves.
+    /// Cache flushes per second that they requested directly.
     pub flushes_per_s: f64,
     /// fsyncs per second, as in [`ProcessIo::fsyncs`].
     pub fsyncs_per_s: f64,
 }
 
 impl IoGroup {
-    /// `fio ×8 in /user.slice`, `mysqld (4711) in mysql.service`.
+    /// A name for printing: `fio ×8 in /user.slice`, `mysqld (4711) in mysql.service`.
     #[must_use]
     pub fn label(&self) -> String {
         let mut text = self.program.clone();
@@ -259,14 +259,14 @@ impl IoGroup {
         }
     }
 
-    /// fsyncs, or flushes where those are more: programs that write to a device without a file
-    /// system, or on one whose fsyncs are not seen.
+    /// fsyncs or flushes per second, whichever is larger. Flushes are larger for programs that write to a
+    /// device without a file system, or to a file system whose fsyncs are not visible.
     #[must_use]
     pub fn syncs_per_s(&self) -> f64 {
         self.fsyncs_per_s.max(self.flushes_per_s)
     }
 
-    /// `840 fsyncs/s, 61 % of the writes`: what it does, with its shares of what all do.
+    /// A summary of its I/O with its shares of the total: `840 fsyncs/s, 61 % of the writes`.
     #[must_use]
     pub fn figures(&self, all: &[Self]) -> String {
         let share = |of: &dyn Fn(&Self) -> f64| {
@@ -281,7 +281,7 @@ impl IoGroup {
         let shares: [(&str, Option<f64>); 2] =
             [("reads", share(&|one| one.reads_per_s)), ("writes", share(&|one| one.writes_per_s))];
         for (what, share) in shares {
-            // A share that rounds to nothing says nothing.
+            // Omit a share that rounds to zero.
             if let Some(share) = share.filter(|share| *share >= 0.005) {
                 parts.push(format!("{} of the {what}", format_share(share)));
             }
@@ -290,7 +290,7 @@ impl IoGroup {
     }
 }
 
-/// Processes over some time, put together; those with the most requests first.
+/// Groups the processes over a period, most requests first.
 #[must_use]
 pub fn io_groups<'a>(
     processes: impl IntoIterator<Item = &'a ProcessIo>,
@@ -298,9 +298,9 @@ pub fn io_groups<'a>(
 ) -> Vec<IoGroup> {
     let mut sums: BTreeMap<(bool, Option<Owner>, &str), GroupSums<'a>> = BTreeMap::new();
     for one in processes {
-        // The root group means no group, as for a process that has ended.
+        // The root group counts as no group, as for a process that has ended.
         let owner = one.group.as_deref().filter(|group| *group != "/").map(Owner::of);
-        // `kworker/u8:3-flush-254:0`, `jbd2/vda-8`.
+        // Kernel thread names: `kworker/u8:3-flush-254:0`, `jbd2/vda-8`.
         let kind = one.name.split('/').next().filter(|_| one.kernel_thread);
         let program = kind.unwrap_or(&one.name);
         let together = !one.kernel_thread && owner.as_ref().is_some_and(Owner::tells);
@@ -317,12 +317,12 @@ pub fn io_groups<'a>(
 
 #[derive(Default)]
 struct GroupSums<'a> {
-    /// What each program did, to name the one that does most.
+    /// Requests and fsyncs per program, to find the largest.
     programs: BTreeMap<&'a str, u64>,
     known: BTreeSet<u32>,
-    /// The most processes that were told together in one interval, without ids.
+    /// The most processes that one interval reported as a sum, without ids.
     unknown: u32,
-    /// Reads, writes, their bytes, flushes, fsyncs.
+    /// Reads, writes, bytes read, bytes written, flushes, fsyncs.
     counts: [u64; 6],
 }
 

@@ -1,13 +1,12 @@
-//! Every type that halfpower stores or prints, and nothing that computes.
+//! Defines every type that halfpower stores or prints. It measures nothing.
 //!
-//! All other crates speak to each other in these types, so that a result can be kept, read back
-//! years later and concluded from again. The crate therefore knows nothing of files, kernels,
-//! engines or screens. Rejected: types next to the code that fills them, which would make the
-//! store and the reports depend on the engines.
+//! All other crates exchange these types, so that a result can be saved, read years later and analysed again.
+//! The crate therefore knows nothing about files, kernels, engines or screens. Rejected: types next to the
+//! code that fills them, because the store and the reports would then depend on the engines.
 //!
-//! Conventions: integers wherever identity matters (times in nanoseconds, sizes in bytes), floats
-//! only for estimates; a unit in every JSON key that has one; `null` for "no such number here",
-//! and [`Measured::NotMeasured`] with a reason where a reader would ask why.
+//! Conventions: integers wherever identity matters (times in nanoseconds, sizes in bytes), floats only for
+//! estimates; a unit in every JSON key that has one; `null` for "no such number here", and
+//! [`Measured::NotMeasured`] with a reason where a reader would ask why.
 #![forbid(unsafe_code)]
 
 mod areas;

@@ -1,10 +1,9 @@
-//! The document of `limits`: every component on the path to a disk, what it is advertised to carry,
-//! what it was measured to carry, and which of them binds.
+//! The document of `limits`: every component on the path to a disk, its advertised and its measured
+//! throughput, and which component is the bottleneck.
 //!
-//! The papers draw this as a picture with two numbers beside each part (Chung, Gray, Worthington,
-//! Horst 2000, figure 1 and table 6; Riedel, van Ingen, Gray 1997, figures 1 and 11). A number that
-//! nobody told or nothing showed is a reason here and never a guess, so that a ratio exists only
-//! where both its sides do.
+//! The papers draw this as a picture with two numbers next to each part (Chung, Gray, Worthington, Horst
+//! 2000, figure 1 and table 6; Riedel, van Ingen, Gray 1997, figures 1 and 11). An unknown number is a reason
+//! here and never a guess. A ratio therefore exists only if both numbers do.
 
 use crate::{Bytes, Environment, Estimate, Finding, Measured, Nanos, ServiceTimeFit, Target};
 use schemars::JsonSchema;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of a run of `limits`.
 pub const LIMITS_SCHEMA: &str = "halfpower/limits/1";
 
-/// What a run of `limits` found.
+/// Results of a run of `limits`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitsRun {
     /// [`LIMITS_SCHEMA`].
@@ -28,21 +27,21 @@ pub struct LimitsRun {
     pub seed: u64,
     /// Whether the target was simulated.
     pub simulated: bool,
-    /// What was read: the disks that share the path.
+    /// The disks that share the path and were read.
     pub targets: Vec<Target>,
     /// Conditions; null for a simulated target.
     pub environment: Option<Environment>,
     /// The path, from the processor to the medium.
     pub components: Vec<PathComponent>,
-    /// Which component binds.
+    /// Which component is the bottleneck.
     pub binding: Measured<Binding>,
     /// The memory tests.
     pub memory: Measured<MemoryTests>,
-    /// Re-reads of a small area on one target and on more.
+    /// Rereads of a small area, on one target and on several.
     pub bus: Measured<BusTest>,
-    /// One request that a cache holds against one that was read ahead.
+    /// Latency of a cached request compared with one that was read ahead.
     pub hits: Measured<HitTest>,
-    /// The profile that the device's limits were taken from; null where they were measured now.
+    /// The profile that supplied the device's limits; null if they were measured in this run.
     pub profile_id: Option<String>,
     /// Trials behind the numbers, in the order in which they were run.
     pub trial_ids: Vec<String>,
@@ -50,19 +49,19 @@ pub struct LimitsRun {
     pub findings: Vec<Finding>,
 }
 
-/// What a component of the path is.
+/// Kind of a component on the path.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ComponentKind {
-    /// The processors, as far as they carry out requests.
+    /// The processors, in their work for I/O requests.
     Processor,
     /// Main memory.
     Memory,
-    /// The file-system cache: copies between it and the program.
+    /// The page cache: copies between it and the program.
     FileCache,
-    /// A limit that somebody set (a control group's).
+    /// A configured limit (a control group's).
     Throttle,
     /// The network to a server.
     Network,
@@ -75,7 +74,7 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
-    /// All of them, in the order of the path.
+    /// All kinds, in the order of the path.
     pub const ALL: [Self; 8] = [
         Self::Processor,
         Self::Memory,
@@ -87,7 +86,7 @@ impl ComponentKind {
         Self::Device,
     ];
 
-    /// The word of `--pap` and of the page.
+    /// The word in `--pap` and on the page.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -106,48 +105,48 @@ impl ComponentKind {
 /// One component of the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathComponent {
-    /// What it is.
+    /// Its kind.
     pub kind: ComponentKind,
-    /// Which one, for a reader.
+    /// Name of the component, for a reader.
     pub name: String,
     /// Peak advertised performance.
     pub pap: Measured<Advertised>,
     /// Real application performance, bytes per second.
     pub rap_bytes_per_s: Measured<Estimate>,
-    /// Whether the component may carry more than that: nothing showed that it was the limit.
+    /// Whether the component may reach a higher rate: nothing showed that it was the bottleneck.
     pub rap_is_lower_bound: bool,
     /// How it was measured.
     pub rap_method: String,
-    /// Further rates, by what was done.
+    /// Further rates, by test.
     pub others: Vec<NamedRate>,
-    /// RAP over PAP; null where one of them is missing.
+    /// RAP divided by PAP; null if one of them is missing.
     pub ratio: Option<f64>,
     /// Whether the half-power point is reached: RAP at least PAP/2.
     pub half_power: HalfPower,
-    /// How many such disks it takes until this component is full, by sequential reads; null for the
-    /// disk itself and where a rate is missing.
+    /// How many such disks saturate this component with sequential reads; null for the disk itself, and if a
+    /// rate is missing.
     pub disks: Option<Sizing>,
 }
 
-/// A peak that somebody states.
+/// An advertised peak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Advertised {
     /// The peak.
     pub bytes_per_s: f64,
-    /// Who states it, and how it follows from that.
+    /// Who states it, and how the value was derived.
     pub source: String,
 }
 
 /// A rate with its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedRate {
-    /// What was done.
+    /// Name of the test.
     pub name: String,
     /// Bytes per second.
     pub bytes_per_s: Estimate,
 }
 
-/// Whether a component gives half of what is advertised.
+/// Whether a component delivers half of its advertised peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HalfPower {
@@ -155,50 +154,50 @@ pub enum HalfPower {
     Reached,
     /// The whole interval is below it.
     Missed,
-    /// The interval holds it, or the measured rate is only a lower bound that is below it.
+    /// The interval includes half of the peak, or the measured rate is only a lower bound below it.
     CannotTell,
     /// A rate is missing.
     NotKnown,
 }
 
-/// How many disks a component carries.
+/// How many disks a component supports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sizing {
-    /// The component's rate over one disk's.
+    /// The component's rate divided by one disk's.
     pub quotient: f64,
-    /// Disks that it carries at full speed.
+    /// Number of disks that it supports at full speed.
     pub carried: u64,
-    /// Disks that ask for all that it has.
+    /// Number of disks that saturate it.
     pub saturating: u64,
-    /// Whether the component's rate is a lower bound, so that it may carry more.
+    /// Whether the component's rate is a lower bound, so that it may support more.
     pub at_least: bool,
 }
 
-/// What limits the path as it stands.
+/// The bottleneck of the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Binding {
-    /// Names of the components that bind: one, or several that cannot be told apart.
+    /// Names of the limiting components: one, or several that are indistinguishable.
     pub names: Vec<String>,
-    /// The rate to which they bind it.
+    /// The rate to which they limit the path.
     pub bytes_per_s: Estimate,
-    /// Why: the numbers that say so.
+    /// The numbers that show it.
     pub because: String,
     /// Components that cannot be excluded, each with the reason.
     pub alternatives: Vec<String>,
 }
 
-/// A processor cache as sysfs lists it.
+/// A processor cache, as listed by sysfs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorCache {
-    /// 1 is nearest to the processor.
+    /// 1 is closest to the processor.
     pub level: u32,
     /// Its size.
     pub bytes: Bytes,
-    /// Processors that share it.
+    /// Number of processors that share it.
     pub shared_by: u32,
 }
 
-/// What is done to memory.
+/// Kind of memory access.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -208,7 +207,7 @@ pub enum MemoryTest {
     Read,
     /// 64-bit stores to every word.
     Write,
-    /// Copies by the library's own copy.
+    /// Copies with the library's copy function.
     Copy,
     /// Reads of a cached file in calls of 64 KiB.
     FileRead,
@@ -236,24 +235,24 @@ impl MemoryTest {
     }
 }
 
-/// One memory test in one place.
+/// One memory test with one kind of buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRow {
-    /// What is done.
+    /// The kind of access.
     pub test: MemoryTest,
-    /// Threads that do it at once, each in a buffer of its own.
+    /// Number of concurrent threads, each with its own buffer.
     pub threads: u32,
-    /// Bytes of a thread's buffer; a copy has two of them.
+    /// Buffer size per thread; a copy has two buffers.
     pub buffer_bytes: Bytes,
-    /// Where buffers of this size live: `cache 1`, `10 MB`, `memory`, ….
+    /// Where buffers of this size fit: `cache 1`, `10 MB`, `memory`, ….
     pub place: String,
-    /// How far the source begins behind the start of a page.
+    /// Offset of the source from the start of a page.
     pub source_shift_bytes: u32,
-    /// The same of the destination.
+    /// Offset of the destination from the start of a page.
     pub destination_shift_bytes: u32,
-    /// Bytes moved per second, all threads together. A copy counts each byte once.
+    /// Bytes moved per second by all threads together. A copy counts each byte once.
     pub bytes_per_s: Estimate,
-    /// The same with the time of a null loop taken out, which does all but the access itself.
+    /// The same without the time of a null loop, which does everything except the access itself.
     pub net_bytes_per_s: Estimate,
     /// The null loop's share of the time.
     pub null_share: f64,
@@ -262,76 +261,77 @@ pub struct MemoryRow {
 /// The memory tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryTests {
-    /// The caches of a processor, nearest first; empty where sysfs lists none.
+    /// The caches of a processor, nearest first; empty if sysfs lists none.
     pub caches: Vec<ProcessorCache>,
-    /// Whether the kernel backs large buffers with huge pages, in its own words.
+    /// Whether the kernel backs large buffers with huge pages, in the kernel's words.
     pub huge_pages: Option<String>,
-    /// Where the cached file lives.
+    /// File system of the cached file.
     pub file_on: String,
-    /// Bytes that this process read from devices during the file tests, by the kernel's account;
-    /// null where it keeps none. A cached file needs none.
+    /// Bytes that this process read from devices during the file tests, as the kernel counts them; null
+    /// without that count. A cached file needs no device reads.
     pub device_read_bytes: Option<u64>,
-    /// What was left out, one clause each.
+    /// Tests that were skipped, one clause each.
     pub left_out: Vec<String>,
     /// The results.
     pub rows: Vec<MemoryRow>,
 }
 
-/// Whether a cache served re-reads.
+/// Whether a cache served the rereads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheEvidence {
-    /// Re-reads are faster than first reads and than sequential ones, by more than the intervals.
+    /// Rereads are faster than first reads and sequential reads, by more than the intervals.
     Served,
-    /// They are no faster.
+    /// Rereads are no faster.
     NotServed,
     /// The intervals are too wide.
     CannotTell,
 }
 
-/// Whether the sum over the targets still grows with their number.
+/// Whether the total rate still grows with the number of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// The last target added less than a quarter of what one target does alone.
+    /// The last target added less than a quarter of one target's own rate.
     Stopped,
     /// It added more.
     Grows,
     /// The intervals are too wide.
     CannotTell,
-    /// There was one target.
+    /// Only one target was tested.
     OneTarget,
 }
 
-/// Rates with a number of targets at work.
+/// Rate with a number of concurrent targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusPoint {
-    /// Targets at work.
+    /// Number of concurrent targets.
     pub targets: u32,
-    /// Re-reads, bytes per second over all targets.
+    /// Reread rate in bytes per second, over all targets.
     pub again_bytes_per_s: Estimate,
 }
 
-/// The disk-cache test: a small area read again and again, two deep, on one target and on more.
+/// The disk-cache test: rereads of a small area at queue depth 2, on one target and on several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusTest {
     /// Request size.
     pub request_bytes: Bytes,
-    /// Requests outstanding per target.
+    /// Queue depth per target.
     pub depth: u32,
-    /// Area that is read again, per target.
+    /// Size of the area that is reread, per target.
     pub area_bytes: Bytes,
-    /// Reads of places that were not read before, at the same size and depth, on one target.
+    /// First reads, at the same size and depth, on one target.
     pub first_bytes_per_s: Estimate,
-    /// Sequential reads on one target, as fast as they go: what the medium gives.
+    /// Maximum sequential read rate of one target: the rate of the medium.
     pub medium_bytes_per_s: Estimate,
-    /// Re-reads, by rising number of targets.
+    /// Reread rates, by rising number of targets.
     pub points: Vec<BusPoint>,
-    /// Whether a cache served the re-reads.
+    /// Whether a cache served the rereads.
     pub evidence: CacheEvidence,
-    /// Whether the sum stopped growing.
+    /// Whether the total rate stopped growing.
     pub growth: Growth,
-    /// Limit of bus or controller: only where a cache served and the sum stopped growing.
+    /// Limit of the bus or controller. Known only if a cache served the rereads and the total stopped
+    /// growing.
     pub limit_bytes_per_s: Measured<Estimate>,
 }
 
@@ -340,21 +340,21 @@ pub struct BusTest {
 pub struct HitRow {
     /// Request size.
     pub bytes: Bytes,
-    /// Latency of a block that was just read.
+    /// Latency of a block that was read just before.
     pub again_ns: Measured<Estimate>,
     /// Latency of the next block, which the disk had time to read ahead.
     pub ahead_ns: Measured<Estimate>,
 }
 
-/// A cached block against one that was read ahead.
+/// Latency of a cached block compared with one that was read ahead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HitTest {
     /// Time between a completion and the next sequential request.
     pub delay_ns: Nanos,
     /// By rising request size.
     pub rows: Vec<HitRow>,
-    /// The line through the cached ones: fixed time and time per byte.
+    /// Line through the latencies of cached blocks: fixed time and time per byte.
     pub again_fit: Measured<ServiceTimeFit>,
-    /// The line through those read ahead.
+    /// Line through the latencies of blocks read ahead.
     pub ahead_fit: Measured<ServiceTimeFit>,
 }

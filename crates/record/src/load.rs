@@ -1,29 +1,29 @@
-//! Loads that are spoken of rather than issued: what a prediction is asked about, and its answer.
+//! Loads as models describe them, and the predictions for them.
 //!
-//! A [`crate::Workload`] says exactly which requests are made. A load that is observed, planned or
-//! predicted is known by its shares and its rate only, and need not be one that can be issued.
+//! A [`crate::Workload`] specifies exactly which requests are issued. An observed, planned or predicted load
+//! is known only by its shares and its rate, and it may not be possible to issue it.
 
 use crate::{Bytes, Estimate, OpKind, SizeShare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Where the requests of a class go, as far as models tell them apart.
+/// Where the requests of a class go, as far as models distinguish.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Locality {
-    /// Each after the one before.
+    /// Each request follows the previous one.
     Sequential,
-    /// Anywhere.
+    /// Any position.
     Random,
-    /// Served by a cache of the device.
+    /// Served by a cache in the device.
     Hit,
 }
 
 impl Locality {
-    /// The word of a sentence: "random", "sequential", "cached".
+    /// The word in a sentence: "random", "sequential", "cached".
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ pub struct MixClass {
     pub op: OpKind,
     /// Where they go.
     pub locality: Locality,
-    /// Bytes of each.
+    /// Bytes per request.
     pub bytes: u64,
     /// Share of all requests, more than 0; the shares of a mix add up to 1.
     pub share: f64,
@@ -55,13 +55,13 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Requests of one kind and size.
+    /// A mix of requests of one kind and size.
     #[must_use]
     pub fn one(op: OpKind, locality: Locality, bytes: u64) -> Self {
         Self { classes: vec![MixClass { op, locality, bytes, share: 1.0 }] }
     }
 
-    /// Share of the requests for which something holds, 0 to 1.
+    /// Share of the requests for which `of` is true, 0 to 1.
     pub fn share(&self, of: impl Fn(&MixClass) -> bool) -> f64 {
         self.classes.iter().filter(|class| of(class)).map(|class| class.share).sum()
     }
@@ -78,7 +78,7 @@ impl Mix {
         self.classes.iter().map(|class| class.share * class.bytes as f64).sum()
     }
 
-    /// Its requests of one direction, as a mix of their own; `None` without any.
+    /// Its requests of one direction, as a mix; `None` without any.
     #[must_use]
     pub fn of(&self, op: OpKind) -> Option<Self> {
         let all = self.share(|class| class.op == op);
@@ -87,7 +87,7 @@ impl Mix {
         (all > 0.0).then_some(Self { classes })
     }
 
-    /// Its sizes with shares that are whole percents and all together.
+    /// Its sizes, with shares in whole percent that add up to 100.
     #[must_use]
     pub fn size_shares(&self) -> Vec<SizeShare> {
         let all: f64 = self.classes.iter().map(|class| class.share).sum();
@@ -112,48 +112,48 @@ impl Mix {
     }
 }
 
-/// How much of a mix is offered.
+/// The offered load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Offered {
     /// Requests per second from many independent users (Poisson).
     PoissonPerS(f64),
-    /// Requests per second at equal distances.
+    /// Requests per second at equal intervals.
     ConstantPerS(f64),
-    /// A constant number of requests outstanding, at least 1.
+    /// A constant queue depth, at least 1.
     Depth(f64),
 }
 
 impl Offered {
-    /// Whether requests arrive whatever the device does.
+    /// Whether requests arrive independently of completions.
     #[must_use]
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Depth(_))
     }
 }
 
-/// The models, from simple to good.
+/// The models, from simple to accurate.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ModelName {
-    /// `U = X S` alone, with the service time at saturation: no queue.
+    /// Only `U = X S`, with the service time at saturation: no queue.
     UtilizationLaw,
-    /// One exponential server.
+    /// One server with exponential service times.
     Mm1,
-    /// One server with the measured variance of its times.
+    /// One server with the measured variance of service times.
     Mg1,
-    /// Service rate by depth from the measured curves, weighted by the mix.
+    /// Service rate by queue depth from the measured curves, weighted by the mix.
     LoadDependent,
-    /// The same with the interference in mixed trials and the variance of service times.
+    /// The same, plus the interference in mixed trials and the variance of service times.
     MixCapacity,
-    /// The same with what open-loop trials of the profile saw beyond it.
+    /// The same, plus a correction from the profile's open-loop trials.
     Calibrated,
 }
 
 impl ModelName {
-    /// All of them, from simple to good.
+    /// All models, from simple to accurate.
     pub const ALL: [Self; 6] = [
         Self::UtilizationLaw,
         Self::Mm1,
@@ -163,7 +163,7 @@ impl ModelName {
         Self::Calibrated,
     ];
 
-    /// The words in print.
+    /// The printed name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -177,38 +177,38 @@ impl ModelName {
     }
 }
 
-/// What a mix at a rate or depth would see.
+/// Predicted performance of a mix at a rate or queue depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
-    /// By which model.
+    /// The model.
     pub model: ModelName,
     /// The mix.
     pub mix: Mix,
-    /// What was offered.
+    /// The offered load.
     pub offered: Offered,
     /// Mean latency of all requests.
     pub latency_ns: Estimate,
-    /// Mean latency of reads; null where there are none or the model does not tell.
+    /// Mean latency of reads; null without reads, or if the model does not predict it.
     pub read_latency_ns: Option<Estimate>,
-    /// Mean latency of writes, likewise.
+    /// Mean latency of writes; null without writes, or if the model does not predict it.
     pub write_latency_ns: Option<Estimate>,
-    /// Mean latency of one request alone.
+    /// Mean latency at queue depth 1.
     pub unloaded_latency_ns: Estimate,
-    /// Part of the latency that is there because requests find the device at rest; absent where no lone
-    /// reads were measured, and where requests do not rest.
+    /// Part of the latency that occurs because requests find the device idle; absent if the profile has no
+    /// single reads with pauses, and if the device is not idle between requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_rest_ns: Option<Estimate>,
-    /// Mean time beyond the unloaded latency.
+    /// Mean latency beyond `unloaded_latency_ns`.
     pub queue_ns: f64,
-    /// Median; absent where the profile has no ground for one.
+    /// Median; absent if the profile has too few data for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<Estimate>,
-    /// 90th percentile, likewise.
+    /// 90th percentile; absent if the profile has too few data for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<Estimate>,
-    /// 99th percentile; null where the profile has no ground for one.
+    /// 99th percentile; null if the profile has too few data for one.
     pub p99_ns: Option<Estimate>,
-    /// Requests per second that get through.
+    /// Completed requests per second.
     pub iops: Estimate,
     /// Mean requests in flight.
     pub concurrency: f64,
@@ -216,15 +216,15 @@ pub struct Prediction {
     pub utilization: f64,
     /// Rate as a share of the maximum for this mix, 0 to 1.
     pub saturation: f64,
-    /// The largest rate of this mix.
+    /// The maximum rate of this mix.
     pub max_iops: Estimate,
-    /// Half-width of the interval of the mean within the profile's own run, as a share: what another
-    /// run on another file would differ by is not in it.
+    /// Half-width of the interval of the mean within the profile's own run, as a share. It excludes the
+    /// difference that another run on another file would have.
     #[serde(default)]
     pub in_run_rel: f64,
-    /// What the profile did not measure and the model therefore extrapolated, a clause each.
+    /// What the profile did not measure, so that the model extrapolated; one clause each.
     pub extrapolated: Vec<String>,
 }
 
-/// The end of a clause of [`Prediction::extrapolated`] whose load lies between measured ones.
+/// The end of an entry in [`Prediction::extrapolated`], for a load between measured ones.
 pub const MEASURED_AROUND: &str = ", which were measured";

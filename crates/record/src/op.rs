@@ -1,9 +1,9 @@
-//! The two directions of a request, and what stands in place of a write.
+//! The two directions of a request, and the operations that can replace a write.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Read or write, of one request.
+/// Whether a request reads or writes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -28,7 +28,7 @@ impl OpKind {
         }
     }
 
-    /// The word for several of them.
+    /// The plural.
     #[must_use]
     pub fn plural(self) -> &'static str {
         match self {
@@ -38,12 +38,12 @@ impl OpKind {
     }
 }
 
-/// What a job does where another would write.
+/// What a job does instead of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Instead {
-    /// It tells a device that a part of it is not needed any more, or gives a part of a file back.
+    /// Tells a device that a range is no longer needed, or frees a range of a file.
     Trim,
-    /// It makes durable what was written, at the times of a recording.
+    /// Flushes written data at the times of a recording.
     Flush,
 }

@@ -1,9 +1,9 @@
-//! The name of an engine that some build has beside those of this program.
+//! The name of an engine that only a custom build of halfpower has.
 //!
-//! Documents of such a build stay readable everywhere, so a name may be any word. It is a static
-//! string, because names of engines are copied and compared all over the program; one that is read
-//! from a document is kept until the process ends, once for each word. Rejected: a name that owns
-//! its text, which would take the copies away from every workload.
+//! Documents of such a build stay readable everywhere, so a name can be any word. It is a static string,
+//! because the program copies and compares engine names everywhere. A name that is read from a document is
+//! kept until the process ends, once per word. Rejected: a name that owns its text, because workloads could
+//! then no longer be copied cheaply.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
@@ -15,18 +15,18 @@ use std::sync::{Mutex, PoisonError};
 /// Longest name, in bytes.
 const LONGEST: usize = 32;
 
-/// Names that were read.
+/// Names read from documents.
 static READ: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// The name of an engine in a custom build of halfpower: 1 to 32 small letters, digits, `_` and `-`.
+/// The name of an engine in a custom build of halfpower: 1 to 32 lowercase letters, digits, `_` and `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnEngineName(pub(crate) &'static str);
 
 impl OwnEngineName {
-    /// The name of an engine that is compiled in.
+    /// The name of a compiled-in engine.
     ///
     /// # Panics
-    /// If it is none, which in a constant ends the build.
+    /// If the name is invalid. In a constant, this stops the build.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         assert!(is_name(name), "an engine's name has 1 to 32 lowercase letters, digits, _ and -");

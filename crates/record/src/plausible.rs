@@ -1,34 +1,34 @@
-//! Figures that no device can have.
+//! Removes figures that no device can have.
 //!
-//! Counters arrive damaged: a driver wraps one, a tool subtracts readings of different devices, a
-//! file loses a byte. One such figure decides the mean of an hour. So an interval with an impossible
-//! rate, size or latency is left out as a whole, and any other impossible figure is left out alone:
-//! the damage costs one interval and not the conclusion. Every source of intervals asks here.
+//! Counters can be damaged: a driver's counter wraps around, a tool subtracts readings of different devices,
+//! a file loses a byte. One such figure dominates the mean of an hour. An interval with an impossible rate,
+//! size or latency is therefore skipped entirely. Any other impossible figure is skipped by itself. The
+//! damage costs one interval, not the conclusion. Every source of intervals uses this check.
 //!
-//! A busy counter is compared with the requests in flight over a whole observation. A device is
-//! busy only while a request is in progress, so its utilization is at most its mean concurrency, and
-//! by Little's law its mean service time at most its mean latency. Within one interval that does not
-//! hold, because the kernel counts the time of a request when it completes.
+//! This module also compares a busy counter with the requests in flight over a whole observation. A device is
+//! busy only while a request is in progress. Its utilization is therefore at most its mean concurrency, and
+//! by Little's law its mean service time is at most its mean latency. This does not hold within one interval,
+//! because the kernel counts the time of a request when it completes.
 
 use crate::{Figure, Finding, FindingCode, Interval, Observation, OpInterval};
 use std::collections::HashMap;
 
-/// Requests per second of one device: some times the fastest of today.
+/// Maximum requests per second of one device: several times the fastest device today.
 pub const MOST_PER_S: f64 = 2e7;
-/// Bytes per second of one device.
+/// Maximum bytes per second of one device.
 pub const MOST_BYTES_PER_S: f64 = 5.12e11;
-/// Bytes of a request: the kernel counts those of a bio in 32 bits.
+/// Maximum bytes of a request: the kernel counts the bytes of a bio in 32 bits.
 const MOST_REQUEST_BYTES: f64 = 4_294_967_296.0;
-/// A day. The kernel gives a request up after minutes, a network target after hours.
+/// Maximum latency: a day. The kernel gives up on a request after minutes, a network target after hours.
 const LONGEST_LATENCY_NS: f64 = 86_400e9;
-/// Requests in progress beyond what rate and latency explain: the tags of a full NVMe queue.
+/// Maximum excess of the requests in flight over rate times latency: the tags of a full NVMe queue.
 const MOST_IN_PROGRESS: f64 = 65_536.0;
-/// Shares up to this are rounding, beyond it they are damage. `% Idle Time` of Windows overshoots.
+/// A share up to this is rounding, above it damage. Windows' `% Idle Time` can exceed 1.
 const MOST_SHARE: f64 = 1.5;
-/// Requests without which a busy counter is not judged.
+/// Minimum number of requests for a judgement on a busy counter.
 const JUDGED_REQUESTS: f64 = 50.0;
-/// Utilization over concurrency beyond which the busy counter is wrong: ticks, requests that began
-/// before the observation and printed digits make less.
+/// Ratio of utilization to concurrency above which the busy counter is wrong. Clock ticks, requests that
+/// began before the observation, and rounding in print explain smaller ratios.
 const MOST_BUSY: f64 = 1.25;
 
 /// The impossible figures of a source.
@@ -40,7 +40,7 @@ pub struct ImpossibleFigures {
 }
 
 impl ImpossibleFigures {
-    /// Removes impossible figures of an interval; `false` if the interval is worth nothing then.
+    /// Removes impossible figures from an interval; `false` if the whole interval must be skipped.
     pub fn admits(&mut self, interval: &mut Interval) -> bool {
         let mut worthless = None;
         for (name, op) in [
@@ -92,7 +92,7 @@ impl ImpossibleFigures {
         }
     }
 
-    /// What was left out, where anything was.
+    /// A finding on what was skipped, if anything was.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         (self.intervals + self.figures > 0).then(|| {
@@ -121,11 +121,10 @@ fn possible(figure: &Figure, most: f64) -> bool {
 /// Major and minor version of a kernel.
 type Version = (u32, u32);
 
-/// From and to which version (the latter not included) the busy times that a kernel keeps (the tenth
-/// counter, iostat's %util) are in doubt, and why: they have been kept in three ways, and only the
-/// last means what its name says at any load. Sources: `part_round_stats` of Linux 4.16 and 4.20,
-/// commits 5b18b5a73760 (5.0) and 99dc422335d8 (6.10). Rejected: correcting the number, which would
-/// need the arrival times that were lost.
+/// Kernel versions (from, and up to but not including) whose busy times (the tenth counter, iostat's %util)
+/// are unreliable, and why. Kernels have counted them in three ways, and only the last is correct at any
+/// load. Sources: `part_round_stats` of Linux 4.16 and 4.20, commits 5b18b5a73760 (5.0) and 99dc422335d8
+/// (6.10). Rejected: correcting the number, which would need the arrival times that were lost.
 const DOUBTS: [(Version, Version, &str); 2] = [
     (
         (4, 17),
@@ -141,8 +140,8 @@ const DOUBTS: [(Version, Version, &str); 2] = [
     ),
 ];
 
-/// Why the busy share of a disk cannot be trusted under a kernel of this release, such as
-/// `6.18.44-fc`; `None` where it can.
+/// Why a disk's busy share is unreliable under this kernel release, such as `6.18.44-fc`; `None` if it is
+/// reliable.
 #[must_use]
 pub fn kernel_busy_doubt(release: &str) -> Option<String> {
     let mut numbers = release.split(|character: char| !character.is_ascii_digit());
@@ -151,12 +150,12 @@ pub fn kernel_busy_doubt(release: &str) -> Option<String> {
     Some(format!("Linux {}.{} {why}", version.0, version.1))
 }
 
-/// Says of each device whose busy counter contradicts its concurrency that it cannot be trusted.
+/// Marks each device whose busy counter contradicts its concurrency as unreliable.
 pub fn doubt_busy_counters(observation: &mut Observation) {
-    // Of each device: requests, and the seconds with and the seconds of requests in flight.
+    // For each device: requests, busy seconds, and the sum of concurrency over time in seconds.
     let mut totals: HashMap<&str, [f64; 3]> = HashMap::new();
     for interval in &observation.intervals {
-        // Discards and flushes keep a device busy and are not in its concurrency.
+        // Skip intervals with discards or flushes: they keep a device busy but are not in its concurrency.
         let others = [interval.discards_per_s, interval.flushes_per_s];
         let alone = others.iter().flatten().all(|rate| rate.value == 0.0);
         let rate = interval.all.per_s.filter(|rate| alone && rate.value > 0.0);

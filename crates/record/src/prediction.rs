@@ -12,69 +12,69 @@ pub const PREDICTION_SCHEMA: &str = "halfpower/prediction/1";
 /// The `schema` value of a validation.
 pub const VALIDATION_SCHEMA: &str = "halfpower/validation/1";
 
-/// The error of a model over trials that it was not fitted to.
+/// Error of a model over trials that it was not fitted to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelAccuracy {
     /// The model.
     pub model: ModelName,
-    /// Median of the absolute relative errors of the mean latency below 70 % of the largest
-    /// rate; null without such trials.
+    /// Median absolute relative error of the mean latency below 70 % of the maximum rate; null without such
+    /// trials.
     pub median_rel: Option<f64>,
-    /// The same at and above it.
+    /// The same at 70 % and above.
     pub loaded_median_rel: Option<f64>,
-    /// Trials behind the first.
+    /// Number of trials behind `median_rel`.
     pub trials: u32,
 }
 
-/// A target for latencies.
+/// A latency objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
-    /// The mean is at most this.
+    /// The mean is at most this, in nanoseconds.
     MeanNs(f64),
-    /// The 99th percentile is at most this.
+    /// The 99th percentile is at most this, in nanoseconds.
     P99Ns(f64),
 }
 
-/// The highest rate that keeps an objective.
+/// The highest rate that meets an objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectiveAnswer {
     /// The objective.
     pub objective: Objective,
-    /// What is predicted at that rate; null where none keeps it, or none can be told.
+    /// The prediction at that rate; null if no rate meets it, or if this is unknown.
     pub at: Option<Prediction>,
-    /// Why not; null where there is one.
+    /// Why there is no such rate; null if there is one.
     pub not: Option<String>,
 }
 
-/// What a data sheet says of a load. Nothing of it was measured.
+/// Prediction from a data sheet. Nothing was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SheetPrediction {
     /// Name of the drive.
     pub name: String,
-    /// Mean seek of the mix.
+    /// Mean seek time of the mix.
     pub seek_ns: f64,
-    /// Half a revolution, as far as the mix needs one.
+    /// Rotational latency: half a revolution, for the share of requests that need one.
     pub rotation_ns: f64,
-    /// Transfer.
+    /// Transfer time.
     pub transfer_ns: f64,
-    /// Controller, bus and firmware.
+    /// Time in controller, bus and firmware.
     pub overhead_ns: f64,
-    /// Their sum: the mean service time.
+    /// Sum of the four: the mean service time.
     pub service_ns: f64,
-    /// 1 / service time.
+    /// Maximum rate: 1 / service time.
     pub max_per_s: f64,
-    /// U = X S.
+    /// Utilization: U = X S.
     pub utilization: f64,
     /// Mean latency by M/M/1.
     pub latency_ns: f64,
     /// Its 99th percentile by M/M/1.
     pub p99_ns: f64,
-    /// Highest rate that keeps the objective; null without one.
+    /// Highest rate that meets the objective; null without an objective.
     pub highest_per_s: Option<f64>,
 }
 
-/// What a load would see, by all models.
+/// Predictions of all models for one load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictionDocument {
     /// [`PREDICTION_SCHEMA`].
@@ -83,85 +83,86 @@ pub struct PredictionDocument {
     pub halfpower_version: String,
     /// The profile; null for a data sheet.
     pub profile_id: Option<String>,
-    /// When that was measured; null for a simulated one and for a data sheet.
+    /// When the profile was measured; null for a simulated one and for a data sheet.
     pub profile_time: Option<String>,
-    /// What was measured; null for a data sheet.
+    /// Target of the profile; null for a data sheet.
     pub target: Option<String>,
     /// Bytes of the area that was measured; absent for a data sheet and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area_bytes: Option<u64>,
-    /// Whether the profile is that of a simulated device.
+    /// Whether the profile is of a simulated device.
     pub simulated: bool,
     /// The mix.
     pub mix: Mix,
-    /// What is offered; null where only an objective was asked about.
+    /// The offered load; null if only an objective was requested.
     pub offered: Option<Offered>,
-    /// The model to go by; null for a data sheet.
+    /// The recommended model; null for a data sheet.
     pub advised: Option<ModelName>,
-    /// What the models say, from simple to good.
+    /// The predictions, from the simplest model to the most accurate.
     pub predictions: Vec<Prediction>,
-    /// How far each lies from the profile's own open-loop trials, each of which it was not fitted
-    /// to; the best first, empty where the profile has none.
+    /// Error of each model on the profile's own open-loop trials that it was not fitted to, best first; empty
+    /// if the profile has none.
     pub accuracy: Vec<ModelAccuracy>,
-    /// The objectives asked about.
+    /// The requested objectives.
     pub objectives: Vec<ObjectiveAnswer>,
-    /// How the device does now, which the predictions follow; null where that was not asked for.
+    /// Change of the device since the profile, which the predictions follow; null if not requested.
     pub since_profile: Option<SinceProfile>,
-    /// The data sheet's answer, where one was asked.
+    /// Prediction from a data sheet, if requested.
     pub sheet: Option<SheetPrediction>,
-    /// What sessions that commit would see, where that was asked instead of requests; else absent.
+    /// Prediction for sessions that commit, if requested instead of requests; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<CommitPrediction>,
-    /// The same at lighter and heavier loads of the same kind, the lightest first; absent where only an
-    /// objective was asked about and in older documents.
+    /// The same at lighter and heavier loads of the same kind, lightest first; absent if only an objective
+    /// was requested, and in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<PredictedPoint>,
 }
 
-/// What is predicted at one place of a range of loads.
+/// Prediction at one point of a range of loads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictedPoint {
-    /// Arrivals per second, requests outstanding, or sessions: what was asked about.
+    /// Arrivals per second, queue depth, or number of sessions, as requested.
     pub at: f64,
-    /// Mean latency of a request; of sessions that of a commit.
+    /// Mean latency of a request, or of a commit for sessions.
     pub latency_ns: Estimate,
-    /// 99th percentile; null where the model has no ground for one.
+    /// 99th percentile; null if the model has too few data for one.
     pub p99_ns: Option<Estimate>,
-    /// Requests, or commits, per second.
+    /// Requests or commits per second.
     pub per_s: Estimate,
 }
 
-/// How far a device has moved since it was profiled, by some of the profile's own loads, run again.
-/// Each ratio says how fast it is now over then: 1.1 is a tenth more requests per second, or that
-/// more times quicker. It is the median over the loads of its kind with the interval of that; null
-/// with fewer than six of them.
+/// Change of a device since its profile, measured with some of the profile's own loads. Each ratio is the
+/// speed now divided by the speed then: 1.1 means a tenth more requests per second, or latencies that are
+/// shorter by that factor. It is the median over the loads of its kind, with the interval of the median; null
+/// with fewer than six loads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SinceProfile {
-    /// Of loops of one random read at a time, by their rates.
+    /// Rate ratio for random reads at queue depth 1.
     pub qd1_ratio: Option<Estimate>,
-    /// Of deep loops of random reads, by their rates.
+    /// Rate ratio for random reads at large queue depths.
     pub reads_ratio: Option<Estimate>,
-    /// Of deep loops of random writes, by their rates.
+    /// Rate ratio for random writes at large queue depths.
     pub writes_ratio: Option<Estimate>,
-    /// Of deep mixed loops, by their rates, beyond `reads_ratio` and `writes_ratio`.
+    /// Rate ratio for mixed loads at large queue depths, beyond `reads_ratio` and `writes_ratio`.
     pub mixes_ratio: Option<Estimate>,
-    /// Of open loads that leave the device room, by their latencies (then over now), beyond
-    /// what the same rate is another share of now.
+    /// Latency ratio (then divided by now) for open loads below saturation, beyond the effect of the changed
+    /// maximum rate.
     pub open_ratio: Option<Estimate>,
-    /// Least ratio that deep loops of a kind showed at a moment; null where none was looked at.
+    /// Smallest ratio that loads of one kind at large queue depths showed at one time; null if none was
+    /// tested.
     pub least_deep_ratio: Option<f64>,
-    /// See above.
+    /// The largest such ratio.
     pub most_deep_ratio: Option<f64>,
-    /// The trials.
+    /// Ids of the trials.
     pub trial_ids: Vec<String>,
 }
 
-/// What one model said of a load before it was measured.
+/// Prediction of one model for a load, made before the load was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPrediction {
     /// The model.
     pub model: ModelName,
-    /// Mean latency; null where it says that the load is too much.
+    /// Mean latency; null if the model predicts an overload.
     pub latency_ns: Option<f64>,
 }
 
@@ -172,57 +173,57 @@ pub struct ValidationTrial {
     pub mix: Mix,
     /// Arrivals per second, Poisson.
     pub rate_per_s: f64,
-    /// What the advised model said of the device as profiled; null where it had no answer.
+    /// Prediction of the recommended model for the device as profiled; null if it had none.
     pub prediction: Option<Prediction>,
-    /// What all models said of that.
+    /// Predictions of all models for the device as profiled.
     pub foretold: Vec<ModelPrediction>,
-    /// Mean over visits of what all models said right before each; empty where not measured.
+    /// Predictions of all models immediately before each visit, as the mean over visits; empty if not made.
     pub foretold_now: Vec<ModelPrediction>,
-    /// Mean latencies measured, one per visit.
+    /// Measured mean latencies, one per visit.
     pub measured_ns: Vec<f64>,
-    /// 99th percentiles measured, one per visit with enough requests.
+    /// Measured 99th percentiles, one per visit with enough requests.
     pub measured_p99_ns: Vec<f64>,
-    /// Distance of the first two over their mean; null with fewer.
+    /// Difference between the first two divided by their mean; null with fewer than two.
     pub repeat_rel: Option<f64>,
-    /// Largest rate predicted of the device as profiled.
+    /// Predicted maximum rate of the device as profiled.
     pub max_iops: Estimate,
-    /// Mean over visits of the same right before each; null where that was not measured.
+    /// Predicted maximum rate immediately before each visit, as the mean over visits; null if not made.
     pub max_iops_now: Option<f64>,
-    /// Largest rates measured in a closed loop, one per visit.
+    /// Maximum rates measured in a closed loop, one per visit.
     pub measured_max_iops: Vec<f64>,
-    /// The trials.
+    /// Ids of the trials.
     pub trial_ids: Vec<String>,
-    /// Why visits do not count, each once.
+    /// Why visits were excluded, each reason once.
     pub left_out: Vec<String>,
 }
 
 impl ValidationTrial {
-    /// Mean latency over the visits; `None` without one that counts.
+    /// Mean latency over the valid visits; `None` without any.
     #[must_use]
     pub fn latency_ns(&self) -> Option<f64> {
         mean(&self.measured_ns)
     }
 
-    /// Largest rate over the visits, likewise.
+    /// Mean of the maximum rates over the visits; `None` without any.
     #[must_use]
     pub fn largest_per_s(&self) -> Option<f64> {
         mean(&self.measured_max_iops)
     }
 
-    /// What a model said last before the visits, of the device as it then was if that is known.
+    /// A model's last prediction before the visits, for the device at that time if available.
     #[must_use]
     pub fn foretold_ns(&self, model: ModelName) -> Option<f64> {
         let latest = if self.foretold_now.is_empty() { &self.foretold } else { &self.foretold_now };
         latest.iter().find(|one| one.model == model)?.latency_ns
     }
 
-    /// The largest rate predicted, likewise.
+    /// The last predicted maximum rate, for the device at that time if available.
     #[must_use]
     pub fn foretold_per_s(&self) -> f64 {
         self.max_iops_now.unwrap_or(self.max_iops.value)
     }
 
-    /// The rate as a share of the largest one that was measured, else of the predicted one.
+    /// The rate as a share of the measured maximum, or of the predicted one if that is missing.
     #[must_use]
     pub fn share_of_largest(&self) -> f64 {
         self.rate_per_s / self.largest_per_s().unwrap_or(self.max_iops.value)
@@ -233,45 +234,46 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What a validation comes to, and what was to be reached.
+/// Results of a validation, and its goals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ValidationSummary {
-    /// The model that the profile advises.
+    /// The model that the profile recommends.
     pub advised: ModelName,
-    /// Errors of all models, of the device right before a load where measured, else as profiled.
+    /// Errors of all models, with the predictions from immediately before a load if made, otherwise as
+    /// profiled.
     pub accuracy: Vec<ModelAccuracy>,
-    /// Median of what visits to one load differ by, below 70 % of the largest rate.
+    /// Median difference between visits to one load, below 70 % of the maximum rate.
     pub repeat_rel: Option<f64>,
-    /// The same at and above it.
+    /// The same at 70 % and above.
     pub loaded_repeat_rel: Option<f64>,
-    /// Median absolute error of the largest rate, likewise.
+    /// Median absolute relative error of the maximum rate.
     pub max_iops_rel: Option<f64>,
-    /// Median of what visits to one largest rate differ by.
+    /// Median difference between visits to one maximum rate.
     pub max_iops_repeat_rel: Option<f64>,
-    /// Goal for the advised model below 70 %.
+    /// Goal for the error of the recommended model below 70 %.
     pub goal_rel: f64,
-    /// Goal for the largest rate.
+    /// Goal for the error of the maximum rate.
     pub max_iops_goal_rel: f64,
-    /// Whether both are reached; null where one could not be told.
+    /// Whether both goals are met; null if one is unknown.
     pub reached: Option<bool>,
-    /// What it comes to with the device as profiled, where `accuracy` follows the device since.
+    /// Results with the device as profiled, if `accuracy` follows the device since then.
     pub as_profiled: Option<AsProfiled>,
-    /// Share of the loads whose measured mean lies within the predicted interval.
+    /// Share of the loads whose measured mean is within the predicted interval.
     pub within_interval: Option<f64>,
 }
 
-/// A validation's errors where predictions do not follow what the device did since it was profiled.
+/// Errors of a validation if predictions ignore how the device changed since its profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AsProfiled {
-    /// Median absolute error of the advised model below 70 % of the largest rate.
+    /// Median absolute error of the recommended model below 70 % of the maximum rate.
     pub latency_rel: Option<f64>,
-    /// The same of the largest rate.
+    /// The same for the maximum rate.
     pub max_iops_rel: Option<f64>,
-    /// Whether both goals would be reached.
+    /// Whether both goals would be met.
     pub reached: Option<bool>,
 }
 
-/// A profile held against loads that are no part of it.
+/// A profile compared with loads that are not part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validation {
     /// [`VALIDATION_SCHEMA`].
@@ -292,14 +294,14 @@ pub struct Validation {
     pub target: Target,
     /// Conditions; null for a simulated target.
     pub environment: Option<Environment>,
-    /// Measuring time that was used.
+    /// Measuring time used.
     pub measured_ns: Nanos,
     /// The loads, in the order in which they were drawn.
     pub trials: Vec<ValidationTrial>,
-    /// How far the device itself has moved; null on a simulated target, whose time begins anew.
+    /// Change of the device since the profile; null for a simulated target, whose time restarts.
     pub since_profile: Option<SinceProfile>,
-    /// What it comes to.
+    /// Summary of the results.
     pub summary: ValidationSummary,
-    /// Conclusions.
+    /// Findings.
     pub findings: Vec<Finding>,
 }

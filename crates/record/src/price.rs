@@ -1,8 +1,7 @@
-//! The document of `cost --price`: what accesses cost in money.
+//! The document of `cost --price`: what disk accesses cost in money.
 //!
-//! The words are those of Gray: KAPS are kilobyte accesses per second, in practice random requests
-//! of the smallest size; MAPS are megabyte accesses per second (Chung, Gray, Worthington, Horst
-//! 2000, tables 9 and 10).
+//! The terms are Gray's. KAPS are kilobyte accesses per second, in practice random requests of the smallest
+//! size. MAPS are megabyte accesses per second (Chung, Gray, Worthington, Horst 2000, tables 9 and 10).
 
 use crate::{Bytes, Estimate, Finding, Sizing};
 use schemars::JsonSchema;
@@ -18,42 +17,42 @@ pub struct PriceDocument {
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// The profile that it was computed from.
+    /// Id of the profile that it was computed from.
     pub profile_id: String,
-    /// Whether that was of a simulated target.
+    /// Whether the profile is of a simulated target.
     pub simulated: bool,
     /// The target of the profile.
     pub target: String,
-    /// Price of the disk; null where none was given.
+    /// Price of the disk; null if not given.
     pub price: Option<f64>,
-    /// Its currency; empty where no price was given.
+    /// Its currency; empty without a price.
     pub currency: String,
     /// Capacity that the price is for.
     pub capacity_bytes: Bytes,
-    /// Sequential rate that MAPS rest on, bytes per second.
+    /// Sequential rate used for MAPS, in bytes per second.
     pub sequential_bytes_per_s: Estimate,
-    /// Size of the random requests that KAPS rest on.
+    /// Size of the random requests used for KAPS.
     pub access_bytes: Bytes,
-    /// One request at a time, and where the device has more to give, the best depth.
+    /// One request at a time, and also the best queue depth if that is faster.
     pub rows: Vec<PriceRow>,
     /// Capacity per unit of money, bytes.
     pub bytes_per_price: Option<f64>,
-    /// How many such disks fill each limit that was named.
+    /// How many such disks saturate each named limit.
     pub fills: Vec<Fill>,
-    /// What is to be known of the numbers.
+    /// Findings on the numbers.
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
 
-/// Accesses at one depth.
+/// Accesses per second at one queue depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PriceRow {
-    /// Requests outstanding.
+    /// Queue depth.
     pub depth: u32,
     /// Random accesses per second.
     pub kaps: Estimate,
-    /// Megabyte accesses per second: 1/(1/KAPS + 1 MB/rate) one at a time, the rate alone where
-    /// requests overlap.
+    /// Megabyte accesses per second: 1/(1/KAPS + 1 MB/rate) at queue depth 1, and only the rate if requests
+    /// overlap.
     pub maps: f64,
     /// KAPS per unit of money.
     pub kaps_per_price: Option<f64>,
@@ -65,15 +64,15 @@ pub struct PriceRow {
     pub price_per_maps: Option<f64>,
 }
 
-/// How many disks fill something.
+/// How many disks saturate a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fill {
-    /// What is filled.
+    /// Name of the limit.
     pub name: String,
-    /// What it carries, bytes per second.
+    /// Its capacity in bytes per second.
     pub bytes_per_s: f64,
-    /// By sequential reads.
+    /// Number of disks with sequential reads.
     pub sequential: Sizing,
-    /// By random accesses of the size of KAPS.
+    /// Number of disks with random accesses of the KAPS size.
     pub random: Sizing,
 }

@@ -1,21 +1,21 @@
-//! One definition of each reported quantity: what it is called, in which unit, what it means.
+//! Defines each reported quantity once: its name, its unit and its meaning.
 //!
-//! Every rendering takes titles and formats from here, so that a number is called the same in a
-//! terminal, a document and the documentation, and can be looked up in one place.
+//! Every output takes its titles and formats from here. A number therefore has the same name in a terminal, a
+//! document and the documentation, and can be looked up in one place.
 
 use crate::{
     NO_NUMBER, format_bytes, format_count, format_digits, format_iops, format_nanos, format_rate,
     format_share,
 };
 
-/// How a number is written.
+/// Unit and format of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds; printed in the unit that fits.
+    /// Nanoseconds, printed in a suitable unit.
     Nanos,
-    /// Bytes; printed in binary units.
+    /// Bytes, printed in binary units.
     Bytes,
-    /// Bytes per second; printed in decimal units.
+    /// Bytes per second, printed in decimal units.
     BytesPerSecond,
     /// Requests per second.
     PerSecond,
@@ -32,7 +32,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The value as a reader sees it; a dash for what is no number.
+    /// The value in print; a dash if it is not finite.
     #[must_use]
     pub fn format(self, value: f64) -> String {
         match self {
@@ -49,14 +49,13 @@ impl Unit {
         }
     }
 
-    /// The same below a title that says the unit of a rate.
+    /// The same below a title that already names the unit of a rate.
     #[must_use]
     pub fn format_titled(self, value: f64) -> String {
         if self == Self::PerSecond { format_count(value) } else { self.format(value) }
     }
 
-    /// The unit of the stored value in words, as a suffix in CSV and as a letter of the page's
-    /// script.
+    /// The unit of the stored value: in words, as a suffix in CSV, and as a letter in the page's script.
     #[must_use]
     pub fn stored(self) -> (&'static str, &'static str, &'static str) {
         match self {
@@ -82,7 +81,7 @@ pub struct Quantity {
     pub title: &'static str,
     /// Unit of the stored value.
     pub unit: Unit,
-    /// What it means, one or two sentences.
+    /// Its meaning, in one or two sentences.
     pub help: &'static str,
 }
 
@@ -198,10 +197,10 @@ quantities! {
         "Bytes written before the preconditioning rounds.";
 }
 
-/// The quantity with this identifier.
+/// The quantity with this id.
 ///
 /// # Panics
-/// If there is none: identifiers are literals in this code base, and a test looks up each.
+/// If there is none. Ids are literals in this code base, and a test looks up each.
 #[must_use]
 pub fn quantity(id: &str) -> &'static Quantity {
     match QUANTITIES.iter().find(|quantity| quantity.id == id) {

@@ -1,17 +1,18 @@
-//! How a path stands in a sentence: in quotation marks, with control characters escaped, as the user types it.
+//! Formats a path for a message: in quotation marks, with control characters escaped, as the user types it.
 
 use std::path::{Path, is_separator};
 
-/// A path for a message. A backslash is doubled where it is a letter of a name, because it could be taken for
-/// the beginning of an escape there, and not where it separates folders.
+/// A path for a message. A backslash in a file name is doubled, because it could look like the start of an
+/// escape. A backslash that separates folders is not.
 #[must_use]
 pub fn quoted(path: impl AsRef<Path>) -> String {
     written(&format!("{:?}", path.as_ref()), is_separator('\\'))
 }
 
-/// The same of a path as `Debug` writes it.
+/// The same for a path in `Debug` format.
 fn written(debug: &str, backslash_separates: bool) -> String {
-    // Every escape has one letter behind its backslash, which is a backslash in that of a backslash alone.
+    // In every escape, one character follows the backslash. For a backslash itself, that is another
+    // backslash.
     if backslash_separates { debug.replace(r"\\", r"\") } else { debug.to_owned() }
 }
 

@@ -1,22 +1,23 @@
-//! Disks bound together: levels, what is asked of targets that hold copies or parity, and what came of it.
+//! Targets with copies or parity: RAID levels, how the program combines targets, and what a check of them
+//! found.
 
 use crate::{Bytes, Nanos, OpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How disks are bound together.
+/// How disks are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RaidLevel {
     /// Striped.
     Raid0,
-    /// Every disk a copy.
+    /// Every disk has a copy.
     Raid1,
-    /// Striped with one parity.
+    /// Striped, with one parity.
     Raid5,
-    /// Striped with two parities.
+    /// Striped, with two parities.
     Raid6,
-    /// Striped over pairs of copies.
+    /// Striped over mirrored pairs.
     Raid10,
 }
 
@@ -34,104 +35,104 @@ impl RaidLevel {
     }
 }
 
-/// Targets bound into one by the program, which hold copies or parity beside the data.
+/// Targets that the program combines into one, with copies or parity in addition to the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Redundancy {
     /// [`RaidLevel::Raid1`] or [`RaidLevel::Raid5`].
     pub level: RaidLevel,
-    /// Bytes of each target (leg) that are used, from its start: whole chunks.
+    /// Bytes used on each target (leg), from its start: whole chunks.
     pub leg_bytes: Bytes,
-    /// The leg that has failed, from 0: no request goes to it. Absent where all serve.
+    /// The failed leg, from 0, which gets no requests; absent if all legs work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<u32>,
-    /// How the failed leg is rebuilt while the load runs; absent where it is not.
+    /// How the failed leg is rebuilt during the load; absent without a rebuild.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<RebuildPace>,
 }
 
-/// How fast a leg is rebuilt.
+/// Speed of a rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RebuildPace {
-    /// Bytes per second that are written to it at most; null: as fast as it goes.
+    /// Maximum bytes per second written to the leg; null for as fast as possible.
     pub bytes_per_s: Option<Bytes>,
 }
 
-/// What an array of targets turned out to hold, and how its rebuild went.
+/// State of an array of targets, and the result of its rebuild.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrayResult {
-    /// What comparing the legs found; absent where they were not compared.
+    /// Result of comparing the legs; absent if they were not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<LegCheck>,
-    /// How the rebuild went; absent without one.
+    /// Result of the rebuild; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<RebuildResult>,
 }
 
-/// What comparing the legs of an array found, row of chunks by row of chunks: copies that are equal, or
-/// parity that is the exclusive or of the data.
+/// Result of comparing the legs of an array, one row of chunks at a time: whether copies are equal, or parity
+/// is the exclusive-or of the data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LegCheck {
-    /// Rows in which the legs agree.
+    /// Rows in which the legs match.
     pub good: u64,
-    /// Rows in which they do not.
+    /// Rows in which they do not match.
     pub bad: u64,
-    /// Rows that could not be compared, or not in full.
+    /// Rows that could not be compared, or only partly.
     pub unchecked: u64,
-    /// Length of a row on each leg.
+    /// Length of a row on each leg, in bytes.
     pub row_bytes: Bytes,
-    /// Why rows are unchecked, or what else there is to say; empty where nothing is.
+    /// Why rows are unchecked, or another remark; empty if there is none.
     pub note: String,
-    /// Rows that did not agree before the run, whose copies or parity were made then.
+    /// Rows that did not match before the run and were repaired then.
     pub made: u64,
-    /// The first inconsistent rows, at most 16, in words.
+    /// Descriptions of the first inconsistent rows, at most 16.
     pub first_bad: Vec<String>,
 }
 
-/// How a failed leg was rebuilt beside the load.
+/// Result of rebuilding a failed leg during the load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RebuildResult {
-    /// Which leg, from 0.
+    /// The leg, from 0.
     pub leg: u32,
-    /// Bytes of it that are to be rebuilt.
+    /// Bytes of it that must be rebuilt.
     pub leg_bytes: Bytes,
-    /// Bytes of it, from the start without a gap, that were rebuilt.
+    /// Bytes of it that were rebuilt, from its start without a gap.
     pub rebuilt_bytes: Bytes,
-    /// Bytes that were read of each leg for it, in order.
+    /// Bytes read from each leg for the rebuild, in the order of the legs.
     pub read_bytes: Vec<Bytes>,
-    /// Bytes that were written to it.
+    /// Bytes written to the leg.
     pub written_bytes: Bytes,
-    /// From the begin of the window to the end of the rebuild, or to where it was left off.
+    /// Time from the start of the window to the end of the rebuild, or to where it stopped.
     pub duration_ns: Nanos,
-    /// Mean rate of what was rebuilt.
+    /// Mean rate of the rebuild.
     pub bytes_per_s: f64,
-    /// Time for the whole leg: measured, or at that rate where it was not finished; null where nothing
-    /// was rebuilt.
+    /// Time for the whole leg: measured, or extrapolated from the rate if unfinished; null if nothing was
+    /// rebuilt.
     pub whole_leg_ns: Option<Nanos>,
     /// Whether the whole leg was rebuilt.
     pub complete: bool,
-    /// Steps that failed; the first ends the rebuild.
+    /// Failed steps; the first one ends the rebuild.
     pub errors: u64,
-    /// What the same load came to just before, with the leg failed and without the rebuild; empty where
-    /// that was not measured.
+    /// Results of the same load just before, with the leg failed and without the rebuild; empty if not
+    /// measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<LoadFigures>,
 }
 
-/// What a direction of a load came to.
+/// Results for one direction of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadFigures {
-    /// Which direction.
+    /// The direction.
     pub op: OpKind,
     /// Requests per second.
     pub iops: f64,
-    /// Half-width of its 95 % interval, relative; null where it is not known.
+    /// Half-width of its 95 % interval, relative; null if unknown.
     pub iops_ci95_rel: Option<f64>,
     /// Mean latency; null without requests.
     pub latency_mean_ns: Option<f64>,
-    /// Half-width of its 95 % interval, relative; null where it is not known.
+    /// Half-width of its 95 % interval, relative; null if unknown.
     pub latency_mean_ci95_rel: Option<f64>,
-    /// Median; null with fewer than ten requests beyond.
+    /// Median; null with fewer than ten requests beyond it.
     pub latency_p50_ns: Option<f64>,
-    /// 99th percentile; null likewise.
+    /// 99th percentile; null with fewer than ten requests beyond it.
     pub latency_p99_ns: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! Recorded requests that a workload repeats.
+//! Recorded requests that a workload replays.
 
 use crate::{Bytes, Instead, Nanos, OpKind, hex_digest_of};
 use schemars::JsonSchema;
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// A request as it was recorded.
+/// A recorded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedRequest {
-    /// When it came, from the first one on.
+    /// Time of its arrival, relative to the first request.
     pub at: Nanos,
-    /// Byte offset on its device.
+    /// Byte offset on the recorded device.
     pub offset: u64,
     /// Length.
     pub bytes: u32,
     /// Read or write.
     pub op: OpKind,
-    /// Which of the recorded devices or files it went to, from 0.
+    /// Index of the recorded device or file, from 0.
     pub device: u16,
 }
 
-/// The longest piece of a discard: a request's length fits a signed number of 32 bits everywhere.
+/// Maximum length of one piece of a discard, so that a length fits a signed 32-bit number everywhere.
 const DISCARD_MAX: u64 = 1 << 30;
 
 impl RecordedRequest {
-    /// A discard as requests: a long one comes in pieces.
+    /// A discard as requests. A long discard is split into pieces.
     pub fn discards(device: u16, at: Nanos, offset: u64, bytes: u64) -> impl Iterator<Item = Self> {
         let op = OpKind::Write;
         (0..bytes.div_ceil(DISCARD_MAX)).map(move |piece| {
@@ -36,7 +36,7 @@ impl RecordedRequest {
     }
 }
 
-/// The requests themselves, which no document holds: their digest stands for them.
+/// The requests themselves. Documents do not contain them, only their digest.
 #[derive(Clone, Default)]
 pub struct Recorded(pub Arc<Vec<RecordedRequest>>);
 
@@ -46,7 +46,7 @@ impl fmt::Debug for Recorded {
     }
 }
 
-/// Equal by what stands for them.
+/// Always equal, because the digest is compared instead.
 impl PartialEq for Recorded {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -55,25 +55,25 @@ impl PartialEq for Recorded {
 
 impl Eq for Recorded {}
 
-/// When recorded requests are made again.
+/// When recorded requests are issued again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayPace {
-    /// At their times, this many thousandths as fast.
+    /// At their recorded times, at a speed in thousandths.
     AtTimes {
         /// 1,000 is the recorded speed, 2,000 twice that.
         speed_milli: u32,
     },
-    /// Each as soon as one before it has completed.
+    /// Each request as soon as an earlier one has completed.
     AsFast,
 }
 
-/// Recorded requests that a workload repeats, in place of a pattern.
+/// Recorded requests that a workload replays instead of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
-    /// The file that they were read from, as it was named.
+    /// The file with the requests, as the user named it.
     pub source: String,
-    /// Hash of the requests: times, places, sizes, kinds.
+    /// Hash of the requests: times, offsets, sizes, kinds.
     pub digest: String,
     /// Their number.
     pub requests: u64,
@@ -81,32 +81,32 @@ pub struct Replay {
     pub bytes: Bytes,
     /// From the first to the last, as recorded.
     pub span_ns: Nanos,
-    /// When they are made again.
+    /// When they are issued again.
     pub pace: ReplayPace,
-    /// Whether places beyond the area begin again at its start; else they are an error.
+    /// Whether offsets beyond the area wrap around to its start. Otherwise they are an error.
     pub wrap: bool,
-    /// Recorded devices or files.
+    /// Number of recorded devices or files.
     pub devices: u32,
-    /// Flushes that were recorded, and are not made by this job.
+    /// Recorded flushes that this job does not issue.
     pub flushes_left_out: u64,
-    /// Discards that were recorded, and are not made by this job.
+    /// Recorded discards that this job does not issue.
     pub discards_left_out: u64,
-    /// The requests; none in a document that was read.
+    /// The requests; empty in a document that was read.
     #[serde(skip)]
     #[schemars(skip)]
     pub recorded: Recorded,
-    /// Flushes beside them, without offset and length.
+    /// Flushes recorded with them, without offset and length.
     #[serde(skip)]
     #[schemars(skip)]
     pub flushes: Recorded,
-    /// Discards beside them.
+    /// Discards recorded with them.
     #[serde(skip)]
     #[schemars(skip)]
     pub discards: Recorded,
 }
 
 impl Replay {
-    /// A replay of requests at their recorded times, which do not fall.
+    /// A replay of requests at their recorded times, which must not decrease.
     #[must_use]
     pub fn of(requests: Vec<RecordedRequest>) -> Self {
         let lines = requests.iter().map(|it| {
@@ -133,8 +133,8 @@ impl Replay {
         }
     }
 
-    /// The same with the flushes and discards that were recorded beside the requests, at times that do
-    /// not fall; `(flushes, discards)` more cannot be made, because they are of other devices.
+    /// Adds the flushes and discards that were recorded with the requests, at times that must not decrease.
+    /// `(flushes, discards)` more cannot be issued, because they are for other devices.
     #[must_use]
     pub fn with(
         mut self,
@@ -152,8 +152,8 @@ impl Replay {
         self
     }
 
-    /// What other jobs make beside the requests at their times, as far as they are able to, which takes it out
-    /// of what is left out.
+    /// The flushes and discards that other jobs can issue next to the requests. They no longer count as left
+    /// out.
     pub fn take_others(&mut self, able: impl Fn(Instead) -> bool) -> Vec<(Instead, Self)> {
         let all = [
             (Instead::Flush, std::mem::take(&mut self.flushes), &mut self.flushes_left_out),
@@ -189,7 +189,7 @@ impl Replay {
         self.end().max(furthest(&self.discards))
     }
 
-    /// How long it takes at its pace, if nothing holds it up.
+    /// Duration of the replay at its pace, if nothing delays it.
     #[must_use]
     pub fn length(&self) -> Nanos {
         match self.pace {
@@ -199,7 +199,7 @@ impl Replay {
     }
 }
 
-/// A recorded time at so many thousandths of the speed.
+/// A recorded time, scaled to a speed in thousandths.
 #[inline]
 #[must_use]
 pub fn scaled(time: Nanos, speed_milli: u32) -> Nanos {

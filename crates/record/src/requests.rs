@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of such a summary.
 pub const REQUESTS_SCHEMA: &str = "halfpower/requests/1";
 
-/// Recorded requests, summed up.
+/// Summary of recorded requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsSummary {
     /// [`REQUESTS_SCHEMA`].
@@ -24,34 +24,34 @@ pub struct RequestsSummary {
     pub span_ns: Nanos,
     /// Devices or files that they went to.
     pub devices: u32,
-    /// Flushes beside them.
+    /// Number of flushes recorded with them.
     pub flushes: u64,
-    /// Discards beside them.
+    /// Number of discards recorded with them.
     pub discards: u64,
-    /// Requests that are missing because there was no room for them; null for a file of another tool,
-    /// which does not tell.
+    /// Requests that are missing because the buffer was full; null for a file of another tool, which does not
+    /// report them.
     pub lost: Option<u64>,
     /// The end of the furthest request.
     pub reach: Bytes,
-    /// The reads; null where there are none.
+    /// The reads; null without reads.
     pub read: Option<RequestsSide>,
-    /// The writes; null where there are none.
+    /// The writes; null without writes.
     pub write: Option<RequestsSide>,
-    /// What a cache of each size would have served of the reads; empty without reads.
+    /// Share of the reads that a cache of each size would have served; empty without reads.
     pub cache: Vec<CachePoint>,
 }
 
-/// What a cache that keeps the pages used last, empty at first, would have served.
+/// Hit rate of a cache that keeps the most recently used pages and starts empty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CachePoint {
     /// Its size.
     pub bytes: Bytes,
-    /// Share of the pages read that it held.
+    /// Share of the pages read that were in the cache.
     pub read_hit_share: f64,
 }
 
-/// What a cache of so many bytes would have served of the reads, by the points of a curve: in between by the
-/// logarithm of the size, beyond the last point as that.
+/// Read hit share for a cache of `bytes`, from the points of a curve. Between points it interpolates on the
+/// logarithm of the size. Beyond the last point it returns that point's share.
 #[must_use]
 pub fn read_hit_share(curve: &[CachePoint], bytes: u64) -> f64 {
     let Some(at) = curve.iter().position(|point| point.bytes.0 >= bytes) else {
@@ -66,11 +66,11 @@ pub fn read_hit_share(curve: &[CachePoint], bytes: u64) -> f64 {
     lower.read_hit_share + part * (upper.read_hit_share - lower.read_hit_share)
 }
 
-/// Share of what the largest cache of a curve serves that is worth having: beyond it, each gain takes
-/// more memory than the one before.
+/// Share of the largest cache's hits that is worth its memory. Beyond it, each gain takes more memory than
+/// the one before.
 const WORTH: f64 = 0.8;
 
-/// The smallest cache of a curve that serves most of what any does; `None` without a curve.
+/// The smallest cache of a curve with most of the hits of the largest; `None` without a curve.
 #[must_use]
 pub fn enough_cache(curve: &[CachePoint]) -> Option<CachePoint> {
     let most = curve.last()?.read_hit_share;
@@ -78,7 +78,7 @@ pub fn enough_cache(curve: &[CachePoint]) -> Option<CachePoint> {
 }
 
 impl RequestsSummary {
-    /// Reads and writes, as far as there are any, each with its name.
+    /// Reads and writes, if there are any, each with its name.
     pub fn sides(&self) -> impl Iterator<Item = (&'static str, &RequestsSide)> {
         let sides = [("reads", &self.read), ("writes", &self.write)];
         sides.into_iter().filter_map(|(name, side)| Some((name, side.as_ref()?)))
@@ -94,44 +94,44 @@ pub struct RequestsSide {
     pub bytes: Bytes,
     /// Requests per second, over the whole recording.
     pub per_s: f64,
-    /// The most frequent sizes, and the largest, with their shares.
+    /// The most frequent sizes and the largest, with their shares.
     pub sizes: Vec<SizeShare>,
-    /// Share that begins where one of the last sixteen of its direction ended.
+    /// Share of requests that begin where one of the last sixteen of the same direction ended.
     pub sequential_share: f64,
-    /// Variance over mean of the number that arrives in equal times: 0 at equal distances, 1 for
-    /// independent users, more in bursts.
+    /// Variance divided by mean of the number of arrivals in equal periods: 0 for equal intervals, 1 for
+    /// independent users, more for bursts.
     pub dispersion: f64,
-    /// The times that it was counted in.
+    /// Length of these periods.
     pub dispersion_over_ns: Nanos,
-    /// Where the first lies.
+    /// Start of the first byte.
     pub begin: Bytes,
-    /// Where the last ends.
+    /// End of the last byte.
     pub end: Bytes,
-    /// Bytes that were touched at all, in pages of 4 KiB.
+    /// Bytes accessed at least once, in pages of 4 KiB.
     pub touched: Bytes,
-    /// Exponent of Zipf's law by which places are popular; null where places are not told apart from
-    /// equally popular ones.
+    /// Exponent of Zipf's law for the popularity of positions; null if the data do not differ from uniform
+    /// popularity.
     pub zipf_theta: Option<f64>,
 }
 
-/// Dispersion below which requests arrive at equal distances rather than by chance.
+/// Maximum dispersion of requests at equal intervals, rather than at random.
 const EVEN_MAX: f64 = 0.3;
-/// Dispersion from which on requests arrive in bursts.
+/// Minimum dispersion of bursts.
 const BURSTS_MIN: f64 = 1.3;
 
-/// How arrivals lie in time.
+/// Distribution of arrivals over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// At equal distances.
+    /// At equal intervals.
     Even,
-    /// As those of independent users.
+    /// At random, as from independent users.
     Chance,
-    /// Several at once.
+    /// In bursts.
     Bursts,
 }
 
 impl RequestsSide {
-    /// What the dispersion says.
+    /// The distribution that the dispersion shows.
     #[must_use]
     pub fn spacing(&self) -> Spacing {
         match self.dispersion {

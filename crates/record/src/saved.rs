@@ -1,4 +1,4 @@
-//! Any saved document, and the kinds that there are.
+//! Any saved document, and the kinds of documents.
 
 use crate::{
     COMPARISON_SCHEMA, Comparison, CostFit, Diagnosis, Experiment, FLEET_SCHEMA, FleetDiagnosis,
@@ -9,20 +9,21 @@ use crate::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What SQLite's `application_id` of a database of results is, which tells one from all other files.
+/// SQLite's `application_id` of a results database, which distinguishes it from all other files.
 pub const DATABASE_MARK: [u8; 4] = *b"hpow";
 
-/// Letters of a short id: of a hundred thousand documents, two share one with a chance of one per cent in all.
+/// Characters of a short id: 48 bits, so that two of a hundred thousand documents are very unlikely to share
+/// one.
 const SHORT_ID: usize = 12;
 
-/// The end of an id, which names its document where ids are printed in little space. The beginning is the
-/// time, which documents of one minute share.
+/// The last characters of an id, which identify a document where space is short. The first ones are the time,
+/// which documents from the same minute share.
 #[must_use]
 pub fn short_id(id: &str) -> &str {
     id.len().checked_sub(SHORT_ID).and_then(|from| id.get(from..)).unwrap_or(id)
 }
 
-/// A kind of document that a database keeps.
+/// A kind of document in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentKind {
     /// [`Experiment`].
@@ -46,7 +47,7 @@ pub enum DocumentKind {
 }
 
 impl DocumentKind {
-    /// All of them; trials come last, because most are parts of others.
+    /// All kinds; trials come last, because most are parts of other documents.
     pub const ALL: [Self; 9] = [
         Self::Experiment,
         Self::Profile,
@@ -76,42 +77,42 @@ impl DocumentKind {
     }
 }
 
-/// A saved document with what belongs to it.
+/// A saved document with the trials that belong to it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SavedDocument {
     /// A trial.
     Trial(Box<Trial>),
-    /// A profile and the trials that it rests on, as far as they are at hand.
+    /// A profile and its trials, as far as they are available.
     Profile(Box<Profile>, Vec<Trial>),
-    /// An experiment and the trials of [`Experiment::done`], as far as they are at hand.
+    /// An experiment and the trials of [`Experiment::done`], as far as they are available.
     Experiment(Box<Experiment>, Vec<Trial>),
     /// Counters over time.
     Observation(Box<Observation>),
     /// The path to a disk.
     Limits(Box<LimitsRun>),
-    /// Throughput over position.
+    /// Throughput as a function of position.
     Zones(Box<ZoneMap>),
     /// Two measurements compared with each other; never in a database.
     Comparison(Box<Comparison>),
-    /// What an observation means.
+    /// The diagnosis of an observation.
     Diagnosis(Box<Diagnosis>),
-    /// What would become of a load; never in a database.
+    /// Predicted effect of a change to a load; never in a database.
     WhatIf(Box<WhatIf>),
-    /// What a load would see; never in a database.
+    /// Prediction for a load; never in a database.
     Prediction(Box<PredictionDocument>),
-    /// How good predictions were.
+    /// Accuracy of predictions.
     Validation(Box<Validation>),
-    /// What accesses cost in money; never in a database.
+    /// Cost of accesses in money; never in a database.
     Price(Box<PriceDocument>),
-    /// What requests cost in processor time.
+    /// CPU cost of requests.
     CostFit(Box<CostFit>),
     /// Settings of another program; never in a database.
     Settings(Box<Settings>),
-    /// What recorded requests come to; never in a database.
+    /// Summary of recorded requests; never in a database.
     Requests(Box<RequestsSummary>),
     /// Which disks of a fleet are slow; never in a database.
     Fleet(Box<FleetDiagnosis>),
-    /// Which host fills a disk of several; never in a database.
+    /// Which of several hosts saturates a disk; never in a database.
     Shared(Box<SharedDiagnosis>),
 }
 
@@ -140,26 +141,26 @@ impl Serialize for SavedDocument {
     }
 }
 
-/// A document in a list of what is kept.
+/// An entry in the list of saved documents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptDocument {
     /// Its kind: a name of [`DocumentKind`].
     pub kind: String,
     /// Its id.
     pub id: String,
-    /// When it began, RFC 3339 in UTC; `None` where simulated.
+    /// When it began, RFC 3339 in UTC; `None` if simulated.
     pub time: Option<String>,
-    /// The target, as the user named it; empty where there is none.
+    /// The target, as the user named it; empty without a target.
     pub target: String,
-    /// Whether it is of a simulated device.
+    /// Whether it is for a simulated device.
     pub simulated: bool,
 }
 
 impl SavedDocument {
-    /// A document from its JSON, without the trials that belong to it.
+    /// Parses a document from its JSON, without the trials that belong to it.
     ///
     /// # Errors
-    /// If it is of no such kind, or is not what its schema says.
+    /// If its kind is unknown, or if it does not match its schema.
     pub fn from_json(document: &str) -> Result<Self, String> {
         #[derive(Default, Deserialize)]
         struct Head {
@@ -174,7 +175,7 @@ impl SavedDocument {
             })
         }
         let schema = serde_json::from_str::<Head>(document).unwrap_or_default().schema;
-        // What no database keeps.
+        // Kinds that no database stores.
         match schema.as_str() {
             COMPARISON_SCHEMA => return read(document).map(Self::Comparison),
             WHATIF_SCHEMA => return read(document).map(Self::WhatIf),
@@ -203,7 +204,7 @@ impl SavedDocument {
         })
     }
 
-    /// Its kind; `None` of what no database keeps.
+    /// Its kind; `None` for kinds that no database stores.
     #[must_use]
     pub fn kind(&self) -> Option<DocumentKind> {
         Some(match self {
@@ -220,7 +221,7 @@ impl SavedDocument {
         })
     }
 
-    /// Its id; empty of an answer that is computed anew each time, which has none.
+    /// Its id; empty for a kind that is computed anew each time and has none.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -238,7 +239,7 @@ impl SavedDocument {
         }
     }
 
-    /// The trials that it is or holds.
+    /// The document itself if it is a trial, otherwise the trials that belong to it.
     #[must_use]
     pub fn trials(&self) -> &[Trial] {
         match self {
@@ -248,7 +249,7 @@ impl SavedDocument {
         }
     }
 
-    /// The ids of the trials that belong to it, and where they are put.
+    /// The ids of the trials that belong to it, and the list to fill with them.
     pub fn trials_beside(&mut self) -> Option<(Vec<String>, &mut Vec<Trial>)> {
         match self {
             Self::Profile(profile, trials) => {

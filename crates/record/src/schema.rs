@@ -1,10 +1,10 @@
-//! Names in JSON, and JSON Schemas, generated from the types and committed under `docs/schema/`.
+//! Names in JSON, and JSON Schemas. Schemas are generated from the types and committed under `docs/schema/`.
 
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The schema of a type of documents, with the value of their `schema` pinned.
+/// The schema of a document type, with its `schema` field fixed to `name`.
 #[must_use]
 pub fn document_schema<T: JsonSchema>(name: &str) -> Value {
     let mut schema = schema_for!(T).to_value();
@@ -13,7 +13,7 @@ pub fn document_schema<T: JsonSchema>(name: &str) -> Value {
     schema
 }
 
-/// The text form of an enum as in JSON.
+/// The text form of an enum in JSON.
 pub(crate) fn word<T: Serialize>(value: T) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,

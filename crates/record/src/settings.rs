@@ -1,4 +1,4 @@
-//! Settings of other programs that follow from a profile, each with its derivation.
+//! Settings for other programs, derived from a profile.
 
 use crate::Measured;
 use schemars::JsonSchema;
@@ -10,13 +10,13 @@ pub const SETTINGS_SCHEMA: &str = "halfpower/settings/1";
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
-    /// Its name there.
+    /// Its name in that program.
     pub name: String,
-    /// The value as it is written there, or why there is none.
+    /// The value in that program's syntax, or why there is none.
     pub value: Measured<String>,
-    /// How it follows from the profile, a sentence or two; empty without a value.
+    /// How it was derived from the profile, in one or two sentences; empty without a value.
     pub derivation: String,
-    /// What to write there; empty where it is only a part of another setting, or has no value.
+    /// Lines of configuration; empty if it is only part of another setting, or has no value.
     pub lines: Vec<String>,
 }
 
@@ -27,20 +27,20 @@ pub struct Settings {
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// For which program: `postgresql`, `mysql`, `etcd`, `linux`, `io.cost`, `scylla` or `fio`.
+    /// The program: `postgresql`, `mysql`, `etcd`, `linux`, `io.cost`, `scylla` or `fio`.
     pub program: String,
-    /// Where they belong.
+    /// Where the settings go.
     pub place: String,
-    /// The profile.
+    /// Id of the profile.
     pub profile_id: String,
-    /// What it was made of.
+    /// Target of the profile.
     pub target: String,
-    /// When, RFC 3339 in UTC; null for a simulated target.
+    /// When the profile was measured, RFC 3339 in UTC; null for a simulated target.
     pub profile_time: Option<String>,
-    /// Whether it is of a simulated device.
+    /// Whether the profile is of a simulated device.
     pub simulated: bool,
-    /// Lines ahead of the settings.
+    /// Lines before the settings.
     pub head: Vec<String>,
-    /// The settings, in the order in which they are written.
+    /// The settings, in the order of output.
     pub settings: Vec<Setting>,
 }

@@ -1,13 +1,13 @@
-//! Sizes of many requests as a few of them with their shares, which is what a mix can be given as.
+//! Summarizes the sizes of many requests as a few sizes with shares, the form in which the user gives a mix.
 
 use crate::{Bytes, RecordedRequest, SizeShare};
 use std::collections::BTreeMap;
 
-/// Sizes that are told apart.
+/// Maximum number of distinct sizes.
 const SIZES_TOLD: usize = 8;
 
-/// The most frequent sizes of recorded requests and their largest, with shares that are whole percents and
-/// all together.
+/// The most frequent sizes of recorded requests and the largest, with shares in whole percent that add up to
+/// 100.
 #[must_use]
 pub fn size_shares(requests: &[RecordedRequest]) -> Vec<SizeShare> {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
@@ -37,7 +37,7 @@ pub fn size_shares(requests: &[RecordedRequest]) -> Vec<SizeShare> {
     shares
 }
 
-/// A mix as the flag takes it: one size, or sizes with their shares (`4096/60:16384/40`).
+/// A mix in the syntax of the flag: one size, or sizes with their shares (`4096/60:16384/40`).
 #[must_use]
 pub fn mix_word(mix: &[SizeShare]) -> String {
     match mix {

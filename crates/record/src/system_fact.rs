@@ -1,18 +1,18 @@
-//! What the system states of itself beside the counters: links, health, settings, kernel statistics.
+//! Facts about the system other than counters: links, health, settings, kernel statistics.
 //!
-//! One form for all checks of the table in `diagnose::causes`, so that a new check needs no new type: the
-//! name of the check, the device that it is about, and named values. A value that was another when the
-//! observation began keeps that too, because a counter says something by how much it rose. Rejected: a field
-//! for each fact in [`DeviceFacts`](crate::DeviceFacts), which every new check would have to widen. What those
-//! facts hold already is not repeated here.
+//! One form serves all checks of the table in `diagnose::causes`, so that a new check needs no new type. A
+//! fact has the name of the check, the device, and named values. A value that changed since the observation
+//! began also has its first reading, because the rise of a counter is what matters. Rejected: a field for
+//! each fact in [`DeviceFacts`](crate::DeviceFacts), which every new check would have to extend. Facts that
+//! are already there are not repeated here.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Values that are shown of a fact, at most.
+/// Maximum number of values printed for a fact.
 const SHOWN_MAX: usize = 6;
 
-/// A number in its unit, or a word of the kernel.
+/// A number with its unit, or a word from the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FactData {
@@ -25,52 +25,52 @@ pub enum FactData {
 /// One named value of a fact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FactValue {
-    /// What it is (`link speed`).
+    /// Its name (`link speed`).
     pub name: String,
-    /// The value, as last read.
+    /// The latest value.
     pub value: FactData,
-    /// The unit of a number; empty for a count and for a text.
+    /// The unit of a number; empty for counts and texts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// The value when the observation began, where it was read then and was another.
+    /// The value when the observation began, if it was read then and was different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_begin: Option<FactData>,
 }
 
-/// What one check read of the machine or of one device.
+/// What one check read about the machine or one device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SystemFact {
     /// Name of the check in the table of checks (`sata_link`).
     pub check: String,
     /// Kernel name of the device; null for the machine as a whole.
     pub device: Option<String>,
-    /// Whole disks that the device lies on, where it is no whole disk itself.
+    /// Whole disks below the device, if it is not a whole disk itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<String>,
-    /// The values, in the order in which a reader asks for them.
+    /// The values, most important first.
     pub values: Vec<FactValue>,
-    /// Since when, RFC 3339 in UTC, where the source tells.
+    /// Since when, RFC 3339 in UTC, if the source reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
 
-/// A check that could not be made, so that its cause stays possible.
+/// A check that could not be made, so that its cause remains possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FactNotRead {
     /// Name of the check.
     pub check: String,
     /// Kernel name of the device; null for the machine as a whole.
     pub device: Option<String>,
-    /// Why, and what would change that.
+    /// The reason, and how to change that.
     pub reason: String,
 }
 
-/// All that the checks read at one time, and what they could not read.
+/// All facts that the checks read at one time, and the checks that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactsRead {
     /// What was read.
     pub facts: Vec<SystemFact>,
-    /// What was not.
+    /// Checks that failed.
     pub not_read: Vec<FactNotRead>,
 }
 
@@ -79,13 +79,13 @@ impl SystemFact {
         self.values.iter().find(|value| value.name == name)
     }
 
-    /// A number.
+    /// A number by its name.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
         number(&self.value(name)?.value)
     }
 
-    /// A text.
+    /// A text by its name.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.value(name)?.value {
@@ -94,8 +94,8 @@ impl SystemFact {
         }
     }
 
-    /// By how much a number rose since the observation began; `None` where it is not known, 0 where it was
-    /// read once or stayed.
+    /// How much a number rose since the observation began; `None` if unknown, 0 if it was read only once or
+    /// did not change.
     #[must_use]
     pub fn rise(&self, name: &str) -> Option<f64> {
         let value = self.value(name)?;
@@ -103,19 +103,19 @@ impl SystemFact {
         Some(value.at_begin.as_ref().and_then(number).map_or(0.0, |before| now - before))
     }
 
-    /// Whether a value was another when the observation began.
+    /// Whether a value changed since the observation began.
     #[must_use]
     pub fn moved(&self) -> bool {
         self.values.iter().any(|value| value.at_begin.is_some())
     }
 
-    /// Whether two facts are of the same check and device.
+    /// Whether two facts are from the same check and device.
     #[must_use]
     pub fn is_about_the_same(&self, other: &Self) -> bool {
         (&self.check, &self.device) == (&other.check, &other.device)
     }
 
-    /// Keeps the values of an earlier reading of the same, where they were others.
+    /// Adds the values of an earlier reading where they were different.
     pub fn began_as(&mut self, earlier: &Self) {
         for value in &mut self.values {
             let before = earlier.value(&value.name).map(|one| &one.value);
@@ -123,7 +123,7 @@ impl SystemFact {
         }
     }
 
-    /// `link speed 1.5 Gb/s, limit 6 Gb/s`, and how many more there are.
+    /// The values in print: `link speed 1.5 Gb/s, limit 6 Gb/s`, and the number of further ones.
     #[must_use]
     pub fn values_text(&self) -> String {
         let each = self.values.iter().take(SHOWN_MAX).map(|one| match &one.value {
@@ -145,8 +145,8 @@ fn number(data: &FactData) -> Option<f64> {
 }
 
 impl FactsRead {
-    /// Adds what was read at the beginning of the same observation: what rose since then, and what was read
-    /// at that time alone.
+    /// Adds the readings from the start of the same observation: values that changed since then, and facts
+    /// that were only read then.
     pub fn since_begin(&mut self, earlier: Self) {
         for before in earlier.facts {
             match self.facts.iter_mut().find(|now| now.is_about_the_same(&before)) {

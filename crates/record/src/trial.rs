@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of a trial.
 pub const TRIAL_SCHEMA: &str = "halfpower/trial/1";
 
-/// One trial, complete: what was asked, of what, what came back, and under which conditions.
+/// A complete trial: the workload, the target, the results and the conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// [`TRIAL_SCHEMA`].
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// Another program that measured it, by its own word (`fio-3.33`); absent where this one did.
+    /// The other program that measured it (`fio-3.33`); absent if halfpower did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_by: Option<String>,
     /// UUIDv7; for a simulated trial the hash of target, workload and seed.
@@ -28,37 +28,37 @@ pub struct Trial {
     pub seed: u64,
     /// Whether the target was simulated, in virtual time.
     pub simulated: bool,
-    /// Identity of the workload: trials of one cell repeat each other.
+    /// Hash of the workload. Trials of one cell are repeats.
     pub cell: String,
-    /// What was read or written.
+    /// The targets that were read or written.
     pub targets: Vec<Target>,
-    /// What was asked.
+    /// The requested workload.
     pub workload: Workload,
-    /// What came back.
+    /// The results.
     pub result: TrialResult,
     /// CPU time.
     pub cpu: Measured<CpuCost>,
-    /// What the device's own counters saw.
+    /// The device's own counters.
     pub device_counters: Measured<DeviceCounters>,
     /// Limits of the load generator itself.
     pub harness: Measured<Harness>,
-    /// Conclusions on whether the numbers mean what they say.
+    /// Findings on whether the numbers can be trusted.
     pub findings: Vec<Finding>,
     /// Conditions; null for a simulated trial.
     pub environment: Option<Environment>,
-    /// What was done to the page cache before the run; null where nothing was.
+    /// How the page cache was dropped before the run; null if it was not.
     pub cache_dropped: Option<CacheDropped>,
-    /// How the target was brought into its steady state; null where it was not.
+    /// How the target was preconditioned; null if it was not.
     pub preconditioning: Option<Preconditioning>,
-    /// What came of the jobs beside the first, in the order of [`Workload::beside`]; absent without any.
-    /// Then processor time, counters and their findings are of all jobs together.
+    /// Results of the jobs next to the first, in the order of [`Workload::beside`]; absent without such jobs.
+    /// With them, CPU time, counters and their findings are for all jobs together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<JobResult>,
-    /// All jobs together, over their common window; absent where a job was alone.
+    /// All jobs together, over their common window; absent for a single job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Measured<Box<TrialResult>>>,
-    /// The machines that made it together; absent where one program made it alone. Then the result is that
-    /// of all of them, and conditions and counters stand in [`Trial::parts`].
+    /// The machines that ran it together; absent for a single machine. With clients, the result is for all of
+    /// them together, and conditions and counters are in [`Trial::parts`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<Box<Clients>>,
     /// The own trial of each client that has one, in their order; absent without clients.
@@ -66,29 +66,30 @@ pub struct Trial {
     pub parts: Vec<Trial>,
 }
 
-/// What came of a job beside the first.
+/// Results of a job next to the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobResult {
-    /// Its targets; none where it used those of the first job.
+    /// Its targets; empty if it used those of the first job.
     pub targets: Vec<Target>,
-    /// What came back.
+    /// Its results.
     pub result: TrialResult,
-    /// Conclusions on its own numbers.
+    /// Findings on its own numbers.
     pub findings: Vec<Finding>,
 }
 
-/// What was done to the page cache before a run, and what it came to.
+/// How the page cache was dropped before a run, and the effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheDropped {
-    /// How.
+    /// The method.
     pub method: DropCache,
-    /// Bytes of the area in the page cache before it; null where that cannot be told.
+    /// Bytes of the area in the page cache before; null if unknown.
     pub resident_before_bytes: Option<Bytes>,
-    /// The same after it.
+    /// Bytes of the area in the page cache after.
     pub resident_after_bytes: Option<Bytes>,
 }
 
-/// Writing to a steady state (SNIA SSS PTS): twice the area, then rounds until five agree.
+/// Preconditioning to a steady state (SNIA SSS PTS): write twice the area, then repeat rounds until five of
+/// them agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preconditioning {
     /// Bytes written before the rounds.
@@ -100,33 +101,33 @@ pub struct Preconditioning {
 }
 
 impl Trial {
-    /// Whether no finding says that the numbers of the first job are not what was asked for.
+    /// Whether no finding invalidates the numbers of the first job.
     #[must_use]
     pub fn first_clean(&self) -> bool {
         Finding::none_invalid(&self.findings)
     }
 
-    /// Whether no finding says that the numbers of any job are not what was asked for.
+    /// Whether no finding invalidates the numbers of any job.
     #[must_use]
     pub fn clean(&self) -> bool {
         let beside = || self.beside.iter().all(|job| Finding::none_invalid(&job.findings));
         self.first_clean() && beside() && self.parts.iter().all(Self::clean)
     }
 
-    /// The part of a client, with its place among the clients; `None` where it has no result.
+    /// The part of the client with this index; `None` if it has no result.
     #[must_use]
     pub fn part(&self, rank: usize) -> Option<&Self> {
         let id = self.clients.as_ref()?.each.get(rank)?.trial_id.as_ref()?;
         self.parts.iter().find(|part| part.id == *id)
     }
 
-    /// Reads and writes, or trims in place of those, as far as they were asked for.
+    /// The requested directions: reads and writes, or reads and trims.
     pub fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
         let TrialResult { read, write, trim, .. } = &self.result;
         read.iter().chain(write).chain(trim)
     }
 
-    /// What reads and writes came to, to be held against those of another trial.
+    /// The results of reads and writes, for a comparison with another trial.
     #[must_use]
     pub fn load_figures(&self) -> Vec<LoadFigures> {
         let sides = [(OpKind::Read, &self.result.read), (OpKind::Write, &self.result.write)];
@@ -146,7 +147,7 @@ impl Trial {
         sides.into_iter().filter_map(figures).collect()
     }
 
-    /// What was measured apart, each with its name as one and as several: reads, writes, flushes.
+    /// The kinds that were measured, each with its singular and plural name: reads, writes, flushes.
     pub fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str, &DirectionResult)> {
         let result = &self.result;
         let kinds = [
@@ -158,15 +159,15 @@ impl Trial {
         kinds.into_iter().filter_map(|(one, several, kind)| Some((one, several, kind.as_ref()?)))
     }
 
-    /// The results of all jobs, each with its workload: the first, and those beside it.
+    /// The results of all jobs, the first and those next to it, each with its workload.
     pub fn jobs(&self) -> impl Iterator<Item = (&Workload, &TrialResult)> {
         let results =
             std::iter::once(&self.result).chain(self.beside.iter().map(|job| &job.result));
         self.workload.all().zip(results)
     }
 
-    /// One of the jobs as if it had been alone, but for what is not known of one job; `None` beyond the
-    /// last.
+    /// One of the jobs as if it had run alone, without the figures that are unknown for a single job; `None`
+    /// beyond the last job.
     #[must_use]
     pub fn job(&self, index: usize) -> Option<Self> {
         let not = || "the counters do not distinguish jobs".to_owned();
@@ -195,7 +196,7 @@ impl Trial {
         Some(alone)
     }
 
-    /// The trial as if all jobs were one; `None` where a job was alone, or they did not run at the same
+    /// The trial as if all jobs were one; `None` for a single job, or if the jobs did not run at the same
     /// time.
     #[must_use]
     pub fn together(&self) -> Option<Self> {
@@ -211,7 +212,7 @@ impl Trial {
         })
     }
 
-    /// Requests completed in the measured window, all directions together; of a job that only flushes the
+    /// Requests completed in the measured window, over all directions; for a job that only flushes, the
     /// flushes.
     #[must_use]
     pub fn completed(&self) -> u64 {
@@ -220,25 +221,25 @@ impl Trial {
         self.directions().chain(flushes).map(|direction| direction.ios).sum()
     }
 
-    /// Requests that failed or fell short, both directions together.
+    /// Requests that failed or were short, over both directions.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.directions().map(|direction| direction.errors + direction.short).sum()
     }
 
-    /// Requests per second, both directions together.
+    /// Requests per second, over both directions.
     #[must_use]
     pub fn iops(&self) -> f64 {
         self.directions().map(|direction| direction.iops).sum()
     }
 
-    /// Mean latency of all requests, in nanoseconds; `None` where nothing completed.
+    /// Mean latency of all requests, in nanoseconds; `None` if nothing completed.
     #[must_use]
     pub fn latency_ns(&self) -> Option<f64> {
         mean_latency_ns(self.directions())
     }
 
-    /// Latencies of both directions together.
+    /// Latencies of both directions.
     #[must_use]
     pub fn histogram(&self) -> HistogramSnapshot {
         self.directions()
@@ -246,7 +247,7 @@ impl Trial {
     }
 }
 
-/// Mean latency of the requests of all of these, in nanoseconds; `None` without one.
+/// Mean latency of the requests of all these directions, in nanoseconds; `None` without requests.
 pub fn mean_latency_ns<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
     let pairs = directions
         .filter_map(|direction| Some((direction.ios as f64, direction.latency_ns.as_ref()?.mean)));
@@ -255,122 +256,122 @@ pub fn mean_latency_ns<'a>(directions: impl Iterator<Item = &'a DirectionResult>
     (requests > 0.0).then(|| times / requests)
 }
 
-/// The measured part of a trial. The default is a run in which nothing completed.
+/// The measured part of a trial. The default is a run without completed requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialResult {
     /// Length of the measured window.
     pub duration_ns: Nanos,
-    /// Whether the rate held still over the window; null where it is too short to tell.
+    /// Whether the rate was steady over the window; null if the window is too short for a test.
     pub steady: Option<bool>,
-    /// The start that was cut off because it differs from the rest; null where none was.
+    /// The warm-up that was cut off because it differs from the rest; null without one.
     pub warm_up: Option<WarmUp>,
-    /// Why the run ended before its run time was over; null where it did not.
+    /// Why the run ended before its run time was over; null if it did not.
     pub ended_by: Option<EndedBy>,
-    /// Requests that had not come back when a device that stopped answering was given up.
+    /// Requests without a completion when the program gave up on a device that stopped responding.
     #[serde(default)]
     pub unanswered: u64,
-    /// The reads; null where none were asked.
+    /// The reads; null if none were requested.
     pub read: Option<DirectionResult>,
-    /// The writes; null where none were asked.
+    /// The writes; null if none were requested.
     pub write: Option<DirectionResult>,
-    /// The trims, in place of writes; absent where none were asked.
+    /// The trims, instead of writes; absent if none were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<DirectionResult>,
-    /// The flushes, which carry no bytes; absent where none were asked.
+    /// The flushes, which transfer no bytes; absent if none were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<DirectionResult>,
-    /// Mean reads and writes in flight, from Little's law on our own times.
+    /// Mean reads and writes in flight, by Little's law from the program's own times.
     pub concurrency: f64,
     /// Completions over time.
     pub series: Series,
-    /// One by one, where `--interval` asked for them.
+    /// The intervals, if `--interval` requested them.
     pub intervals: Option<Vec<IntervalResult>>,
-    /// How arrivals were kept up with; null in a closed loop.
+    /// How well an open loop sustained its arrivals; null in a closed loop.
     pub open_loop: Option<OpenLoop>,
-    /// Deepest nesting of completion calls; null with another completion discipline.
+    /// Deepest nesting of completion callbacks; null with another completion discipline.
     pub callback_depth: Option<u32>,
-    /// What reading tagged blocks back found; null where nothing was verified.
+    /// Result of reading tagged blocks back; null if nothing was verified.
     pub verify: Option<VerifyResult>,
-    /// What an array of targets holds, and how its rebuild went; absent where neither was looked at.
+    /// State of an array of targets, and the result of its rebuild; absent if neither was examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<Box<ArrayResult>>,
-    /// How busy the components of a simulated device were; absent where it has none.
+    /// Utilization of the components of a simulated device; absent if it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentUse>,
 }
 
-/// How busy a component of a simulated device was during the window.
+/// Utilization of one component of a simulated device during the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComponentUse {
     /// Its name, for example "bus 0".
     pub name: String,
-    /// How many of its kind work side by side under this name.
+    /// Number of parallel units with this name.
     pub units: u32,
-    /// Time in use as a share of the window, of all units together: 1 is all of them all the time.
+    /// Busy time as a share of the window, over all units: 1 means that all of them were always busy.
     pub busy_share: f64,
-    /// What that time was spent on; empty where it is not told apart.
+    /// Shares of the busy time by activity; empty if activities are not distinguished.
     pub phases: Vec<PhaseUse>,
 }
 
-/// What a component did.
+/// One activity of a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseUse {
-    /// What, for example "data".
+    /// Name of the activity, for example "data".
     pub name: String,
     /// Share of the component's busy time.
     pub share: f64,
 }
 
-/// A start of the window that is not part of the result.
+/// The start of the window, excluded from the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
     /// Its length.
     pub duration_ns: Nanos,
     /// Requests completed in it.
     pub ios: u64,
-    /// Their rate.
+    /// Requests per second in it.
     pub iops: f64,
 }
 
-/// What ended a run before its run time was over.
+/// Why a run ended before its run time was over.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
-    /// All bytes asked for were transferred.
+    /// All requested bytes were transferred.
     Bytes,
-    /// All passes over the area were made.
+    /// All requested passes over the area were made.
     Passes,
-    /// All recorded requests were made.
+    /// All recorded requests were issued.
     Recording,
     /// The failed leg was rebuilt.
     Rebuilt,
-    /// The interval of the rate is as narrow as asked.
+    /// The interval of the rate reached the requested precision.
     Precision,
-    /// Nothing but failures came back.
+    /// Every request failed.
     Failures,
-    /// The device stopped answering.
+    /// The device stopped responding.
     Silence,
-    /// The user or the system asked for an end.
+    /// The user or the system stopped the run.
     Interrupted,
 }
 
 /// One interval of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalResult {
-    /// Its begin, from the begin of the window (before any warm-up was cut off).
+    /// Its start, from the start of the window (before any warm-up was cut off).
     pub begin_ns: Nanos,
     /// Its length; the last may be shorter.
     pub length_ns: Nanos,
-    /// The reads; null where none were asked.
+    /// The reads; null if none were requested.
     pub read: Option<IntervalDirection>,
-    /// The writes; null where none were asked.
+    /// The writes; null if none were requested.
     pub write: Option<IntervalDirection>,
-    /// The trims, in place of writes; absent where none were asked.
+    /// The trims, instead of writes; absent if none were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<IntervalDirection>,
-    /// The flushes; absent where none were asked.
+    /// The flushes; absent if none were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<IntervalDirection>,
     /// Mean reads and writes in flight.
@@ -388,81 +389,81 @@ pub struct IntervalDirection {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_s: f64,
-    /// Latencies; null where nothing completed.
+    /// Latencies; null if nothing completed.
     pub latency_ns: Option<TimeSummary>,
 }
 
-/// How the pacer of an open loop kept up.
+/// How well the pacer of an open loop sustained the arrivals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
     /// Arrivals in the window, per second.
     pub offered_iops: f64,
-    /// Mean time from an intended arrival to its hand-over.
+    /// Mean delay from an intended arrival to the submission.
     pub late_mean_ns: f64,
-    /// 99th percentile of it; null with fewer than a thousand arrivals.
+    /// 99th percentile of the delay; null with fewer than a thousand arrivals.
     pub late_p99_ns: Option<f64>,
-    /// Largest.
+    /// Maximum delay.
     pub late_max_ns: u64,
-    /// The part of the mean that is the pacer's own: arrivals that found a free slot.
+    /// Mean delay of arrivals that found a free slot: the pacer's own part.
     pub pacer_late_mean_ns: Option<f64>,
-    /// Most arrivals that waited for a slot at one time.
+    /// Maximum number of arrivals that waited for a slot at one time.
     pub backlog_max: u64,
-    /// Arrivals that still waited at the end of the window; none is dropped silently.
+    /// Arrivals that were still waiting at the end of the window. None is dropped silently.
     pub backlog_end: u64,
-    /// CPU time spent polling for the next arrival, kept out of the processor cost.
+    /// CPU time spent polling for the next arrival, excluded from the CPU cost.
     pub spin_ms: f64,
 }
 
-/// What reading tagged blocks back found.
+/// Result of reading tagged blocks back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyResult {
-    /// Blocks read back and found right.
+    /// Blocks that were correct.
     pub good: u64,
-    /// Blocks that hold no tag: a write never arrived.
+    /// Blocks without a tag: the write was lost.
     pub lost: u64,
-    /// Blocks whose tag names another offset.
+    /// Blocks whose tag has another offset.
     pub misplaced: u64,
-    /// Blocks whose checksum does not fit: parts of several writes.
+    /// Blocks with a wrong checksum: a mixture of several writes.
     pub torn: u64,
-    /// Blocks of an older write than the last one completed.
+    /// Blocks with older data than the last completed write.
     pub stale: u64,
-    /// Blocks of which nothing can be said: they could not be read back, or a write of them failed
-    /// or never came back, so that they may hold anything.
+    /// Blocks of unknown state: they could not be read back, or a write to them failed or did not complete,
+    /// so that they may contain anything.
     pub unchecked: u64,
-    /// Length of a block.
+    /// Block size.
     pub block_bytes: Bytes,
-    /// How it was read back, and what was done so that it did not come from memory.
+    /// How the blocks were read back, and how reads from memory were avoided.
     pub method: String,
-    /// The first bad ones, at most 16.
+    /// The first bad blocks, at most 16.
     pub bad: Vec<BadBlock>,
 }
 
 /// One bad block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BadBlock {
-    /// Where it lies in the target.
+    /// Its offset in the target.
     pub offset_bytes: u64,
-    /// What is wrong with it.
+    /// The kind of fault.
     pub fault: BlockFault,
-    /// The same with what was expected and found.
+    /// Description with the expected and the actual data.
     pub detail: String,
 }
 
-/// What can be wrong with a block.
+/// The faults of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockFault {
     /// No tag.
     Lost,
-    /// The tag of another offset.
+    /// The tag has another offset.
     Misplaced,
-    /// A checksum that does not fit.
+    /// The checksum is wrong.
     Torn,
-    /// An older generation than written last.
+    /// The generation is older than that of the last write.
     Stale,
 }
 
-/// One direction of a trial. The default is one in which nothing completed.
+/// One direction of a trial. The default has no completed requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionResult {
     /// Requests completed in full in the window.
@@ -477,33 +478,33 @@ pub struct DirectionResult {
     pub iops_ci95_rel: Option<f64>,
     /// Requests that failed.
     pub errors: u64,
-    /// What they failed with.
+    /// The errors that they failed with.
     pub error_kinds: Vec<ErrorCount>,
-    /// Requests that transferred fewer bytes than asked; not counted in `ios`.
+    /// Requests that transferred fewer bytes than requested; not counted in `ios`.
     pub short: u64,
-    /// Intended arrival to completion; null where nothing completed.
+    /// Latency from intended arrival to completion; null if nothing completed.
     pub latency_ns: Option<TimeSummary>,
-    /// Submission to completion; equals the latency in a closed loop.
+    /// Latency from submission to completion; equals `latency_ns` in a closed loop.
     pub completion_ns: Option<TimeSummary>,
-    /// Arrivals per second that were asked for; null in a closed loop.
+    /// Requested arrivals per second; null in a closed loop.
     pub offered_iops: Option<f64>,
-    /// Latencies.
+    /// Histogram of the latencies.
     pub histogram: HistogramSnapshot,
 }
 
-/// A system error and how often it came.
+/// A system error and its count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorCount {
     /// The kernel's error number.
     pub errno: i32,
     /// Its meaning.
     pub message: String,
-    /// How many requests.
+    /// Number of requests.
     pub count: u64,
 }
 
-/// A distribution of times in nanoseconds. The mean is exact, the rest comes from the histogram
-/// (0.8 % at most). A percentile with fewer than ten samples beyond it is null.
+/// A distribution of times in nanoseconds. The mean is exact. Everything else comes from the histogram (error
+/// at most 0.8 %). A percentile with fewer than ten samples beyond it is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeSummary {
     /// Arithmetic mean.
@@ -512,9 +513,9 @@ pub struct TimeSummary {
     pub mean_ci95_rel: Option<f64>,
     /// Standard deviation.
     pub stddev: f64,
-    /// Smallest: the lower bound of its bucket.
+    /// Minimum: the lower bound of its bucket.
     pub min: u64,
-    /// Largest: the upper bound of its bucket.
+    /// Maximum: the upper bound of its bucket.
     pub max: u64,
     /// Median.
     pub p50: Option<f64>,
@@ -530,59 +531,59 @@ pub struct TimeSummary {
     pub p99_99: Option<f64>,
 }
 
-/// Completions per equal interval of the window, both directions together.
+/// Completions per equal interval of the window, over both directions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// Length of one interval.
     pub interval_ns: Nanos,
     /// Requests completed in each.
     pub ios: Vec<u64>,
-    /// Their mean latency; null where none completed.
+    /// Their mean latency; null if none completed.
     pub latency_mean_ns: Vec<Option<f64>>,
 }
 
-/// Whether the kernel measures the split of CPU time or samples it.
+/// Whether the kernel measures or samples the split of CPU time into user and system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuSplit {
-    /// The total is exact, its parts are samples of the timer tick.
+    /// The total is exact; its parts are samples at the timer tick.
     Sampled,
     /// Both are measured at each kernel entry.
     Exact,
-    /// Not measured: busy time of a model of the host's processors, all as system time.
+    /// Not measured: busy time from a model of the host's processors, all counted as system time.
     Modelled,
 }
 
 /// CPU time of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuCost {
-    /// In the program.
+    /// In user mode.
     pub user_ms: f64,
-    /// In the kernel on our behalf, its worker threads included.
+    /// In the kernel for this program, including its worker threads.
     pub system_ms: f64,
-    /// The part of both that kernel worker threads of io_uring used.
+    /// The part of both that io_uring's kernel worker threads used.
     pub workers_ms: f64,
-    /// Charged to us, per completed request: a lower bound of the true cost.
+    /// CPU time charged to the program per completed request: a lower bound of the true cost.
     pub lower_us_per_io: Option<f64>,
-    /// An upper bound per request; null where no pass was made for it.
+    /// An upper bound per request; null without a pass that measured it.
     pub upper_us_per_io: Option<f64>,
     /// How the upper bound was measured.
     pub upper_method: Option<String>,
-    /// The pass behind it.
+    /// The pass that measured it.
     pub upper: Option<CpuUpper>,
-    /// Processor clocks per byte, at the frequency of `clock`; null where that is unknown.
+    /// Processor clocks per byte, at the frequency of `clock`; null if that is unknown.
     pub clocks_per_byte: Option<f64>,
-    /// The clock frequency behind it; null where the kernel tells none.
+    /// The clock frequency used; null if the kernel does not report one.
     pub clock: Option<CpuClock>,
     /// Instructions per request.
     pub instructions_per_io: Measured<f64>,
-    /// Requests per second at which all processors would be busy, by the lower bound.
+    /// Requests per second that would saturate all processors, by the lower bound.
     pub saturation_iops: Option<f64>,
     /// Bytes per second at that point.
     pub saturation_bytes_per_s: Option<f64>,
-    /// Charged to us, per MiB transferred.
+    /// CPU time charged to the program per MiB transferred.
     pub ms_per_mib: Option<f64>,
-    /// Time that the host took from this virtual machine, all processors together.
+    /// Time that the hypervisor took from this virtual machine, over all processors.
     pub steal_ms: Option<f64>,
     /// Time of all CPUs of the machine, busy or idle; absent where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -602,53 +603,54 @@ pub struct CpuCost {
 pub struct CpuClock {
     /// Clocks per second.
     pub hz: f64,
-    /// Where it was read: cpufreq (in use at the end) or cpuinfo (nominal in a virtual machine).
+    /// Its source: cpufreq (actual frequency at the end) or cpuinfo (nominal in a virtual machine).
     pub source: String,
 }
 
-/// The pass that measured the upper bound: the same load beside a soaker of idle priority on every
-/// processor, whose loops are counted against a calibration before and after.
+/// The pass that measured the upper bound. It runs the same load with an idle-priority soaker thread on every
+/// processor, and compares the soakers' loop counts with calibrations before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuUpper {
-    /// CPU time per request over the whole machine, µs.
+    /// CPU time per request over the whole machine, in µs.
     pub us_per_io: Estimate,
-    /// Rate of the pass over the rate of the trial, minus one: what the soaker did to the load.
+    /// Rate of the pass divided by the rate of the trial, minus one: the effect of the soakers on the load.
     pub rate_change_rel: f64,
     /// Requests of the pass.
     pub ios: u64,
-    /// Processors with a soaker.
+    /// Number of processors with a soaker.
     pub cpus: u32,
-    /// Share of the processors' time that the soakers did not get beside the load.
+    /// Share of the CPU time that the soakers did not get during the load.
     pub busy_share: f64,
-    /// The same without the load, just before and after; subtracted from what the load is charged.
+    /// The same without the load, just before and after. It is subtracted from the cost of the load.
     pub baseline_share: f64,
-    /// What was charged to us per request in the same pass, µs; null where it was not measured.
+    /// CPU time charged to the program per request in the same pass, in µs; null if it was not measured.
     pub lower_us_per_io: Option<Estimate>,
-    /// The upper bound less that, µs per request: what others did for this load (or beside it).
+    /// Upper bound minus `lower_us_per_io`, in µs per request: CPU time that others used for this load (or at
+    /// the same time).
     pub elsewhere_us_per_io: Option<Estimate>,
-    /// How far the calibrations before and after lie apart, as a share.
+    /// Difference between the calibrations before and after, as a share.
     pub calibration_change_rel: f64,
-    /// The kernel's own accounting over the pass, for comparison, as shares of all CPU time.
+    /// The kernel's own accounting during the pass, for comparison, as shares of all CPU time.
     pub kernel: Option<KernelAccounting>,
-    /// What makes the bound unsure here.
+    /// Reasons why the bound is uncertain here.
     pub doubts: Vec<String>,
 }
 
-/// The kernel's accounting of CPU time (/proc/stat), as shares of all processors' time.
+/// The kernel's accounting of CPU time (/proc/stat), as shares of the time of all processors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelAccounting {
-    /// Neither used nor waited for: soakers count as nice or idle-priority user time, not here.
+    /// Idle and not waiting for I/O. Soakers count as nice or idle-priority user time, not here.
     pub idle: f64,
     /// Hardware and software interrupts.
     pub interrupts: f64,
-    /// Taken by the host.
+    /// Time taken by the hypervisor.
     pub steal: f64,
 }
 
-/// What the device itself counted during the window.
+/// The device's own counters during the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceCounters {
-    /// The device whose counters these are.
+    /// The device that was counted.
     pub device: String,
     /// Requests completed, after merging.
     pub ios: u64,
@@ -656,54 +658,54 @@ pub struct DeviceCounters {
     pub bytes: u64,
     /// `bytes / ios`; null without requests.
     pub mean_request_bytes: Option<f64>,
-    /// Bytes of others, in the direction that was not requested; null where both were.
+    /// Bytes of other programs, in the direction that the trial did not use; null if it used both.
     #[serde(default)]
     pub other_bytes: Option<u64>,
     /// Requests that were merged into another before they reached the device.
     pub merges: u64,
-    /// Additional device requests that splitting explains; null where other traffic blurs it.
+    /// Additional device requests that splitting explains; null if other traffic makes this uncertain.
     pub splits: Option<u64>,
     /// Time during which at least one request was in progress.
     pub busy_ms: f64,
     /// Mean requests in flight at the device.
     pub concurrency: f64,
-    /// Device requests over ours; null where we completed none.
+    /// Device requests divided by the program's requests; null if the program completed none.
     pub ratio_ios: Option<f64>,
-    /// Device bytes over ours; null where we completed none.
+    /// Device bytes divided by the program's bytes; null if the program completed none.
     pub ratio_bytes: Option<f64>,
 }
 
-/// What the load generator can do by itself on this machine.
+/// Limits of the load generator itself on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Harness {
     /// Requests per second of one job with the same workload on the null engine.
     pub ceiling_iops: f64,
-    /// The clock in use.
+    /// The clock that is used.
     pub clock: String,
-    /// Cost of one reading.
+    /// Cost of one reading, in nanoseconds.
     pub clock_cost_ns: f64,
-    /// What the engine got from the kernel (rings, registered buffers, …).
+    /// Kernel features that the engine uses (rings, registered buffers, …).
     pub engine_features: Vec<String>,
-    /// What batching adds to latencies; null where every request is handed over alone.
+    /// Error that batching adds to latencies; null if each request is submitted alone.
     pub batching: Option<Batching>,
 }
 
-/// Requests that are handed over in one call share one reading of the clock, taken before it: the
-/// latency of each includes the time in which the kernel took the others.
+/// Error of latencies from batching. Requests submitted in one call share one clock reading from before the
+/// call. The latency of each therefore includes the time in which the kernel accepted the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Batching {
-    /// Mean requests per hand-over.
+    /// Mean requests per submission call.
     pub requests_per_call: f64,
-    /// Mean time that the kernel took to take a batch, from batches handed over by a call of
-    /// their own (one in some hundred); a latency is too long by at most this, on average.
+    /// Mean time in which the kernel accepted a batch, from batches submitted in a call of their own (one in
+    /// a few hundred). A mean latency is too high by at most this.
     pub error_mean_ns: f64,
-    /// The longest such time.
+    /// The maximum such time.
     pub error_max_ns: u64,
-    /// Completions waited for at once: 1, or the smallest number that is as fast as any.
+    /// Completions per wait: 1, or the smallest number that is as fast as any.
     pub complete_batch: u32,
-    /// How long the first completion of such a wait was held back for the others, on average over
-    /// one wait in some hundred; null where each was waited for alone.
+    /// Mean time for which the first completion of such a wait was held back for the others, measured in one
+    /// wait in a few hundred; null if each completion is awaited alone.
     pub held_mean_ns: Option<f64>,
-    /// The longest such time.
+    /// The maximum such time.
     pub held_max_ns: Option<u64>,
 }

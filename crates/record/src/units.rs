@@ -1,9 +1,9 @@
-//! Bytes and nanoseconds: newtypes and reading; and the one home of how numbers are printed.
+//! Bytes and nanoseconds: their types and how they are parsed. Also formats all printed numbers.
 //!
-//! Sizes follow fio for bare letters (`4k` is 4096) and the standards for full units: `4kB` is
-//! 4000 bytes, `4KiB` is 4096. Printing keeps three digits, always says KiB or MB, and turns NaN,
-//! infinities and magnitudes without meaning into short text that breaks no table. Rejected:
-//! absolute intervals in tables, which cannot be compared between rows; `±2 %` can.
+//! Sizes follow fio for bare letters (`4k` is 4096) and the standards for full units: `4kB` is 4000 bytes,
+//! `4KiB` is 4096. Printed numbers have three digits and always say KiB or MB. NaN, infinities and
+//! meaningless magnitudes become short text that fits into a table. Rejected: absolute intervals in tables,
+//! which cannot be compared between rows; `±2 %` can.
 
 use crate::Estimate;
 use schemars::JsonSchema;
@@ -17,27 +17,27 @@ use std::str::FromStr;
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
-/// A span or a point of time in nanoseconds; for points, the origin is the clock's.
+/// A duration or a point in time, in nanoseconds. The origin of a point is that of its clock.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
-/// Why a size or a duration could not be read.
+/// Why a size or a duration could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// No number at the front.
+    /// No number at the start.
     #[error("'{0}' does not start with a number; for example, write {1}")]
     NoNumber(String, &'static str),
-    /// A suffix that is not known.
+    /// An unknown suffix.
     #[error("'{text}' has the unknown unit '{suffix}'; use one of {known}")]
     Suffix {
         /// The whole text.
         text: String,
         /// Its unit.
         suffix: String,
-        /// What would have been taken.
+        /// The accepted units.
         known: &'static str,
     },
     /// Too large, or not a whole number of the smallest unit.
@@ -45,7 +45,7 @@ pub enum UnitError {
     Range(String, &'static str),
 }
 
-/// A kind of quantity that flags name with a unit.
+/// Parser for one kind of quantity with units.
 struct Reader {
     example: &'static str,
     /// The smallest unit.
@@ -129,20 +129,20 @@ impl FromStr for Nanos {
 }
 
 impl Nanos {
-    /// Seconds, for rates.
+    /// The duration in seconds.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The span from `earlier` to this point, zero where the order is reversed.
+    /// The duration from `earlier` to this point; zero if the order is reversed.
     #[inline]
     #[must_use]
     pub fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This point or span, later by `span`; saturates at the end of time.
+    /// This point or duration plus `span`; saturates at the maximum.
     #[inline]
     #[must_use]
     pub fn plus(self, span: Nanos) -> Nanos {
@@ -150,15 +150,15 @@ impl Nanos {
     }
 }
 
-/// What stands where there is no number.
+/// Printed instead of a missing number.
 pub const NO_NUMBER: &str = "–";
 
-/// `format` of a number; a dash for what is none.
+/// Formats a number, or prints a dash if it is not finite.
 fn finite(value: f64, format: impl Fn(f64) -> String) -> String {
     if value.is_finite() { format(value) } else { NO_NUMBER.to_owned() }
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell if necessary.
 #[must_use]
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
@@ -188,7 +188,8 @@ pub fn format_digits(value: f64) -> String {
     })
 }
 
-/// A value in the largest unit of which there is one, else in the last; the largest come first.
+/// Formats a value in the largest unit that is not above it, otherwise in the last unit. Units are sorted
+/// from the largest.
 fn in_largest(value: f64, units: &[(f64, &str)]) -> String {
     finite(value, |value| {
         let one = units.iter().find(|(factor, _)| value.abs() >= 0.9995 * factor);
@@ -203,7 +204,7 @@ pub fn format_nanos(nanos: f64) -> String {
     in_largest(nanos, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
 }
 
-/// A length of time, from two minutes on in the largest unit of which there are two: `88.2 min`.
+/// A duration, from two minutes in the largest unit that fits at least twice: `88.2 min`.
 #[must_use]
 pub fn format_duration(nanos: u64) -> String {
     let seconds = nanos as f64 / 1e9;
@@ -215,7 +216,7 @@ pub fn format_duration(nanos: u64) -> String {
     }
 }
 
-/// A point in time of a document (RFC 3339, UTC) to the minute; other text as it is.
+/// A document's point in time (RFC 3339, UTC) to the minute; other text is unchanged.
 #[must_use]
 pub fn format_moment(time: &str) -> String {
     match (time.get(..10), time.get(10..11), time.get(11..16)) {
@@ -226,7 +227,7 @@ pub fn format_moment(time: &str) -> String {
     }
 }
 
-/// A size: exact where it is a whole number of a binary unit (`64 KiB`).
+/// A size; exact if it is a whole number of a binary unit (`64 KiB`).
 #[must_use]
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] =
@@ -255,7 +256,7 @@ pub fn format_rate(bytes_per_s: f64) -> String {
     in_largest(bytes_per_s, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")])
 }
 
-/// The same with the binary unit behind it: `812 MB/s (774 MiB/s)`.
+/// The same with the binary unit after it: `812 MB/s (774 MiB/s)`.
 #[must_use]
 pub fn format_both_rates(bytes_per_s: f64) -> String {
     let decimal = format_rate(bytes_per_s);
@@ -291,7 +292,7 @@ pub fn format_iops(per_s: f64) -> String {
     finite(per_s, |per_s| format!("{} IOPS", format_count(per_s)))
 }
 
-/// A rate to the request, with its digits in threes: published limits are such numbers.
+/// An exact rate with digits in groups of three, as limits are published.
 #[must_use]
 pub fn format_whole_iops(per_s: f64) -> String {
     finite(per_s, |per_s| {
@@ -304,20 +305,20 @@ pub fn format_whole_iops(per_s: f64) -> String {
     })
 }
 
-/// A number of things: `1 request`, `31.1k requests`.
+/// A count with its noun: `1 request`, `31.1k requests`.
 #[must_use]
 pub fn counted(count: f64, what: &str) -> String {
     format!("{} {what}{}", format_count(count), if count == 1.0 { "" } else { "s" })
 }
 
-/// A share of 0 to 1: `98 %`, one decimal below 10 % where it is not whole.
+/// A share from 0 to 1 as a percentage: `98 %`, with one decimal below 10 % unless it is whole.
 #[must_use]
 pub fn format_share(share: f64) -> String {
     let percent = share * 100.0;
     let tenths = (percent * 10.0).round() / 10.0;
     finite(percent, |percent| match tenths.abs() {
         absurd if absurd >= 1e5 => format!("{percent:.0e} %"),
-        // Not `-0 %`.
+        // Avoid `-0 %`.
         _ if tenths.abs() >= 9.95 || tenths.fract() == 0.0 => {
             format!("{:.0} %", percent.round() + 0.0)
         }
@@ -325,7 +326,7 @@ pub fn format_share(share: f64) -> String {
     })
 }
 
-/// A ratio as a change: `-12 %`, `+0.4 %`, and `x 4.20` where a factor is easier to read.
+/// A ratio as a change: `-12 %`, `+0.4 %`, and from a factor of 3 on `x 4.20`.
 #[must_use]
 pub fn format_change(ratio: f64) -> String {
     if ratio.is_finite() && ratio >= 3.0 {
@@ -335,19 +336,19 @@ pub fn format_change(ratio: f64) -> String {
     if ratio > 1.0 && text.ends_with('%') && text != "0 %" { format!("+{text}") } else { text }
 }
 
-/// Relative half-width of an interval: `±2 %`, one decimal below 1 %; `±?` where none is known.
+/// Relative half-width of an interval: `±2 %`, with one decimal below 1 %; `±?` if unknown.
 #[must_use]
 pub fn format_interval(relative: f64) -> String {
     match relative {
         relative if !relative.is_finite() => "±?".to_owned(),
         relative if relative > 9.995 => "±>999 %".to_owned(),
         relative if relative >= 0.00995 || relative <= 0.0 => format!("±{:.0} %", relative * 100.0),
-        // Rounded up: an interval is not made to look smaller than it is.
+        // Round up: an interval must not look narrower than it is.
         relative => format!("±{:.1} %", (relative * 1000.0).ceil() / 10.0),
     }
 }
 
-/// A value in running text, with its interval where one is known: `118k IOPS ±2 %`.
+/// A value in a sentence, with its interval if known: `118k IOPS ±2 %`.
 #[must_use]
 pub fn with_half_width(value: String, relative: Option<f64>) -> String {
     match relative.filter(|relative| relative.is_finite()) {
@@ -356,8 +357,8 @@ pub fn with_half_width(value: String, relative: Option<f64>) -> String {
     }
 }
 
-/// An estimate in running text: `118k IOPS ±2 %`, and with both ends where half of the interval says little:
-/// `2.30k IOPS (490 IOPS to 8.10k IOPS)`.
+/// An estimate in a sentence: `118k IOPS ±2 %`. A wide interval is printed with both ends: `2.30k IOPS (490
+/// IOPS to 8.10k IOPS)`.
 #[must_use]
 pub fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> String {
     match estimate.relative_half_width() {
@@ -366,7 +367,7 @@ pub fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> String {
     }
 }
 
-/// Half of an interval as a share of its value, from which on both ends are printed instead.
+/// Relative half-width of an interval above which both ends are printed instead.
 pub const WIDE: f64 = 0.5;
 
 /// An estimate with the ends of its interval: `118k IOPS (116k IOPS to 120k IOPS)`.
@@ -375,7 +376,7 @@ pub fn with_range(estimate: &Estimate, format: fn(f64) -> String) -> String {
     format!("{} ({})", format(estimate.value), format_ends(estimate.low, estimate.high, format))
 }
 
-/// The ends of an interval: `16.0 µs to 529 µs`, or once what both read the same.
+/// The ends of an interval: `16.0 µs to 529 µs`, or `about` one value if both print the same.
 #[must_use]
 pub fn format_ends(low: f64, high: f64, format: fn(f64) -> String) -> String {
     let (low, high) = (format(low), format(high));

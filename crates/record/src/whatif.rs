@@ -1,10 +1,9 @@
-//! What would become of a load if something about its device were different.
+//! Predicts how a load behaves after changes to its device.
 //!
-//! A document of one load before, and of the same load after each change by itself and after all of
-//! them together. Each carries what it takes for granted, what it costs and what would refute it,
-//! because a figure about something that does not exist yet can only be judged by these. Where the
-//! change could be simulated, the simulated figure stands beside the computed one, with the
-//! difference or the assumption that breaks.
+//! The document has one load before the changes, after each change alone, and after all of them together.
+//! Each case states its assumptions, its cost and how to check it, because only these allow a judgement on
+//! something that does not exist yet. If a change can be simulated, the simulated figure is shown next to the
+//! computed one, with the difference or the assumption that fails.
 
 use crate::{Estimate, Measured, Mix, Offered, RaidLevel};
 use schemars::JsonSchema;
@@ -13,80 +12,80 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of a what-if.
 pub const WHATIF_SCHEMA: &str = "halfpower/whatif/1";
 
-/// Something that is different.
+/// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Every request takes this share less, 0 to 1.
+    /// Every request is faster by this share, 0 to 1.
     Faster(f64),
-    /// An array of such disks in place of one.
+    /// An array of such disks instead of one.
     Array {
-        /// Disks, parity and copies included.
+        /// Number of disks, including parity and copies.
         disks: u32,
-        /// How they are bound.
+        /// How they are combined.
         raid: RaidLevel,
-        /// Bytes that lie together on a disk.
+        /// Contiguous bytes per disk.
         chunk_bytes: u64,
     },
     /// A cache of the device serves a share of the reads.
     CacheHit {
         /// Share of the random reads, 0 to 1.
         share: f64,
-        /// What such a read takes; null: as long as re-reads took when the device was profiled.
+        /// Latency of such a read; null for that of rereads in the profile.
         hit_ns: Option<f64>,
     },
-    /// The host's memory serves a share of the reads, 0 to 1.
+    /// The host's memory serves this share of the reads, 0 to 1.
     HostCache(f64),
-    /// The host has more memory for its cache, which serves a share of the reads.
+    /// The host has more memory for its page cache, which serves a share of the reads.
     Memory {
-        /// How much more.
+        /// Additional bytes.
         bytes: u64,
-        /// The share, 0 to 1, by the reuse in requests that were recorded.
+        /// The share, 0 to 1, computed from the reuse in recorded requests.
         share: f64,
     },
-    /// A further share of the requests is sequential, 0 to 1, taken from random ones.
+    /// This further share of the requests is sequential instead of random, 0 to 1.
     Sequential(f64),
-    /// A constant number of requests outstanding.
+    /// A constant queue depth.
     Depth(f64),
-    /// Requests of another size, the same bytes per second.
+    /// Requests of another size, at the same bytes per second.
     RequestBytes(u64),
-    /// A limit on requests per second ahead of the device.
+    /// A limit on requests per second above the device.
     Cap(f64),
-    /// No limit ahead of the device: programs may ask for as much as it serves side by side.
+    /// No limit above the device: programs may use the device's full queue depth.
     Uncapped,
-    /// The device as fast as when it was profiled.
+    /// The device is as fast as in its profile.
     AsProfiled,
     /// A share of the requests goes to another device.
     Without {
         /// Share of the requests, 0 to 1.
         share: f64,
-        /// The process that issues them; null where no process is named.
+        /// The process that issues them; null if no process is named.
         process: Option<u32>,
     },
     /// The same requests per second, independent of each other instead of in bursts.
     Independent,
 }
 
-/// A load and what it sees.
+/// A load and its predicted performance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadState {
     /// The requests of the programs.
     pub mix: Mix,
-    /// How much of them.
+    /// The offered load.
     pub offered: Offered,
-    /// Mean latency as the programs see it, requests that memory serves included.
+    /// Mean latency that the programs see, including requests served from memory.
     pub latency_ns: Estimate,
-    /// Requests of the programs per second that get through.
+    /// Completed requests of the programs per second.
     pub iops: Estimate,
-    /// The largest rate of them.
+    /// Maximum rate of the programs' requests.
     pub max_iops: Estimate,
-    /// Rate as a share of the largest one, 0 to 1.
+    /// Rate as a share of the maximum, 0 to 1.
     pub saturation: f64,
-    /// Mean requests of the programs in progress.
+    /// Mean requests of the programs in flight.
     pub concurrency: f64,
 }
 
-/// What the simulator says of the same.
+/// Simulation of the same load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedState {
     /// The simulated device.
@@ -95,141 +94,141 @@ pub struct SimulatedState {
     pub latency_ns: f64,
     /// Requests per second.
     pub iops: f64,
-    /// Requests behind it.
+    /// Number of simulated requests.
     pub requests: u64,
-    /// Computed over simulated latency, minus one.
+    /// Computed divided by simulated latency, minus one.
     pub difference_rel: f64,
-    /// Which assumption breaks; null where the two agree.
+    /// The assumption that fails; null if the two agree.
     pub breaks: Option<String>,
 }
 
-/// A change and what it makes of the load.
+/// One case: changes and the load after them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIfCase {
-    /// The changes, one, or all of them together.
+    /// The changes: one, or all together.
     pub changes: Vec<Change>,
-    /// The load after them, or why nothing can be said.
+    /// The load after the changes, or why it is unknown.
     pub after: Measured<LoadState>,
-    /// Latency after over before; its interval leaves out the model's error, which is in both.
+    /// Latency after divided by latency before. The interval excludes the model's error, which both share.
     pub latency_ratio: Option<Estimate>,
-    /// What the figures take for granted.
+    /// Assumptions of the figures.
     pub assumes: Vec<String>,
-    /// What it costs.
+    /// Cost of the changes.
     pub cost: Vec<String>,
     /// How to check the figures.
     pub how_to_check: Vec<String>,
-    /// What was seen that speaks for or against its being possible.
+    /// Observations for or against the feasibility.
     pub evidence: Vec<String>,
-    /// The simulation; null where none was asked for.
+    /// The simulation; null if not requested.
     pub simulated: Option<Measured<SimulatedState>>,
 }
 
-/// A device among which load is moved.
+/// A device that takes part in load balancing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BalancedDevice {
     /// Its name.
     pub device: String,
     /// Requests per second before.
     pub iops_before: f64,
-    /// And after.
+    /// Requests per second after.
     pub iops_after: f64,
-    /// Share of its largest rate before, 0 to 1.
+    /// Rate as a share of its maximum before, 0 to 1.
     pub saturation_before: f64,
-    /// And after.
+    /// Rate as a share of its maximum after.
     pub saturation_after: f64,
-    /// Mean latency before; null at or above its largest rate.
+    /// Mean latency before; null at or above its maximum rate.
     pub latency_before_ns: Option<Estimate>,
-    /// And after.
+    /// Mean latency after.
     pub latency_after_ns: Option<Estimate>,
 }
 
-/// A part of a load that changes its device.
+/// A part of a load that moves to another device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Move {
-    /// From where.
+    /// The device that it leaves.
     pub from: String,
-    /// To where.
+    /// The device that it moves to.
     pub to: String,
     /// Requests per second that move.
     pub iops: f64,
-    /// Their share of all requests of the device that they leave, 0 to 1.
+    /// Their share of all requests of the old device, 0 to 1.
     pub share: f64,
 }
 
-/// Load moved from full devices to those with room.
+/// Load moved from saturated devices to devices with spare capacity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Balance {
     /// The devices.
     pub devices: Vec<BalancedDevice>,
-    /// What moves; empty where nothing would be gained.
+    /// The moves; empty if none would help.
     pub moves: Vec<Move>,
-    /// Devices that could not take part, and why.
+    /// Devices that were excluded, and why.
     pub left_out: Vec<String>,
-    /// What the figures take for granted.
+    /// Assumptions of the figures.
     pub assumes: String,
-    /// What it costs.
+    /// Cost of the moves.
     pub cost: String,
     /// How to check the figures.
     pub how_to_check: String,
 }
 
-/// What was observed of the load before.
+/// The load as it was observed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedLoad {
     /// Id of the observation.
     pub observation_id: String,
     /// The device.
     pub device: String,
-    /// When the stretch of time began, as in the observation.
+    /// When the period began, on the observation's clock.
     pub begin_ns: u64,
     /// How long it was.
     pub duration_ns: u64,
-    /// Mean latency that was counted; null where the source does not tell.
+    /// Mean latency as counted; null if the source does not report it.
     pub latency_ns: Option<f64>,
-    /// Whether the share of sequential requests was traced; otherwise it is the one that explains
-    /// the latency best.
+    /// Whether the share of sequential requests was traced. Otherwise it is the share that explains the
+    /// latency best.
     pub sequential_traced: bool,
-    /// Least memory that was available; null where the source does not tell.
+    /// Minimum of the available memory; null if the source does not report it.
     pub memory_available_bytes: Option<u64>,
 }
 
-/// A load that a device does not sustain.
+/// A load that exceeds what a device can sustain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnsustainedLoad {
     /// The requests.
     pub mix: Mix,
-    /// How many are offered.
+    /// The offered load.
     pub offered: Offered,
-    /// What the device does at most.
+    /// A sentence with the maximum that the device sustains.
     pub why: String,
 }
 
-/// What would become of a load.
+/// Predictions for changes to a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// [`WHATIF_SCHEMA`].
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// The profile; null where load is only moved between devices with profiles of their own.
+    /// Id of the profile; null if load only moves between devices that have their own profiles.
     pub profile_id: Option<String>,
-    /// What it was made of.
+    /// Target of the profile.
     pub target: Option<String>,
     /// Whether the profile is of a simulated device.
     pub simulated: bool,
-    /// What was observed; null for a load that the user stated.
+    /// The observed load; null for a load that the user specified.
     pub observed: Option<ObservedLoad>,
-    /// The load as it is, by the model; null where load is only moved.
+    /// The current load, by the model; null if load is only moved.
     pub before: Option<LoadState>,
-    /// The load as it is, where the device does not sustain it, which leaves no state before; else absent.
+    /// The current load if the device cannot sustain it, so that `before` is missing; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_unsustained: Option<UnsustainedLoad>,
-    /// The same simulated; null where none was asked for.
+    /// The current load, simulated; null if not requested.
     pub before_simulated: Option<Measured<SimulatedState>>,
-    /// What of it the profile did not measure.
+    /// Parts of the load that the profile did not measure.
     pub extrapolated: Vec<String>,
     /// Each change by itself, then all of them together.
     pub cases: Vec<WhatIfCase>,
-    /// Load moved between devices; null where that was not asked for.
+    /// Load moved between devices; null if not requested.
     pub balance: Option<Balance>,
 }

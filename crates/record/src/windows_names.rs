@@ -1,4 +1,4 @@
-//! What names of disks on Windows say: the instance of a disk is its number and the letters of its volumes.
+//! Parses disk names on Windows: a disk instance is named by its number and the letters of its volumes.
 
 /// The first letter of a volume in the name of a disk or volume: `D:` of `1 D: E:`.
 #[must_use]
@@ -6,7 +6,7 @@ pub fn drive_letter(device: &str) -> Option<&str> {
     device.split(' ').find(|word| matches!(word.as_bytes(), [b'A'..=b'Z' | b'a'..=b'z', b':']))
 }
 
-/// Whether the counters of a device are those of Windows, by their source or its name.
+/// Whether the counters of a device come from Windows, judged by their source or by its name.
 #[must_use]
 pub fn is_of_windows(source: &str, device: &str) -> bool {
     source.starts_with("Windows ") || drive_letter(device).is_some()

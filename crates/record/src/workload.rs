@@ -1,8 +1,8 @@
-//! What is asked of a target: the canonical, integer-only form of a workload.
+//! The canonical, integer-only form of a workload.
 //!
-//! Two runs of equal workloads are runs of the same cell: [`Workload::cell`] hashes everything
-//! that changes what the device is asked to do. How long it was asked (run time, ramp) and which
-//! sequence was drawn (the seed) are left out, because repeats differ in them.
+//! Two runs of equal workloads belong to the same cell: [`Workload::cell`] hashes everything that changes the
+//! requests to the device. The hash excludes the duration (run time, ramp) and the random sequence (the
+//! seed), because repeats differ in them.
 
 use crate::{Bytes, Instead, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest};
 use schemars::JsonSchema;
@@ -15,17 +15,17 @@ use std::fmt;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
-    /// Ascending and adjacent, wrapping at the end of the job's region.
+    /// Ascending and contiguous, wrapping at the end of the job's region.
     Sequential,
     /// Uniform over all aligned positions of the area.
     Random,
-    /// Random within a small area that was just read, which any cache below can serve.
+    /// Random within a small area that was just read, so that any cache below can serve it.
     Hit,
-    /// Random with popularity falling as 1/rank^theta, ranks spread over the area.
+    /// Random with popularity proportional to 1/rank^theta, ranks spread over the area.
     Zipf,
     /// Random; a share of the requests goes to a hot part of the area.
     Hot,
-    /// Each a fixed distance after the one before, wrapping.
+    /// Each a fixed distance after the previous one, wrapping.
     Strided,
 }
 
@@ -34,7 +34,7 @@ impl Pattern {
     pub const ALL: [Self; 6] =
         [Self::Sequential, Self::Random, Self::Hit, Self::Zipf, Self::Hot, Self::Strided];
 
-    /// The word in print.
+    /// The printed name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -52,55 +52,55 @@ impl Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Regions {
-    /// Each job has an equal part of its own.
+    /// Each job has its own equal part.
     PerJob,
     /// The jobs take the requests of one stream over the whole area in turn.
     Shared,
-    /// Each job has an equal part of its own, though its order is not sequential.
+    /// Each job has its own equal part, although its order is not sequential.
     Own,
 }
 
-/// A part of the area that gets more than its share of the requests.
+/// A part of the area that gets more than its proportional share of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HotArea {
-    /// Its length, from the start of the area.
+    /// Its length, from the start of the area; in bytes.
     pub bytes: Bytes,
-    /// Share of the requests that go there, 1 to 99; the others go to the rest of the area.
+    /// Share of the requests that go there, 1 to 99. The others go to the rest of the area.
     pub percent: u8,
 }
 
-/// A part of the area behind those before it, with its share of the random requests.
+/// A part of the area that follows the previous parts, with its share of the random requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AreaZone {
     /// Share of the requests in percent; those of all zones add up to 100.
     pub request_percent: u8,
-    /// Share of the area in percent, likewise.
+    /// Share of the area in percent; those of all zones add up to 100.
     pub area_percent: u8,
 }
 
-/// Shares of the requests that do not go where the pattern says; the rest does.
+/// Shares of the requests that do not follow the pattern. The remaining requests do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blend {
-    /// Requests that continue the one before them of their direction, 0 to 100.
+    /// Requests that continue the previous one of the same direction, 0 to 100.
     pub sequential_percent: u8,
-    /// Requests that re-read or rewrite a small area, 0 to 100; both together at most 100.
+    /// Requests that reread or rewrite a small area, 0 to 100. Both shares together are at most 100.
     pub hit_percent: u8,
 }
 
-/// Which caches may keep the data; SQLIO's letters in [`CacheMode::letter`].
+/// Which caches may hold the data. [`CacheMode::letter`] has SQLIO's letters.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMode {
-    /// File-system cache and device cache: buffered.
+    /// Page cache and device cache: buffered I/O.
     All,
-    /// File-system cache, written through to the medium: buffered, O_DSYNC.
+    /// Page cache, written through to the medium: buffered I/O with O_DSYNC.
     Fs,
-    /// Device cache only: O_DIRECT.
+    /// Device cache only: direct I/O (O_DIRECT).
     #[default]
     Device,
-    /// None: O_DIRECT and O_DSYNC.
+    /// No cache: O_DIRECT and O_DSYNC.
     None,
 }
 
@@ -127,20 +127,20 @@ impl CacheMode {
         }
     }
 
-    /// Whether the page cache is bypassed (O_DIRECT).
+    /// Whether requests bypass the page cache (O_DIRECT).
     #[must_use]
     pub fn direct(self) -> bool {
         matches!(self, Self::Device | Self::None)
     }
 
-    /// Whether each write is on the medium before it completes (O_DSYNC).
+    /// Whether each write is durable on the medium before it completes (O_DSYNC).
     #[must_use]
     pub fn synchronous(self) -> bool {
         matches!(self, Self::Fs | Self::None)
     }
 }
 
-/// How requests are carried out.
+/// The interface that issues the requests.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -150,23 +150,23 @@ pub enum EngineName {
     IoUring,
     /// Linux native asynchronous I/O: io_submit and io_getevents.
     Libaio,
-    /// Windows: overlapped calls whose ends a completion port hands out in batches.
+    /// Windows: overlapped I/O, with completions delivered in batches by a completion port.
     Iocp,
-    /// Windows: overlapped calls with an event for each buffer, waited for together.
+    /// Windows: overlapped I/O with one event per buffer; the job waits for all events together.
     Events,
-    /// Windows: calls whose ends are calls to the thread that waits for them (ReadFileEx).
+    /// Windows: ReadFileEx, which delivers completions as calls in the waiting thread.
     Readfileex,
-    /// Blocking calls at an offset (pread and pwrite, ReadFile and WriteFile), one at a time per job.
+    /// Blocking calls at an offset (pread and pwrite, or ReadFile and WriteFile), one at a time per job.
     Sync,
-    /// A pool of threads per job, each with such calls.
+    /// A pool of threads per job, each with blocking calls.
     Threads,
-    /// Copies from and to a mapping of the file.
+    /// Copies from and to a memory mapping of the file.
     Mmap,
-    /// Completes at once without any I/O: shows the limit of the harness.
+    /// Completes immediately without I/O: shows the limit of the load generator.
     Null,
     /// A simulated device in virtual time.
     Sim,
-    /// An engine of a build of its own, which other builds know by name alone.
+    /// An engine of a custom build, which other builds know only by name.
     #[serde(untagged)]
     Own(OwnEngineName),
 }
@@ -195,27 +195,27 @@ impl EngineName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
-    /// A completion lets the next request go: the depth is constant.
+    /// A completion triggers the next request: the queue depth is constant.
     Closed,
-    /// Open: at equal distances in time.
+    /// Open: at equal intervals.
     Constant,
-    /// Open: a Poisson process, which is many independent users.
+    /// Open: a Poisson process, as from many independent users.
     Poisson,
     /// Open: at recorded times ([`Replay`]).
     Recorded,
 }
 
-/// Which completed request lets the job go on.
+/// Which completion a job waits for before it issues the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Discipline {
-    /// Whichever completes: its slot is used again at once.
+    /// Any completion: its slot is reused immediately.
     Any,
-    /// The oldest: a slow request stalls those behind it.
+    /// The oldest request: a slow one stalls those after it.
     OldestFirst,
-    /// A call per completion that issues the next request itself; such calls may nest.
+    /// A callback per completion issues the next request itself; callbacks may nest.
     Callback,
-    /// The same, with completions posted to the job's loop, which bounds the nesting.
+    /// The same, but completions are posted to the job's loop, which limits the nesting.
     CallbackPosted,
 }
 
@@ -235,31 +235,31 @@ impl Discipline {
     }
 }
 
-/// What writes carry.
+/// The content of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
-    /// Random bytes, other ones each time: nothing below can compress or deduplicate them.
+    /// New random bytes each time: no layer below can compress or deduplicate them.
     Random,
     /// Random bytes followed by zeros, in each 4 KiB block ([`Workload::compressible_percent`]).
     Compressible,
     /// Zeros.
     Zeros,
-    /// Random bytes with a tag in each block (offset, generation, checksum), so that reading back
-    /// tells lost, misplaced, torn and stale blocks apart.
+    /// Random bytes with a tag in each block (offset, generation, checksum), so that verification can
+    /// distinguish lost, misplaced, torn and stale blocks.
     Tagged,
 }
 
-/// How a job makes what it wrote durable.
+/// How a job makes its writes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlushKind {
-    /// Data and all that the file system knows of the file (fsync).
+    /// Data and all metadata of the file (fsync).
     Fsync,
-    /// Data, and of the rest only what it takes to read them again (fdatasync).
+    /// Data and only the metadata needed to read it (fdatasync).
     Fdatasync,
-    /// Written out to the device and waited for, and no more: neither the device's cache nor what the file
-    /// system knows of the file (sync_file_range), so that it is not durable.
+    /// Writes data to the device and waits (sync_file_range). It flushes neither the device's cache nor the
+    /// file's metadata, so the data is not durable.
     SyncFileRange,
 }
 
@@ -275,25 +275,25 @@ impl FlushKind {
     }
 }
 
-/// Flushes of a job, as a program that commits makes them: after so many writes it hands over no
-/// more, waits for those in flight, flushes, and goes on when that has ended.
+/// Flushes of a job, as a program that commits issues them. After `every` writes, the job submits nothing,
+/// waits for the requests in flight, flushes, and then continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flush {
-    /// How.
+    /// The kind of flush.
     pub kind: FlushKind,
-    /// Writes of a job between two flushes, at least 1.
+    /// Writes per job between two flushes, at least 1.
     pub every: u32,
 }
 
-/// A class of service that a job's requests ask the I/O scheduler for, as ionice sets it.
+/// I/O scheduling class of a job's requests, as ionice sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IoClass {
-    /// Before all others.
+    /// Served before all others.
     Realtime,
-    /// The usual one.
+    /// The default.
     BestEffort,
-    /// Only when nobody else asks.
+    /// Served only if no other requests wait.
     Idle,
 }
 
@@ -309,44 +309,44 @@ impl IoClass {
     }
 }
 
-/// A class, and the rank in it.
+/// I/O class and level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoPriority {
     /// The class.
     pub class: IoClass,
-    /// From 0, the first, to 7; 0 in the idle class.
+    /// From 0 (highest) to 7; 0 in the idle class.
     pub level: u8,
 }
 
-/// As the flag takes it.
+/// In the syntax of the flag.
 impl fmt::Display for IoPriority {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}", self.class.name(), self.level)
     }
 }
 
-/// A job that runs at the same time as the first one, by its own workload.
+/// A job with its own workload that runs at the same time as the first one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Beside {
-    /// By how much its window begins after that of the first.
+    /// Delay of the start of its window after that of the first job.
     pub delay_ns: Nanos,
-    /// Which set of targets it uses: 0 is that of the first job.
+    /// Index of its set of targets; 0 is that of the first job.
     pub targets: u32,
-    /// What it does; it has no jobs beside itself.
+    /// Its workload, which has no further jobs.
     pub workload: Workload,
 }
 
-/// What is done to the page cache before the run.
+/// How the page cache is dropped before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DropCache {
-    /// Nothing.
+    /// Not dropped.
     None,
     /// The area's clean pages are dropped (POSIX_FADV_DONTNEED).
     Dontneed,
-    /// A scratch file as large as the memory that can cache is read, which pushes others out.
+    /// A scratch file as large as the cacheable memory is read, which evicts other pages.
     ScratchRead,
-    /// The kernel drops all clean pages (/proc/sys/vm/drop_caches); takes root.
+    /// The kernel drops all clean pages (/proc/sys/vm/drop_caches); requires root.
     DropCaches,
 }
 
@@ -375,155 +375,153 @@ pub struct SizeShare {
     pub percent: u8,
 }
 
-/// One workload. The fields hold together as [`Workload`]'s reader in the `workload` crate checks.
+/// One workload. The `workload` crate checks that the fields are consistent when it reads one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Share of reads among the requests, 0 to 100.
     pub read_percent: u8,
-    /// Where requests go.
+    /// The access pattern.
     pub pattern: Pattern,
-    /// Size of the area that [`Pattern::Hit`] re-reads; `null` for other patterns.
+    /// Size of the area that [`Pattern::Hit`] rereads; `null` for other patterns.
     pub hit_bytes: Option<Bytes>,
     /// Exponent of [`Pattern::Zipf`] in thousandths; `null` for other patterns.
     pub zipf_theta_milli: Option<u32>,
     /// Hot part of [`Pattern::Hot`]; `null` for other patterns.
     pub hot: Option<HotArea>,
-    /// Distance between the starts of [`Pattern::Strided`]; `null` for other patterns.
+    /// Distance between the starts of consecutive [`Pattern::Strided`] requests; `null` for other patterns.
     pub stride_bytes: Option<Bytes>,
-    /// Shares of a random pattern that are sequential or re-read a small area; absent without any.
+    /// Shares of a random pattern that are sequential or reread a small area; absent without such shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
-    /// Parts of the area with a share of the random requests each; empty and absent where all of it is one.
+    /// Zones of the area, each with its share of the random requests; empty and absent without zones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<AreaZone>,
-    /// What random requests begin at multiples of; absent where that is the smallest request size.
+    /// Alignment of random requests; absent if it equals the smallest request size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align_bytes: Option<Bytes>,
-    /// Whether strided requests go down from the end; absent where they go up.
+    /// Whether strided requests descend from the end; absent if they ascend.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub backwards: bool,
-    /// Whether sequential requests begin at the start of the area, as appending to an empty file does,
-    /// and not at a drawn position; absent where not.
+    /// Whether sequential requests begin at the start of the area, as when appending to an empty file,
+    /// instead of at a random position; absent if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_start: bool,
-    /// Whether random requests take each position once before any comes again; absent where not.
+    /// Whether random requests visit each position once before any position repeats; absent if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_replacement: bool,
-    /// By how much each job's area begins after that of the job before it, each as long as `size_bytes`; with 0
-    /// every job works on the same whole area. Absent where jobs share or divide one area.
+    /// Distance from the start of one job's area to that of the next; each area is `size_bytes` long. With 0,
+    /// every job uses the same whole area. Absent if jobs share or divide one area.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job_distance_bytes: Option<Bytes>,
-    /// Added to every offset: how far requests lie from their natural alignment.
+    /// Offset added to every request: its distance from the natural alignment.
     pub misalign_bytes: Bytes,
     /// How sequential and strided jobs share the area.
     pub regions: Regions,
     /// Request sizes with their shares.
     pub bs: Vec<SizeShare>,
-    /// Requests outstanding per job.
+    /// Queue depth per job.
     pub iodepth: u32,
-    /// Jobs, each with a thread and an engine of its own.
+    /// Number of jobs, each with its own thread and engine.
     pub numjobs: u32,
     /// `iodepth` times `numjobs`.
     pub depth: u32,
-    /// Caches in use.
+    /// The cache mode.
     pub cache: CacheMode,
-    /// Recorded requests in place of sizes, directions and pattern, which then only sum them up; absent
-    /// where they are drawn.
+    /// Recorded requests, which replace sizes, directions and pattern; those fields then only summarize them.
+    /// Absent without a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
-    /// How requests are carried out.
+    /// The interface that issues the requests.
     pub engine: EngineName,
     /// io_uring with polled completion (IOPOLL).
     pub polled: bool,
-    /// io_uring with a kernel thread that takes submissions (SQPOLL).
+    /// io_uring with a kernel thread that polls for submissions (SQPOLL).
     pub sqpoll: bool,
-    /// Whether the kernel was asked for huge pages below the buffers, so that a large request lies in few
-    /// pieces of memory; absent where the system's setting decides.
+    /// Whether buffers request huge pages, so that a large request consists of few memory segments; absent if
+    /// the system setting decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub huge_pages: bool,
-    /// Which completed request lets the job go on.
+    /// Which completion a job waits for before it issues the next request.
     pub discipline: Discipline,
     /// When requests arrive.
     pub arrival: Arrival,
-    /// Arrivals per second over all jobs; `null` in a closed loop.
+    /// Arrivals per second of all jobs; `null` in a closed loop.
     pub rate_iops: Option<u64>,
-    /// The part of them that are writes, where reads and writes arrive by processes of their own;
-    /// `null` where one process serves both by the mix.
+    /// Write arrivals per second, if reads and writes arrive by separate processes; `null` if one process
+    /// serves both by the mix.
     pub write_rate_iops: Option<u64>,
-    /// Requests that arrive at the same time, in thousandths: the mean of a geometric number, with
-    /// [`Arrival::Poisson`]; absent where each arrives by itself.
+    /// Mean number of requests that arrive at the same time, in thousandths, with a geometric distribution
+    /// and [`Arrival::Poisson`]; absent if requests arrive one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_milli: Option<u32>,
-    /// Time between a completion and the next request of its slot, in a closed loop.
+    /// Think time between a completion and the next request of its slot, in a closed loop.
     pub think_ns: Nanos,
-    /// Flushes of what was written; absent without any.
+    /// Flushes of written data; absent without flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Flush>,
-    /// What is done in place of writes; absent where they are writes.
+    /// The operation instead of writes; absent if they are writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<Instead>,
-    /// Length of a chunk where several targets are bound into one (RAID 0, or [`Workload::array`]);
-    /// `null` where each target has streams of its own, or there is one.
+    /// Chunk size if several targets are combined into one (RAID 0, or [`Workload::array`]); `null` if each
+    /// target has its own streams, or there is only one.
     pub stripe_bytes: Option<Bytes>,
-    /// How the targets hold more than the data, so that one of them may fail; absent where they do
-    /// not.
+    /// Redundancy of the targets, so that one of them may fail; absent without redundancy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<Redundancy>,
-    /// Number of targets. Without a stripe, job `i` works on target `i` modulo this.
+    /// Number of targets. Without striping, job `i` uses target `i` modulo this.
     pub targets: u32,
     /// Start of the area in the target.
     pub offset_bytes: Bytes,
-    /// Length of the area, over all jobs.
+    /// Length of the area of all jobs.
     pub size_bytes: Bytes,
-    /// What writes carry.
+    /// The content of writes.
     pub data: Data,
-    /// Share of each block that is zeros with [`Data::Compressible`], 0 to 100.
+    /// Share of zeros in each block with [`Data::Compressible`], 0 to 100.
     pub compressible_percent: u8,
-    /// What the job is called; absent where it has no name. Not part of the cell.
+    /// Name of the job; absent without one. Not part of the cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How the I/O scheduler is asked to rank its requests; absent where it is not.
+    /// I/O priority of its requests; absent if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_priority: Option<IoPriority>,
-    /// Processors that its threads are bound to; empty and absent where they are not.
+    /// Processors that its threads are bound to; empty and absent if they are not bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<u32>,
-    /// The directory of the control group that its threads are put into; absent where they stay in that of
-    /// the program.
+    /// Directory of the control group for its threads; absent if they stay in that of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
-    /// Jobs at the same time; absent where it runs alone.
+    /// Jobs that run at the same time; absent for a single job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
-    /// What is done to the page cache before the run.
+    /// How the page cache is dropped before the run.
     pub drop_cache: DropCache,
-    /// Measured time asked for, or the longest with another stop rule; not part of the cell.
+    /// Requested measuring time, or the maximum with another stop rule; not part of the cell.
     pub runtime_ns: Nanos,
-    /// Time before it that is run but not counted; not part of the cell.
+    /// Ramp time before measuring, which is not counted; not part of the cell.
     pub ramp_ns: Nanos,
     /// Stop rules and reporting; not part of the cell.
     pub stop: StopRules,
 }
 
-/// When a run ends before its run time is over, and how it is reported. Changes nothing of what a
-/// device is asked to do at any moment, so it is no part of a cell.
+/// When a run ends before its run time is over, and how it is reported. None of this changes the requests to
+/// the device, so it is not part of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StopRules {
-    /// Bytes transferred over all jobs.
+    /// Maximum bytes transferred by all jobs.
     pub max_bytes: Option<Bytes>,
-    /// Times that the area's length has been transferred.
+    /// Number of passes: how often the length of the area is transferred.
     pub passes: Option<u32>,
-    /// Half-width of the 95 % interval of the rate, in millionths of it.
+    /// Target half-width of the 95 % interval of the rate, in millionths of the rate.
     pub precision_ppm: Option<u32>,
-    /// Whether a start that differs is cut off what is reported.
+    /// Whether a warm-up that differs from the rest is cut from the report.
     pub cut_warm_up: bool,
-    /// Length of the intervals that are reported one by one; `null` for none.
+    /// Length of the reported intervals; `null` for none.
     pub interval_ns: Option<Nanos>,
-    /// How long a device may stay silent before the run is given up.
+    /// How long a device may stay silent before the program gives up the run.
     pub io_timeout_ns: Nanos,
 }
 
-/// Time alone, and a device that may be silent for half a minute.
+/// Only the run time ends a run, and a device may stay silent for half a minute.
 impl Default for StopRules {
     fn default() -> Self {
         Self {
@@ -537,7 +535,7 @@ impl Default for StopRules {
     }
 }
 
-/// The defaults of `halfpower run` on an area without length: what a workload is built from.
+/// The defaults of `halfpower run`, for an area without a length. Workloads are built from these.
 impl Default for Workload {
     fn default() -> Self {
         Self {
@@ -595,13 +593,13 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// The largest request size of the mix.
+    /// The largest request size.
     #[must_use]
     pub fn max_bs(&self) -> Bytes {
         self.bs.iter().map(|share| share.bytes).max().unwrap_or_default()
     }
 
-    /// The only operation, or `None` for a mix.
+    /// The operation of all requests, or `None` for a mix.
     #[must_use]
     pub fn only_op(&self) -> Option<OpKind> {
         match self.read_percent {
@@ -611,30 +609,30 @@ impl Workload {
         }
     }
 
-    /// Whether any request changes the target, or does what stands in place of that.
+    /// Whether any request changes the target. Operations that replace writes count too.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.read_percent < 100
     }
 
-    /// Whether any request carries data to the target.
+    /// Whether any request transfers data to the target.
     #[must_use]
     pub fn carries(&self) -> bool {
         self.writes() && self.instead.is_none()
     }
 
-    /// All workloads that run at the same time: this one, and those beside it.
+    /// All workloads that run at the same time: this one, and the jobs next to it.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(self.beside.iter().map(|job| &job.workload))
     }
 
-    /// This and those beside it, each with its set of targets.
+    /// This workload and the jobs next to it, each with the index of its set of targets.
     pub fn by_targets(&self) -> impl Iterator<Item = (u32, &Self)> {
         std::iter::once((0, self)).chain(self.beside.iter().map(|job| (job.targets, &job.workload)))
     }
 
-    /// The workload of one job that does what all of them do, as far as counters can tell: directions,
-    /// sizes, depth, caches and flushes of all.
+    /// A single workload that looks the same to the counters as all jobs together: the directions, sizes,
+    /// depth, caches and flushes of all.
     #[must_use]
     pub fn together(&self) -> Self {
         let all = || self.all();
@@ -662,14 +660,14 @@ impl Workload {
         }
     }
 
-    /// What a job of several is called: its name, or its number from 1.
+    /// The name of a job for printing: its own, or its number from 1.
     #[must_use]
     pub fn label(&self, index: usize) -> String {
         self.name.clone().unwrap_or_else(|| format!("job {}", index + 1))
     }
 
-    /// The identity of what is asked of the device: 32 hexadecimal digits (the first half of a
-    /// SHA-256) over the canonical text of every field but run time, ramp and [`StopRules`].
+    /// Identity of the requests to the device: 32 hexadecimal digits (the first half of a SHA-256) over the
+    /// canonical text of every field except run time, ramp and [`StopRules`].
     #[must_use]
     pub fn cell(&self) -> String {
         let hit = self.hit_bytes.map_or(0, |bytes| bytes.0);
@@ -708,7 +706,7 @@ impl Workload {
             self.data,
             self.compressible_percent,
         );
-        // Only where there is one: cells without it stay what they were.
+        // Added only if present, so that the hashes of other cells do not change.
         let blend = self.blend.map_or_else(String::new, |blend| {
             format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
         });

@@ -1,21 +1,20 @@
-//! The mean of an autocorrelated series, with an interval that counts the correlation.
+//! The mean of an autocorrelated series, with an interval that accounts for the correlation.
 //!
-//! The textbook standard error of a mean is too small for slices of a disk's time, often by a factor
-//! of three. Batch means (Conway 1963; Law, Simulation Modeling and Analysis, chapter 9) average
+//! The textbook standard error of a mean is too small for consecutive slices of a disk's time, often by a
+//! factor of three. Batch means (Conway 1963; Law, Simulation Modeling and Analysis, chapter 9) average
 //! neighbouring slices until the averages are nearly independent, and apply Student's t to them:
 //!
 //! - The search starts at 32 to 63 batches. A lag-1 test on single slices passes series whose
 //!   correlation is weak but long.
-//! - Batches double while their lag-1 correlation is above half its standard error and at least ten
-//!   remain.
-//! - What correlation r remains widens the variance by (1 + r) / (1 - r), as in ASAP3 and SBatch
-//!   (Steiger et al. 2005; Lada, Steiger, Wilson 2008), after its bias -(1 + 3 r) / k is put back
-//!   (Marriott and Pope 1954, Kendall 1954). A negative r does not narrow the interval.
+//! - Batches double while their lag-1 correlation is above half its standard error and at least ten remain.
+//! - Remaining correlation r widens the variance by (1 + r) / (1 - r), as in ASAP3 and SBatch (Steiger et al.
+//!   2005; Lada, Steiger, Wilson 2008), after correction of its bias -(1 + 3 r) / k (Marriott and Pope 1954,
+//!   Kendall 1954). A negative r does not narrow the interval.
 //!
 //! Coverage of the nominal 95 % in simulation, 1,000 slices: 96 % on independent data; 96, 95 and
 //! 94 % on autoregressive series of coefficient 0.5, 0.9 and 0.95; 92 to 93 % on an M/M/1 queue. With
-//! 100 slices: 96, 94, 91, 86 %, and 84 to 86 % for the queue. No method has a good interval for a
-//! series of few correlation times, which is one reason why `check` visits a cell more than once.
+//! 100 slices: 96, 94, 91, 86 %, and 84 to 86 % for the queue. No method has a good interval for a series of
+//! few correlation times. This is one reason why `check` visits a cell more than once.
 //!
 //! Rejected: spectral estimates (a window to choose), overlapping batches (unknown degrees of freedom
 //! once corrected), the skewness correction of N-Skart (asymmetric intervals for a small gain).
@@ -24,24 +23,24 @@ use crate::{UPPER_95, all_finite, mean, squares, student_t_quantile};
 use libm::sqrt;
 use record::Estimate;
 
-/// Fewest values with an estimate.
+/// Minimum number of values for an estimate.
 const VALUES_MIN: usize = 8;
-/// The search begins with at least this many batches, where there are as many values.
+/// The search begins with at least this many batches, if there are enough values.
 const BATCHES_START: usize = 32;
 /// Batches are not doubled below this number.
 const BATCHES_MIN: usize = 10;
-/// Correlation above this many of its standard errors (1 / sqrt k) doubles the batches.
+/// The batch size doubles while the correlation is above this many of its standard errors (1 / sqrt k).
 const CORRELATION_LIMIT: f64 = 0.5;
-/// The correction for remaining correlation stops here: a factor of nine in variance.
+/// Maximum correlation that the correction uses: a factor of nine in variance.
 pub(crate) const CORRELATION_MAX: f64 = 0.8;
 
-/// Variance of a mean, and how many batches it rests on.
+/// Variance of a mean, and the number of batches behind it.
 struct MeanVariance {
     variance: f64,
     batches: usize,
 }
 
-/// Lag-1 correlation of `values` around `centre`: the sum of products of neighbours over the sum of
+/// Lag-1 correlation of `values` around `centre`: the sum of products of neighbours divided by the sum of
 /// squares; 0 for a constant series.
 pub(crate) fn lag_one(values: &[f64], centre: f64) -> f64 {
     let total = squares(values, centre);
@@ -52,13 +51,12 @@ pub(crate) fn lag_one(values: &[f64], centre: f64) -> f64 {
     products / total
 }
 
-/// Means of neighbouring runs of `size` values. Values that fill no batch are left out at the
-/// start, where a transient would be.
+/// Means of consecutive batches of `size` values. Values that do not fill a batch are dropped at the start,
+/// where a transient would be.
 pub(crate) fn batches_of(series: &[f64], size: usize) -> Vec<f64> {
     series[series.len() % size..].chunks_exact(size).map(mean).collect()
 }
 
-/// Variance of the mean of a stationary series.
 fn variance_of_mean(series: &[f64]) -> Option<MeanVariance> {
     if series.len() < VALUES_MIN || !all_finite(series) {
         return None;
@@ -82,8 +80,7 @@ fn variance_of_mean(series: &[f64]) -> Option<MeanVariance> {
     }
 }
 
-/// `value` with the interval that a variance from batches gives; the variance is divided by the
-/// square of `scale`.
+/// `value` with the interval for a variance from batches. The variance is divided by the square of `scale`.
 fn interval(value: f64, variance: &MeanVariance, scale: f64) -> Estimate {
     let t = student_t_quantile(UPPER_95, variance.batches as f64 - 1.0);
     Estimate::symmetric(value, t * sqrt(variance.variance) / scale, variance.batches as u32)
@@ -97,9 +94,10 @@ pub fn batch_means(series: &[f64]) -> Option<Estimate> {
     Some(interval(mean(series), &variance, 1.0))
 }
 
-/// Ratio of two sums with its 95 % interval, e.g. mean latency as the sum of times over the number of
-/// requests, slice by slice (ratio estimator; Cochran, Sampling Techniques, 6.3; by batch means).
-/// `None` where the slices differ in number, are fewer than eight, or the denominators sum to nothing.
+/// Ratio of two sums with its 95 % interval, for example mean latency as the sum of times divided by the
+/// number of requests, slice by slice (ratio estimator; Cochran, Sampling Techniques, 6.3; by batch means).
+/// `None` if the two have different numbers of slices, have fewer than eight, or the denominators sum to
+/// zero.
 #[must_use]
 pub fn batch_ratio(numerator: &[f64], denominator: &[f64]) -> Option<Estimate> {
     let total: f64 = denominator.iter().sum();

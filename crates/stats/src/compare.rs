@@ -1,49 +1,49 @@
-//! Compares two measurements, many rows at a time.
+//! Compares two measurements in many rows at once.
 //!
-//! A ratio is compared as the difference of logarithms: "half" and "twice" are equally far from "the
-//! same". A row rests on a handful of blocks or visits per side, so the test is Welch's (1947) with
-//! Satterthwaite's degrees of freedom, which needs neither equal numbers nor equal noise. Where both
-//! sides were measured in the same blocks, the differences within the blocks count instead.
+//! A ratio is compared as the difference of logarithms: "half" and "twice" are equally far from "the same". A
+//! row has only a few blocks or visits per side. The test is therefore Welch's (1947) with Satterthwaite's
+//! degrees of freedom, which needs neither equal numbers nor equal noise. If both sides were measured in the
+//! same blocks, the differences within the blocks are tested instead.
 //!
-//! A table of thirty rows at 5 % each has a false alarm three times out of four. Holm's method (1979)
-//! holds the probability of any false alarm in the table at its level; the intervals are Bonferroni's,
-//! which hold together. A caller may share the level out unevenly between the questions that a table
-//! asks, if it does so in advance (Wiens 2003).
+//! A table of thirty rows at 5 % each has a false alarm three times out of four. Holm's method (1979) limits
+//! the probability of any false alarm in the table. The intervals are Bonferroni's, which are valid together.
+//! A caller may divide the probability unevenly between the questions of a table, if it does so in advance
+//! (Wiens 2003).
 //!
-//! Tables of 100 with a false alarm, asked for 5 (normal noise of the logarithms, 12 rows, 2,000 tables
-//! each; `tests/statistics/tables.rs`):
+//! Tables with a false alarm, in percent, for a nominal 5 (normal noise of the logarithms, 12 rows, 2,000
+//! tables each; `tests/statistics/tables.rs`):
 //!
 //! | observations on each side | 3 | 5 | 10 |
 //! |---|---|---|---|
 //! | equal noise | 0.8 | 2.5 | 4.4 |
 //! | one side three times as noisy | 1.1 | 4.2 | 5.0 |
 //! | one side six times as noisy | 3.2 | 4.7 | 5.0 |
-//! | Satterthwaite's degrees of freedom as they are, six times | 8.5 | 7.0 | 5.6 |
+//! | unreduced Satterthwaite's degrees of freedom, six times | 8.5 | 7.0 | 5.6 |
 //!
-//! Therefore one degree of freedom is taken off Satterthwaite's, down to those of the smaller side.
-//! Cells that were visited until they were precise ([`crate::look`]) stop where their variance came
-//! out small by chance: a table of forty such cells raised an alarm in 27 of 100 cases. They get the
-//! degrees of freedom of the smaller side alone (at most 3.5 of 100).
+//! Satterthwaite's degrees of freedom are therefore reduced by one, down to those of the smaller side. Cells
+//! that are visited until they are precise ([`crate::look`]) stop when their variance is small by chance: a
+//! table of forty such cells had a false alarm in 27 of 100 cases. They get the degrees of freedom of the
+//! smaller side alone (at most 3.5 of 100).
 //!
-//! Rejected: the pooled t test (15 % false alarms where one side is noisier); Mann-Whitney (its
-//! smallest p-value at five blocks is too large for thirty rows); permutation of the blocks (20
-//! permutations establish nothing at 5 %); the false-discovery rate of Benjamini and Hochberg (a gate
-//! must not fail on one row in twenty that it flags).
+//! Rejected: the pooled t test (15 % false alarms if one side is noisier); Mann-Whitney (its smallest p-value
+//! with five blocks is too large for thirty rows); permutation of the blocks (20 permutations establish
+//! nothing at 5 %); the false-discovery rate of Benjamini and Hochberg (a gate must not fail on one row in
+//! twenty that it flags).
 
 use crate::Ordered;
 use crate::quantile::{f_tail, student_t_two_sided};
 use crate::{all_finite, mean, mean_and_variance, squares, student_t_quantile};
 use libm::{exp, fabs, log, sqrt};
 
-/// Above this many degrees of freedom a variance counts as known.
+/// With more degrees of freedom, a variance counts as known.
 const DF_KNOWN: f64 = 1e9;
-/// Variances between blocks of a run that stand for the variance of its level against another
-/// run's, for a level that wanders as a random walk.
+/// Variance between runs of the common level, as a multiple of the variance between blocks of a run, for a
+/// level that wanders as a random walk.
 const BLOCK_VARIANCES: f64 = 5.0;
-/// Probability with which blocks without a common level pass for having one.
+/// Probability that blocks without a common change of level appear to have one.
 const FALSE_LEVEL: f64 = 0.001;
 
-/// The mean of logarithms, and how well it is known.
+/// The mean of logarithms and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Mean of the natural logarithms.
@@ -52,14 +52,13 @@ pub struct Level {
     pub variance: f64,
     /// Degrees of freedom of that variance.
     pub df: f64,
-    /// Whether observations were made until it was known well: the variance is then too small on
-    /// average.
+    /// Whether observations continued until the mean was precise. The variance is then too small on average.
     pub stopped: bool,
 }
 
 impl Level {
-    /// Of observations, which must be above zero; `None` with fewer than two or without a
-    /// logarithm.
+    /// The level of observations, which must be above zero; `None` with fewer than two, or if a logarithm is
+    /// not finite.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let logs = logarithms(values)?;
@@ -70,12 +69,12 @@ impl Level {
         Some(Self { log, variance, df: logs.len() as f64 - 1.0, stopped: false })
     }
 
-    /// Of a mean with its standard error from `n` observations (two at least) that were made until
-    /// it was known well ([`crate::look`]); `None` where it has no logarithm.
+    /// The level of a mean with its standard error from `n` observations (at least two) that continued until
+    /// the mean was precise ([`crate::look`]); `None` if it has no logarithm.
     #[must_use]
     pub fn of_mean(value: f64, se: f64, n: u32) -> Option<Self> {
         let known = value > 0.0 && value.is_finite() && se.is_finite() && n >= 2;
-        // The variance of a logarithm to first order.
+        // Variance of a logarithm, to first order.
         known.then(|| Self {
             log: log(value),
             variance: (se / value) * (se / value),
@@ -84,8 +83,8 @@ impl Level {
         })
     }
 
-    /// The same with one more independent source of error, given as its standard error (a share).
-    /// Satterthwaite's degrees of freedom.
+    /// The same with one more independent error, given as a relative standard error. Uses Satterthwaite's
+    /// degrees of freedom.
     #[must_use]
     pub fn with_error(self, se_rel: f64, df: f64) -> Self {
         let more = se_rel * se_rel;
@@ -107,22 +106,22 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     all_finite(&logs).then_some(logs)
 }
 
-/// The logarithm of a ratio, and how well it is known.
+/// The logarithm of a ratio and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogRatio {
-    /// Natural logarithm of the second over the first.
+    /// Natural logarithm of the second value divided by the first.
     pub log: f64,
     /// Standard error.
     pub se: f64,
     /// Degrees of freedom.
     pub df: f64,
-    /// Error that no repetition shows (a request cut off by the end of a window, the width of a
-    /// bucket): the interval is never narrower, and nothing within it is a difference.
+    /// Error that repetition does not reveal (a request cut off by the end of a window, the width of a
+    /// bucket). The interval is never narrower, and nothing within it counts as a difference.
     pub slack: f64,
 }
 
 impl LogRatio {
-    /// Of two sides that were measured apart.
+    /// The ratio of two sides that were measured separately.
     #[must_use]
     pub fn between(a: Level, b: Level, slack: f64) -> Self {
         let (variance, satterthwaite) = sum((a.variance, a.df), (b.variance, b.df));
@@ -131,8 +130,8 @@ impl LogRatio {
         Self { log: b.log - a.log, se: sqrt(variance), df, slack }
     }
 
-    /// Of two sides that were measured in pairs; `None` with fewer than two pairs or without
-    /// logarithms.
+    /// The ratio of two sides that were measured in pairs; `None` with fewer than two pairs, or if a
+    /// logarithm is not finite.
     #[must_use]
     pub fn of_pairs(a: &[f64], b: &[f64], slack: f64) -> Option<Self> {
         let (a, b) = (logarithms(a)?, logarithms(b)?);
@@ -150,7 +149,7 @@ impl LogRatio {
         exp(self.log)
     }
 
-    /// Probability of a ratio at least as far from one, on either side, where there is no difference.
+    /// Probability of a ratio at least as far from one, on either side, if there is no difference.
     #[must_use]
     pub fn p_value(&self) -> f64 {
         let distance = fabs(self.log);
@@ -163,7 +162,7 @@ impl LogRatio {
         }
     }
 
-    /// The interval of the ratio that misses the truth with this probability.
+    /// The interval of the ratio that excludes the true value with probability `miss`.
     #[must_use]
     pub fn interval(&self, miss: f64) -> (f64, f64) {
         let quantile = student_t_quantile(1.0 - miss / 2.0, self.df);
@@ -172,8 +171,8 @@ impl LogRatio {
     }
 }
 
-/// Holm's adjusted p-values, in the order given. Rows whose adjusted value is at most a level are
-/// established; the probability that any of them is wrong is at most that level.
+/// Holm's adjusted p-values, in the given order. Rows whose adjusted value is at most a level are
+/// established. The probability that any of them is wrong is at most that level.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
@@ -188,13 +187,13 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Standard error, as a share, of the level that all cells of a run have in common, against another
-/// run, from how far whole blocks differ. `cells` holds one observation per block for each cell.
-/// `None` with fewer than three cells or blocks, or where cells lack blocks.
+/// Relative standard error of the level that all cells of a run share, between runs, computed from the
+/// differences between whole blocks. `cells` has one observation per block for each cell. `None` with fewer
+/// than three cells or blocks, or if cells lack blocks.
 ///
-/// Zero where the blocks differ by no more than their own noise explains (F test at 0.1 %). Else the
-/// level is taken for a random walk: the means of two runs with a pause of a run's length between
-/// them differ with five block variances for each.
+/// Zero if the blocks differ by no more than their own noise explains (F test at 0.1 %). Otherwise the level
+/// is assumed to be a random walk. The means of two runs, separated by a pause of a run's length, then differ
+/// with five block variances for each.
 #[must_use]
 pub fn common_level(cells: &[Vec<f64>]) -> Option<f64> {
     let blocks = cells.first()?.len();

@@ -1,9 +1,8 @@
-//! The live histogram of latencies, and what is read off a kept one.
+//! The live histogram of latencies, and the summary of a saved one.
 //!
-//! Recording stands in the hot loop: one bucket index (two shifts), one bounds check, one addition.
-//! Everything else comes from the buckets afterwards. Rejected: a running minimum and maximum (two
-//! compares per request), sums here (the slices keep the exact ones), a sparse live form (a branch per
-//! request).
+//! Recording is in the hot loop: one bucket index (two shifts), one bounds check, one addition. Everything
+//! else is computed from the buckets afterwards. Rejected: a running minimum and maximum (two compares per
+//! request), sums here (the slices have the exact ones), a sparse live form (a branch per request).
 
 use libm::sqrt;
 use record::{
@@ -29,20 +28,20 @@ impl Histogram {
         Self { counts: Box::new([0; BUCKETS]) }
     }
 
-    /// Counts one time in nanoseconds; any value is in range.
+    /// Counts one time in nanoseconds. Any value is valid.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
         self.counts[bucket_index(nanos)] += 1;
     }
 
-    /// Adds the counts of another histogram: the same as having recorded its times here.
+    /// Adds the counts of another histogram, as if its times had been recorded here.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count += more;
         }
     }
 
-    /// The form that is kept: the buckets that are not empty.
+    /// The form for saving: the non-empty buckets.
     #[must_use]
     pub fn snapshot(&self) -> HistogramSnapshot {
         let buckets = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
@@ -53,7 +52,7 @@ impl Histogram {
 }
 
 impl From<&HistogramSnapshot> for Histogram {
-    /// The live form of a kept one; buckets beyond the scheme count as the last.
+    /// The live form of a saved histogram. Buckets beyond the scheme count as the last one.
     fn from(snapshot: &HistogramSnapshot) -> Self {
         let mut histogram = Self::new();
         for &(index, count) in &snapshot.buckets {
@@ -63,31 +62,31 @@ impl From<&HistogramSnapshot> for Histogram {
     }
 }
 
-/// A live histogram in a document: in the form that is kept.
+/// Serializes a live histogram in its saved form.
 pub mod kept_histogram {
     use super::Histogram;
     use record::HistogramSnapshot;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes the buckets that are not empty.
+    /// Writes the non-empty buckets.
     ///
     /// # Errors
-    /// Those of the format.
+    /// Errors of the format.
     pub fn serialize<S: Serializer>(histogram: &Histogram, to: S) -> Result<S::Ok, S::Error> {
         histogram.snapshot().serialize(to)
     }
 
-    /// Reads them back.
+    /// Reads the buckets.
     ///
     /// # Errors
-    /// Those of the format.
+    /// Errors of the format.
     pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Histogram, D::Error> {
         HistogramSnapshot::deserialize(from).map(|snapshot| Histogram::from(&snapshot))
     }
 }
 
-/// Standard deviation in nanoseconds around the mean of the buckets' middles (around the exact mean, a
-/// constant time would show a spread).
+/// Standard deviation in nanoseconds around the mean of the bucket midpoints. Around the exact mean, a
+/// constant time would show a spread.
 fn standard_deviation_ns(snapshot: &HistogramSnapshot) -> f64 {
     let total = snapshot.count() as f64;
     let weighted = |value: &dyn Fn(f64) -> f64| -> f64 {
@@ -99,8 +98,8 @@ fn standard_deviation_ns(snapshot: &HistogramSnapshot) -> f64 {
 }
 
 /// Spread, extremes and percentiles of a histogram, in nanoseconds, each within
-/// [`record::MAX_RELATIVE_ERROR`]; `mean_ns` and its relative half-width come from exact sums that
-/// are kept elsewhere. `None` for an empty histogram.
+/// [`record::MAX_RELATIVE_ERROR`]. `mean_ns` and its relative half-width come from exact sums that are stored
+/// elsewhere. `None` for an empty histogram.
 #[must_use]
 pub fn summarise(
     snapshot: &HistogramSnapshot,

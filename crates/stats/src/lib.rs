@@ -1,13 +1,13 @@
-//! Estimators with error bars. Pure arithmetic: nothing here knows what a disk is.
+//! Estimators with error bars. Pure arithmetic: this crate knows nothing about disks.
 //!
-//! Every estimator states how often its 95 % interval includes the truth, and the tests check that
-//! by simulation on data like a disk's: autocorrelated, skewed, drifting, looked at more than once.
+//! Every estimator states how often its 95 % interval includes the true value. The tests check that by
+//! simulation on data like a disk's: autocorrelated, skewed, drifting, and tested repeatedly.
 //!
-//! Noise comes from three scales of time. Slices of one visit are autocorrelated: [`batch_means`],
-//! [`batch_ratio`], and [`known_to`] for when to stop. Visits of a cell differ by what else the
-//! device was doing: [`visits_mean`], with the stopping rule [`look`]. Cells of a sweep lie on
-//! curves: [`weighted_line`]. The functions of the module `changes` find what contradicts "one
-//! unchanging device". Values that are not finite have no estimate: `None`.
+//! Noise has three time scales. Slices of one visit are autocorrelated: [`batch_means`], [`batch_ratio`], and
+//! [`known_to`] for when to stop. Visits of a cell differ because the device does other work:
+//! [`visits_mean`], with the stopping rule [`look`]. Cells of a sweep are on curves: [`weighted_line`]. The
+//! functions of the module `changes` find deviations from "one unchanging device". Values that are not finite
+//! have no estimate: `None`.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -40,13 +40,13 @@ pub use visits::{Look, MIN_VISITS, look, visits_mean, visits_se};
 /// Probability below the upper end of a two-sided 95 % interval.
 pub(crate) const UPPER_95: f64 = 0.975;
 
-/// Arithmetic mean; NaN of nothing.
+/// Arithmetic mean; NaN for an empty slice.
 #[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The items of each key, in the order of the first of each.
+/// Groups items by key, in the order in which each key first appears.
 pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for (key, item) in items {
@@ -58,7 +58,7 @@ pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<
     groups
 }
 
-/// Mean of values, each with its weight; `None` where nothing weighs.
+/// Mean of values with weights; `None` if the weights sum to zero.
 #[must_use]
 pub fn weighted_mean(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     let sum = |(sum, all), (value, weight): (f64, f64)| (sum + value * weight, all + weight);

@@ -1,25 +1,25 @@
-//! A straight line through points with error bars.
+//! Fits a straight line through points with error bars.
 //!
-//! Weighted least squares (Bevington and Robinson, Data Reduction and Error Analysis, chapter 6): a
-//! point weighs by the inverse square of its standard error. Two errors threaten the slope: that of
-//! the points, which is known, and that of the model, which shows as scatter beyond it. The half-width
-//! is the larger of the two: normal standard errors as the points give them, and the same times the
-//! root of the reduced chi-square, with Student's t of n - 2. Less scatter does not narrow it.
-//! Rejected: t of n - 2 in both cases (covers 99.8 % with five points, 1.6 times too wide); Theil-Sen
-//! (no weights); a fit in logarithms (the intercept is the quantity wanted).
+//! Weighted least squares (Bevington and Robinson, Data Reduction and Error Analysis, chapter 6): the weight
+//! of a point is the inverse square of its standard error. The slope has two sources of error: the points,
+//! whose error is known, and the model, whose error shows as additional scatter. The half-width is the larger
+//! of two: normal standard errors from the points, and the same times the root of the reduced chi-square,
+//! with Student's t of n - 2. Smaller scatter does not narrow it. Rejected: t of n - 2 in both cases (covers
+//! 99.8 % with five points, 1.6 times too wide); Theil-Sen (no weights); a fit in logarithms (the intercept
+//! is the quantity wanted).
 
 use crate::{UPPER_95, normal_quantile, student_t_quantile};
 use libm::{fabs, sqrt};
 use record::Estimate;
 
-/// Standard errors count as at least this share of the largest ordinate, so that a point from a
-/// simulated device without noise has a finite weight.
+/// Minimum standard error, as a share of the largest ordinate, so that a point from a simulated device
+/// without noise has a finite weight.
 const SE_MIN_REL: f64 = 1e-6;
 
 /// One point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Abscissa, taken as exact.
+    /// Abscissa, assumed exact.
     pub x: f64,
     /// Ordinate.
     pub y: f64,
@@ -34,13 +34,13 @@ pub struct Line {
     pub slope: Estimate,
     /// y at x = 0, with its 95 % interval.
     pub intercept: Estimate,
-    /// Weighted sum of squared residuals per degree of freedom: near 1 where a line fits.
+    /// Weighted sum of squared residuals per degree of freedom: near 1 if a line fits.
     pub reduced_chi_square: f64,
-    /// Measured minus fitted, point by point.
+    /// Measured minus fitted value of each point.
     pub residuals: Vec<f64>,
-    /// Weighted mean of x, where the line is known best.
+    /// Weighted mean of x, where the line is most precise.
     centre_x: f64,
-    /// y there.
+    /// y at `centre_x`.
     centre_y: f64,
     /// Half-width of the 95 % interval of `centre_y`.
     centre_half_width: f64,
@@ -62,8 +62,8 @@ impl Line {
     }
 }
 
-/// The line through `points` by least squares weighted with 1 / se², with 95 % intervals. `None` with
-/// fewer than three points, without spread in x, or with a value that is not finite or a negative `se`.
+/// The line through `points` by least squares weighted with 1 / se², with 95 % intervals. `None` with fewer
+/// than three points, without spread in x, with a value that is not finite, or with a negative `se`.
 #[must_use]
 pub fn weighted_line(points: &[Point]) -> Option<Line> {
     let sound = |p: &Point| p.x.is_finite() && p.y.is_finite() && p.se.is_finite() && p.se >= 0.0;

@@ -1,11 +1,11 @@
-//! The median, and where that of the population lies.
+//! The median, with an interval for that of the population.
 
 use record::Estimate;
 
-/// The most by which the tails beyond the interval may add up.
+/// Maximum total probability of the tails beyond the interval.
 const TAILS: f64 = 0.05;
 
-/// The middle value, or the mean of the two in the middle; NaN of nothing.
+/// The middle value, or the mean of the two middle values; NaN for an empty list.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -17,11 +17,11 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// The median with an interval that holds that of the population at least 95 times in 100, whatever
-/// the distribution, if the values are independent: from the k-th smallest to the k-th largest, with
-/// the largest k for which fewer than k of n fair coins show heads in at most 2.5 % of all cases
-/// (David and Nagaraja 2003, Order Statistics, section 7.1). `None` of fewer than six values, of
-/// which even the extremes do not hold it so often, and where one is not finite.
+/// The median with an interval that includes that of the population with at least 95 % probability, for any
+/// distribution of independent values. The interval is from the k-th smallest to the k-th largest value, with
+/// the largest k for which fewer than k of n fair coins show heads in at most 2.5 % of all cases (David and
+/// Nagaraja 2003, Order Statistics, section 7.1). `None` for fewer than six values, for which even the
+/// extremes reach less than 95 %, and if a value is not finite.
 #[must_use]
 pub fn median_interval(mut values: Vec<f64>) -> Option<Estimate> {
     if !crate::all_finite(&values) {
@@ -29,7 +29,7 @@ pub fn median_interval(mut values: Vec<f64>) -> Option<Estimate> {
     }
     values.sort_by(f64::total_cmp);
     let count = values.len();
-    // Probability of exactly `heads` heads, then that of at most so many.
+    // Probability of exactly `outside` heads, then that of at most as many.
     let mut exactly = libm::pow(0.5, count as f64);
     let mut at_most = exactly;
     let mut outside = 0;

@@ -1,10 +1,10 @@
-//! Numbers as keys to sort by. One type for all of them, because each comparison in a closure makes
-//! a sort of its own: some 4 kB of the program.
+//! Floats as sort keys. All sorts share one key type, because each comparison closure would compile a
+//! separate sort of about 4 kB.
 
 use std::cmp::Ordering;
 
-/// A number as a key to sort by, in the order of [`f64::total_cmp`]: for `sort_by_cached_key`, which
-/// shares one sort among all that have the same type of key.
+/// A number as a sort key, in the order of [`f64::total_cmp`]. Use it with `sort_by_cached_key`, which
+/// compiles one sort for all callers with the same key type.
 #[derive(Clone, Copy, Debug)]
 pub struct Ordered(pub f64);
 

@@ -1,17 +1,17 @@
 //! Quantiles of the normal and of Student's t distribution.
 //!
-//! Degrees of freedom go down to 2 and need not be whole, so quantiles are found by inverting the
-//! distribution function to full precision, at a microsecond each. `libm` gives the same digits on
-//! every machine. Rejected: rational approximations (constants that a reader cannot check), a table of
-//! t values (no fractional degrees of freedom), a statistics crate (large, for two functions).
+//! Degrees of freedom go down to 2 and may be fractional. Quantiles are therefore found by inverting the
+//! distribution function to full precision, at a microsecond each. `libm` gives the same digits on every
+//! machine. Rejected: rational approximations (constants that a reader cannot check), a table of t values (no
+//! fractional degrees of freedom), a statistics crate (large, for two functions).
 
 use libm::{erfc, exp, fabs, lgamma, log, sqrt};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Iterations that no argument in range needs; the loops below end long before.
+/// Upper limit of iterations. For valid arguments, the loops below end long before.
 const ITERATIONS_MAX: u32 = 10_000;
-/// Above this many degrees of freedom t is the normal quantile and one correction term (Fisher and
-/// Cornish 1960), with an error below 1e-12.
+/// Above this many degrees of freedom, t is the normal quantile plus one correction term (Fisher and Cornish
+/// 1960), with an error below 1e-12.
 const DF_NEARLY_NORMAL: f64 = 1e6;
 
 /// Probability that a standard normal variable exceeds `x`.
@@ -73,7 +73,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     fraction
 }
 
-/// Regularised incomplete beta function I_x(a, b). `y` is `1 - x`, given apart so that neither end
+/// Regularised incomplete beta function I_x(a, b). `y` is `1 - x`, passed separately so that neither end
 /// loses digits.
 fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if x <= 0.0 || y <= 0.0 {
@@ -94,8 +94,8 @@ fn student_t_tail(t: f64, df: f64) -> f64 {
     0.5 * incomplete_beta(df / 2.0, 0.5, df / (df + square), square / (df + square))
 }
 
-/// The p-value of a two-sided t test with `df` degrees of freedom (above 0); with infinite `df`, of
-/// a standard normal statistic.
+/// The p-value of a two-sided t test with `df` degrees of freedom (above 0). With infinite `df`, that of a
+/// standard normal statistic.
 pub(crate) fn student_t_two_sided(t: f64, df: f64) -> f64 {
     if df > DF_NEARLY_NORMAL {
         return 2.0 * normal_tail(fabs(t));
@@ -115,8 +115,8 @@ pub(crate) fn f_tail(f: f64, df_above: f64, df_below: f64) -> f64 {
     )
 }
 
-/// Quantile of Student's t distribution at `p` in (0, 1), for `df` above 0, not necessarily whole;
-/// infinite `df` gives the normal quantile. NaN outside. Relative error below 1e-10.
+/// Quantile of Student's t distribution at `p` in (0, 1), for `df` above 0, possibly fractional. Infinite
+/// `df` gives the normal quantile. NaN outside. Relative error below 1e-10.
 #[must_use]
 pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) || df.is_nan() || df <= 0.0 {
@@ -128,9 +128,9 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     upper_t(1.0 - p, df)
 }
 
-/// Quantile of chi-square over its degrees of freedom, `p` in (0, 1): Wilson and Hilferty 1931, at
-/// most 4 % off at one degree of freedom and 1 % from two on in the upper tail, and too low by up to
-/// a third at five degrees in the lower one. Infinite at no degrees.
+/// Quantile of chi-square divided by its degrees of freedom, `p` in (0, 1): Wilson and Hilferty 1931. In the
+/// upper tail, the error is at most 4 % at one degree of freedom and 1 % from two. In the lower tail, the
+/// result is too low by up to a third at five degrees. Infinite at zero degrees.
 #[must_use]
 pub fn chi_square_per_degree(p: f64, degrees: usize) -> f64 {
     if degrees == 0 {
@@ -147,7 +147,7 @@ fn upper_t(tail: f64, df: f64) -> f64 {
     if tail == 0.0 || df > DF_NEARLY_NORMAL {
         return z + (z * z * z + z) / (4.0 * df);
     }
-    // The bracket grows until it holds the root: t has heavier tails than the normal.
+    // The bracket grows until it contains the root: t has heavier tails than the normal.
     let (mut low, mut high) = (0.0, z.max(1.0));
     while student_t_tail(high, df) > tail {
         low = high;

@@ -1,9 +1,9 @@
-//! The one small generator for everything but workloads: SplitMix64 (Steele, Lea, Flood 2014).
+//! The random number generator for everything except workloads: SplitMix64 (Steele, Lea, Flood 2014).
 //!
-//! Its sequence is fixed for ever, because recorded results follow from it. Workloads draw from
-//! xoshiro256++ (`workload::Rng`), which this one seeds as its authors advise.
+//! Its sequence must never change, because recorded results depend on it. Workloads use xoshiro256++
+//! (`workload::Rng`), which this generator seeds as its authors advise.
 
-/// What the state advances by: 2^64 over the golden ratio.
+/// Increment of the state: 2^64 divided by the golden ratio.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A stream of random numbers, the same for the same seed on every machine and in every version.
@@ -11,7 +11,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The stream of a seed; every seed is good.
+    /// The stream for a seed. Every seed is valid.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -24,7 +24,8 @@ impl SplitMix64 {
         Self::mix(self.0)
     }
 
-    /// The output for one state: maps 64 bits one to one and lets every bit change half of all.
+    /// The output for one state: a one-to-one mapping of 64 bits in which each input bit changes half of the
+    /// output bits.
     #[inline]
     #[must_use]
     pub const fn mix(state: u64) -> u64 {
@@ -34,7 +35,7 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
-    /// Uniform in `0..bound`, by the high half of a product.
+    /// Uniform in `0..bound`, from the high half of a product.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
@@ -46,7 +47,7 @@ impl SplitMix64 {
         ((self.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Standard normal by inversion; the middle of each of 2^52 cells, so never infinite.
+    /// Standard normal by inversion, at the midpoint of one of 2^52 cells, so never infinite.
     pub fn normal(&mut self) -> f64 {
         let cell = (self.next_u64() >> 12) as f64;
         crate::normal_quantile((cell + 0.5) / (1u64 << 52) as f64)

@@ -1,4 +1,5 @@
-//! Targets bound into one: the level and chunk of a workload as a volume, and whether they go together.
+//! Combines targets into one array: converts the level and chunk of a workload into a volume, and checks that
+//! they are valid.
 
 use crate::error::refuse;
 use crate::volume::{Raid, Volume, VolumeSpec};
@@ -7,11 +8,10 @@ use record::{Bytes, Data, EngineName, RaidLevel, Redundancy, Workload, format_by
 
 /// Chunks are whole sectors.
 const SECTOR_BYTES: u64 = 512;
-/// Slowest rebuild: slower is a slip of the keyboard.
+/// Minimum speed of a rebuild. A slower one is a typing error.
 const MIN_REBUILD: Bytes = Bytes(64 << 10);
 
-/// How the targets of a workload are bound into one that holds copies or parity; `None` where they are
-/// not.
+/// How the targets of a workload are combined into one with copies or parity; `None` if they are not.
 #[must_use]
 pub fn volume_spec(workload: &Workload) -> Option<VolumeSpec> {
     let array = workload.array?;
@@ -31,7 +31,7 @@ pub fn volume_spec(workload: &Workload) -> Option<VolumeSpec> {
 }
 
 impl Spec {
-    /// What must hold of an array whatever its targets are.
+    /// Checks the rules for an array that do not depend on its targets.
     pub(crate) fn check_array(&self) -> Result<(), BuildError> {
         let (Some(array), asked) = (self.asked.array, &self.asked) else { return Ok(()) };
         let spec = volume_spec(asked);
@@ -75,8 +75,8 @@ impl Spec {
         }
     }
 
-    /// Bytes of each leg, and of the array that they make, where a target has so many; the array as
-    /// asked for, with the former.
+    /// The requested array on targets of this size, with the used bytes of each leg, and the size of the
+    /// whole array.
     pub(crate) fn array_on(&self, leg: Bytes) -> Option<(Redundancy, Bytes)> {
         let (array, spec) = (self.asked.array?, volume_spec(&self.asked)?);
         let leg_bytes = Bytes(leg.0 / spec.chunk_bytes * spec.chunk_bytes);
@@ -85,7 +85,7 @@ impl Spec {
     }
 }
 
-/// Whether jobs on the same targets take them for the same array.
+/// Checks that jobs on the same targets use them as the same array.
 pub(crate) fn check_together(first: &Workload) -> Result<(), BuildError> {
     let of = |workload: &Workload| (workload.array, workload.stripe_bytes, workload.targets);
     for (set, workload) in first.by_targets() {

@@ -1,30 +1,29 @@
-//! When requests arrive in an open loop.
+//! Computes when requests arrive in an open loop.
 //!
-//! At equal distances, arrival `n` of all jobs lies at `n / rate` and belongs to job `n` modulo their
-//! number; it is kept as whole nanoseconds with their remainder, so it never drifts. Poisson arrivals
-//! are independent in each job, which is a Poisson process over all of them; gaps are drawn by
-//! inversion. With a rate for each direction, reads and writes are processes of their own, merged in
-//! time order. Rejected: drawing the direction of each arrival of one process (writes would never be at
-//! equal distances).
+//! At equal intervals, arrival `n` of all jobs is at `n / rate` and belongs to job `n` modulo the number of
+//! jobs. The time is kept as whole nanoseconds with their remainder, so it never drifts. Poisson arrivals are
+//! independent in each job, which makes a Poisson process over all jobs; gaps are drawn by inversion. With
+//! separate rates for reads and writes, each direction is its own process, and the two are merged in time
+//! order. Rejected: drawing the direction of each arrival of one process (writes would not arrive at equal
+//! intervals).
 
 use crate::rng::{Rng, derive_seed};
 use record::{Arrival, Nanos, OpKind, Workload};
 
 const NANOS_PER_S: u64 = 1_000_000_000;
-/// Tells the seeds of arrivals from those of requests and data.
+/// Separates the seeds of arrivals from those of requests and data.
 const SEED_INDEX: u64 = 1 << 33;
 
-/// The arrivals of one job.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
-    /// One process for both directions, or that of the reads.
+    /// The process for both directions, or for reads.
     first: Process,
-    /// That of the writes.
+    /// The process for writes, if it is separate.
     writes: Option<Process>,
 }
 
 impl Arrivals {
-    /// Those of a job; `None` in a closed loop.
+    /// The arrivals of a job; `None` in a closed loop.
     pub(crate) fn new(workload: &Workload, seed: u64, job: u32) -> Option<Self> {
         let paced = !matches!(workload.arrival, Arrival::Closed | Arrival::Recorded);
         let rate = workload.rate_iops.filter(|_| paced)?;
@@ -40,12 +39,12 @@ impl Arrivals {
         })
     }
 
-    /// Whether reads and writes arrive by processes of their own.
+    /// Whether reads and writes arrive by separate processes.
     pub(crate) fn by_direction(&self) -> bool {
         self.writes.is_some()
     }
 
-    /// The next arrival, and its direction where that is not drawn.
+    /// The next arrival, and its direction if that is not drawn.
     pub(crate) fn next_arrival(&mut self) -> (Nanos, Option<OpKind>) {
         match &mut self.writes {
             None => (self.first.take(), None),
@@ -64,10 +63,10 @@ struct Process {
 
 #[derive(Clone, Debug)]
 enum Spacing {
-    /// Steps of `nanos` and `parts` of `rate` parts of a nanosecond, of which `rest` are owed.
+    /// Steps of `nanos` nanoseconds plus `parts / rate` of a nanosecond. `rest` is the remainder so far.
     Constant { nanos: u64, parts: u64, rate: u64, rest: u64 },
-    /// Exponential gaps with this mean; `rest` is a fraction of a nanosecond. A share of the requests
-    /// comes with the one before, and the gaps are longer for it.
+    /// Exponential gaps with this mean. `rest` is a fraction of a nanosecond. A share of the requests arrives
+    /// with the previous one, and the gaps are longer by that.
     Poisson { rng: Rng, mean_ns: f64, rest: f64, with_last: f64 },
 }
 
@@ -86,7 +85,7 @@ impl Process {
             let with_last = 1.0 - 1.0 / burst;
             let spacing = Spacing::Poisson { rng: Rng::new(seed), mean_ns, rest: 0.0, with_last };
             let mut process = Self { next: 0, spacing };
-            // Time zero is no arrival: the first gap begins there, and nothing comes with it.
+            // Time zero is not an arrival: the first gap begins there, and no request joins it.
             while process.next == 0 {
                 process.take();
             }
@@ -98,7 +97,7 @@ impl Process {
         Self { next: first / rate, spacing }
     }
 
-    /// The next arrival, and the process moved past it.
+    /// Returns the next arrival and advances the process.
     fn take(&mut self) -> Nanos {
         let arrival = self.next;
         self.next += match &mut self.spacing {
@@ -109,7 +108,7 @@ impl Process {
                 *nanos + whole
             }
             Spacing::Poisson { rng, mean_ns, rest, with_last } => {
-                // Without bursts nothing is drawn for them: such arrivals stay what they were.
+                // Without bursts, draw no number for them, so that existing sequences do not change.
                 if *with_last > 0.0 && rng.unit() <= *with_last {
                     return Nanos(arrival);
                 }

@@ -1,7 +1,7 @@
-//! From what a user asks for to a workload that holds together on a target.
+//! Converts a user's request into a consistent workload for a target.
 //!
-//! [`Spec::build`] is the only way to a [`Workload`], so that everything behind it may rely on the
-//! rules checked here and in [`Spec::check`].
+//! [`Spec::build`] is the only way to create a [`Workload`], so that later code can rely on the rules checked
+//! here and in [`Spec::check`].
 
 use crate::array::check_together;
 use crate::error::{in_range, refuse};
@@ -13,31 +13,31 @@ use record::{
 };
 use std::sync::Arc;
 
-/// The area of [`Pattern::Hit`] where the user names none: small for any cache.
+/// Default area of [`Pattern::Hit`]: small enough for any cache.
 const HIT_BYTES: u64 = 1 << 20;
-/// Exponent of [`Pattern::Zipf`] where the user names none; fio's examples use the same.
+/// Default exponent of [`Pattern::Zipf`]; fio's examples use the same.
 const ZIPF_THETA_MILLI: u32 = 1_200;
-/// What wrapped places are multiples of, but for their place in it.
+/// Wrapping moves recorded offsets by multiples of this, so that the position within a page stays.
 const PAGE_BYTES: u64 = 4_096;
-/// Part of the area that is hot, and the share of the requests that go there in percent, where the
-/// user names none: the proverbial 80 to 20.
+/// Default hot part of the area (one part in five), and its default share of the requests in percent: the
+/// proverbial 80 to 20.
 const HOT_PART: u64 = 5;
 const HOT_PERCENT: u8 = 80;
 
 impl Spec {
-    /// The workload on targets of which the smallest has this size, which jobs beside it use too.
+    /// Builds the workload for targets whose smallest has this size. Jobs next to it use the same targets.
     ///
     /// # Errors
-    /// If the parts do not hold together; the text names the flag to change.
+    /// If the parts are inconsistent. The text names the flag to change.
     pub fn build(&self, target: Bytes) -> Result<Workload, BuildError> {
         self.build_on(&[target])
     }
 
-    /// The same where jobs beside it have sets of targets of their own; `targets` are the sizes of the
-    /// smallest of each set.
+    /// The same if jobs next to it have their own sets of targets. `targets` has the size of the smallest
+    /// target of each set.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`Spec::build`].
     pub fn build_on(&self, targets: &[Bytes]) -> Result<Workload, BuildError> {
         let size = |set: u32| targets.get(set as usize).copied().unwrap_or_default();
         let mut first = self.build_alone(size(0))?;
@@ -47,7 +47,7 @@ impl Spec {
                 .spec
                 .build_alone(size(job.targets))
                 .map_err(|error| BuildError::Beside { job: name, error: Box::new(error) })?;
-            // What differs between jobs cannot be cut off for all.
+            // The jobs differ, so no common warm-up can be cut off.
             workload.stop.cut_warm_up = false;
             first.stop.cut_warm_up = false;
             let (delay_ns, targets) = (job.delay_ns, job.targets);
@@ -74,7 +74,7 @@ impl Spec {
         Ok(workload)
     }
 
-    /// What follows without looking at the pattern.
+    /// The fields that do not depend on the pattern.
     fn workload(&self, size: Bytes) -> Workload {
         let asked = &self.asked;
         let paced = asked.rate_iops.map(|_| self.arrival.unwrap_or(Arrival::Constant));
@@ -93,12 +93,12 @@ impl Spec {
         }
     }
 
-    /// The same with the pattern's own parts: those asked for, or their defaults.
+    /// Adds the parameters of the pattern: the requested ones, or defaults.
     fn with_pattern(&self, mut workload: Workload) -> Result<Workload, BuildError> {
         let region = Region::of(&workload, 0);
         let (largest, unit) = (self.asked.max_bs().0, self.unit());
         let area = region.length * region.parts;
-        // The smallest zone must hold a request too.
+        // The smallest zone must also have room for a request.
         let narrow = self.asked.zones.iter().map(|zone| u64::from(zone.area_percent)).min();
         if narrow.is_some_and(|percent| region.length * percent / 100 < largest + unit) {
             return Err(BuildError::Area(format!(
@@ -106,7 +106,7 @@ impl Spec {
                 narrow.unwrap_or_default()
             )));
         }
-        // A job's part of the small area must hold a request too.
+        // A job's part of the small area must also have room for a request.
         let least = largest * region.parts;
         match self.asked.pattern {
             Pattern::Hit => {
@@ -141,8 +141,8 @@ impl Spec {
         Ok(workload)
     }
 
-    /// How jobs share the area. Random jobs share it whole unless they are told to keep apart, for
-    /// which there is a word of its own: cells of workloads without it stay what they were.
+    /// How jobs share the area. Random jobs share the whole area unless the user separates them. `Own` is a
+    /// separate value for that, so that the hashes of other workloads do not change.
     fn regions_asked(&self) -> Regions {
         let cursor = matches!(self.asked.pattern, Pattern::Sequential | Pattern::Strided);
         match self.regions {
@@ -152,7 +152,7 @@ impl Spec {
         }
     }
 
-    /// Every job must find room for its largest request; a hot area leaves room beside it.
+    /// Every job must have room for its largest request. A hot area must leave room outside it.
     fn check_regions(&self, workload: &Workload, area: Bytes) -> Result<(), BuildError> {
         let region = Region::of(workload, 0);
         let needed = self.asked.max_bs().0 * if self.asked.pattern == Pattern::Hot { 2 } else { 1 };
@@ -168,7 +168,7 @@ impl Spec {
         )))
     }
 
-    /// Length of the area.
+    /// Length of the area for targets whose smallest has this size.
     fn area(&self, smallest: Bytes) -> Result<Bytes, BuildError> {
         let beyond = |size: u64, target: Bytes| {
             BuildError::Area(format!(
@@ -180,10 +180,10 @@ impl Spec {
                 target.0
             ))
         };
-        // What the last job's area begins after that of the first.
+        // Distance from the start of the first job's area to that of the last.
         let distance = Region::last_distance(&self.workload(Bytes(0)));
         let size = match (self.asked.stripe_bytes, self.size) {
-            // The size is that of each target; offsets are those of the whole.
+            // The size applies to each target, but offsets apply to the whole stripe.
             (Some(_), Some(size)) if size > smallest => return Err(beyond(size.0, smallest)),
             (Some(stripe), size) => {
                 let leg = size.unwrap_or(smallest);
@@ -211,7 +211,7 @@ impl Spec {
         Ok(Bytes(size))
     }
 
-    /// The whole chunks of all targets of a stripe.
+    /// The total size of the whole chunks of all targets of a stripe.
     fn striped(&self, stripe: Bytes, target: Bytes) -> Result<Bytes, BuildError> {
         let chunks = target.0 / stripe.0;
         let why = format!(
@@ -224,7 +224,7 @@ impl Spec {
     }
 }
 
-/// A replay with its requests in the area, as far as they are allowed to begin again there.
+/// Fits the requests of a replay into the area, by wrapping if the user allows it.
 fn with_replay(mut workload: Workload, area: Bytes) -> Result<Workload, BuildError> {
     let Some(replay) = &mut workload.replay else { return Ok(workload) };
     let targets = if workload.stripe_bytes.is_some() { 1 } else { workload.targets };
@@ -252,7 +252,7 @@ fn with_replay(mut workload: Workload, area: Bytes) -> Result<Workload, BuildErr
         if request.offset + bytes <= area.0 {
             return *request;
         }
-        // The same place in a block of any device; what would cross the end is moved back from it.
+        // Keep the offset modulo the whole pages of the area. Move a request that would cross the end back.
         let offset = request.offset % whole;
         let over = (offset + bytes).saturating_sub(area.0).next_multiple_of(PAGE_BYTES);
         let back = if offset + bytes > area.0 { over } else { 0 };
@@ -267,7 +267,7 @@ fn with_replay(mut workload: Workload, area: Bytes) -> Result<Workload, BuildErr
     Ok(workload)
 }
 
-/// Checks that every request of a workload that bypasses the page cache is aligned.
+/// Checks that every direct I/O request of a workload is aligned.
 ///
 /// # Errors
 /// Names the flag whose value is not a multiple of `alignment` bytes.

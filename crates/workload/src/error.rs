@@ -1,39 +1,39 @@
-//! What can be wrong with a workload. Every text names the flag to change and what it takes.
+//! Errors of a workload. Every text names the flag to change and the valid values.
 
 use std::fmt::Display;
 
-/// What is wrong with a workload. All of these are errors of usage.
+/// An error of a workload. All of these are usage errors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// A flag is out of its range, contradicts another one, or means nothing without one.
+    /// A flag is out of range, contradicts another one, or has no effect without another one.
     #[error("--{flag} {problem}")]
     Flag {
         /// The flag, without its dashes.
         flag: &'static str,
-        /// What is wrong with it, and what to do.
+        /// What is wrong, and what to do.
         problem: String,
     },
-    /// The area does not fit the target, or not a request for every job.
+    /// The area does not fit into the target, or has no room for a request of every job.
     #[error("{0}")]
     Area(String),
-    /// The same of a job beside the first.
+    /// An error of a job next to the first.
     #[error("{job}: {error}")]
     Beside {
         /// Its name.
         job: String,
-        /// What is wrong.
+        /// The error.
         error: Box<Self>,
     },
 }
 
 impl BuildError {
-    /// A value that is not in the range of its flag.
+    /// A value outside the range of its flag.
     pub(crate) fn range(flag: &'static str, value: &dyn Display, range: &str) -> Self {
         Self::Flag { flag, problem: format!("{value} is out of range; use {range}") }
     }
 }
 
-/// An error unless `low <= value <= high`.
+/// Returns an error unless `low <= value <= high`.
 pub(crate) fn in_range(
     flag: &'static str,
     value: u64,
@@ -46,7 +46,6 @@ pub(crate) fn in_range(
     Err(BuildError::range(flag, &value, &format!("{low} to {high}")))
 }
 
-/// An error where `wrong` holds.
 pub(crate) fn refuse(wrong: bool, flag: &'static str, problem: &str) -> Result<(), BuildError> {
     if wrong { Err(BuildError::Flag { flag, problem: problem.to_owned() }) } else { Ok(()) }
 }

@@ -1,10 +1,11 @@
-//! What is asked for: workloads, their validation, and the request streams that they stand for.
+//! Defines workloads, validates them, and generates their request streams.
 //!
-//! Pure: nothing here knows how a request is carried out. The requests of a job are a function of (seed,
-//! job index, workload) alone, so every engine, real or simulated, issues the same ones. Rejected:
+//! The crate is pure: it knows nothing about how a request is carried out. The requests of a job depend only
+//! on (seed, job index, workload), so every engine, real or simulated, issues the same ones. Rejected:
 //! drawing offsets in the engines' loops (each would need its own tests for coverage and shares).
 //!
-//! [`fio`] and [`replay`] turn other tools' text into loads. [`volume`] maps the requests of an array to its disks.
+//! [`fio`] and [`replay`] convert text of other tools into loads. [`volume`] maps the requests of an array to
+//! its disks.
 #![forbid(unsafe_code)]
 
 mod array;

@@ -1,14 +1,14 @@
-//! Reads a mix of request sizes as fio's `bssplit` writes it: `4k/60:64k/40`.
+//! Parses a mix of request sizes in the syntax of fio's `bssplit`: `4k/60:64k/40`.
 //!
-//! The shares must add up to 100: fio spreads what is missing over the sizes without one, and
-//! scales what is too much, which hides a slip of the keyboard.
+//! The shares must add up to 100. fio distributes missing percents over the sizes without a share, and scales
+//! a sum above 100, which hides typing errors.
 
 use record::{Bytes, SizeShare, UnitError};
 
-/// Reads one size, or sizes with their shares in percent.
+/// Parses one size, or sizes with their shares in percent.
 ///
 /// # Errors
-/// Says what is wrong with it and what is accepted; of shares that do not add up, the sum.
+/// What is wrong and what is accepted; the sum if the shares do not add up to 100.
 pub fn parse_mix(text: &str) -> Result<Vec<SizeShare>, String> {
     const EXAMPLE: &str = "write one size (4k) or sizes with percentages (4k/60:64k/40)";
     let size = |text: &str| text.parse::<Bytes>().map_err(|error: UnitError| error.to_string());

@@ -1,19 +1,19 @@
-//! Where the next request goes: one variant per pattern.
+//! Computes where the next request goes: one variant per pattern.
 //!
-//! - Sequential: a job starts at a position drawn from the seed, so that repeats do not re-read the same
-//!   first blocks out of some cache, or at the start of its region where that is asked for; it wraps at the
-//!   end. In a mix, reads and writes have a cursor each, as fio has.
-//! - Strided: the same at a fixed distance. Each time it wraps it begins one request further on, so that
-//!   it covers the region before any block comes again. From the start of the region it does not move on,
-//!   as fio does not.
-//! - Random: uniform over all positions of the region aligned to the smallest request size. Without
-//!   replacement each position comes once before any comes again.
+//! - Sequential: a job starts at a random position from the seed, so that repeats do not reread the same
+//!   first blocks from a cache, or at the start of its region if requested. It wraps at the end. In a mix,
+//!   reads and writes have separate cursors, as in fio.
+//! - Strided: the same with a fixed distance. After each wrap it starts one request further on, so that it
+//!   covers the region before any block repeats. From the start of the region, it does not move on, as in
+//!   fio.
+//! - Random: uniform over all positions of the region that are aligned to the smallest request size. Without
+//!   replacement, each position occurs once before any repeats.
 //! - Hit: one sequential pass over the hit area at the region's start, then random within it.
-//! - Hot: uniform in the hot part with its share of the requests, else uniform in the rest.
+//! - Hot: uniform in the hot part with its share of the requests, otherwise uniform in the rest.
 //! - Zipf: popularity by rank, ranks scattered over the region.
-//! - Zones: a zone by its share of the requests, then uniform in it.
-//! - Blend: each request continues the one before it of its direction, or goes somewhere in a small area, or
-//!   anywhere, by its share.
+//! - Zones: a zone by its share of the requests, then uniform within it.
+//! - Blend: by their shares, a request continues the previous one of the same direction, goes to a small
+//!   area, or goes anywhere.
 
 use crate::permutation::Permutation;
 use crate::region::Region;
@@ -21,7 +21,7 @@ use crate::rng::Rng;
 use crate::zipf::{Scatter, Zipf};
 use record::{OpKind, Pattern, Workload};
 
-/// A pattern on a region.
+/// A pattern in a region.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     Sequential(Walk),
@@ -35,7 +35,8 @@ pub(crate) enum Place {
     Blend { walk: Walk, length: u64, hit: u64, sequential_percent: u64, hit_percent: u64 },
 }
 
-/// A zone of the area: shares of the requests of this and all earlier ones, and where it lies in the area.
+/// A zone of the area: the total share of the requests of this and all earlier zones, and its position in the
+/// area.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zone {
     percent_below: u64,
@@ -43,7 +44,7 @@ pub(crate) struct Zone {
     length: u64,
 }
 
-/// Zones of an area, each of whole positions.
+/// The zones of an area, each with whole positions.
 fn zones(workload: &Workload, length: u64, unit: u64) -> Vec<Zone> {
     let (mut requests, mut area) = (0, 0);
     let at = |percent: u64| (u128::from(length) * u128::from(percent) / 100) as u64 / unit * unit;
@@ -56,26 +57,26 @@ fn zones(workload: &Workload, length: u64, unit: u64) -> Vec<Zone> {
     zones.collect()
 }
 
-/// The small area that the hits of a blend go to: small for any cache.
+/// The small area for the hits of a blend: small enough for any cache.
 const BLEND_HIT_BYTES: u64 = 1 << 20;
 
-/// Number of positions, `unit` apart, at which `bytes` fit into `length`. A division, which
-/// [`Positions`] saves the loop.
+/// Number of positions, `unit` apart, at which `bytes` fit into `length`. This needs a division, which
+/// [`Positions`] moves out of the loop.
 fn positions(length: u64, bytes: u64, unit: u64) -> u64 {
     (length - bytes) / unit + 1
 }
 
-/// For one request size: the numbers of positions that its place draws from.
+/// Numbers of positions to draw from, for one request size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Positions {
-    /// Those of the region, or of its hit or hot part.
+    /// For the region, or for its hit or hot part.
     pub(crate) first: u64,
-    /// Those of the rest beside a hot part.
+    /// For the rest outside a hot part.
     rest: u64,
 }
 
 impl Place {
-    /// The pattern of a workload on a job's region. Draws where a cursor starts.
+    /// The pattern of a workload in a job's region. Draws the start of a cursor.
     pub(crate) fn new(workload: &Workload, region: Region, unit: u64, rng: &mut Rng) -> Self {
         let (start, length) = (region.start, region.length);
         let largest = workload.max_bs().0;
@@ -138,7 +139,7 @@ impl Place {
         }
     }
 
-    /// What drawing a place for requests of this size needs.
+    /// The numbers of positions for requests of this size.
     pub(crate) fn positions(&self, bytes: u64) -> Positions {
         let both = |first| Positions { first, rest: first };
         match *self {
@@ -157,7 +158,7 @@ impl Place {
         }
     }
 
-    /// Bytes between the cursor of a sequence and the end of its region.
+    /// Bytes from the cursor of a sequence to the end of its region.
     #[inline]
     pub(crate) fn room(&self, op: OpKind) -> Option<u64> {
         match self {
@@ -178,7 +179,7 @@ impl Place {
             Self::Uniform { start, unit, .. } => *start + rng.below(positions.first) * *unit,
             Self::Once { start, unit, order, count, next, .. } => {
                 if *next == *count {
-                    // Another order for each pass.
+                    // A different order for each pass.
                     (*order, *next) = (Permutation::new(*count, rng), 0);
                 }
                 *next += 1;
@@ -220,31 +221,31 @@ impl Place {
             }
             Self::Zipf { start, unit, law, scatter, .. } => {
                 let position = scatter.position(law.rank(rng) - 1);
-                // A large request at one of the last positions would reach beyond the region.
+                // A large request at one of the last positions would extend beyond the region.
                 *start + position.min(positions.first - 1) * *unit
             }
         }
     }
 }
 
-/// A cursor's place, and how many requests its row is shifted.
+/// Position of a cursor, and the number of requests by which its row is shifted.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     at: u64,
     phase: u64,
 }
 
-/// Cursors on their way through a region.
+/// Cursors that move through a region.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     start: u64,
     end: u64,
     unit: u64,
     stride: u64,
-    /// Rows that a stride has room for.
+    /// Number of rows within one stride.
     phases: u64,
     backwards: bool,
-    /// Of reads and of writes.
+    /// For reads and for writes.
     cursors: [Cursor; 2],
 }
 
@@ -256,7 +257,7 @@ impl Walk {
         Self { start: region.start, end, unit, stride, phases, backwards, cursors: [cursor; 2] }
     }
 
-    /// The cursor's offset, and the cursor moved past `bytes`.
+    /// Returns the cursor's offset, and moves the cursor past `bytes`.
     #[inline]
     fn adjacent(&mut self, op: OpKind, bytes: u64) -> u64 {
         let cursor = &mut self.cursors[op as usize];
@@ -268,20 +269,20 @@ impl Walk {
         offset
     }
 
-    /// The cursor's offset, and the cursor moved on by the stride.
+    /// Returns the cursor's offset, and moves the cursor by the stride.
     #[inline]
     fn strided(&mut self, op: OpKind, bytes: u64) -> u64 {
         let cursor = &mut self.cursors[op as usize];
         if self.backwards {
             let offset = cursor.at;
-            // From the start it begins again one distance before the last place, as fio does.
+            // At the start of the region, it continues one stride before the last position, as in fio.
             let last = self.end - bytes - self.stride;
             let room = offset >= self.start + self.stride;
             cursor.at = if room { offset - self.stride } else { last };
             return offset;
         }
         while cursor.at + bytes > self.end {
-            // The row at phase 0 holds at least one request of any size.
+            // The row at phase 0 has room for at least one request of any size.
             cursor.phase = if cursor.phase + 1 < self.phases { cursor.phase + 1 } else { 0 };
             cursor.at = self.start + cursor.phase * self.unit;
         }

@@ -1,34 +1,34 @@
-//! The requests of one job of a replay.
+//! Generates the requests of one job from a recording.
 //!
-//! Each recorded device is a target of its own, and the jobs on a target take its requests in turn. The
-//! stream ends with the recording, after as many passes as are asked for.
+//! Each recorded device is a separate target, and the jobs on a target take its requests in turn. The stream
+//! ends with the recording, after the requested number of passes.
 
 use crate::region::area_and_rank;
 use crate::request::Request;
 use record::{Nanos, RecordedRequest, ReplayPace, Workload, scaled};
 use std::sync::Arc;
 
-/// Where a job is in its recording.
+/// Position of a job in its recording.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedStream {
     requests: Arc<Vec<RecordedRequest>>,
     next: usize,
-    /// The device whose requests are the job's; all where there is one target.
+    /// The device whose requests the job takes; `None` for all, if there is one target.
     device: Option<u16>,
-    /// Requests of other jobs before the next of ours.
+    /// Number of other jobs' requests before the job's next one.
     skip: u32,
-    /// Requests of other jobs after each of ours.
+    /// Number of other jobs' requests after each of the job's.
     others: u32,
     offset: u64,
     passes_left: u32,
-    /// By how much the times of this pass are later.
+    /// Offset of the times of this pass.
     shift: Nanos,
     length: Nanos,
     speed_milli: u32,
 }
 
 impl RecordedStream {
-    /// That of a job; `None` where the workload draws its requests.
+    /// The stream of a job; `None` if the workload draws its requests.
     pub(crate) fn new(workload: &Workload, job: u32) -> Option<Self> {
         let replay = workload.replay.as_ref()?;
         let apart = workload.targets > 1 && workload.stripe_bytes.is_none();
@@ -62,7 +62,7 @@ impl RecordedStream {
                 }
                 self.passes_left -= 1;
                 self.next = 0;
-                // The next pass begins when the last request of this one came.
+                // The next pass starts at the time of this pass's last request.
                 self.shift = self.shift.plus(self.length);
             }
             let request = self.requests[self.next];

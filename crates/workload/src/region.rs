@@ -1,17 +1,17 @@
-//! Which part of a target a job works on: the whole area, or an equal part of its own where sequential
-//! jobs would read the same blocks behind each other, where written blocks are verified (only one job
-//! may know what a block holds last), and where it is asked for.
+//! Determines the part of a target that a job works on: the whole area, or its own equal part. Jobs have
+//! separate parts in three cases: sequential jobs would otherwise read the same blocks one after the other;
+//! verified writes require that one job knows the last content of a block; or the user requests it.
 
 use record::{Data, Pattern, Regions, SizeShare, Workload};
 
 /// The part of a target that a job works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its first byte in the target (or in the stripe over all of them).
+    /// Its first byte in the target (or in the stripe over all targets).
     pub start: u64,
-    /// Its length: a whole number of the smallest requests.
+    /// Its length: a multiple of the smallest request.
     pub length: u64,
-    /// Into how many such parts the area is cut: 1 where the jobs share it whole.
+    /// Number of such parts in the area; 1 if the jobs share the whole area.
     pub parts: u64,
 }
 
@@ -37,14 +37,14 @@ impl Region {
         Self { start, length: area, parts: 1 }
     }
 
-    /// Bytes by which the last job's area begins after that of the first.
+    /// Distance from the start of the first job's area to that of the last, in bytes.
     pub(crate) fn last_distance(workload: &Workload) -> u64 {
         let last = u64::from(jobs_per_area(workload).saturating_sub(1));
         workload.job_distance_bytes.map_or(0, |distance| distance.0.saturating_mul(last))
     }
 }
 
-/// The distance between positions, in bytes: what they are multiples of, or the smallest request size.
+/// The distance between positions in bytes: the alignment, or the smallest request size.
 pub(crate) fn unit(workload: &Workload) -> u64 {
     workload.align_bytes.map_or_else(|| smallest(&workload.bs), |bytes| bytes.0.max(1))
 }
@@ -63,7 +63,7 @@ fn has_own_part(workload: &Workload) -> bool {
     }
 }
 
-/// Jobs that work on the same area: all of them on one target or a stripe, else those of a target.
+/// Number of jobs on the same area: all jobs on one target or a stripe, otherwise those of one target.
 pub(crate) fn jobs_per_area(workload: &Workload) -> u32 {
     match workload.stripe_bytes {
         Some(_) => workload.numjobs,
@@ -71,8 +71,8 @@ pub(crate) fn jobs_per_area(workload: &Workload) -> u32 {
     }
 }
 
-/// The area of a job, which is also the first of its jobs, and the place of the job among these: job
-/// `i` works on target `i` modulo the targets, or all work on the one stripe.
+/// The area of a job, numbered like the area's first job, and the job's rank among the area's jobs. Job `i`
+/// works on target `i` modulo the number of targets, or all jobs work on the one stripe.
 #[must_use]
 pub fn area_and_rank(workload: &Workload, job: u32) -> (u32, u32) {
     let areas = if workload.stripe_bytes.is_some() { 1 } else { workload.targets.max(1) };

@@ -1,4 +1,4 @@
-//! One request as a job makes it.
+//! One request of a job.
 
 use record::OpKind;
 

@@ -1,6 +1,6 @@
-//! The generator behind every random choice of a workload: xoshiro256++ (Blackman and Vigna 2019),
-//! seeded by SplitMix64 as its authors advise. Owned rather than taken from a library, because the
-//! sequence of requests is part of a result's identity.
+//! The random number generator of workloads: xoshiro256++ (Blackman and Vigna 2019), seeded by SplitMix64 as
+//! its authors advise. It is implemented here and not in a library, because the sequence of requests is part
+//! of a result's identity.
 
 use stats::SplitMix64;
 
@@ -10,7 +10,7 @@ pub struct Rng {
     state: [u64; 4],
 }
 
-/// A seed for one use out of a recorded one: `index` tells jobs, visits or streams apart.
+/// Derives a seed for one use from a recorded seed. `index` distinguishes jobs, visits or streams.
 #[must_use]
 pub fn derive_seed(seed: u64, index: u64) -> u64 {
     let mut random = SplitMix64::new(seed ^ index.wrapping_mul(0xd134_2543_de82_ef95));
@@ -19,7 +19,7 @@ pub fn derive_seed(seed: u64, index: u64) -> u64 {
 }
 
 impl Rng {
-    /// A generator from a seed; every seed is good.
+    /// A generator for a seed. Every seed is valid.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
@@ -38,8 +38,8 @@ impl Rng {
         result
     }
 
-    /// Uniform in `0..bound`, by the high half of a product: no division. The largest deviation
-    /// from equal probabilities is `bound / 2^64`, below 1e-6 for any disk.
+    /// Uniform in `0..bound`, from the high half of a product, without a division. The maximum deviation from
+    /// equal probabilities is `bound / 2^64`, below 1e-6 for any disk.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
@@ -51,7 +51,7 @@ impl Rng {
         ((self.next_u64() >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Puts items into a random order (Fisher and Yates).
+    /// Shuffles items into a random order (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);

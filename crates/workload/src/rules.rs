@@ -1,8 +1,7 @@
-//! What must hold of a workload whatever its target is: ranges, and flags that contradict each
-//! other.
+//! Rules for workloads that do not depend on the target: ranges, and flags that contradict each other.
 //!
-//! Each rule stands by itself and says what to change. A flag that would have no effect is an
-//! error like one that contradicts: whoever gave it believes in an effect.
+//! Each rule is independent and says what to change. A flag without an effect is also an error, because the
+//! user expects an effect.
 
 use crate::error::{in_range, refuse};
 use crate::{BuildError, Spec};
@@ -11,28 +10,28 @@ use record::{
     ReplayPace, format_bytes, format_nanos,
 };
 
-/// Largest buffer memory of a job: its depth times its largest request.
+/// Maximum buffer memory of a job: its depth times its largest request.
 const MAX_BUFFER_BYTES: u64 = 1 << 30;
-/// Largest depth of a job: what an io_uring ring can hold.
+/// Maximum depth of a job: the capacity of an io_uring ring.
 const MAX_IODEPTH: u32 = 32_768;
-/// Largest number of jobs: each is a thread.
+/// Maximum number of jobs; each is a thread.
 const MAX_NUMJOBS: u32 = 8_192;
-/// Arrivals per second: at more, a nanosecond does not tell them apart.
+/// Maximum arrivals per second. Above this, times in nanoseconds cannot distinguish them.
 const MAX_RATE_IOPS: u64 = 1_000_000_000;
-/// Largest exponent of Zipf's law, in thousandths: beyond it all requests go to one block.
+/// Maximum exponent of Zipf's law, in thousandths. Above this, all requests go to one block.
 const MAX_THETA_MILLI: u64 = 10_000;
-/// Largest chunk of a stripe.
+/// Maximum chunk of a stripe.
 const MAX_STRIPE_BYTES: u64 = 1 << 30;
-/// What written blocks are tagged by at the finest (`engine::tag`).
+/// Smallest unit of tagged blocks (`engine::tag`).
 const TAG_SECTOR_BYTES: u64 = 512;
-/// Most intervals that a run reports.
+/// Maximum number of intervals that a run reports.
 const MAX_INTERVALS: u64 = 100_000;
-/// Longest time of any kind. A year: longer is a slip of the keyboard.
+/// Maximum time of any kind: a year. A longer one is a typing error.
 const MAX_TIME: Nanos = Nanos(365 * 86_400 * 1_000_000_000);
-/// Shortest run.
+/// Minimum run time.
 const MIN_RUNTIME: Nanos = Nanos(1_000_000);
 
-/// An error unless a time lies between `low` and a year.
+/// Returns an error unless a time is between `low` and a year.
 fn duration(flag: &'static str, value: Nanos, low: Nanos, example: &str) -> Result<(), BuildError> {
     if (low..=MAX_TIME).contains(&value) {
         return Ok(());
@@ -43,10 +42,10 @@ fn duration(flag: &'static str, value: Nanos, low: Nanos, example: &str) -> Resu
 }
 
 impl Spec {
-    /// Checks what can be checked without a target.
+    /// Checks everything that does not depend on a target.
     ///
     /// # Errors
-    /// If a number is out of its range or two flags contradict; the text names the flag.
+    /// If a number is out of range or two flags contradict each other. The text names the flag.
     pub fn check(&self) -> Result<(), BuildError> {
         self.check_load()?;
         self.check_replay()?;
@@ -298,7 +297,7 @@ impl Spec {
             Data::Tagged => "verify",
         };
         let why = "applies only to writes; use it with --rw write, randwrite, rw or randrw";
-        // Reads alone are held against the tags that an earlier run left.
+        // A job that only reads compares blocks with the tags of an earlier run.
         let tagged = self.asked.data == Data::Tagged;
         refuse(self.asked.read_percent == 100 && !tagged, flag, why)?;
         let sector = TAG_SECTOR_BYTES;
@@ -357,7 +356,6 @@ impl Spec {
     }
 }
 
-/// Whether only Windows has this engine.
 fn of_windows(engine: EngineName) -> bool {
     matches!(engine, EngineName::Iocp | EngineName::Events | EngineName::Readfileex)
 }

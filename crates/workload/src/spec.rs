@@ -1,65 +1,64 @@
-//! What a user may ask for, before it is known whether it holds together.
+//! A user's request for a workload, before it is checked.
 //!
-//! Parts that a user may leave out are options here, so that a part that is given without the
-//! one that it belongs to (a hot size without the pattern) is an error and never ignored.
+//! Parts that a user may omit are options here. A part without the one that it belongs to (a hot size without
+//! the pattern) is therefore an error, and never ignored.
 
 use record::{
     Arrival, Bytes, Data, EngineName, Instead, Nanos, OpKind, Regions, Replay, ReplayPace,
     SizeShare, Workload, size_shares,
 };
 
-/// What a user asks for; the defaults are those of `halfpower run`.
+/// A user's request. The defaults are those of `halfpower run`.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
-    /// What is taken as it is asked for, once it is checked. Of a pattern's own parts those that are
-    /// `None` get a default, but for the distance of [`record::Pattern::Strided`], which needs one.
-    /// [`Spec::build`] sets what follows from the other fields: `depth`, `hot`, `arrival`, `regions`
-    /// and `size_bytes`.
+    /// Fields that are used as requested, after the check. Pattern parameters that are `None` get a default,
+    /// except the distance of [`record::Pattern::Strided`], which is required. [`Spec::build`] sets the
+    /// fields that follow from others: `depth`, `hot`, `arrival`, `regions` and `size_bytes`.
     pub asked: Workload,
-    /// Length of the hot part of [`record::Pattern::Hot`]; a fifth of the area where `None`.
+    /// Length of the hot part of [`record::Pattern::Hot`]; `None` for a fifth of the area.
     pub hot_bytes: Option<Bytes>,
-    /// Share of the requests that go there; 80 % where `None`.
+    /// Share of the requests that go there, in percent; `None` for 80 %.
     pub hot_percent: Option<u8>,
-    /// How sequential and strided jobs share the area; each a part of its own where `None`.
+    /// How sequential and strided jobs share the area; `None` for separate parts.
     pub regions: Option<Regions>,
-    /// How arrivals are spaced in an open loop; at equal distances where `None`.
+    /// Spacing of arrivals in an open loop; `None` for equal intervals.
     pub arrival: Option<Arrival>,
-    /// Length of the area; to the end of the target where `None`.
+    /// Length of the area; `None` for up to the end of the target.
     pub size: Option<Bytes>,
     /// Jobs at the same time.
     pub beside: Vec<SpecBeside>,
 }
 
-/// A job beside the first.
+/// A job next to the first.
 #[derive(Clone, Debug, Default)]
 pub struct SpecBeside {
-    /// By how much later its window begins.
+    /// Delay of the start of its window.
     pub delay_ns: Nanos,
-    /// Which set of targets it uses; 0 is that of the first.
+    /// Index of its set of targets; 0 is that of the first job.
     pub targets: u32,
-    /// What it does; jobs beside itself are not looked at.
+    /// Its request. Jobs next to this one are ignored.
     pub spec: Spec,
 }
 
 impl Spec {
-    /// What asks for this and leaves all else open.
+    /// A request for this workload, with everything else left to defaults.
     #[must_use]
     pub fn of(asked: Workload) -> Self {
         Self { asked, ..Self::default() }
     }
 
-    /// This, and what is asked of the jobs beside it, each with its set of targets.
+    /// This request and those of the jobs next to it, each with the index of its set of targets.
     pub fn all(&self) -> impl Iterator<Item = (u32, &Self)> {
         std::iter::once((0, self)).chain(self.beside.iter().map(|job| (job.targets, &job.spec)))
     }
 
-    /// Changes this and all that is asked beside it.
+    /// Changes this request and those of all jobs next to it.
     pub fn for_each(&mut self, change: impl Fn(&mut Self)) {
         change(self);
         self.beside.iter_mut().for_each(|job| change(&mut job.spec));
     }
 
-    /// The same with the requests of a recording; sizes and directions sum them up.
+    /// Sets the requests of a recording. Sizes and directions summarize them.
     #[must_use]
     pub fn with_replay(mut self, replay: Replay) -> Self {
         let requests = replay.recorded.0.as_slice();
@@ -78,9 +77,8 @@ impl Spec {
         self
     }
 
-    /// The same with jobs that make what a recording has beside its requests: flushes and discards. Only
-    /// at their times: without them nothing says between which requests they come. Those that the engine
-    /// cannot make are left out.
+    /// Adds jobs that issue the flushes and discards of a recording. This requires recorded times, which show
+    /// between which requests they belong. Kinds that the engine does not support are omitted.
     #[must_use]
     pub fn with_others_of_replay(mut self) -> Self {
         let Some(replay) = &mut self.asked.replay else { return self };
@@ -108,14 +106,13 @@ impl Spec {
         self
     }
 
-    /// The same with one request size.
+    /// Sets one request size.
     #[must_use]
     pub fn with_bs(mut self, bytes: u64) -> Self {
         self.asked.bs = vec![SizeShare { bytes: Bytes(bytes), percent: 100 }];
         self
     }
 
-    /// The distance between positions.
     pub(crate) fn unit(&self) -> u64 {
         crate::region::unit(&self.asked)
     }

@@ -1,10 +1,10 @@
-//! The request stream of one job: an endless, seeded sequence of offsets, sizes and operations, and in
-//! an open loop of arrivals.
+//! The request stream of one job: a seeded sequence of offsets, sizes and operations, and in an open loop
+//! also of arrivals. Only a recording ends it.
 //!
-//! A stream fills slices of descriptors ahead of the job's loop, so that patterns cost the loop nothing.
-//! The sequence does not depend on the slice lengths or on the arrivals. Jobs that share one sequence
-//! take its requests in turn: job `j` of `J` takes `j`, `j + J`, ..., and walks through those of the
-//! others at a few nanoseconds each; rejected was a counter in common, which all jobs would fight for.
+//! A stream fills slices of descriptors ahead of the job's loop, so that patterns cost the loop no time. The
+//! sequence does not depend on the slice lengths or on the arrivals. Jobs that share one sequence take its
+//! requests in turn: job `j` of `J` takes `j`, `j + J`, ..., and skips those of the others at a few
+//! nanoseconds each. Rejected: a shared counter, because all jobs would contend for it.
 
 use crate::arrivals::Arrivals;
 use crate::place::{Place, Positions};
@@ -14,11 +14,11 @@ use crate::request::Request;
 use crate::rng::{Rng, derive_seed};
 use record::{Nanos, OpKind, Pattern, Regions, Workload};
 
-/// A request size with what drawing it needs.
+/// A request size with the data for drawing its position.
 #[derive(Clone, Copy, Debug)]
 struct SizeClass {
     bytes: u32,
-    /// Shares of this and all earlier classes, 1 to 100.
+    /// Total share of this and all earlier classes, 1 to 100.
     percent_below: u64,
     positions: Positions,
 }
@@ -31,9 +31,9 @@ pub struct RequestStream {
     sizes: Vec<SizeClass>,
     place: Place,
     arrivals: Option<Arrivals>,
-    /// Requests of a shared sequence that belong to other jobs after each of ours.
+    /// Requests of a shared sequence that belong to other jobs, after each of this job's.
     others: u32,
-    /// Requests that are not drawn.
+    /// Requests from a recording, which are not drawn.
     recorded: Option<RecordedStream>,
 }
 
@@ -41,7 +41,7 @@ impl RequestStream {
     /// The stream of job `job` (0 to `numjobs - 1`).
     ///
     /// # Panics
-    /// If the workload was not built by this crate's rules (a region shorter than a request).
+    /// If the workload was not built by this crate (a region shorter than a request).
     #[must_use]
     pub fn new(workload: &Workload, seed: u64, job: u32) -> Self {
         let shared = workload.regions == Regions::Shared
@@ -77,8 +77,8 @@ impl RequestStream {
         stream
     }
 
-    /// Replaces `batch` by the next requests; how many there were. All of it, but at the end of a
-    /// recording.
+    /// Replaces `batch` with the next requests and returns their number, which is less than the length only
+    /// at the end of a recording.
     pub fn fill(&mut self, batch: &mut [Request]) -> usize {
         if self.fill_uniform(batch) {
             return batch.len();
@@ -96,9 +96,9 @@ impl RequestStream {
         batch.len()
     }
 
-    /// Fills with uniform requests of one size and direction, the most common ones, with all
-    /// decisions out of the loop; the draws are those of [`RequestStream::take`]. Whether that is
-    /// what this stream has.
+    /// Fast path for uniform requests of one size and direction, the most common ones, with all decisions
+    /// outside the loop. The draws are the same as in [`RequestStream::take`]. Returns whether it applies to
+    /// this stream.
     fn fill_uniform(&mut self, batch: &mut [Request]) -> bool {
         let op = match self.read_percent {
             _ if self.recorded.is_some() => return false,
@@ -118,8 +118,8 @@ impl RequestStream {
         true
     }
 
-    /// The same in an open loop, with the intended arrival of each as a time since the start of
-    /// the job's run, never falling; how many there were.
+    /// The same in an open loop, with the intended arrival of each request as a time since the start of the
+    /// job's run, never decreasing. Returns the number of requests.
     ///
     /// # Panics
     /// If the lengths differ, or the workload is a closed loop.
@@ -142,7 +142,7 @@ impl RequestStream {
         count
     }
 
-    /// The job's next request; the direction is drawn where none is given.
+    /// The job's next request. The direction is drawn if none is given.
     #[inline]
     fn take(&mut self, op: Option<OpKind>) -> Request {
         let request = self.draw(op);
@@ -152,7 +152,7 @@ impl RequestStream {
         request
     }
 
-    /// Passes over the requests of other jobs ahead of our first.
+    /// Skips the requests of other jobs before this job's first one.
     fn leave_out(&mut self, count: u32) {
         let by_direction = self.arrivals.as_ref().is_some_and(Arrivals::by_direction);
         for _ in 0..count {
@@ -165,7 +165,6 @@ impl RequestStream {
         }
     }
 
-    /// The next request of the sequence.
     #[inline]
     fn draw(&mut self, op: Option<OpKind>) -> Request {
         let op = match (op, self.read_percent) {
@@ -181,8 +180,8 @@ impl RequestStream {
         Request { offset, bytes: size.bytes, op }
     }
 
-    /// A drawn size; near the end of a sequence one that still fits, as fio draws it, so that a pass covers all of the
-    /// area.
+    /// Draws a size. Near the end of a sequence it draws one that still fits, as in fio, so that a pass
+    /// covers the whole area.
     #[inline]
     fn fitting_size(&mut self, op: OpKind) -> SizeClass {
         let size = self.draw_size();

@@ -1,8 +1,8 @@
-//! Values as they are typed, each read in one way. Each error says what is accepted.
+//! Parses values from the command line. Each error says what is accepted.
 
 use record::CacheMode;
 
-/// `text` as a number with at most `places` decimal places, in units of the last one.
+/// Parses a number with at most `places` decimal places, in units of the last one.
 fn scaled(text: &str, places: u32) -> Option<u32> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if fraction.len() > places as usize || !(whole.to_owned() + fraction).is_ascii() {
@@ -15,7 +15,7 @@ fn scaled(text: &str, places: u32) -> Option<u32> {
     format!("{whole}{fraction:0<width$}", width = places as usize).parse().ok()
 }
 
-/// A whole percentage, with or without its sign.
+/// A whole percentage, with or without a percent sign.
 ///
 /// # Errors
 /// What to write instead.
@@ -48,9 +48,9 @@ pub fn thousandths(text: &str) -> Result<u32, String> {
 /// Arrivals per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// Of all requests.
+    /// For all requests.
     pub all: u64,
-    /// Of writes, where reads and writes have a rate each.
+    /// For writes, if reads and writes have separate rates.
     pub writes: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ pub fn rates(text: &str) -> Result<Rates, String> {
     }
 }
 
-/// fio's `direct`, which is a switch.
+/// The value of fio's switch `direct`.
 ///
 /// # Errors
 /// What to write instead.
@@ -87,7 +87,7 @@ pub fn direct(text: &str) -> Result<CacheMode, String> {
     }
 }
 
-/// The name of a cache mode, or SQLIO's letter of it.
+/// The name of a cache mode, or its SQLIO letter.
 ///
 /// # Errors
 /// What to write instead.
@@ -101,7 +101,7 @@ pub fn cache(text: &str) -> Result<CacheMode, String> {
     }
 }
 
-/// A share between nothing and all, from a percentage.
+/// A percentage above 0 and below 100, as a share.
 ///
 /// # Errors
 /// What to write instead.
@@ -122,7 +122,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "use requests per second, for example 3000 or 3k".to_owned())
 }
 
-/// A number, perhaps of thousands (`3k`) or millions (`1.5m`).
+/// A number, optionally in thousands (`3k`) or millions (`1.5m`).
 fn thousands(text: &str) -> Option<f64> {
     let factors = [("k", 1e3), ("K", 1e3), ("m", 1e6), ("M", 1e6)];
     let found = factors.iter().find_map(|(end, factor)| Some((text.strip_suffix(end)?, *factor)));
@@ -131,13 +131,13 @@ fn thousands(text: &str) -> Option<f64> {
     is_plain.then(|| number.parse::<f64>().ok().map(|number| number * factor)).flatten()
 }
 
-/// A number without a fraction that a rate of requests can be.
+/// A number without a fraction, in the range of a request rate.
 fn whole(number: f64) -> Option<u64> {
     let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
     fits.then_some(number as u64)
 }
 
-/// Requests outstanding, which need not be whole.
+/// A queue depth, possibly fractional.
 ///
 /// # Errors
 /// What to write instead.

@@ -1,12 +1,12 @@
-//! Zipf's law over the positions of an area, and where the popular ones lie.
+//! Draws positions of an area by Zipf's law, and scatters the popular ones.
 //!
-//! Rank `k` of `n` is drawn with probability proportional to `k^-theta` by rejection-inversion (Hörmann
-//! and Derflinger 1996, ACM TOMACS 6(3)): exact up to rounding for any `n` and exponent, without a
-//! table. Rejected: Gray's approximation as in YCSB and fio (no good for exponents above 1), and alias
-//! tables (16 bytes for each position).
+//! Rank `k` of `n` is drawn with probability proportional to `k^-theta` by rejection-inversion (Hörmann and
+//! Derflinger 1996, ACM TOMACS 6(3)). This is exact up to rounding for any `n` and exponent, without a table.
+//! Rejected: Gray's approximation as in YCSB and fio (inaccurate for exponents above 1), and alias tables (16
+//! bytes for each position).
 //!
-//! A fixed bijection spreads the ranks over the area, so that popular blocks are not neighbours. It
-//! depends on the number of positions alone: all jobs and repeats have the same popular blocks.
+//! A fixed bijection spreads the ranks over the area, so that popular blocks are not neighbours. It depends
+//! only on the number of positions: all jobs and repeats have the same popular blocks.
 
 use crate::rng::Rng;
 
@@ -20,7 +20,6 @@ fn log1p_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x * (0.5 - x * (1.0 / 3.0)) }
 }
 
-/// Draws ranks 1 to `n`.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     n: f64,
@@ -28,12 +27,12 @@ pub(crate) struct Zipf {
     /// The integral of the density up to the left edge of rank 1 and the right edge of rank n.
     first: f64,
     last: f64,
-    /// A rank within this distance above the inverse is accepted without another look.
+    /// A rank at most this far above the inverse is accepted without further checks.
     sure: f64,
 }
 
 impl Zipf {
-    /// Ranks 1 to `n` (at least 1) with an exponent in thousandths (at least 1).
+    /// A law for ranks 1 to `n` (at least 1) with an exponent in thousandths (at least 1).
     pub(crate) fn new(n: u64, theta_milli: u32) -> Self {
         assert!(n > 0 && theta_milli > 0, "a law has a rank and an exponent");
         let mut law = Self {
@@ -62,7 +61,7 @@ impl Zipf {
 
     /// The inverse of the integral.
     fn inverse(&self, area: f64) -> f64 {
-        // Below -1 only by rounding: no such area belongs to a point.
+        // A value below -1 can only come from rounding: no such area has a point.
         let scaled = (area * (1.0 - self.theta)).max(-1.0);
         libm::exp(log1p_ratio(scaled) * area)
     }
@@ -80,29 +79,29 @@ impl Zipf {
     }
 }
 
-/// A bijection of `0..count` onto itself that leaves the first indices far apart.
+/// A bijection of `0..count` onto itself that places the first indices far apart.
 ///
-/// Index `i` goes to `i a` modulo `count`. Where no quotient of the continued fraction of `a / count` is
-/// above 5, the first `n` places are at least about `count / 7n` apart, whatever `n` is (three-gap
-/// theorem). Such a factor is looked for next to the golden section, whose quotients are all 1.
-/// Rejected: mixing bits at random, which puts some popular blocks side by side.
+/// Index `i` maps to `i a` modulo `count`. If no quotient of the continued fraction of `a / count` is above
+/// 5, the first `n` positions are at least about `count / 7n` apart, for every `n` (three-gap theorem). The
+/// search for such a factor starts at the golden section, whose quotients are all 1. Rejected: mixing bits at
+/// random, which places some popular blocks next to each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scatter {
     count: u64,
     factor: u64,
-    /// `factor / count` in units of 2^-64, which makes the remainder without a division (Shoup).
+    /// `factor / count` in units of 2^-64, for a remainder without a division (Shoup).
     share: u64,
 }
 
-/// Largest quotient of the continued fraction that is good enough.
+/// Maximum quotient of a continued fraction that is good enough.
 const GOOD_QUOTIENT: u64 = 5;
-/// Factors to each side of the golden section that are tried; one in some ten is good enough.
+/// Number of factors tried on each side of the golden section. About one in ten is good enough.
 const FACTORS: u64 = 1_024;
 
 impl Scatter {
-    /// Of `0..count`, 1 to 2^63.
+    /// A bijection of `0..count`, for 1 to 2^63.
     pub(crate) fn new(count: u64) -> Self {
-        // The golden section in units of 2^-64.
+        // The golden section of `count`. The constant is in units of 2^-64.
         let golden = ((u128::from(count) * 0x9e37_79b9_7f4a_7c15) >> 64) as u64;
         let near = (0..FACTORS).flat_map(|distance| {
             [Some(golden + distance), golden.checked_sub(distance)].into_iter().flatten()
@@ -121,17 +120,17 @@ impl Scatter {
         Self { count, factor: factor % count, share: if count == 1 { 0 } else { share } }
     }
 
-    /// Where `index`, below `count`, goes.
+    /// The image of `index`, which is below `count`.
     pub(crate) fn position(self, index: u64) -> u64 {
         let quotient = ((u128::from(index) * u128::from(self.share)) >> 64) as u64;
         let rest = index.wrapping_mul(self.factor).wrapping_sub(quotient.wrapping_mul(self.count));
-        // The quotient is the true one or one less.
+        // The computed quotient is correct or one too small.
         if rest >= self.count { rest - self.count } else { rest }
     }
 }
 
-/// Largest quotient of the continued fraction of `factor / count`; `None` where the two have a
-/// common divisor (Euclid).
+/// Largest quotient of the continued fraction of `factor / count`; `None` if the two have a common divisor
+/// (Euclid).
 fn largest_quotient(factor: u64, count: u64) -> Option<u64> {
     let (mut a, mut b, mut largest) = (count, factor, 0);
     while b != 0 {
@@ -145,8 +144,8 @@ fn largest_quotient(factor: u64, count: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Chi-square of drawn ranks against the law, and its degrees of freedom: ranks with fewer
-    /// than 20 expected draws are put together.
+    /// Chi-square of drawn ranks compared with the law, and its degrees of freedom. Ranks with fewer than 20
+    /// expected draws are combined.
     fn chi_square(n: u64, theta_milli: u32, draws: u64) -> (f64, usize) {
         let law = Zipf::new(n, theta_milli);
         let mut rng = Rng::new(11);
@@ -174,7 +173,8 @@ mod tests {
         for theta_milli in [1, 500, 990, 1_000, 1_200, 2_500] {
             let (sum, freedom) = chi_square(1_000, theta_milli, 400_000);
             let freedom = freedom as f64;
-            // A chi-square is about normal with this mean and variance; five standard deviations.
+            // A chi-square is approximately normal with this mean and variance. The limit is five standard
+            // deviations.
             let bound = 5.0 * (2.0 * freedom).sqrt();
             assert!((sum - freedom).abs() < bound + 5.0, "{theta_milli}: {sum} of {freedom}");
         }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_wrong_exponent_would_be_seen() {
-        // The same test with draws of 1.2 against the law of 1.25.
+        // The same test compares draws of 1.2 with the law of 1.25.
         let law = Zipf::new(1_000, 1_200);
         let mut rng = Rng::new(11);
         let ones = (0..400_000).filter(|_| law.rank(&mut rng) == 1).count() as f64;

@@ -1,18 +1,18 @@
-//! The kinds of input, and the size of each that no real one reaches.
+//! The kinds of input, each with a size limit that no real input reaches.
 //!
-//! A limit is not a budget: a file that is accepted may need as much memory as it is long. Small kinds are
-//! written by people. Large kinds are written by tools over hours, and their readers look at the first
-//! bytes before they read the rest ([`crate::input::bytes_if_known`]).
+//! A limit is not a budget: an accepted file may need as much memory as its length. People write the small
+//! kinds by hand. Tools write the large kinds over hours, and their parsers check the first bytes before they
+//! read the rest ([`crate::input::bytes_if_known`]).
 
-/// The name of standard input.
+/// Path that means standard input.
 pub const STANDARD_INPUT: &str = "-";
 
 /// A kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name with an article, as in "more than a job file may have".
+    /// Its name with an article, for messages.
     pub(crate) name: &'static str,
-    /// The largest size, bytes.
+    /// Maximum size in bytes.
     pub(crate) bytes_max: u64,
 }
 
@@ -25,20 +25,20 @@ const fn kind(name: &'static str, bytes_max: u64) -> Kind {
 }
 
 impl Kind {
-    /// The largest size, bytes.
+    /// Maximum size in bytes.
     #[must_use]
     pub const fn bytes_max(self) -> u64 {
         self.bytes_max
     }
 }
 
-/// A job file of fio; also the most that one and all that it includes may have together.
+/// A fio job file. The limit also applies to one file and all files that it includes together.
 pub const JOB_FILE: Kind = kind("a job file", MIB);
 /// A design of a sweep.
 pub const DESIGN: Kind = kind("a design", MIB);
 /// A description of a simulated device.
 pub const MACHINE: Kind = kind("a description of a device", MIB);
-/// Figures of a manufacturer.
+/// A manufacturer's data sheet.
 pub const DATA_SHEET: Kind = kind("a data sheet", MIB);
 /// A list of hosts.
 pub const HOST_LIST: Kind = kind("a list of hosts", MIB);
@@ -46,13 +46,13 @@ pub const HOST_LIST: Kind = kind("a list of hosts", MIB);
 pub const WEB_CONFIG: Kind = kind("a web configuration", MIB);
 /// A certificate or a key in PEM.
 pub const CERTIFICATE: Kind = kind("a certificate or key", MIB);
-/// What a server wants to know of who asks.
+/// A token that a server requires from clients.
 pub const TOKEN: Kind = kind("a token", 64 * KIB);
-/// Counters that a tool kept.
+/// Counters that a tool recorded.
 pub const RECORDING: Kind = kind("a recording", GIB);
 /// Requests that a tool recorded.
 pub const REQUESTS: Kind = kind("a recording of requests", GIB);
-/// Lines of trials, of a hundred bytes each.
+/// Rows of trials, about a hundred bytes each.
 pub const TRIAL_LINES: Kind = kind("a file of trial lines", 64 * MIB);
-/// Documents of this program, results of fio.
+/// Documents of halfpower, and results of fio.
 pub const DOCUMENT: Kind = kind("a file of results", GIB);

@@ -1,13 +1,14 @@
-//! The one reader of everything that comes from outside: files, pipes, standard input, and the kernel's own files.
+//! Reads everything that comes from outside: files, pipes, standard input, and the kernel's own files.
 //!
-//! A path may name anything: `/dev/zero`, a sparse file of a terabyte, a pipe that no process writes to. So each kind of
-//! input has a limit, which its error message names. Devices and folders are refused before they are opened. Text
-//! without a single letter is recognised at its start. A pipe may take its time, but the first signal ends the wait.
+//! A path may name anything: `/dev/zero`, a sparse file of a terabyte, a pipe without a writer. Each kind of
+//! input therefore has a size limit, which its error message states. Devices and directories are refused
+//! before they are opened. Input that starts with zero bytes is refused at once, because it is not text.
+//! Reading from a pipe may take long, but the first signal ends the wait.
 //!
-//! The signal arrives in a flag that belongs to the process ([`stop_at`]), because the parsers of command-line values read
-//! files too, and nothing can be passed to them. `cargo xtask tidy` refuses the unbounded readers of the standard
-//! library in all other crates. Rejected: a limit of the whole process (`RLIMIT_AS`), which ends in an abort without a
-//! message, and counts maps that cost no memory.
+//! A signal sets a flag of the whole process ([`stop_at`]), because the parsers of command-line values also
+//! read files and cannot take a parameter. `cargo xtask tidy` refuses the unbounded readers of the standard
+//! library in all other crates. Rejected: a limit on the whole process (`RLIMIT_AS`), which aborts without a
+//! message and counts mappings that use no memory.
 #![forbid(unsafe_code)]
 
 mod error;

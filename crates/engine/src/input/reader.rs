@@ -1,4 +1,4 @@
-//! Reading with a limit: whole files, first bytes, and parts of streams that belong to the caller.
+//! Reads with a limit: whole files, first bytes, and parts of streams that belong to the caller.
 
 use crate::input::error::Reason;
 use crate::input::source::Source;
@@ -6,36 +6,37 @@ use crate::input::{InputError, Kind};
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-/// How much is read at a time.
+/// Bytes per read.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How much a reader sees before it decides whether the rest is read. Each form is known by less.
+/// Number of first bytes that decide whether the rest is read. Every format is recognisable from fewer.
 const HEAD_BYTES: usize = 64 << 10;
-/// So many zero bytes in a row are no text, in UTF-16 neither.
+/// This many zero bytes in a row do not occur in text, not even in UTF-16.
 const ZEROS: usize = 16;
-/// Longest first line that is looked at.
+/// Maximum length of a first line.
 const FIRST_LINE_BYTES: u64 = 4 << 10;
 
-/// All bytes of a file, a pipe or, for `-`, standard input.
+/// Reads all bytes of a file, a pipe or, for `-`, standard input.
 ///
 /// # Errors
-/// If it cannot be read, is not a file or pipe, or has more than its kind may have; or at a signal.
+/// If it cannot be read, is not a file or pipe, or is larger than its kind allows; or at a signal.
 pub fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
     bytes_if_known(path, kind, |_| true)
 }
 
-/// The same as text.
+/// Reads it as text.
 ///
 /// # Errors
-/// As [`bytes`], or if it is not UTF-8.
+/// Those of [`bytes`], or that it is not UTF-8.
 pub fn text(path: &Path, kind: Kind) -> Result<String, InputError> {
     text_if_known(path, kind, |_| true)
 }
 
-/// All bytes where `is_known` recognises the first ones (64 KiB, or all where there are fewer); else those first ones
-/// alone, which are enough to say what is wrong. So a pipe that gives the wrong thing without end costs nothing.
+/// Reads all bytes if `is_known` recognises the first ones (64 KiB, or all if there are fewer). Otherwise
+/// returns only those first bytes, which are enough for an error message. An endless pipe of wrong data
+/// therefore costs nothing.
 ///
 /// # Errors
-/// As [`bytes`].
+/// Those of [`bytes`].
 pub fn bytes_if_known(
     path: &Path,
     kind: Kind,
@@ -49,17 +50,17 @@ pub fn bytes_if_known(
     let mut bytes = Vec::new();
     let is_whole = fill(&mut source, kind, HEAD_BYTES, &mut bytes).map_err(failed)?;
     if !is_whole && is_known(&bytes) {
-        // A file that tells its size is read into as much and not into twice as much.
+        // If the file states its size, allocate exactly that, not twice as much.
         let _ = bytes.try_reserve_exact(source.size_bytes() as usize);
         fill(&mut source, kind, usize::MAX, &mut bytes).map_err(failed)?;
     }
     Ok(bytes)
 }
 
-/// The same as text; a letter that the end of the first bytes cuts is left out.
+/// The same as text. A character that the end of the first bytes cuts off is dropped.
 ///
 /// # Errors
-/// As [`text`].
+/// Those of [`text`].
 pub fn text_if_known(
     path: &Path,
     kind: Kind,
@@ -82,12 +83,12 @@ pub fn text_if_known(
     })
 }
 
-/// Whether the first byte that is no white space is one of these, or is still to come.
+/// Whether the first non-blank byte is one of these, or has not been read yet.
 pub fn may_start_with(head: &[u8], letters: &[u8]) -> bool {
     head.trim_ascii_start().first().is_none_or(|first| letters.contains(first))
 }
 
-/// Reads until there are so many bytes or all; whether it was all.
+/// Reads until there are `length` bytes or the input ends. Returns whether it ended.
 fn fill(
     source: &mut Source,
     kind: Kind,
@@ -113,7 +114,7 @@ fn fill(
     Ok(false)
 }
 
-/// The first line of a file, as far as it can belong to a text; empty for an empty file.
+/// The first line of a file, up to 4 KiB; empty for an empty file.
 ///
 /// # Errors
 /// If it cannot be read, or is not a file.
@@ -126,18 +127,19 @@ pub fn first_line(path: &Path, kind: Kind) -> Result<String, InputError> {
     Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
-/// Adds what a stream has left to a buffer, as far as there is room for so many bytes; how many it was.
+/// Appends the rest of a stream to a buffer, up to `room` bytes. Returns the number of bytes.
 ///
 /// # Errors
-/// Those of the stream.
+/// The stream's error.
 pub fn at_most(from: impl Read, room: u64, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
     from.take(room).read_to_end(buffer)
 }
 
-/// Adds the next line of a stream with its end to a buffer, as far as there is room for so many bytes; how many it was.
+/// Appends the next line of a stream with its line end to a buffer, up to `room` bytes. Returns the number of
+/// bytes.
 ///
 /// # Errors
-/// Those of the stream.
+/// The stream's error.
 pub fn line_at_most(from: impl BufRead, room: u64, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
     from.take(room).read_until(b'\n', buffer)
 }

@@ -1,8 +1,8 @@
-//! What is behind a path on Unix, and how it is read so that a signal ends the wait.
+//! Opens and reads paths on Unix so that a signal can end the wait.
 //!
-//! Pipes are opened non-blocking: opening one without a writer returns at once, and reading waits in poll(2), which a
-//! signal ends even where system calls are restarted. Standard input stays as it is, because its flags belong to all
-//! processes that have it; it is read only after poll says that there is something.
+//! Pipes are opened non-blocking. Opening one without a writer returns at once, and reading waits in poll(2),
+//! which a signal ends even if system calls are restarted. Standard input stays in blocking mode, because all
+//! processes that have it share its flags. It is read only after poll reports data.
 
 use crate::input::error::Reason;
 use crate::input::kinds::{Kind, STANDARD_INPUT};
@@ -16,17 +16,18 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// The wait after which the flag is looked at, for a signal that came just before the wait.
+/// Interval for checking the flag, in case a signal arrived just before the wait.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Something that is open for reading.
+/// An open input.
 pub(crate) struct Source {
     /// `None` for standard input.
     file: Option<OwnedFd>,
-    /// Whether it may have nothing yet.
+    /// Whether reading may have to wait for data.
     waits: bool,
     size_bytes: u64,
-    /// Whether a signal had come before: then what the program still reads on its way out is read.
+    /// Whether a signal arrived before the opening. Inputs that the program reads while it exits are then
+    /// still read.
     is_late: bool,
 }
 
@@ -36,7 +37,7 @@ impl Source {
             let facts = rustix::fs::fstat(rustix::stdio::stdin())?;
             let file_type = FileType::from_raw_mode(facts.st_mode);
             let waits = file_type != FileType::RegularFile;
-            // A terminal is read to its end, and so is the null device; others have no end.
+            // A terminal and the null device have an end. Other character devices do not.
             let is_endless = file_type == FileType::CharacterDevice
                 && !std::io::stdin().is_terminal()
                 && !is_null(facts.st_rdev);
@@ -46,11 +47,11 @@ impl Source {
             let size_bytes = u64::try_from(facts.st_size).unwrap_or_default();
             return Ok(Self { file: None, waits, size_bytes, is_late: stop::is_set() });
         }
-        // Opening a device can have consequences: a watchdog starts, a tape rewinds.
+        // Opening a device can have side effects: a watchdog starts, a tape rewinds.
         refuse_others(&path.metadata().map_err(Reason::System)?, kind)?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-        // The path may mean something else by now.
+        // The path may name something else by now.
         let facts = file.metadata().map_err(Reason::System)?;
         refuse_others(&facts, kind)?;
         Ok(Self {
@@ -61,7 +62,7 @@ impl Source {
         })
     }
 
-    /// The size that it tells of itself; 0 for what tells none.
+    /// The stated size; 0 if there is none.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
@@ -86,7 +87,7 @@ impl Source {
     }
 }
 
-/// The null device has these numbers on Linux.
+/// Device numbers of the null device on Linux.
 fn is_null(device: u64) -> bool {
     (rustix::fs::major(device), rustix::fs::minor(device)) == (1, 3)
 }
@@ -105,7 +106,7 @@ fn refuse_others(facts: &Metadata, kind: Kind) -> Result<(), Reason> {
     Err(Reason::NotAFile(other, kind))
 }
 
-/// Waits until something can be read or the other end is gone.
+/// Waits until data is available or the other end is closed.
 fn wait(file: BorrowedFd<'_>) -> Result<(), Reason> {
     loop {
         stop::check()?;

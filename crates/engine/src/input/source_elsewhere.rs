@@ -1,4 +1,4 @@
-//! What is behind a path on systems without poll(2): the limits hold, and a wait ends with the process.
+//! Opens and reads paths on systems without poll(2). The limits apply, but a signal cannot end a wait.
 
 use crate::input::error::Reason;
 use crate::input::kinds::{Kind, STANDARD_INPUT};
@@ -7,11 +7,12 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, stdin};
 use std::path::Path;
 
-/// Something that is open for reading.
+/// An open input.
 pub(crate) struct Source {
     from: Box<dyn Read>,
     size_bytes: u64,
-    /// Whether a signal had come before: then what the program still reads on its way out is read.
+    /// Whether a signal arrived before the opening. Inputs that the program reads while it exits are then
+    /// still read.
     is_late: bool,
 }
 
@@ -28,7 +29,7 @@ impl Source {
         Ok(Self { from: Box::new(file), size_bytes, is_late: stop::is_set() })
     }
 
-    /// The size that it tells of itself; 0 for what tells none.
+    /// The stated size; 0 if there is none.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.size_bytes
     }

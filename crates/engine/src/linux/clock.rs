@@ -1,4 +1,4 @@
-//! CLOCK_MONOTONIC through the vDSO: about 25 ns a reading where the kernel's clock source is the TSC.
+//! CLOCK_MONOTONIC through the vDSO: about 25 ns per reading if the kernel's clock source is the TSC.
 
 use crate::Clock;
 use crate::input;
@@ -17,17 +17,17 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// Its name in the record.
+/// Its name in documents.
 pub(crate) const CLOCK_NAME: &str = "CLOCK_MONOTONIC";
 
-/// What the kernel calls the processor's counter among its clock sources.
+/// The kernel's name for the processor's counter as a clock source.
 #[cfg(target_arch = "x86_64")]
 const CLOCK_SOURCE: &str = "tsc";
-/// What the kernel calls the processor's counter among its clock sources.
+/// The kernel's name for the processor's counter as a clock source.
 #[cfg(target_arch = "aarch64")]
 const CLOCK_SOURCE: &str = "arch_sys_counter";
 
-/// Whether the kernel itself tells the time by the processor's counter.
+/// Whether the kernel itself uses the processor's counter as its clock.
 pub(crate) fn counter_is_the_kernels() -> bool {
     input::kernel_text("/sys/devices/system/clocksource/clocksource0/current_clocksource".as_ref())
         .is_ok_and(|source| source.trim() == CLOCK_SOURCE)

@@ -1,19 +1,20 @@
-//! How the requests of a thread come under the limits of a control group.
+//! Places the requests of a thread under the limits of a control group.
 
 use crate::EngineError;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Files that take threads: of version 1, and of a threaded group of version 2.
+/// Files that accept threads: in version 1, and in a threaded group of version 2.
 const FILES: [&str; 2] = ["tasks", "cgroup.threads"];
-/// What statfs(2) says of both versions (linux/magic.h). A folder of the user's own may hold a file of such a name.
+/// File system types of both versions in statfs(2) (linux/magic.h). A user's directory may contain a file
+/// with such a name.
 const CONTROL_GROUPS: [u64; 2] = [0x27_e0eb, 0x6367_7270];
 
-/// Puts the calling thread, and those that it will start, into a control group.
+/// Moves the calling thread, and the threads that it will start, into a control group.
 ///
 /// # Errors
-/// If there is no such group, or it does not take single threads.
+/// If the group does not exist, or does not accept single threads.
 pub fn join_control_group(group: &str) -> Result<(), EngineError> {
     let folder = Path::new(group);
     let is_group = rustix::fs::statfs(folder)

@@ -1,4 +1,4 @@
-//! Files by plain calls: pread, pwrite, and what else is done to a file at an offset.
+//! File operations by plain calls: pread, pwrite, and other operations at an offset.
 
 use super::system_call::call;
 use crate::{Act, EngineError, ReadOrder, Setup, SystemError, Transfer};
@@ -8,12 +8,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// An open file, closed when it is dropped.
 pub type OwnedFile = OwnedFd;
-/// An open file of somebody else's, who keeps it open.
+/// An open file whose owner keeps it open.
 pub type RawFile = RawFd;
 
-/// What can be named in [`Setup::files`].
+/// Types that can be used in [`Setup::files`].
 pub trait AsRawFile {
-    /// The same file, for as long as this lives.
+    /// The same file, valid while this value lives.
     fn as_raw_file(&self) -> RawFile;
 }
 
@@ -29,10 +29,11 @@ impl From<Errno> for SystemError {
     }
 }
 
-/// Tells the kernel the order of the reads of an open file (posix_fadvise), which sets how far it reads ahead.
+/// Gives the kernel a hint on the order of reads of an open file (posix_fadvise), which controls its
+/// read-ahead.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemError> {
     let advice = match order {
         ReadOrder::Normal => Advice::Normal,
@@ -42,39 +43,38 @@ pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemE
     Ok(fadvise(file, 0, None, advice)?)
 }
 
-/// How plain calls are called in the record.
+/// Name of plain calls in documents.
 pub(crate) const PLAIN_CALLS: &str = "pread/pwrite";
 
-/// The files of a job for plain calls.
 #[derive(Debug)]
 pub(crate) struct Files(Vec<RawFd>);
 
 impl Files {
-    /// For calls of one thread.
+    /// Opens them for calls of one thread.
     pub(crate) fn of_a_thread(setup: &Setup) -> Result<Self, EngineError> {
         Ok(Self(setup.files.clone()))
     }
 
-    /// For calls of several threads at once.
+    /// Opens them for concurrent calls of several threads.
     pub(crate) fn of_threads(setup: &Setup) -> Result<Self, EngineError> {
         Self::of_a_thread(setup)
     }
 
-    /// Carries a transfer out: bytes, or a negated error number.
+    /// Carries out a transfer. Returns the bytes, or a negated error number.
     #[inline]
     pub(crate) fn carry_out(&self, transfer: &Transfer) -> i32 {
         carry_out(self.0[transfer.file as usize], transfer)
     }
 
-    /// What an engine with them got, for the record; `calls` is how it calls.
+    /// Features for documents; `calls` is the name of the calls.
     pub(crate) fn features(&self, calls: &str) -> Vec<String> {
         vec![calls.to_owned()]
     }
 }
 
-/// Reads at an offset: how many bytes, 0 at the end of the file.
+/// Reads at an offset. Returns the number of bytes, 0 at the end of the file.
 pub(crate) fn read_at(file: RawFile, memory: &mut [u8], offset: u64) -> Result<usize, SystemError> {
-    // SAFETY: whoever names the file keeps the descriptor open.
+    // SAFETY: the owner of the file keeps the descriptor open.
     let file = unsafe { BorrowedFd::borrow_raw(file) };
     loop {
         match pread(file, &mut *memory, offset) {
@@ -84,7 +84,7 @@ pub(crate) fn read_at(file: RawFile, memory: &mut [u8], offset: u64) -> Result<u
     }
 }
 
-/// Writes at an offset: how many bytes.
+/// Writes at an offset. Returns the number of bytes.
 pub(crate) fn write_at(file: RawFile, memory: &[u8], offset: u64) -> Result<usize, SystemError> {
     // SAFETY: as above.
     let file = unsafe { BorrowedFd::borrow_raw(file) };
@@ -96,52 +96,52 @@ pub(crate) fn write_at(file: RawFile, memory: &[u8], offset: u64) -> Result<usiz
     }
 }
 
-/// How the first file of a setup is trimmed: a device by a discard, a file by a hole.
+/// How the first file of a setup is trimmed: a device by a discard, a file by punching a hole.
 pub(crate) fn trim_act(setup: &Setup) -> Result<Act, EngineError> {
     let block_device = setup.files.first().is_some_and(|&file| {
-        // SAFETY: whoever opens the engine keeps the descriptor open for its lifetime.
+        // SAFETY: the owner of the files keeps the descriptor open while the engine exists.
         let file = unsafe { BorrowedFd::borrow_raw(file) };
         fstat(file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_block_device())
     });
     Ok(if block_device { Act::Discard } else { Act::PunchHole })
 }
 
-/// Waits for what is on its way to the device, writes out the rest of the file, and waits for that.
+/// Waits for writes already in progress, writes the rest of the file to the device, and waits for that.
 pub(crate) const WRITE_OUT: libc::c_uint = libc::SYNC_FILE_RANGE_WAIT_BEFORE
     | libc::SYNC_FILE_RANGE_WRITE
     | libc::SYNC_FILE_RANGE_WAIT_AFTER;
 
 fn write_out(file: BorrowedFd<'_>) -> Result<(), Errno> {
     let arguments = [file.as_raw_fd() as usize, 0, 0, WRITE_OUT as usize, 0];
-    // SAFETY: the call takes a descriptor and numbers; a length of 0 means to the end of the file.
+    // SAFETY: the call takes a descriptor and numbers. A length of 0 means to the end of the file.
     unsafe { call(libc::SYS_sync_file_range, arguments) }.map(drop)
 }
 
-/// How a part of a file is given back to its file system: its length stays.
+/// Frees a range of a file in its file system without changing its length.
 pub(crate) const PUNCH_HOLE: FallocateFlags =
     FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
-/// The request of [`discard`] (linux/fs.h, BLKDISCARD), which takes a start and a length in bytes.
+/// The ioctl request of [`discard`] (linux/fs.h, BLKDISCARD), which takes a start and a length in bytes.
 const BLKDISCARD: usize = 0x1277;
 
 fn discard(device: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
     let range = [start, bytes];
     let arguments = [device.as_raw_fd() as usize, BLKDISCARD, range.as_ptr() as usize, 0, 0];
-    // SAFETY: the kernel reads two words at the address, which live through the call.
+    // SAFETY: the kernel reads two words at the address, which are valid during the call.
     unsafe { call(libc::SYS_ioctl, arguments) }.map(drop)
 }
 
-/// Carries a transfer out by one system call: bytes, or a negated error number.
+/// Carries out a transfer by one system call. Returns the bytes, or a negated error number.
 #[inline]
 pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
-    // SAFETY: whoever opened the engine keeps the descriptor open for its lifetime.
+    // SAFETY: the owner of the files keeps the descriptor open while the engine exists.
     let file = unsafe { BorrowedFd::borrow_raw(file) };
     let length = transfer.bytes as usize;
     loop {
         let result = match transfer.act {
             Act::Read => {
-                // SAFETY: the address is valid for so many bytes until the transfer completes
-                // (the contract of `Transfer`), and nothing else refers to them during the call.
+                // SAFETY: the address is valid for this length until the transfer completes (the contract of
+                // `Transfer`), and nothing else refers to the memory during the call.
                 let memory = unsafe { std::slice::from_raw_parts_mut(transfer.address, length) };
                 pread(file, memory, transfer.offset)
             }

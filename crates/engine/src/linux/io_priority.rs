@@ -1,18 +1,18 @@
-//! How the I/O scheduler is asked to rank the requests of a thread.
+//! Sets the I/O priority of a thread's requests.
 
 use super::system_call::call;
 use crate::EngineError;
 use record::{IoClass, IoPriority};
 
-/// "This process" of `ioprio_set`: with the id 0, the calling thread.
+/// `IOPRIO_WHO_PROCESS` of `ioprio_set`: with the id 0, the calling thread.
 const WHO_PROCESS: usize = 1;
-/// Where the class stands in the kernel's number.
+/// Bit position of the class in the kernel's number.
 const CLASS_SHIFT: u32 = 13;
 
-/// Sets it for the calling thread and those that it will start.
+/// Sets the priority for the calling thread and the threads that it will start.
 ///
 /// # Errors
-/// If the kernel refuses: the real-time class takes a privilege.
+/// If the kernel refuses: the real-time class requires a privilege.
 pub fn set_io_priority(priority: IoPriority) -> Result<(), EngineError> {
     let class = match priority.class {
         IoClass::Realtime => 1,

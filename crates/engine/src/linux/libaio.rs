@@ -1,9 +1,9 @@
-//! Linux native asynchronous I/O by its raw system calls: io_submit and io_getevents.
+//! Linux native asynchronous I/O through its raw system calls: io_submit and io_getevents.
 //!
-//! The interface that databases used before io_uring, and still do. It is asynchronous past the page
-//! cache only: without O_DIRECT io_submit does the whole transfer before it returns, so depth is one
-//! there, and the features say so. Rejected: the library of the same name (wrappers with an errno of
-//! their own), and reading the completion ring in user memory (its layout is no interface).
+//! Databases used this interface before io_uring, and still do. It is asynchronous only with direct I/O.
+//! Without O_DIRECT, io_submit does the whole transfer before it returns, so the queue depth is one. The
+//! features state that. Rejected: the library of the same name (wrappers with their own errno convention),
+//! and reading the completion ring in user memory (its layout is not a public interface).
 
 use super::system_call::call;
 use crate::input;
@@ -16,7 +16,7 @@ use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use std::os::fd::{BorrowedFd, RawFd};
 
-/// The feature line of files that are open without O_DIRECT, where depth is one whatever was asked.
+/// The feature line for files that are open without O_DIRECT, where the real queue depth is one.
 pub const IO_SUBMIT_BLOCKS: &str = "io_submit blocks: the target is open without O_DIRECT";
 
 /// A control block (linux/aio_abi.h, struct iocb).
@@ -47,31 +47,31 @@ struct Event {
     result2: i64,
 }
 
-/// By act (linux/aio_abi.h, IOCB_CMD_PREAD, IOCB_CMD_PWRITE, IOCB_CMD_FSYNC and IOCB_CMD_FDSYNC). There is
-/// none for writing out and for trims: the kernel refuses the last, and no workload asks for it.
+/// Opcodes by act (linux/aio_abi.h, IOCB_CMD_PREAD, IOCB_CMD_PWRITE, IOCB_CMD_FSYNC and IOCB_CMD_FDSYNC).
+/// Write-out and trims have none. The kernel refuses u16::MAX, and no workload uses it.
 const OPCODES: [u16; ACTS] = [0, 1, 2, 3, u16::MAX, u16::MAX, u16::MAX];
 
-/// Transfers through io_submit and io_getevents.
+/// Performs transfers through io_submit and io_getevents.
 #[derive(Debug)]
 pub struct Libaio {
     context: usize,
     files: Vec<RawFd>,
-    /// By tag. Accessed only through pointers from one `as_mut_ptr`: a reference to all of them would
-    /// invalidate the pointers that the kernel holds.
+    /// Indexed by tag. Accessed only through pointers from one `as_mut_ptr`. A reference to the whole list
+    /// would invalidate the pointers that the kernel holds.
     controls: Vec<Control>,
-    /// Addresses of those that were pushed and not taken by the kernel.
+    /// Addresses of pushed control blocks that the kernel has not accepted yet.
     pending: Vec<*mut Control>,
-    /// Refused by io_submit, to be handed over.
+    /// Completions of transfers that io_submit refused.
     refused: Vec<Completion>,
     events: Vec<Event>,
-    /// With the kernel.
+    /// Number of transfers in the kernel.
     in_kernel: u32,
     buffered: bool,
-    /// Whether the context is left to the end of the process, because something is in flight.
+    /// Whether the context stays allocated until the process ends, because something is in flight.
     abandoned: bool,
 }
 
-/// Why the kernel gives no context, and what to do.
+/// Error for a kernel that refuses a context, with a remedy.
 fn refusal(errno: Errno, most: u32) -> EngineError {
     let limit = input::kernel_text("/proc/sys/fs/aio-max-nr".as_ref()).unwrap_or_default();
     let (cause, remedy) = match errno {
@@ -99,7 +99,7 @@ impl Transport for Libaio {
         unsafe { call(libc::SYS_io_setup, [most as usize, address, 0, 0, 0]) }
             .map_err(|errno| refusal(errno, most))?;
         let buffered = setup.files.iter().any(|&file| {
-            // SAFETY: whoever opens the engine keeps the descriptor open for its lifetime.
+            // SAFETY: the owner of the files keeps the descriptor open while the engine exists.
             let file = unsafe { BorrowedFd::borrow_raw(file) };
             fcntl_getfl(file).is_ok_and(|flags| !flags.contains(OFlags::DIRECT))
         });
@@ -129,8 +129,8 @@ impl Transport for Libaio {
             offset: transfer.offset as i64,
             ..Control::default()
         };
-        // SAFETY: the tag is one of the blocks, as was just checked, and the kernel has none with it: no two
-        // transfers in flight have the same. `as_mut_ptr` makes no reference to the blocks.
+        // SAFETY: the tag is in range, as was just checked, and the kernel does not use its block: no two
+        // transfers in flight have the same tag. `as_mut_ptr` creates no reference to the blocks.
         let control = unsafe {
             let control = self.controls.as_mut_ptr().add(tag);
             control.write(block);
@@ -165,7 +165,7 @@ impl Transport for Libaio {
 
     fn quiesce(&mut self) -> bool {
         self.pending.clear();
-        // They are over: counted among those that are waited for, they would stand for ones that are not.
+        // These are finished. If `drained` received them, it would count them as transfers in flight.
         self.refused.clear();
         let in_kernel = self.in_kernel;
         self.abandoned = !transport::drained(self, in_kernel, MonotonicClock.now());
@@ -182,15 +182,15 @@ impl Transport for Libaio {
 }
 
 impl Libaio {
-    /// Gives the kernel what is pending. A request that it refuses is a completion with that
-    /// error; where it has no room now, the rest waits for the next call.
+    /// Submits the pending transfers. A request that the kernel refuses becomes a completion with that error.
+    /// If the kernel has no room now, the rest waits for the next call.
     fn submit(&mut self) -> Result<(), EngineError> {
         let mut taken = 0;
         while taken < self.pending.len() {
             let rest = &self.pending[taken..];
             let arguments = [self.context, rest.len(), rest.as_ptr() as usize, 0, 0];
-            // SAFETY: the pointers are to control blocks in `controls`, whose buffer never moves,
-            // and those to memory and files that outlive the transfer.
+            // SAFETY: the pointers are to control blocks in `controls`, whose buffer never moves. The memory
+            // and files in them outlive the transfer.
             match unsafe { call(libc::SYS_io_submit, arguments) } {
                 Ok(0) => break,
                 Ok(count) => {
@@ -202,9 +202,10 @@ impl Libaio {
                 Err(errno @ (Errno::NOSYS | Errno::FAULT)) => {
                     return Err(EngineError::Broken { call: "io_submit", errno: errno.into() });
                 }
-                // The error is that of the first: those before it would have been counted.
+                // The error is for the first one. If earlier ones existed, the kernel would have returned
+                // their count.
                 Err(errno) => {
-                    // SAFETY: the pointer is to a control block of ours, which the kernel left.
+                    // SAFETY: the pointer is to a control block in `controls` that the kernel did not accept.
                     let tag = unsafe { (*rest[0]).data } as u32;
                     let outcome = -errno.raw_os_error();
                     self.refused.push(Completion { slot: tag, outcome });
@@ -216,7 +217,7 @@ impl Libaio {
         Ok(())
     }
 
-    /// Appends between `min` and `max` completions, fewer where `left` ends the wait.
+    /// Appends between `min` and `max` completions, fewer if `left` ends the wait.
     fn events(
         &mut self,
         min: u32,
@@ -229,11 +230,11 @@ impl Libaio {
             tv_sec: (left.0 / 1_000_000_000) as i64,
             tv_nsec: (left.0 % 1_000_000_000) as i64,
         };
-        // Without a deadline no time is passed: the wait is as long as it takes.
+        // Without a deadline, pass no time: the wait is unlimited.
         let limit = if left == Nanos(0) { 0 } else { std::ptr::from_ref(&time) as usize };
         let room = (max as usize).min(self.events.len());
         let events = self.events.as_mut_ptr() as usize;
-        // SAFETY: room for so many events, and a time, which live through the call.
+        // SAFETY: the array has room for this many events. The array and the time are valid during the call.
         let result = unsafe {
             call(libc::SYS_io_getevents, [self.context, min as usize, room, events, limit])
         };
@@ -257,7 +258,8 @@ impl Libaio {
 impl Drop for Libaio {
     fn drop(&mut self) {
         if !self.abandoned {
-            // SAFETY: the context is ours and empty; the call would wait for what is in flight.
+            // SAFETY: the context belongs to this value and is empty. Otherwise the call would wait for
+            // transfers in flight.
             let _ = unsafe { call(libc::SYS_io_destroy, [self.context, 0, 0, 0, 0]) };
         }
     }

@@ -1,15 +1,14 @@
-//! Memory for buffers: anonymous mappings.
+//! Allocates memory for buffers as anonymous mappings.
 
 use crate::SystemError;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ptr::NonNull;
 
-/// Maps so many bytes, which read as zeros, from a page's start on; with `huge_pages` the kernel is asked
-/// for those.
+/// Maps zeroed, page-aligned memory. With `huge_pages`, the kernel is asked to use huge pages for it.
 pub(crate) fn map_memory(bytes: usize, huge_pages: bool) -> Result<NonNull<u8>, SystemError> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a fresh private mapping at an address of the kernel's choice aliases nothing.
+    // SAFETY: a new private mapping at an address chosen by the kernel aliases nothing.
     let base =
         unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, MapFlags::PRIVATE) }?;
     if huge_pages {
@@ -19,10 +18,10 @@ pub(crate) fn map_memory(bytes: usize, huge_pages: bool) -> Result<NonNull<u8>, 
     Ok(NonNull::new(base.cast()).ok_or(Errno::NOMEM)?)
 }
 
-/// Gives it back.
+/// Unmaps the memory.
 ///
 /// # Safety
-/// It must come from [`map_memory`] with the same length, and nothing may refer to it any more.
+/// The memory must come from [`map_memory`] with the same length, and nothing may refer to it any more.
 pub(crate) unsafe fn unmap_memory(base: NonNull<u8>, bytes: usize) {
     // SAFETY: as the caller promises.
     let _ = unsafe { munmap(base.as_ptr().cast(), bytes) };

@@ -1,7 +1,7 @@
-//! Linux: its files, memory and clock, and the engines that it alone has.
+//! Linux: files, memory, clock, and the engines that exist only on Linux.
 //!
-//! `windows` has the same names beside this one, without the engines. What stands above both names them
-//! through `platform` and holds no condition on the system.
+//! `windows` next to this module has the same names, without the engines. Code above both uses them through
+//! `platform` and has no conditional compilation by system.
 
 mod clock;
 mod control_group;
@@ -30,36 +30,33 @@ use record::{EngineName, FlushKind};
 use rustix::io::Errno;
 use std::num::NonZeroU64;
 
-/// An argument was wrong.
 pub(crate) const INVALID: SystemError = SystemError::new(Errno::INVAL.raw_os_error());
-/// A device did not do what it was asked.
 pub(crate) const IO_ERROR: SystemError = SystemError::new(Errno::IO.raw_os_error());
-/// There is no data where some was expected.
 pub(crate) const NO_DATA: SystemError = SystemError::new(Errno::NODATA.raw_os_error());
-/// There is no memory.
 pub(crate) const OUT_OF_MEMORY: SystemError = SystemError::new(Errno::NOMEM.raw_os_error());
 
-/// Refuses flushes that the system does not have; Linux has all of them.
+/// Refuses flushes that the system lacks. Linux has all of them.
 pub(crate) fn check_flush(_kind: Option<FlushKind>) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// How programs commit: fdatasync, as databases do: the times of a file are not part of a commit.
+/// The flush that programs commit with: fdatasync, as databases use it. The times of a file are not part of a
+/// commit.
 pub const COMMIT_FLUSH: FlushKind = FlushKind::Fdatasync;
 
-/// The engine of a job that names none: the one that reaches any depth from one thread.
+/// The default engine of a job: the one that reaches any queue depth from one thread.
 pub const DEFAULT_ENGINE: EngineName = EngineName::IoUring;
 
 /// Whether this process may use [`DEFAULT_ENGINE`].
 ///
 /// # Errors
-/// With the cause and what to do about it, where the kernel refuses.
+/// If the kernel refuses, with the cause and a remedy.
 pub fn probe_default_engine() -> Result<(), EngineError> {
     probe_uring()
 }
 
-/// Lets sleeps of the calling thread end as soon after their time as the system can.
+/// Makes sleeps of the calling thread end as precisely as the system can.
 pub fn sleep_precisely() {
-    // A refusal makes wake-ups later by some 50 µs, which the pacer's lateness shows.
+    // If the kernel refuses, wake-ups are about 50 µs later, which the pacer's lateness shows.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }

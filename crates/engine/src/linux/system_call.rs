@@ -1,14 +1,14 @@
-//! System calls for which there is no safe wrapper: one place for what they return.
+//! Calls system calls that have no safe wrapper, and converts their results.
 
 use rustix::io::Errno;
 
-/// A system call that rustix does not have; its result or error.
+/// Makes a system call that rustix lacks, and returns its result or error.
 ///
 /// # Safety
-/// As the call demands.
+/// The arguments must satisfy the requirements of the call.
 pub(crate) unsafe fn call(number: libc::c_long, arguments: [usize; 5]) -> Result<usize, Errno> {
     let [a, b, c, d, e] = arguments;
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller guarantees the requirements of the call.
     let result = unsafe { libc::syscall(number, a, b, c, d, e) };
     if result >= 0 {
         return Ok(result as usize);

@@ -1,4 +1,4 @@
-//! The engines of Linux: what its kernel offers, and those that every system has.
+//! The engines on Linux: those of its kernel, and those that every system has.
 
 use super::{ANY_CACHE, EngineInfo, EngineVisitor, engine_table};
 use crate::linux::{Libaio, Mappings, Uring};
@@ -6,15 +6,14 @@ use crate::threads::Threads;
 use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped};
 use record::{CacheMode, EngineName};
 
-/// Those with the page cache.
+/// The cache modes with the page cache.
 const PAGE_CACHE: &[CacheMode] = &[CacheMode::All, CacheMode::Fs];
 
 /// Requests through an io_uring.
 pub type UringEngine = Direct<Uring<false>>;
 
-/// The same ring and the same code with entries that do nothing (IORING_OP_NOP) and return the
-/// request's length: what the ring itself costs. Takes Linux 6.10, which lets a NOP return a
-/// value.
+/// The same ring and code with entries that do nothing (IORING_OP_NOP) and return the request's length. It
+/// measures the cost of the ring itself. Requires Linux 6.10, which lets a NOP return a value.
 pub type NopEngine = Direct<Uring<true>>;
 
 /// Requests through io_submit and io_getevents.
@@ -23,9 +22,9 @@ pub type LibaioEngine = Direct<Libaio>;
 /// Requests through a mapping of the file.
 pub type MmapEngine = Direct<OneByOne<Mappings>>;
 
-/// The system whose engines these are not.
+/// The system that has the engines in `ELSEWHERE`.
 pub(super) const OTHER_SYSTEM: &str = "Windows";
-/// Its engines, and what comes closest to each here.
+/// The engines of that system, each with the closest one here.
 pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
     (EngineName::Iocp, EngineName::IoUring),
     (EngineName::Events, EngineName::Libaio),

@@ -1,6 +1,6 @@
-//! The tables of engines that work on real files, one for each system: a line gives name, types (on one
-//! target, on a stripe, on an array) and capabilities, and dispatch is generated from it.
-//! The crate's `README.md` says how to add a line.
+//! The tables of engines that work on real files, one per system. A row has the name, the types (for one
+//! target, for a stripe, for an array) and the capabilities, and dispatch is generated from it. The crate's
+//! `README.md` says how to add a row.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -20,35 +20,35 @@ use crate::OpenEngine;
 use record::{CacheMode, EngineName};
 use std::sync::OnceLock;
 
-/// What is known of an engine before it is opened.
+/// Properties of an engine that are known before it is opened.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineInfo {
     /// Its name.
     pub name: EngineName,
-    /// Largest number of requests that one job really has in flight.
+    /// Maximum number of requests that one job really has in flight.
     pub max_depth: u32,
-    /// The cache modes that it can do.
+    /// The cache modes that it supports.
     pub caches: &'static [CacheMode],
-    /// What it is, for help texts.
+    /// Description for help texts.
     pub help: &'static str,
 }
 
-/// Engines that this build has beside those of the table.
+/// Engines of a custom build, in addition to the table.
 static OWN: OnceLock<Vec<EngineInfo>> = OnceLock::new();
 
-/// All engines of this build: those of the table, then its own.
+/// All engines of this build: those of the table, then the custom ones.
 pub fn engines() -> impl Iterator<Item = &'static EngineInfo> {
     ENGINES.iter().chain(OWN.get().into_iter().flatten())
 }
 
-/// The engine of a name; `None` where this build has none.
+/// The engine with this name; `None` if this build lacks it.
 #[must_use]
 pub fn engine_info(name: EngineName) -> Option<&'static EngineInfo> {
     engines().find(|info| info.name == name)
 }
 
-/// The system that has an engine which this one lacks, and the engine here that does the same or comes
-/// closest; `None` for the engines of every system.
+/// The system that has an engine which this system lacks, and the closest engine here; `None` for the engines
+/// of this system.
 #[must_use]
 pub fn engine_elsewhere(name: EngineName) -> Option<(&'static str, EngineName)> {
     let (_, instead) = ELSEWHERE.iter().find(|(other, _)| *other == name)?;
@@ -60,10 +60,10 @@ pub fn engines_elsewhere() -> impl Iterator<Item = EngineName> {
     ELSEWHERE.iter().map(|(name, _)| *name)
 }
 
-/// Adds a build's own engines, once for the process.
+/// Adds the engines of a custom build, once per process.
 ///
 /// # Errors
-/// The name that is there already, or that this was done before.
+/// If a name already exists, or if engines were added before.
 pub fn add_engines(own: Vec<EngineInfo>) -> Result<(), String> {
     for (at, info) in own.iter().enumerate() {
         let name = info.name.name();
@@ -75,15 +75,15 @@ pub fn add_engines(own: Vec<EngineInfo>) -> Result<(), String> {
     OWN.set(own).map_err(|_| "register engines once, before the program starts its work".to_owned())
 }
 
-/// Code that is generic over the engine.
+/// Code that is generic over the engine type.
 pub trait EngineVisitor {
     /// What it returns.
     type Output;
-    /// Whether the engine is to work on a stripe ([`Setup::stripe_bytes`](crate::Setup)).
+    /// Whether the engine works on a stripe ([`Setup::stripe_bytes`](crate::Setup)).
     fn striped(&self) -> bool {
         false
     }
-    /// Whether it is to work on an array ([`Setup::array`](crate::Setup)), which comes before a stripe.
+    /// Whether it works on an array ([`Setup::array`](crate::Setup)), which has priority over a stripe.
     fn array(&self) -> bool {
         false
     }
@@ -108,8 +108,8 @@ macro_rules! engine_table {
             },)*
         ];
 
-        /// Runs `visitor` with the type of the named engine; `None` for one that is not in the
-        /// table: simulated devices bring their own, and other systems have others.
+        /// Runs `visitor` with the type of the named engine; `None` for an engine that is not in the table.
+        /// Simulated devices have their own engine, and other systems have other engines.
         pub fn visit_engine<V: EngineVisitor>(name: EngineName, visitor: V) -> Option<V::Output> {
             match name {
                 $(EngineName::$name if visitor.array() => Some(visitor.visit::<$array>()),

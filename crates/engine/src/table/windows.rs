@@ -1,4 +1,4 @@
-//! The engines of Windows: what its kernel offers, and those that every system has.
+//! The engines on Windows: those of its kernel, and those that every system has.
 
 use super::{ANY_CACHE, EngineInfo, EngineVisitor, engine_table};
 use crate::threads::Threads;
@@ -6,9 +6,9 @@ use crate::windows::{CompletionPort, Events, ReadFileExCalls};
 use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped, Transport};
 use record::EngineName;
 
-/// The system whose engines these are not.
+/// The system that has the engines in `ELSEWHERE`.
 pub(super) const OTHER_SYSTEM: &str = "Linux";
-/// Its engines, and what comes closest to each here.
+/// The engines of that system, each with the closest one here.
 pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
     (EngineName::IoUring, EngineName::Iocp),
     (EngineName::Libaio, EngineName::Iocp),

@@ -1,8 +1,8 @@
-//! A completion port: overlapped calls, whose ends the system queues and hands out in batches
-//! (GetQueuedCompletionStatusEx). What databases on Windows use, and the paper's choice for depth.
+//! A completion port: the system queues the completions of overlapped calls and delivers them in batches
+//! (GetQueuedCompletionStatusEx). Databases on Windows use it, and the paper chose it for queue depth.
 //!
-//! Requests that the cache answers at once are queued too, as the calls do by default. Rejected:
-//! FILE_SKIP_COMPLETION_PORT_ON_SUCCESS (what is measured would change with the share of hits).
+//! Requests that the cache serves immediately are queued too, which is the default. Rejected:
+//! FILE_SKIP_COMPLETION_PORT_ON_SUCCESS (the measurement would change with the hit share).
 
 use super::last_error;
 use super::overlapped::{Records, outcome_of};
@@ -14,10 +14,10 @@ use windows_sys::Win32::System::IO::{
     CreateIoCompletionPort, GetQueuedCompletionStatusEx, OVERLAPPED_ENTRY,
 };
 
-/// Transfers through a completion port.
+/// Performs transfers through a completion port.
 pub type CompletionPort = OverlappedCalls<Port>;
 
-/// A port, and what came through it.
+/// A port and its completions.
 pub struct Port {
     port: OwnedHandle,
     /// Room for a batch.
@@ -37,15 +37,15 @@ impl Ends for Port {
 
     fn open(files: &[OwnedHandle], most: u32) -> Result<Self, EngineError> {
         let none = std::ptr::null_mut();
-        // SAFETY: without a file the call makes a port; one thread takes from it.
+        // SAFETY: without a file, the call creates a port. Only one thread takes completions from it.
         let port = unsafe { CreateIoCompletionPort(INVALID_HANDLE_VALUE, none, 0, 1) };
         if port.is_null() {
             return Err(broken("CreateIoCompletionPort"));
         }
-        // SAFETY: a fresh handle, which nobody else has.
+        // SAFETY: a new handle with no other owner.
         let port = unsafe { OwnedHandle::from_raw_handle(port) };
         for file in files {
-            // SAFETY: both handles are ours.
+            // SAFETY: both handles belong to this engine.
             let bound =
                 unsafe { CreateIoCompletionPort(file.as_raw_handle(), port.as_raw_handle(), 0, 0) };
             if bound.is_null() {
@@ -78,7 +78,7 @@ impl Ends for Port {
         let room = max.min(self.entries.len() as u32);
         let (entries, mut count) = (self.entries.as_mut_ptr(), 0);
         let port = self.port.as_raw_handle();
-        // SAFETY: the port is ours, and there is room for so many entries.
+        // SAFETY: the port belongs to this engine, and there is room for this many entries.
         let taken = unsafe {
             GetQueuedCompletionStatusEx(port, entries, room, &raw mut count, milliseconds, 0)
         };

@@ -1,9 +1,8 @@
-//! Overlapped calls with an event for each buffer, and one wait for any of them
-//! (WaitForMultipleObjects): the open comparison of the 1997 paper with completion ports.
+//! Overlapped calls with one event per buffer, and one wait for any of them (WaitForMultipleObjects): the
+//! comparison with completion ports that the 1997 paper left open.
 //!
-//! A wait takes 64 events, so a job has at most so many transfers in flight. The call returns the first of
-//! those that are there; the ones behind it are asked for from there on, so that each is seen in one
-//! pass and none starves.
+//! A wait supports 64 events, so a job has at most that many transfers in flight. The call returns the first
+//! signalled event. The next call starts after it, so that one pass sees each event and none starves.
 
 use super::files::event;
 use super::overlapped::{Records, outcome_of};
@@ -13,15 +12,15 @@ use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use windows_sys::Win32::Foundation::{HANDLE, WAIT_FAILED, WAIT_OBJECT_0, WAIT_TIMEOUT};
 use windows_sys::Win32::System::Threading::WaitForMultipleObjects;
 
-/// Transfers with an event each.
+/// Performs transfers with one event each.
 pub type Events = OverlappedCalls<EventOfEach>;
 
-/// The events, and which of them are waited for.
+/// The events, and which of them are awaited.
 #[derive(Debug)]
 pub struct EventOfEach {
-    /// By tag.
+    /// Indexed by tag.
     events: Vec<OwnedHandle>,
-    /// Tags with the system, in the order in which they were handed over, and their events.
+    /// Tags of submitted transfers, in the order of submission, and their events.
     tags: Vec<u32>,
     waited: Vec<HANDLE>,
 }
@@ -29,7 +28,7 @@ pub struct EventOfEach {
 impl Ends for EventOfEach {
     const ENGINE: &'static str = "events";
     const FEATURE: &'static str = "an event for each request";
-    /// Events that one wait takes (winnt.h, MAXIMUM_WAIT_OBJECTS).
+    /// Maximum events in one wait (winnt.h, MAXIMUM_WAIT_OBJECTS).
     const MOST: u32 = 64;
 
     fn open(_files: &[OwnedHandle], most: u32) -> Result<Self, EngineError> {
@@ -64,7 +63,7 @@ impl Ends for EventOfEach {
         let (mut from, mut taken, mut patience) = (0, 0, milliseconds);
         while taken < max && from < self.waited.len() {
             let rest = &self.waited[from..];
-            // SAFETY: so many handles, all ours and open.
+            // SAFETY: the count matches the handles, which all belong to this engine and are open.
             let answer =
                 unsafe { WaitForMultipleObjects(rest.len() as u32, rest.as_ptr(), 0, patience) };
             match answer {

@@ -1,4 +1,4 @@
-//! Files by plain calls, ReadFile and WriteFile at an offset, and how an engine gets a handle of its own.
+//! File operations by plain calls, ReadFile and WriteFile at an offset, and separate handles for each engine.
 
 use super::overlapped::{carry_out_other, outcome, overlapped};
 use super::{NOT_SUPPORTED, last_error};
@@ -27,20 +27,20 @@ use windows_sys::Win32::System::Threading::CreateEventW;
 
 /// An open file, closed when it is dropped.
 ///
-/// Windows takes the order of reads when a file is opened. Engines open their own handles, so that what was
-/// told of the order waits here for the next of them.
+/// Windows accepts a hint on the order of reads only when a file is opened. Engines open their own handles,
+/// so this type stores the hint for the next one.
 #[derive(Debug)]
 pub struct OwnedFile {
     handle: OwnedHandle,
-    /// A flag of CreateFileW, or 0; shared by all clones.
+    /// A flag for CreateFileW, or 0; shared by all clones.
     order: Arc<AtomicU32>,
 }
 
 impl OwnedFile {
-    /// Another handle of the same open file; what is told to one of the order of reads is told to both.
+    /// Another handle of the same open file. A hint on the order of reads applies to both.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     pub fn try_clone(&self) -> Result<Self, Error> {
         Ok(Self { handle: self.handle.try_clone()?, order: Arc::clone(&self.order) })
     }
@@ -64,8 +64,7 @@ impl From<File> for OwnedFile {
     }
 }
 
-/// Has engines that open the file from now on do so with FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_RANDOM_ACCESS or
-/// neither.
+/// Makes engines that open the file later use FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_RANDOM_ACCESS or neither.
 ///
 /// # Errors
 /// None.
@@ -79,18 +78,18 @@ pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemE
     Ok(())
 }
 
-/// How the flags of an order are called in the record.
+/// Names of these flags in documents.
 const ORDERS: [(u32, &str); 2] = [
     (FILE_FLAG_SEQUENTIAL_SCAN, "FILE_FLAG_SEQUENTIAL_SCAN"),
     (FILE_FLAG_RANDOM_ACCESS, "FILE_FLAG_RANDOM_ACCESS"),
 ];
 
-/// An open file of somebody else's, who keeps it open.
+/// An open file whose owner keeps it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawFile {
-    /// A number, so that threads can share it.
+    /// The handle as a number, so that threads can share it.
     handle: isize,
-    /// As in [`OwnedFile`], when it was named.
+    /// The flag of [`OwnedFile`] when this value was created.
     order: u32,
 }
 
@@ -100,9 +99,9 @@ impl RawFile {
     }
 }
 
-/// What can be named in [`Setup::files`].
+/// Types that can be used in [`Setup::files`].
 pub trait AsRawFile {
-    /// The same file, for as long as this lives.
+    /// The same file, valid while this value lives.
     fn as_raw_file(&self) -> RawFile;
 }
 
@@ -119,25 +118,25 @@ impl AsRawFile for File {
     }
 }
 
-/// How plain calls are called in the record.
+/// Name of plain calls in documents.
 pub(crate) const PLAIN_CALLS: &str = "ReadFile/WriteFile";
 
-/// How the calls of a handle of an engine's own return.
+/// How calls on an engine's own handle return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Calls {
-    /// When the transfer is over; the system lets one at a time through.
+    /// When the transfer has finished. The system allows only one at a time.
     Blocking,
-    /// At once.
+    /// Immediately.
     Overlapped,
 }
 
-/// What the system tells of an open file, as one number: its access rights, or its mode.
+/// Queries one number about an open file: its access rights, or its mode.
 fn ask(file: RawFile, class: FILE_INFORMATION_CLASS) -> Result<u32, SystemError> {
     const { assert!(size_of::<FILE_ACCESS_INFORMATION>() == size_of::<u32>()) };
     const { assert!(size_of::<FILE_MODE_INFORMATION>() == size_of::<u32>()) };
     let (mut status, mut number) = (IO_STATUS_BLOCK::default(), 0u32);
     let bytes = size_of::<u32>() as u32;
-    // SAFETY: both records are ours and of the lengths that go with these two classes.
+    // SAFETY: both structures are local and have the lengths of these two classes.
     let answer = unsafe {
         let number = (&raw mut number).cast();
         NtQueryInformationFile(file.handle(), &raw mut status, number, bytes, class)
@@ -145,12 +144,12 @@ fn ask(file: RawFile, class: FILE_INFORMATION_CLASS) -> Result<u32, SystemError>
     if answer >= 0 {
         return Ok(number);
     }
-    // SAFETY: the call maps a number to a number.
+    // SAFETY: the call converts a number to a number.
     Err(SystemError::new(unsafe { RtlNtStatusToDosError(answer) } as i32))
 }
 
-/// The same file once more, with the rights and the cache mode of the handle that is there, and the order of
-/// reads that was told.
+/// Opens the same file again, with the rights and the cache mode of the given handle, and the hint on the
+/// order of reads.
 fn reopen(file: RawFile, engine: &'static str, calls: Calls) -> Result<OwnedHandle, EngineError> {
     let refused = |errno| EngineError::Unavailable {
         engine,
@@ -177,20 +176,20 @@ fn reopen(file: RawFile, engine: &'static str, calls: Calls) -> Result<OwnedHand
         flags |= FILE_FLAG_OVERLAPPED;
     }
     let share = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-    // SAFETY: whoever names the file keeps its handle open.
+    // SAFETY: the owner of the file keeps its handle open.
     let handle = unsafe { ReOpenFile(file.handle(), access, share, flags) };
     if handle == INVALID_HANDLE_VALUE || handle.is_null() {
         return Err(refused(last_error()));
     }
-    // SAFETY: a fresh handle, which nobody else has.
+    // SAFETY: a new handle with no other owner.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// The files of a setup once more, for one engine.
+/// The files of a setup, opened again for one engine.
 #[derive(Debug)]
 pub(super) struct OwnFiles {
     pub(super) handles: Vec<OwnedHandle>,
-    /// What was told of the order of reads, as a flag.
+    /// The hint on the order of reads, as a flag.
     order: u32,
 }
 
@@ -205,48 +204,48 @@ impl OwnFiles {
         Ok(Self { handles: own.collect::<Result<_, _>>()?, order })
     }
 
-    /// Calls off all that is in flight on them.
+    /// Cancels everything that is in flight on them.
     pub(super) fn call_off(&self) {
         for file in &self.handles {
-            // SAFETY: the handle is ours; without a record all of its requests are called off.
+            // SAFETY: the handle belongs to this engine. Without a structure, the call cancels all of its
+            // requests.
             let _ = unsafe { CancelIoEx(file.as_raw_handle(), std::ptr::null()) };
         }
     }
 
-    /// What an engine got, for the record: how it calls, and the hints of its files.
+    /// Features for documents: the name of the calls, and the hints of the files.
     pub(super) fn features(&self, calls: &str) -> Vec<String> {
         let told = ORDERS.iter().filter(|(flag, _)| self.order & flag != 0).map(|(_, name)| *name);
         std::iter::once(calls).chain(told).map(str::to_owned).collect()
     }
 }
 
-/// An event that only its user resets, or the system when it starts a transfer with it.
+/// Creates a manual-reset event. The system also resets it when it starts a transfer with it.
 pub(super) fn event() -> Result<OwnedHandle, SystemError> {
-    // SAFETY: the call takes no pointers here.
+    // SAFETY: the call gets no pointers here.
     let event = unsafe { CreateEventW(std::ptr::null(), 1, 0, std::ptr::null()) };
     if event.is_null() {
         return Err(last_error());
     }
-    // SAFETY: a fresh handle, which nobody else has.
+    // SAFETY: a new handle with no other owner.
     Ok(unsafe { OwnedHandle::from_raw_handle(event) })
 }
 
-/// The files of a job for plain calls.
 #[derive(Debug)]
 pub(crate) struct Files(OwnFiles);
 
 impl Files {
-    /// For calls of one thread.
+    /// Opens them for calls of one thread.
     pub(crate) fn of_a_thread(setup: &Setup) -> Result<Self, EngineError> {
         Ok(Self(OwnFiles::open(setup, "sync", Calls::Blocking)?))
     }
 
-    /// For calls of several threads at once, which a handle of blocking calls would let through one by one.
+    /// Opens them for concurrent calls of several threads, which a handle for blocking calls would serialize.
     pub(crate) fn of_threads(setup: &Setup) -> Result<Self, EngineError> {
         Ok(Self(OwnFiles::open(setup, "threads", Calls::Overlapped)?))
     }
 
-    /// Carries a transfer out: bytes, or a negated error number.
+    /// Carries out a transfer. Returns the bytes, or a negated error number.
     #[inline]
     pub(crate) fn carry_out(&self, transfer: &Transfer) -> i32 {
         let file = self.0.handles[transfer.file as usize].as_raw_handle();
@@ -254,29 +253,29 @@ impl Files {
         if !matches!(act, Act::Read | Act::Write) {
             return carry_out_other(file, act);
         }
-        // SAFETY: the address is valid for so many bytes until the transfer completes (the contract of
-        // `Transfer`), and nothing else refers to them during the call.
+        // SAFETY: the address is valid for this length until the transfer completes (the contract of
+        // `Transfer`), and nothing else refers to the memory during the call.
         match unsafe { carry_out_now(file, act, (address, bytes), offset) } {
             Ok(bytes) => bytes as i32,
             Err(error) => outcome(act, error),
         }
     }
 
-    /// What an engine with them got, for the record; `calls` is how it calls.
+    /// Features for documents; `calls` is the name of the calls.
     pub(crate) fn features(&self, calls: &str) -> Vec<String> {
         self.0.features(calls)
     }
 }
 
 thread_local! {
-    /// What a thread waits for in a call on a handle of overlapped calls.
+    /// The event that a thread waits for in a call on an overlapped handle.
     static EVENT: Result<OwnedHandle, SystemError> = event();
 }
 
-/// Reads or writes at an offset, and waits for the end whatever the handle was opened for.
+/// Reads or writes at an offset, and waits for the end even on an overlapped handle.
 ///
 /// # Safety
-/// The memory must be valid for so many bytes, and nothing else may refer to it during the call.
+/// The memory must be valid for `bytes` bytes, and nothing else may refer to it during the call.
 unsafe fn carry_out_now(
     file: HANDLE,
     act: Act,
@@ -287,7 +286,7 @@ unsafe fn carry_out_now(
         EVENT.with(|event| event.as_ref().map(AsRawHandle::as_raw_handle).map_err(|it| *it))?;
     let mut record = overlapped(offset, event);
     let (nowhere, record) = (std::ptr::null_mut(), &raw mut record);
-    // SAFETY: as the caller promises; the record lives until the transfer is over, below.
+    // SAFETY: the caller guarantees the memory. The structure lives until the transfer has finished, below.
     let begun = unsafe {
         match act {
             Act::Write => WriteFile(file, address, bytes, nowhere, record),
@@ -301,14 +300,14 @@ unsafe fn carry_out_now(
         }
     }
     let mut moved = 0;
-    // SAFETY: the record and the count are ours; the call waits for the event of the record.
+    // SAFETY: the structure and the count are local. The call waits for the event of the structure.
     if unsafe { GetOverlappedResult(file, record, &raw mut moved, 1) } == 0 {
         return Err(last_error());
     }
     Ok(moved as usize)
 }
 
-/// Reads at an offset: how many bytes, 0 at the end of the file.
+/// Reads at an offset. Returns the number of bytes, 0 at the end of the file.
 pub(crate) fn read_at(file: RawFile, memory: &mut [u8], offset: u64) -> Result<usize, SystemError> {
     let (address, bytes) = (memory.as_mut_ptr(), memory.len().min(i32::MAX as usize) as u32);
     // SAFETY: the memory is borrowed for the call.
@@ -318,14 +317,14 @@ pub(crate) fn read_at(file: RawFile, memory: &mut [u8], offset: u64) -> Result<u
     }
 }
 
-/// Writes at an offset: how many bytes.
+/// Writes at an offset. Returns the number of bytes.
 pub(crate) fn write_at(file: RawFile, memory: &[u8], offset: u64) -> Result<usize, SystemError> {
     let (address, bytes) = (memory.as_ptr().cast_mut(), memory.len().min(i32::MAX as usize) as u32);
     // SAFETY: the memory is borrowed for the call, which only reads it.
     unsafe { carry_out_now(file.handle(), Act::Write, (address, bytes), offset) }
 }
 
-/// Refuses to trim: Windows has other calls for it, which this program does not make.
+/// Refuses to trim: Windows has other calls for it, which halfpower does not use.
 pub(crate) fn trim_act(_setup: &Setup) -> Result<Act, EngineError> {
     Err(EngineError::Unavailable {
         engine: "a trim",
@@ -342,7 +341,7 @@ mod tests {
     use std::os::windows::fs::OpenOptionsExt;
     use windows_sys::Wdk::Storage::FileSystem::FILE_SEQUENTIAL_ONLY;
 
-    /// A file that was opened with these flags, and is told an order.
+    /// A file that was opened with these flags and got a hint on the order of reads.
     fn opened(flags: u32, order: ReadOrder, writes: bool) -> (tempfile::TempDir, OwnedFile) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
@@ -350,12 +349,12 @@ mod tests {
         let file =
             OpenOptions::new().read(true).write(writes).custom_flags(flags).open(&path).unwrap();
         let file = OwnedFile::from(file);
-        // A clone is told what the file is told.
+        // A hint to a clone applies to the file.
         tell_read_order(&file.try_clone().unwrap(), order).unwrap();
         (folder, file)
     }
 
-    /// Mode and rights to read and write.
+    /// The mode, and the rights to read and write.
     fn told_of(file: &OwnedFile) -> (u32, u32) {
         let file = file.as_raw_file();
         let rights = ask(file, FileAccessInformation).unwrap();

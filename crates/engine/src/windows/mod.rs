@@ -1,11 +1,11 @@
-//! Windows: its files, memory and clock, and the engines that it alone has.
+//! Windows: files, memory, clock, and the engines that exist only on Windows.
 //!
-//! The names are those of `linux`, which stands beside this one, without its engines. What a file system
-//! or scheduler of Linux does and Windows does not is refused here, in words that name the flag.
+//! The names are those of `linux` next to this module, without its engines. Features of Linux file systems or
+//! schedulers that Windows lacks are refused here, with a message that names the flag.
 //!
-//! A handle that was opened for one way of waiting cannot be used for another, and one belongs to a single
-//! completion port for good. So an engine opens each of its files a second time for itself
-//! ([`files::reopen`]), with the rights and the cache mode of the handle that it was given, and the order of reads that was told.
+//! A handle that was opened for one way of waiting cannot be used for another, and a handle belongs to one
+//! completion port permanently. Each engine therefore opens its files again ([`files::reopen`]), with the
+//! rights and the cache mode of the given handle, and the hint on the order of reads.
 
 mod clock;
 mod completion_port;
@@ -36,18 +36,14 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Media::timeBeginPeriod;
 
-/// An argument was wrong.
 pub(crate) const INVALID: SystemError = SystemError::new(ERROR_INVALID_PARAMETER as i32);
-/// A device did not do what it was asked.
 pub(crate) const IO_ERROR: SystemError = SystemError::new(ERROR_IO_DEVICE as i32);
-/// There is no data where some was expected.
 pub(crate) const NO_DATA: SystemError = SystemError::new(ERROR_HANDLE_EOF as i32);
-/// There is no memory.
 pub(crate) const OUT_OF_MEMORY: SystemError = SystemError::new(ERROR_NOT_ENOUGH_MEMORY as i32);
-/// Windows has no such thing, or this program does not ask it for it.
+/// Error for a feature that Windows lacks, or that halfpower does not use on Windows.
 const NOT_SUPPORTED: SystemError = SystemError::new(ERROR_NOT_SUPPORTED as i32);
 
-/// Refuses flushes that the system does not have: it writes out and makes durable at once.
+/// Refuses flushes that the system lacks: its only flush writes out data and makes it durable.
 pub(crate) fn check_flush(kind: Option<FlushKind>) -> Result<(), EngineError> {
     let flag = match kind {
         None | Some(FlushKind::Fsync) => return Ok(()),
@@ -62,16 +58,16 @@ pub(crate) fn check_flush(kind: Option<FlushKind>) -> Result<(), EngineError> {
     })
 }
 
-/// How programs commit: FlushFileBuffers, which is all that there is.
+/// The flush that programs commit with: FlushFileBuffers, the only one.
 pub const COMMIT_FLUSH: FlushKind = FlushKind::Fsync;
 
-/// The engine of a job that names none: the one that reaches any depth from one thread.
+/// The default engine of a job: the one that reaches any queue depth from one thread.
 pub const DEFAULT_ENGINE: EngineName = EngineName::Iocp;
 
 /// Whether this process may use [`DEFAULT_ENGINE`].
 ///
 /// # Errors
-/// None: every process may make a completion port.
+/// None: every process may create a completion port.
 pub fn probe_default_engine() -> Result<(), EngineError> {
     Ok(())
 }
@@ -85,7 +81,7 @@ pub fn join_control_group(group: &str) -> Result<(), EngineError> {
     Err(EngineError::ControlGroup { group: group.to_owned(), why })
 }
 
-/// Refuses to rank the requests of the calling thread.
+/// Refuses to set an I/O priority for the calling thread.
 ///
 /// # Errors
 /// Always.
@@ -98,16 +94,17 @@ pub fn set_io_priority(priority: IoPriority) -> Result<(), EngineError> {
     })
 }
 
-/// Lets sleeps of the process end within a millisecond of their time; the system's tick of 15.6 ms is
-/// what ends them otherwise.
+/// Makes sleeps of the process end within a millisecond of their time, instead of at the system's tick of
+/// 15.6 ms.
 pub fn sleep_precisely() {
-    // SAFETY: the call takes a number. A refusal makes wake-ups later, which the pacer's lateness shows.
-    // It holds until the process ends, since jobs of open loads may begin again at any time.
+    // SAFETY: the call takes a number. If the system refuses, wake-ups are later, which the pacer's lateness
+    // shows. The setting stays until the process ends, because jobs with open loads may start again at any
+    // time.
     let _ = unsafe { timeBeginPeriod(1) };
 }
 
-/// Why the last call of this thread failed.
+/// The error of the last call on this thread.
 fn last_error() -> SystemError {
-    // SAFETY: the call reads a number of the thread.
+    // SAFETY: the call only reads a number of the thread.
     SystemError::new(unsafe { GetLastError() } as i32)
 }

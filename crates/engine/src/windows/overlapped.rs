@@ -1,4 +1,4 @@
-//! What all overlapped calls have in common: the records that the system writes to while a request is in
+//! Common parts of all overlapped calls: the structures that the system writes to while a request is in
 //! flight, how a transfer is started, and how long to wait.
 
 use super::{NOT_SUPPORTED, last_error};
@@ -13,12 +13,12 @@ use windows_sys::Win32::Storage::FileSystem::{FlushFileBuffers, ReadFile, WriteF
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Threading::{INFINITE, SwitchToThread};
 
-/// Timeouts end with a tick of the system's timer, a millisecond at best: what is left of a wait below
-/// this is polled, so that an open load starts its requests when they are due.
+/// Timeouts end at a tick of the system's timer, at best every millisecond. The part of a wait below this
+/// limit is therefore polled, so that an open load starts its requests on time.
 const POLLED: Nanos = Nanos(2_000_000);
 const NANOS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// The record of a request at this offset.
+/// The OVERLAPPED structure of a request at this offset.
 pub(super) fn overlapped(offset: u64, event: HANDLE) -> OVERLAPPED {
     let mut record = OVERLAPPED { hEvent: event, ..OVERLAPPED::default() };
     record.Anonymous.Anonymous.Offset = offset as u32;
@@ -26,8 +26,9 @@ pub(super) fn overlapped(offset: u64, event: HANDLE) -> OVERLAPPED {
     record
 }
 
-/// A record for each transfer that can be in flight, by tag. Their addresses are the system's until the
-/// transfer completes, so they never move, and outlive a transfer that does not come home.
+/// One OVERLAPPED structure per transfer that can be in flight, indexed by tag. The system uses their
+/// addresses until the transfer completes. They therefore never move, and outlive a transfer that does not
+/// complete.
 pub(super) struct Records(ManuallyDrop<Box<[UnsafeCell<OVERLAPPED>]>>);
 
 impl Records {
@@ -36,30 +37,31 @@ impl Records {
         Self(ManuallyDrop::new(records))
     }
 
-    /// The record of a transfer that is about to start.
+    /// Prepares the structure of a transfer that is about to start.
     pub(super) fn begin(&self, transfer: &Transfer, event: HANDLE) -> *mut OVERLAPPED {
         let record = self.0[transfer.tag as usize].get();
-        // SAFETY: the tag has no transfer in flight, so the system does not use the record.
+        // SAFETY: no transfer with this tag is in flight, so the system does not use the structure.
         unsafe { *record = overlapped(transfer.offset, event) };
         record
     }
 
-    /// The tag of a record that the system hands back.
+    /// The tag of a structure that the system returns.
     pub(super) fn tag(&self, record: *const OVERLAPPED) -> u32 {
         let distance = record as usize - self.0.as_ptr() as usize;
         (distance / size_of::<OVERLAPPED>()) as u32
     }
 
-    /// Status and bytes of a transfer that is over.
+    /// Status and bytes of a finished transfer.
     pub(super) fn result(&self, tag: u32) -> (usize, usize) {
         let record = self.0[tag as usize].get();
-        // SAFETY: the system wrote to it for the last time before it said that the transfer is over.
+        // SAFETY: the system writes to the structure for the last time before it reports that the transfer
+        // has finished.
         unsafe { ((*record).Internal, (*record).InternalHigh) }
     }
 
-    /// Frees them; nothing may be in flight.
+    /// Frees the structures. Nothing may be in flight.
     pub(super) fn free(&mut self) {
-        // SAFETY: called once, from the drop of the engine that has them, after its last transfer.
+        // SAFETY: called once, when the engine that owns them is dropped, after its last transfer.
         unsafe { ManuallyDrop::drop(&mut self.0) };
     }
 }
@@ -70,21 +72,21 @@ impl std::fmt::Debug for Records {
     }
 }
 
-/// What a call that starts a transfer came to.
+/// Result of a call that starts a transfer.
 pub(super) enum Started {
-    /// The system has it and will say when it is over.
+    /// The system has accepted it and will report its end.
     InFlight,
-    /// It is over, with this outcome.
+    /// It has finished, with this outcome.
     Over(i32),
 }
 
-/// Starts a transfer; flushes are carried out at once, since the system knows none that are not.
+/// Starts a transfer. Flushes are carried out immediately, because the system has no asynchronous ones.
 pub(super) fn start(file: HANDLE, transfer: &Transfer, record: *mut OVERLAPPED) -> Started {
     let Transfer { address, bytes, act, .. } = *transfer;
     let nowhere = std::ptr::null_mut();
     let begun = match act {
-        // SAFETY: the memory is the transfer's until it completes (the contract of `Transfer`), and
-        // the record is its own; the engine keeps the file open.
+        // SAFETY: only the transfer uses the memory until it completes (the contract of `Transfer`), and the
+        // structure is its own. The engine keeps the file open.
         Act::Read => unsafe { ReadFile(file, address, bytes, nowhere, record) },
         // SAFETY: as above.
         Act::Write => unsafe { WriteFile(file, address, bytes, nowhere, record) },
@@ -99,42 +101,42 @@ pub(super) fn start(file: HANDLE, transfer: &Transfer, record: *mut OVERLAPPED) 
     }
 }
 
-/// Carries out what moves no bytes: 0, or a negated error number.
+/// Carries out an act that moves no bytes. Returns 0, or a negated error number.
 pub(super) fn carry_out_other(file: HANDLE, act: Act) -> i32 {
     match act {
-        // SAFETY: whoever opened the engine keeps the file open.
+        // SAFETY: the owner of the files keeps the file open.
         Act::Fsync if unsafe { FlushFileBuffers(file) } != 0 => 0,
         Act::Fsync => last_error().outcome(),
         _ => NOT_SUPPORTED.outcome(),
     }
 }
 
-/// The outcome of a request that failed: a read at the end of a file is one of no bytes.
+/// The outcome of a failed request. A read at the end of a file returns no bytes.
 pub(super) fn outcome(act: Act, error: SystemError) -> i32 {
     if act == Act::Read && error.code() == ERROR_HANDLE_EOF as i32 { 0 } else { error.outcome() }
 }
 
-/// The outcome of a request by the status and the bytes of its record.
+/// The outcome of a request from the status and bytes of its structure.
 pub(super) fn outcome_of(status: usize, bytes: usize) -> i32 {
-    // Negative ones are errors (ntstatus.h: the two highest bits are the severity).
+    // Negative values are errors (ntstatus.h: the two highest bits are the severity).
     if (status as i32) >= 0 {
         return bytes as i32;
     }
-    // SAFETY: the call maps a number to a number.
+    // SAFETY: the call converts a number to a number.
     let error = SystemError::new(unsafe { RtlNtStatusToDosError(status as i32) } as i32);
-    // No write ends at the end of a file.
+    // The end-of-file error occurs only for reads.
     outcome(Act::Read, error)
 }
 
 /// How an engine waits next.
 pub(super) struct Patience {
-    /// For so many milliseconds at most.
+    /// Maximum milliseconds.
     pub(super) milliseconds: u32,
-    /// Whether no more than that is left of the wait.
+    /// Whether the deadline has passed.
     pub(super) over: bool,
 }
 
-/// For so long may a wait last that needs `need` more completions.
+/// How long a wait for `need` more completions may last.
 pub(super) fn patience(need: u32, deadline: Option<Nanos>) -> Patience {
     let left = deadline.map(|end| end.since(MonotonicClock.now()));
     let over = left == Some(Nanos(0));
@@ -142,7 +144,7 @@ pub(super) fn patience(need: u32, deadline: Option<Nanos>) -> Patience {
         _ if need == 0 || over => 0,
         None => INFINITE,
         Some(left) if left <= POLLED => {
-            // SAFETY: the call takes nothing; others that are ready run meanwhile.
+            // SAFETY: the call has no parameters. Other ready threads run meanwhile.
             let _ = unsafe { SwitchToThread() };
             0
         }

@@ -1,5 +1,5 @@
-//! Overlapped calls as a transport: how transfers are handed over, waited for, and called off. Engines differ
-//! in how the system tells of the ends alone ([`Ends`]).
+//! Overlapped calls as a transport: how transfers are submitted, awaited and cancelled. The engines differ
+//! only in how the system reports completions ([`Ends`]).
 
 use super::files::{Calls, OwnFiles};
 use super::last_error;
@@ -11,28 +11,28 @@ use crate::{
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use windows_sys::Win32::Foundation::HANDLE;
 
-/// How the system tells that transfers are over.
+/// How the system reports completions.
 pub(super) trait Ends: Sized + 'static {
     /// The engine's name on the command line.
     const ENGINE: &'static str;
-    /// How it is called in the record.
+    /// Its name in documents.
     const FEATURE: &'static str;
-    /// The most transfers that it can have in flight.
+    /// Maximum transfers in flight that it supports.
     const MOST: u32 = u32::MAX;
 
-    /// Ready for at most `most` transfers of these files.
+    /// Prepares for at most `most` transfers on these files.
     fn open(files: &[OwnedHandle], most: u32) -> Result<Self, EngineError>;
 
-    /// What the record of a transfer with this tag names as its event.
+    /// The event for the structure of a transfer with this tag.
     fn event(&self, tag: u32) -> HANDLE;
 
-    /// The system has the transfer with this tag.
+    /// Notes that the system has accepted the transfer with this tag.
     fn began(&mut self, tag: u32);
 
-    /// How many the system has.
+    /// Number of transfers in the system.
     fn in_flight(&self) -> u32;
 
-    /// Appends at most `max` completions, at least 1; waits so long for the first.
+    /// Appends between 1 and `max` completions. Waits for the first at most `milliseconds`.
     fn take(
         &mut self,
         records: &Records,
@@ -42,21 +42,21 @@ pub(super) trait Ends: Sized + 'static {
     ) -> Result<(), EngineError>;
 }
 
-/// Transfers by overlapped calls.
+/// Performs transfers by overlapped calls.
 #[derive(Debug)]
 pub struct OverlappedCalls<E> {
     files: OwnFiles,
     ends: E,
     records: Records,
-    /// Pushed, and not with the system yet.
+    /// Pushed transfers that are not submitted yet.
     pending: Vec<Transfer>,
-    /// Over when they were handed over: to be handed out.
+    /// Completions of transfers that finished at submission.
     over: Vec<Completion>,
-    /// Whether the records are left to the end of the process, because something is in flight.
+    /// Whether the structures stay allocated until the process ends, because something is in flight.
     abandoned: bool,
 }
 
-/// An engine's own call failed.
+/// Error for a failed system call of the engine.
 pub(super) fn broken(call: &'static str) -> EngineError {
     EngineError::Broken { call, errno: last_error() }
 }

@@ -1,4 +1,4 @@
-//! Privileges of this process: an account may hold one that its programs still have to switch on.
+//! Enables privileges of this process: an account may hold a privilege that each program must still enable.
 
 use super::last_error;
 use crate::SystemError;
@@ -11,12 +11,12 @@ use windows_sys::Win32::Security::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// What a program may do beyond its files.
+/// A privilege that halfpower can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
-    /// Keep pages in memory, which large pages are.
+    /// Lock pages in memory, which large pages require.
     LockMemory,
-    /// Manage volumes: say of a file that clusters are valid which were never written.
+    /// Manage volumes: mark clusters of a file as valid that were never written.
     ManageVolume,
 }
 
@@ -29,21 +29,21 @@ impl Privilege {
         }
     }
 
-    /// Switches it on for this process.
+    /// Enables it for this process.
     ///
     /// # Errors
-    /// What the system said: ERROR_NOT_ALL_ASSIGNED where the account does not hold it.
+    /// The system's error: ERROR_NOT_ALL_ASSIGNED if the account does not hold it.
     pub fn switch_on(self) -> Result<(), SystemError> {
         let name: Vec<u16> = self.name().encode_utf16().chain([0]).collect();
         let (mut token, mut id): (HANDLE, LUID) = (null_mut(), LUID::default());
         let rights = TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY;
-        // SAFETY: the handle of this process needs no closing; the token is live.
+        // SAFETY: the handle of this process needs no closing, and the token variable is valid.
         if unsafe { OpenProcessToken(GetCurrentProcess(), rights, &raw mut token) } == 0 {
             return Err(last_error());
         }
-        // SAFETY: a fresh handle, which nobody else has.
+        // SAFETY: a new handle with no other owner.
         let token = unsafe { OwnedHandle::from_raw_handle(token) };
-        // SAFETY: the name ends with a zero, and the number is live.
+        // SAFETY: the name ends with a zero, and the id variable is valid.
         if unsafe { LookupPrivilegeValueW(null(), name.as_ptr(), &raw mut id) } == 0 {
             return Err(last_error());
         }
@@ -51,13 +51,13 @@ impl Privilege {
             PrivilegeCount: 1,
             Privileges: [LUID_AND_ATTRIBUTES { Luid: id, Attributes: SE_PRIVILEGE_ENABLED }],
         };
-        // SAFETY: the structure is live and holds as many privileges as it says; of what was before nothing
-        // is asked.
+        // SAFETY: the structure is valid and contains as many privileges as it states. The previous state is
+        // not requested.
         let adjusted = unsafe {
             let token = token.as_raw_handle();
             AdjustTokenPrivileges(token, 0, &raw const wanted, 0, null_mut(), null_mut())
         };
-        // The call succeeds where nothing was switched on, and says so here alone.
+        // The call also succeeds if nothing was enabled. Only the last error shows that.
         match last_error() {
             error if adjusted == 0 || error.code() != 0 => Err(error),
             _ => Ok(()),

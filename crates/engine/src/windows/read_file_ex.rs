@@ -1,7 +1,7 @@
-//! ReadFileEx and WriteFileEx: the system calls a function of ours on the thread that started the request,
-//! while that thread waits alertably (SleepEx).
+//! ReadFileEx and WriteFileEx: the system calls a completion function on the thread that started the request,
+//! while that thread is in an alertable wait (SleepEx).
 //!
-//! The function finds its queue through the record's event, which these calls leave to the caller.
+//! The function finds its queue through the structure's event field, which these calls leave to the caller.
 
 use super::files::{Calls, OwnFiles};
 use super::last_error;
@@ -17,35 +17,35 @@ use windows_sys::Win32::Storage::FileSystem::{ReadFileEx, WriteFileEx};
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Threading::SleepEx;
 
-/// What the called function shares with the engine, on one thread. It does not move.
+/// State shared by the completion function and the engine, on one thread. It does not move.
 #[derive(Debug)]
 struct Called {
     records: Records,
-    /// Over, to be handed out; with room for all.
+    /// Completions that have not been fetched, with room for all.
     over: UnsafeCell<Vec<Completion>>,
 }
 
-/// Transfers whose ends are calls.
+/// Performs transfers whose completions are function calls.
 #[derive(Debug)]
 pub struct ReadFileExCalls {
     files: OwnFiles,
     called: ManuallyDrop<Box<Called>>,
-    /// Pushed, and not with the system yet.
+    /// Pushed transfers that are not submitted yet.
     pending: Vec<Transfer>,
-    /// Handed over and not handed out.
+    /// Transfers submitted and not yet returned.
     in_flight: u32,
 }
 
-/// Called by the system on the engine's thread, within SleepEx.
+/// The system calls this on the engine's thread, within SleepEx.
 unsafe extern "system" fn completed(error: u32, bytes: u32, record: *mut OVERLAPPED) {
-    // SAFETY: the record is one of the engine's, and its event is the address of `Called`, which lives
-    // as long as anything is in flight. Nothing else uses the queue during SleepEx.
+    // SAFETY: the structure belongs to the engine, and its event is the address of `Called`, which lives as
+    // long as anything is in flight. Nothing else uses the queue during SleepEx.
     unsafe {
         let called = &*(*record).hEvent.cast::<Called>();
         let slot = called.records.tag(record);
         let outcome = match error {
             0 => bytes as i32,
-            // No write ends at the end of a file.
+            // The end-of-file error occurs only for reads.
             error => outcome(Act::Read, SystemError::new(error as i32)),
         };
         (*called.over.get()).push(Completion { slot, outcome });
@@ -77,8 +77,8 @@ impl Transport for ReadFileExCalls {
             let file = self.files.handles[transfer.file as usize].as_raw_handle();
             let record = self.called.records.begin(&transfer, called);
             let begun = match act {
-                // SAFETY: the memory is the transfer's until it completes (the contract of
-                // `Transfer`), the record is its own, and the function only uses what outlives it.
+                // SAFETY: only the transfer uses the memory until it completes (the contract of `Transfer`),
+                // and the structure is its own. The function uses only values that outlive it.
                 Act::Read => unsafe { ReadFileEx(file, address, bytes, record, Some(completed)) },
                 // SAFETY: as above.
                 Act::Write => unsafe { WriteFileEx(file, address, bytes, record, Some(completed)) },
@@ -106,7 +106,7 @@ impl Transport for ReadFileExCalls {
             let there = self.over().len() as u32;
             let need = ask.min.saturating_sub(got + there).min(self.in_flight - there);
             let patience = patience(need, ask.deadline);
-            // SAFETY: the functions that are called meanwhile use nothing that is borrowed here.
+            // SAFETY: the functions called during the sleep use nothing that is borrowed here.
             unsafe { SleepEx(patience.milliseconds, 1) };
             let over = self.over();
             let count = over.len().min((ask.max - got) as usize);
@@ -131,16 +131,16 @@ impl Transport for ReadFileExCalls {
 }
 
 impl ReadFileExCalls {
-    /// What is over.
+    /// Completions that have not been fetched.
     fn over(&mut self) -> &mut Vec<Completion> {
-        // SAFETY: the functions that use it run within SleepEx alone, where nothing borrows it.
+        // SAFETY: the functions that use it run only within SleepEx, where nothing borrows it.
         unsafe { &mut *self.called.over.get() }
     }
 }
 
 impl Drop for ReadFileExCalls {
     fn drop(&mut self) {
-        // What is still in flight keeps the record and the queue to the end of the process.
+        // If something is still in flight, the structure and the queue stay allocated until the process ends.
         if self.in_flight == 0 {
             self.called.records.free();
             // SAFETY: nothing refers to it any more.

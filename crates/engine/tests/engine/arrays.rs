@@ -1,4 +1,4 @@
-//! Files bound into one with copies or parity, by every engine: what is read, and what lies on each.
+//! Arrays of files with copies or parity, on every engine: what requests read, and what each file contains.
 
 use crate::common::{content, engines, submission};
 use crate::platform::{NOT_WRITABLE, read_only, scratch_file};
@@ -31,7 +31,7 @@ fn legs(count: u32) -> Vec<File> {
     (0..count).map(|_| leg()).collect()
 }
 
-/// Whether copies are equal, or the sum of all legs is zero.
+/// Whether copies are equal, or the exclusive-or of all legs is zero.
 fn agree(raid: Raid, files: &[File]) -> bool {
     let all: Vec<Vec<u8>> = files.iter().map(content).collect();
     match raid {
@@ -40,7 +40,7 @@ fn agree(raid: Raid, files: &[File]) -> bool {
     }
 }
 
-/// What a test does with an open engine.
+/// The action of a test on an open engine.
 struct On<'a> {
     files: &'a [File],
     shared: Arc<SharedArray>,
@@ -49,9 +49,9 @@ struct On<'a> {
     work: &'a mut dyn FnMut(&mut dyn Drive),
 }
 
-/// An engine as a loop over requests sees it.
+/// An engine, as a loop over requests uses it.
 trait Drive {
-    /// Carries requests out, a few at a time; hands over each with its outcome and data.
+    /// Carries out requests, a few at a time. Passes each with its outcome and data to `each`.
     fn drive(&mut self, requests: &[Submission], each: &mut dyn FnMut(Request, i32, &[u8]));
 }
 
@@ -106,7 +106,7 @@ impl EngineVisitor for On<'_> {
     }
 }
 
-/// Writes of one to many blocks over all of the area, each block in each of two passes, in any order.
+/// Writes of one to many blocks over the whole area: every block once in each of two passes, in random order.
 fn writes(area: u64, seed: u64) -> Vec<Submission> {
     let mut rng = Rng::new(seed);
     let mut all = Vec::new();
@@ -136,7 +136,7 @@ fn reads(area: u64) -> Vec<Submission> {
         .collect()
 }
 
-/// All blocks that are read are those of the second pass.
+/// Asserts that all blocks that were read are from the second pass.
 fn second_pass(request: Request, outcome: i32, data: &[u8]) {
     assert_eq!(outcome, request.bytes as i32, "{request:?}");
     if request.op == OpKind::Write {
@@ -176,7 +176,7 @@ fn every_engine_reads_what_it_wrote_and_the_legs_agree_and_one_may_fail() {
             for failed in 0..count {
                 on(Some(failed), &files, &reads(area));
             }
-            // Written without a leg, whose bytes stay as they are.
+            // Writes with a failed leg, whose bytes do not change.
             let before = content(&files[1]);
             on(Some(1), &files, &writes(area, 2));
             on(Some(1), &files, &reads(area));
@@ -258,7 +258,7 @@ fn a_leg_that_refuses_writes_fails_the_request_and_one_that_ends_early_makes_it_
     }
 }
 
-/// RAID 0 has a mapping of its own on real files, because its loop may not allocate: it is the same.
+/// RAID 0 on real files has its own mapping, because its loop must not allocate. It matches the volume's.
 #[test]
 fn chunks_of_a_stripe_lie_where_the_volume_puts_them() {
     for (chunk, disks) in [(512, 2), (4_096, 3), (96 << 10, 7)] {

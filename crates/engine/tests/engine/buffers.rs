@@ -1,4 +1,4 @@
-//! What each kind of data looks like on its way to a device.
+//! The content of each kind of data in writes.
 
 use engine::tag::{Reading, SECTOR_BYTES, Tag, Tags, read};
 use engine::{Buffers, Setup};
@@ -6,7 +6,7 @@ use record::{Data, OpKind};
 use workload::Request;
 
 const PAGE: usize = 4_096;
-/// Four of the longest windows of a compressor.
+/// Four of the longest compressor windows.
 const WINDOWS_BYTES: u64 = 256 << 10;
 
 fn buffers(bytes: u32, change: impl FnOnce(&mut Setup)) -> Buffers {
@@ -15,11 +15,11 @@ fn buffers(bytes: u32, change: impl FnOnce(&mut Setup)) -> Buffers {
     Buffers::new(&setup).unwrap()
 }
 
-/// What the next write of slot 1 carries.
+/// Data of the next write of slot 1.
 fn next(buffers: &mut Buffers, offset: u64, bytes: u32, generation: u64) -> Vec<u8> {
     let request = Request { offset, bytes, op: OpKind::Write };
     let start = buffers.next_write(1, &request, generation);
-    // SAFETY: the write's bytes are initialised and stay so until the slot's next write.
+    // SAFETY: the write's bytes are initialised and do not change until the slot's next write.
     unsafe { std::slice::from_raw_parts(start, bytes as usize) }.to_vec()
 }
 
@@ -48,7 +48,7 @@ fn a_compressible_block_ends_in_its_share_of_zeros_and_the_rest_is_new() {
             let content = next(&mut buffers, 0, 8_192, 0);
             for block in content.chunks(PAGE) {
                 let trailing = block.iter().rev().take_while(|&&byte| byte == 0).count();
-                // A random byte before them is zero once in 256.
+                // With probability 1/256, a random byte before them is zero.
                 assert!((zeros..zeros + 8).contains(&trailing), "{percent} %: {trailing}");
             }
             assert!(percent == 100 || content != last);
@@ -84,7 +84,7 @@ fn every_block_of_a_tagged_write_tells_where_it_belongs_and_which_write_it_was()
             setup.data = Data::Tagged;
             setup.tags = tags;
         });
-        // More writes than the ring has pieces, of several lengths.
+        // More writes than the ring has pieces, with several lengths.
         for generation in 1..200 {
             let (offset, bytes) = (generation * 8_192, 4_096 * (1 + generation as u32 % 16));
             let content = next(&mut buffers, offset, bytes, generation);
@@ -114,13 +114,13 @@ fn slots_that_take_turns_repeat_nothing_within_the_window_of_any_compressor() {
         let mut setup = Setup::reading(Vec::new(), depth, 4_096);
         setup.writes = true;
         let mut buffers = Buffers::new(&setup).unwrap();
-        // The second word of a page is never stamped: it tells which page of a ring it was.
+        // The second word of a page is never stamped, so it identifies the page of a ring.
         let mut last = std::collections::HashMap::new();
         let mut returned = 0;
         for write in 0..u64::from(depth) * 200 {
             let request = Request { offset: write * 4_096, bytes: 4_096, op: OpKind::Write };
             let start = buffers.next_write((write % u64::from(depth)) as u32, &request, 0);
-            // SAFETY: the write's bytes are initialised and stay so until the slot's next write.
+            // SAFETY: the write's bytes are initialised and do not change until the slot's next write.
             let word = unsafe { *start.cast::<u64>().add(1) };
             if let Some(before) = last.insert(word, write) {
                 returned += 1;

@@ -1,4 +1,4 @@
-//! The clock of jobs beside the kernel's.
+//! The clock of jobs compared with the kernel's.
 
 use engine::{Clock, JobClock, MonotonicClock};
 
@@ -9,7 +9,7 @@ fn both_clocks_tell_the_same_time() {
         let before = MonotonicClock.now();
         let own = clock.now();
         let after = MonotonicClock.now();
-        // The line's error since the calibration: its bound, and a pair's.
+        // Maximum error since the calibration: the bound of the line plus that of a pair.
         assert!(own.0 + 5_000 >= before.0 && own.0 <= after.0 + 5_000, "{clock:?}");
     }
 }

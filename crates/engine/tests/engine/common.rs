@@ -1,4 +1,4 @@
-//! A file with a pattern, and a loop that drives an engine.
+//! A file with a pattern, and a loop that runs requests on an engine.
 
 use crate::platform::{has_calls_of, scratch_file};
 use engine::{Completion, ENGINES, EngineInfo, OpenEngine, conformance, read_all};
@@ -8,7 +8,7 @@ use workload::Request;
 
 pub(crate) use conformance::{BLOCK, BLOCKS, LENGTH, fill, read_at, setup, submission};
 
-/// The engines that reach a target, and whose system calls there are.
+/// The engines for real targets whose system calls exist on this machine.
 pub(crate) fn engines() -> impl Iterator<Item = &'static EngineInfo> {
     ENGINES.iter().filter(|info| info.name != EngineName::Null && has_calls_of(info.name))
 }
@@ -26,7 +26,7 @@ pub(crate) fn content(file: &File) -> Vec<u8> {
     bytes
 }
 
-/// As [`conformance::drive`], of an engine that keeps the contract.
+/// Like [`conformance::drive`], for an engine that satisfies the contract.
 pub(crate) fn drive<E: OpenEngine>(
     engine: &mut E,
     depth: u32,
@@ -36,7 +36,8 @@ pub(crate) fn drive<E: OpenEngine>(
     conformance::drive(engine, depth, requests, each).unwrap();
 }
 
-/// The bytes of many requests, whatever their order: engines complete in different ones.
+/// A checksum of many requests that does not depend on their order, because engines complete in different
+/// orders.
 pub(crate) fn checksum(sum: u64, request: &Request, data: &[u8]) -> u64 {
     let own = data.iter().fold(request.offset, |sum, &byte| {
         sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(byte))

@@ -1,6 +1,6 @@
-//! One suite over every engine: the same file gives the same bytes and checksum, each request
-//! completes exactly once, errors and short transfers come out as they are, waits end when they
-//! should, and an engine can be dropped at any moment.
+//! One suite for every engine: the same file returns the same bytes and checksum, each request completes
+//! exactly once, errors and short transfers are reported as they are, waits end when they should, and an
+//! engine can be dropped at any moment.
 
 use crate::common::{
     BLOCK, BLOCKS, LENGTH, checksum, content, drive, engines, patterned_file, read_at, setup,
@@ -35,7 +35,7 @@ impl EngineVisitor for ReadAll<'_> {
     }
 }
 
-/// 500 random reads, and the checksum that they must have.
+/// 500 random reads, and their expected checksum.
 pub(crate) fn random_reads(file: &File) -> (Vec<Request>, u64) {
     let workload = Spec::default().build(Bytes(LENGTH)).unwrap();
     let mut requests = vec![read_at(0); 500];
@@ -87,8 +87,8 @@ fn every_engine_writes_data_that_neither_repeats_nor_compresses() {
     }
 }
 
-/// No two blocks are equal, bytes are uniform, and within the window of a compressor (64 KiB) no
-/// eight bytes come twice.
+/// Asserts that no two blocks are equal, that bytes are uniform, and that no eight bytes repeat within a
+/// compressor's window (64 KiB).
 fn assert_incompressible(data: &[u8]) {
     let blocks: BTreeSet<&[u8]> = data.chunks(BLOCK as usize).collect();
     assert_eq!(blocks.len() as u64, BLOCKS, "all blocks differ");
@@ -130,7 +130,7 @@ fn every_engine_reports_short_reads_and_errors_as_they_are() {
     }
 }
 
-/// All that the author of an engine elsewhere can run.
+/// The suite that the author of a custom engine can run.
 struct Suite<'a>(&'a File);
 
 impl EngineVisitor for Suite<'_> {
@@ -149,19 +149,19 @@ fn every_engine_passes_the_suite_of_the_contract() {
     }
 }
 
-/// An engine that loses, repeats or makes up anything is found out by it.
+/// The suite detects an engine that loses, repeats or invents completions.
 #[test]
 fn an_engine_that_breaks_the_contract_does_not_pass_the_suite() {
     let file = patterned_file();
     let violation = reads_what_is_there::<Faulty<SyncEngine, SomeFaults>>(&file, 4).unwrap_err();
     assert!(matches!(violation, Violation::Wrong(_)), "{violation}");
-    // It completes at once without I/O: no data, nothing short, nothing written.
+    // The null engine completes immediately without I/O: no data, no short reads, nothing written.
     assert!(check::<NullEngine>(&file).is_err());
     assert!(writes_what_it_says::<NullEngine>(&file, 1).is_err());
     assert!(reports_short_reads::<NullEngine>(&file).is_err());
 }
 
-/// The third fails, the fifth is short, the seventh comes late.
+/// The third request fails, the fifth is short, the seventh is late.
 #[derive(Default)]
 struct SomeFaults;
 

@@ -1,4 +1,4 @@
-//! The engine that plants faults, over the null engine.
+//! The engine that injects faults, around the null engine.
 
 use crate::faulty::{Fault, FaultScript, Faulty};
 use engine::{

@@ -1,9 +1,9 @@
-//! An engine around another that fails where a script says so.
+//! Wraps an engine and injects faults according to a script.
 //!
-//! The inner engine carries everything out; the wrapper changes what comes back: another outcome,
-//! later, or never. The script is a type, so that a faulty engine is an [`OpenEngine`] like any other,
-//! or a value for [`Faulty::new`]. Rejected: faults in the device (dm-flakey and fault injection need
-//! root), and replacing outcomes in the worker (the path from engine to worker is what is tested).
+//! The inner engine carries out every request. The wrapper changes the completion: another outcome, later, or
+//! never. The script is a type, so that a faulty engine is an [`OpenEngine`] like any other, or a value for
+//! [`Faulty::new`]. Rejected: faults in the device (dm-flakey and fault injection need root), and replacing
+//! outcomes in the worker (the path from engine to worker is under test).
 
 use engine::{
     Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission,
@@ -13,63 +13,63 @@ use record::{FlushKind, Nanos, OpKind};
 use std::time::Duration;
 use workload::Request;
 
-/// What becomes of a request.
+/// Fate of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// What the inner engine says.
+    /// The outcome of the inner engine.
     None,
-    /// This outcome: a negated error number, or bytes (fewer than asked: a short transfer).
+    /// This outcome: a negated error number, or bytes (fewer than requested for a short transfer).
     Outcome(i32),
-    /// Held back until so many completions of others have been handed over since it was handed
-    /// over itself, or until it is waited for and nothing else is in flight.
+    /// Held back until this many completions of others were returned after it was submitted, or until the
+    /// caller waits for it and nothing else is in flight.
     AfterOthers(u32),
-    /// Held back until so long after it was handed over.
+    /// Held back until this time after its submission.
     After(Nanos),
-    /// It does not complete.
+    /// It never completes.
     Never,
-    /// The engine itself breaks with this error number, at the next wait: a ring that was taken
-    /// away, for one.
+    /// The engine itself fails with this error number at the next wait, for example because a ring was
+    /// removed.
     Breaks(i32),
 }
 
-/// Says which request fails how.
+/// Decides which request fails, and how.
 pub trait FaultScript {
-    /// The fate of the `index`-th request of the job (from 0).
+    /// The fault of the `index`-th request of the job (from 0).
     fn fault(&mut self, index: u64, request: &Request) -> Fault;
 }
 
-/// A closure is a script.
+/// A closure can be a script.
 impl<F: FnMut(u64, &Request) -> Fault> FaultScript for F {
     fn fault(&mut self, index: u64, request: &Request) -> Fault {
         self(index, request)
     }
 }
 
-/// A request that is in flight.
+/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     fault: Fault,
-    /// Completions handed over when it was prepared.
+    /// Number of completions returned when it was prepared.
     before: u64,
-    /// When it was handed over.
+    /// Time of its submission.
     begun: Nanos,
 }
 
-/// `E`, with faults by the script `S`.
+/// `E` with faults from the script `S`.
 #[derive(Debug)]
 pub struct Faulty<E, S> {
     inner: E,
     script: S,
-    /// Per slot.
+    /// Indexed by slot.
     fates: Vec<Fate>,
-    /// Completed inside, not handed over.
+    /// Completed in the inner engine, but not returned yet.
     held: Vec<Completion>,
     prepared: u64,
     delivered: u64,
-    /// In flight inside.
+    /// Number of requests in flight in the inner engine.
     inside: u32,
     scratch: Vec<Completion>,
-    /// The error number with which the engine broke.
+    /// The error number with which the engine failed.
     broken: Option<i32>,
 }
 
@@ -90,7 +90,7 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
         }
     }
 
-    /// Takes what the inner engine has completed; whether it gave anything.
+    /// Takes the completions of the inner engine. Returns whether there were any.
     fn collect(&mut self, min: u32, deadline: Option<Nanos>) -> Result<bool, EngineError> {
         self.scratch.clear();
         let ask = Wait { min, max: self.inside, deadline };
@@ -116,8 +116,8 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
         }
     }
 
-    /// Lets the oldest that waits for others go, where there are none to wait for; whether there
-    /// was one.
+    /// Releases the oldest completion that waits for others, when there are none to wait for. Returns whether
+    /// there was one.
     fn release_oldest(&mut self) -> bool {
         let waits =
             |it: &Completion| matches!(self.fates[it.slot as usize].fault, Fault::AfterOthers(_));
@@ -128,7 +128,7 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
         oldest.is_some()
     }
 
-    /// Decides what becomes of a request.
+    /// Decides the fault of a request.
     fn begin(&mut self, slot: u32, request: &Request) {
         let fault = self.script.fault(self.prepared, request);
         self.prepared += 1;
@@ -144,7 +144,7 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
         self.fates[slot] = fate;
     }
 
-    /// Hands over what is due, at most `room`.
+    /// Returns the completions that are due, at most `room`.
     fn deliver(&mut self, room: usize, done: &mut Vec<Completion>) {
         let now = MonotonicClock.now();
         let end = done.len() + room;
@@ -156,7 +156,7 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
         }
     }
 
-    /// When the next one that is held back by time is due.
+    /// When the next completion that is held back by time is due.
     fn next_due(&self) -> Option<Nanos> {
         let fates = self.held.iter().map(|completion| self.fates[completion.slot as usize]);
         let times = fates.filter_map(|fate| match fate.fault {
@@ -195,8 +195,8 @@ impl<E: Engine, S: FaultScript> Engine for Faulty<E, S> {
         self.inner.hand_over()
     }
 
-    /// As the contract says, with one difference that is the purpose: with [`Fault::Never`] and
-    /// without a deadline it waits for ever, as on a device that is silent.
+    /// Follows the contract with one intended difference: with [`Fault::Never`] and without a deadline, it
+    /// waits forever, as on a silent device.
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         if let Some(errno) = self.broken {
             let errno = SystemError::new(errno);
@@ -216,8 +216,8 @@ impl<E: Engine, S: FaultScript> Engine for Faulty<E, S> {
                 (due, end) => due.or(end),
             };
             if self.inside > 0 {
-                // Without a time to wake at, a real engine gives something; one in virtual time
-                // may not, and its driver must move the clock.
+                // Without a wake-up time, a real engine returns something. One in virtual time may not, and
+                // its driver must advance the clock.
                 if !self.collect(1, until)? && until.is_none() {
                     return Ok(());
                 }

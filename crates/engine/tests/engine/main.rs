@@ -1,5 +1,5 @@
-//! The engines against real files. One suite runs over every engine of the table that does I/O;
-//! beside it stands what only some of them can do, and what only one system has.
+//! Tests the engines on real files. One suite runs on every engine in the table that does I/O. Further tests
+//! cover features of some engines or of one system.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Several files as one, by every engine.
+//! Several files combined into one, on every engine.
 
 use crate::common::{BLOCK, drive, engines};
 use crate::platform::{NOT_WRITABLE, allow_files, read_only, scratch_file};
@@ -10,15 +10,15 @@ use record::{EngineName, OpKind};
 use std::fs::File;
 use workload::Request;
 
-/// Rows of chunks in each file.
+/// Number of chunk rows in each file.
 const ROWS: u64 = 8;
 
-/// What byte `offset` of the striped area holds.
+/// Content of byte `offset` of the striped area.
 fn pattern(offset: u64) -> u8 {
     (offset / 512 * 31 + offset % 251) as u8
 }
 
-/// Files whose stripe holds the pattern.
+/// Files whose stripe contains the pattern.
 fn files(count: u64, chunk: u64) -> Vec<File> {
     let file = |index| {
         let file = scratch_file();
@@ -42,7 +42,7 @@ struct OnStripe<'a> {
 }
 
 impl EngineVisitor for OnStripe<'_> {
-    /// The features; `None` where the engine takes fewer transfers than the pieces of all requests.
+    /// The features; `None` if the engine supports fewer transfers than the pieces of all requests.
     type Output = Option<Vec<String>>;
     fn striped(&self) -> bool {
         true
@@ -66,7 +66,7 @@ impl EngineVisitor for OnStripe<'_> {
     }
 }
 
-/// Requests of many lengths and places over an area, some crossing several chunks.
+/// Requests of many lengths and offsets, some across several chunks.
 fn requests(area: u64, max_bytes: u64, op: OpKind) -> Vec<Request> {
     (0..200)
         .map(|index: u64| {

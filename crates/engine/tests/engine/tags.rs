@@ -1,4 +1,4 @@
-//! Tags of written blocks: what is read back, and which tears are seen.
+//! Tags of written blocks: what verification reads, and which torn blocks it detects.
 
 use engine::tag::{Reading, Tag, Tags, read, stamp};
 use record::Workload;

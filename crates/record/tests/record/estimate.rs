@@ -18,7 +18,7 @@ fn an_interval_is_the_same_from_its_ends_its_width_and_its_standard_error() {
 #[test]
 fn independent_errors_add_in_quadrature() {
     let (three, four) = (Estimate::from_se(20.0, 3.0, 5), Estimate::from_se(10.0, 4.0, 3));
-    // The difference of 10 has a standard error of 5, and 1.96 of it are 9.8.
+    // The difference of 10 has a standard error of 5, and 1.96 times that is 9.8.
     assert!(three.exceeds(&four) && !three.exceeds(&four.with_error(0.2)));
     assert!((three.largest_difference(&four) - 19.8).abs() < 1e-9);
     let both = Estimate::from_se(100.0, 3.0, 5).with_error(0.04);
@@ -33,14 +33,14 @@ fn independent_errors_add_in_quadrature() {
 fn an_independent_error_widens_the_side_that_it_lies_on() {
     let one = Estimate::symmetric(100.0, 3.0, 5);
     let found = one.widened(&[96.0, 112.0, 105.0]);
-    // Each side is the square root of the sum of squares of the logarithms.
+    // Each side is the root of the sum of squared logarithms.
     let side = |ends: &[f64]| ends.iter().map(|end| (end / 100.0).ln().powi(2)).sum::<f64>().sqrt();
     let (low, high) =
         (100.0 * (-side(&[97.0, 96.0])).exp(), 100.0 * side(&[103.0, 112.0, 105.0]).exp());
     assert_eq!((found.value, found.n), (100.0, 5));
     assert!((found.low - low).abs() < 1e-9 && (found.high - high).abs() < 1e-9, "{found:?}");
     assert_eq!(one.widened(&[]), one);
-    // What may be negative adds up as it is.
+    // If a value may be negative, the values themselves are added.
     let change = Estimate::symmetric(3.0, 4.0, 5).widened(&[0.0]);
     assert!((change.low + 2.0).abs() < 1e-9, "{change:?}");
 }

@@ -1,4 +1,4 @@
-//! Groups of processes: what control groups say, and what they are called.
+//! Groups of processes: owners from control groups, and names in print.
 
 use halfpower_record::{Owner, OwnerKind, ProcessIo, io_groups};
 
@@ -28,7 +28,7 @@ fn control_groups_of_both_versions_are_told_by_who_made_them() {
             Container,
             "pod 6f1c2d3e (container 0123456789ab)",
         ),
-        // A pod of a node's own manifest has a hash in place of a UUID.
+        // A pod from a manifest on the node has a hash instead of a UUID.
         (
             "/kubepods.slice/kubepods-pod0f2a9d4c7b8e1a3c5d6f7e8091a2b3c4.slice/crio-ID.scope",
             Container,
@@ -79,7 +79,7 @@ fn many_small_processes_are_one_group_by_unit_and_by_program_where_the_group_say
         [("jbd2/sda-8", 7), ("jbd2/sdb-8", 8)]
             .map(|(name, id)| ProcessIo { kernel_thread: true, ..process(id, name, "/", 3) }),
     );
-    // Told together, as those behind the busiest are; the second interval has the same ones.
+    // A sum over processes, as for those beyond the busiest. The second interval has the same ones.
     let rest = ProcessIo { process: None, processes: 3, ..process(0, "bash", "/user.slice", 1) };
     rows.extend([rest.clone(), rest]);
     let groups = io_groups(&rows, 2.0);

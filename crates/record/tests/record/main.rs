@@ -1,4 +1,4 @@
-//! What is stored and printed.
+//! Tests of the types that are stored and printed.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,10 +1,10 @@
-//! Codes, quantities and schemas against the pages that explain them.
+//! Compares codes, quantities and schemas with the pages that explain them.
 
 use halfpower_record as record;
 use record::{FindingCode, QUANTITIES, document_schema};
 use serde_json::Value;
 
-/// All codes, from the schema of their type.
+/// Collects all codes from the schema of their type.
 fn codes(schema: &Value, found: &mut Vec<String>) {
     match schema {
         Value::Object(fields) => {
@@ -80,7 +80,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         document_schema::<record::SharedDiagnosis>(record::SHARED_SCHEMA),
     ];
     for schema in schemas {
-        // `halfpower/trial/1` stands in `trial-1.schema.json`.
+        // `halfpower/trial/1` is in `trial-1.schema.json`.
         let id = schema["$id"].as_str().unwrap();
         let name = id.strip_prefix("halfpower/").unwrap().replace('/', "-");
         let path = format!("{folder}/{name}.schema.json");
@@ -96,7 +96,7 @@ fn the_committed_schemas_are_those_of_the_types() {
     }
 }
 
-/// Documents of a build with engines of its own stay readable, and are written as they were read.
+/// Documents of a custom build with its own engines stay readable, and are written unchanged.
 #[test]
 fn the_engine_of_another_build_is_read_and_written_by_its_name() {
     let read = |text: &str| serde_json::from_str::<record::EngineName>(text);

@@ -1,4 +1,4 @@
-//! Numbers as they are read and printed.
+//! Parsing and printing of numbers.
 
 use halfpower_record::{
     Bytes, NO_NUMBER, Nanos, UnitError, counted, format_bytes, format_change, format_count,

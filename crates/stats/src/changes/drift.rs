@@ -1,21 +1,21 @@
-//! Whether a device changes over the time in which it was visited.
+//! Tests whether a device's speed changes over the time in which it was visited.
 //!
-//! One disturbed visit must not look like a drift, so the change is the median of all pairwise slopes
-//! (Theil 1950, Sen 1968) and the evidence is the number of rising pairs against falling ones (Mann
-//! 1945, Kendall 1975). The p-value is exact, because `check` has three visits per cell. Three visits
-//! can never be significant alone, so [`drift_across`] adds up the pairs within each cell over all
-//! cells: the seasonal test of Hirsch, Slack and Smith (1982), cells in the place of seasons. A level
-//! that wanders slowly is reported as drifting. Rejected: a weighted line through all visits (one
-//! outlier moves it), each cell's first visit against its last (ignores those between).
+//! One disturbed visit must not look like a drift. The change is therefore the median of all pairwise slopes
+//! (Theil 1950, Sen 1968), and the evidence is the number of rising pairs compared with falling ones (Mann
+//! 1945, Kendall 1975). The p-value is exact, because `check` has three visits per cell. Three visits can
+//! never be significant alone. [`drift_across`] therefore adds up the pairs within each cell over all cells:
+//! the seasonal test of Hirsch, Slack and Smith (1982), with cells instead of seasons. A level that wanders
+//! slowly is reported as drifting. Rejected: a weighted line through all visits (one outlier moves it), each
+//! cell's first visit against its last (ignores those between).
 
 use crate::quantile::student_t_two_sided;
 use crate::{all_finite, mean, median};
 use libm::{fabs, sqrt};
 
-/// The exact distribution is used up to this many pairs; beyond it the normal one is as good.
+/// Maximum number of pairs for the exact distribution. Beyond it, the normal one is as good.
 const PAIRS_EXACT_MAX: usize = 1_000;
 
-/// Pairs that rise minus pairs that fall, with what their distribution needs.
+/// Rising pairs minus falling pairs, and the inputs for their distribution.
 #[derive(Default)]
 struct Pairs {
     score: i64,
@@ -30,7 +30,7 @@ fn score_variance(n: f64) -> f64 {
 }
 
 impl Pairs {
-    /// Adds all pairs of one cell; `values` are relative to the cell's level.
+    /// Adds all pairs of one cell. `values` are relative to the cell's level.
     fn add(&mut self, times: &[f64], values: &[f64]) {
         for later in 0..values.len() {
             for earlier in 0..later {
@@ -62,15 +62,15 @@ impl Pairs {
         if self.variance <= 0.0 {
             return 1.0;
         }
-        // The score moves in steps of two, of which one half is the continuity correction.
+        // The score moves in steps of two. Half a step is the continuity correction.
         let z = (self.score.unsigned_abs() as f64 - 1.0).max(0.0) / sqrt(self.variance);
         student_t_two_sided(z, f64::INFINITY)
     }
 }
 
-/// Probability that the score of cells of these sizes is at least `score` from zero, over all
-/// orders. The number of falling pairs of n values is a sum of independent uniform counts on 0..=i
-/// for i below n, so its distribution is built by convolution (Kendall 1975, section 5).
+/// Probability that the score of cells of these sizes is at least `score` from zero, over all orders. The
+/// number of falling pairs of n values is a sum of independent uniform counts on 0..=i for i below n. Its
+/// distribution is therefore built by convolution (Kendall 1975, section 5).
 fn exact_p_value(sizes: &[usize], score: usize) -> f64 {
     let mut chances = vec![1.0];
     for terms in sizes.iter().flat_map(|&size| 1..size) {
@@ -88,18 +88,17 @@ fn exact_p_value(sizes: &[usize], score: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Drift of one quantity: its change over the whole period as a share of its mean (positive is
-/// rising), and the two-sided p-value of "no trend". `None` with fewer than three values, different
-/// numbers of times and values, without spread in time, or with a mean of zero.
+/// Drift of one quantity: its change over the whole period as a share of its mean (positive is rising), and
+/// the two-sided p-value of "no trend". `None` with fewer than three values, different numbers of times and
+/// values, no spread in time, or a mean of zero.
 #[must_use]
 pub fn drift(times: &[f64], values: &[f64]) -> Option<(f64, f64)> {
     drift_across(&[(times, values)])
 }
 
-/// Drift that many cells have in common, each given as the times and values of its visits; the answer
-/// is that of [`drift`]. Values are compared within their cell only, so cells may have any level and
-/// unit; those with fewer than two visits or a mean of zero say nothing. `None` with fewer than three
-/// pairs.
+/// Drift that many cells share. Each cell is given as the times and values of its visits, and the result is
+/// as for [`drift`]. Values are compared only within their cell, so cells may have any level and unit. Cells
+/// with fewer than two visits or a mean of zero are ignored. `None` with fewer than three pairs.
 #[must_use]
 pub fn drift_across(cells: &[(&[f64], &[f64])]) -> Option<(f64, f64)> {
     let mut pairs = Pairs::default();

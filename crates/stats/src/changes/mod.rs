@@ -1,16 +1,18 @@
-//! Change detection: the one place that says whether, where and how a series changes.
+//! Detects changes in a series: whether, where and how it changes.
 //!
-//! Five questions, because what counts as "no change" differs:
+//! There are five questions, because "no change" means something different in each:
 //!
-//! | question | function | what no change means | rule |
-//! |---|---|---|---|
-//! | how much of a start is warm-up | [`warm_up_cut`], [`warm_up_of_run`], [`warm_up_of_visits`] | a start as good as the rest | the cut that leaves the mean best known, then a t test |
-//! | does one visit hold its level | [`steadiness`], [`halves_differ`], [`wanders`] | a level with correlated noise | t tests of a slope and of steps at given places |
-//! | do visits drift | [`drift`], [`drift_across`] | exchangeable visits | ranks of pairs |
-//! | where does a row of places have steps | [`steps`] | exchangeable places | the clearest split against permutations |
-//! | into which segments does a recording fall | [`segments`] | pieces of one level | least squares with a penalty for each cut |
+//! - How much of a start is warm-up? [`warm_up_cut`], [`warm_up_of_run`], [`warm_up_of_visits`]. No change:
+//!   the start is like the rest. Rule: the cut with the smallest error of the remaining mean, then a t test.
+//! - Does one visit hold its level? [`steadiness`], [`halves_differ`], [`wanders`]. No change: a level with
+//!   correlated noise. Rule: t tests of a slope and of steps at given positions.
+//! - Do visits drift? [`drift`], [`drift_across`]. No change: exchangeable visits. Rule: ranks of pairs.
+//! - Where does a row of positions have steps? [`steps`]. No change: exchangeable positions. Rule: the
+//!   clearest split compared with permutations.
+//! - How does a recording divide into segments? [`segments`]. No change: pieces of one level. Rule: least
+//!   squares with a penalty for each cut.
 //!
-//! All but the ranks rest on [`PartialSums`].
+//! All except the ranks use [`PartialSums`].
 
 mod drift;
 mod segments;
@@ -24,11 +26,11 @@ pub use steady::{Steadiness, WIDE_REL, halves_differ, steadiness, wanders};
 pub use steps::{STEP_FALSE_ALARM_SHARE, Steps, steps};
 pub use warm_up::{warm_up_cut, warm_up_of_run, warm_up_of_visits};
 
-/// Running sums over a series, of which some values may be missing. Values are taken relative to the
-/// first one, so that sums of squares of a level far from zero keep their digits and those of a
-/// constant series are exactly zero.
+/// Running sums over a series in which some values may be missing. Values are relative to the first one. Sums
+/// of squares therefore keep their precision for a level far from zero, and are exactly zero for a constant
+/// series.
 struct PartialSums {
-    /// Number, sum and sum of squares of the values before each place.
+    /// Number, sum and sum of squares of the values before each position.
     before: Vec<[f64; 3]>,
 }
 
@@ -51,14 +53,14 @@ impl PartialSums {
         std::array::from_fn(|at| self.before[to][at] - self.before[from][at])
     }
 
-    /// Sum of squares of the values from one place to another around their own mean.
+    /// Sum of squared deviations of the values between two positions from their own mean.
     fn cost(&self, from: usize, to: usize) -> f64 {
         let [count, sum, squares] = self.between(from, to);
         if count < 1.0 { 0.0 } else { (squares - sum * sum / count).max(0.0) }
     }
 
-    /// Mean after a place less that before it, and this difference over the standard deviation of a
-    /// value: the statistic that is largest where a step is clearest (Page 1955).
+    /// Mean after a position minus the mean before it, and this difference scaled by the numbers of values on
+    /// both sides: the statistic that is largest at the clearest step (Page 1955).
     fn split(&self, at: usize) -> (f64, f64) {
         let [n, left, _] = self.between(0, at);
         let [m, right, _] = self.between(at, self.before.len() - 1);

@@ -1,34 +1,35 @@
-//! Into which segments a recording falls: where the use of a device changes.
+//! Divides a recording into segments, at the points where the load on a device changes.
 //!
-//! Optimal partitioning: the cuts with the least sum of squares around the means of the pieces plus a
-//! penalty for each cut, twice Schwarz's (1978) (Jackson and others 2005; pruned as in PELT, Killick,
-//! Fearnhead and Eckley 2012). It is exact and needs no number of pieces. The noise that a cut has to
-//! beat is measured from the series: medians of the absolute differences between neighbours, and
-//! between values two and four apart, from which follow the autocorrelation and the variance of a long
-//! mean. A value that stands out from the median of its neighbourhood counts only as far as its noise
-//! explains: a disk that freezes for half a second every three is one segment, not forty.
+//! Optimal partitioning finds the cuts with the smallest sum of squares around the means of the pieces, plus
+//! a penalty per cut of twice Schwarz's (1978) (Jackson and others 2005; pruned as in PELT, Killick,
+//! Fearnhead and Eckley 2012). It is exact and needs no number of pieces. A cut must explain more than noise,
+//! and the noise is measured from the series: from the medians of the absolute differences between
+//! neighbours, and between values two and four apart. These give the autocorrelation and the variance of a
+//! long mean. A value that differs from the median of its neighbourhood counts only as far as its noise
+//! explains. A disk that freezes for half a second every three seconds is therefore one segment, not forty.
 //!
-//! Rejected: thresholds on the rate (whose?), a moving average (it smears the edges), binary
-//! segmentation (a wrong first cut stays), hidden Markov models (the same answer for many parameters).
+//! Rejected: thresholds on the rate (no value fits all disks), a moving average (it blurs the edges), binary
+//! segmentation (a wrong first cut stays), hidden Markov models (the same result with many parameters).
 
 use super::PartialSums;
 
-/// Fewest points of a segment.
+/// Minimum number of points in a segment.
 const SEGMENT_MIN: usize = 3;
-/// Largest autocorrelation that is believed: beyond it, what lasts is a level.
+/// Maximum autocorrelation that is used. Beyond it, a lasting deviation counts as a level.
 const CORRELATION_MAX: f64 = 0.85;
-/// Of so many points half of that: in a short series a few changes of level look like a long memory.
+/// With this many points, half of the maximum is used: in a short series, a few changes of level look like a
+/// long memory.
 const CORRELATION_POINTS: f64 = 20.0;
-/// How far around a point its neighbourhood goes, and how much it may stand out, in units of noise.
+/// Points on each side that form a neighbourhood, and the maximum deviation from it in units of noise.
 const AROUND: usize = SEGMENT_MIN - 1;
 const STANDS_OUT: f64 = 3.0;
-/// The penalty for a cut, in units of Schwarz's.
+/// Penalty for a cut, in units of Schwarz's.
 const PENALTY: f64 = 2.0;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN_DEVIATION: f64 = 0.674_489_75;
 
-/// First points of the segments of a series of several channels, the first of them 0; none of an
-/// empty one. Channels may miss values; noise below `noise_min` is taken to be that.
+/// First points of the segments of a series with several channels. The first one is 0; an empty series has
+/// none. Channels may lack values. Noise below `noise_min` counts as `noise_min`.
 #[must_use]
 pub fn segments<const CHANNELS: usize>(
     points: &[[Option<f64>; CHANNELS]],
@@ -45,7 +46,7 @@ pub fn segments<const CHANNELS: usize>(
         channels.iter().map(|channel| channel.cost(from, to)).sum()
     };
     let penalty = PENALTY * (CHANNELS as f64 + 1.0) * libm::log(count.max(2) as f64);
-    // least[t]: the least cost of the first t points; before[t]: where its last piece begins.
+    // least[t]: the least cost of the first t points; before[t]: the start of its last piece.
     let mut least = vec![f64::INFINITY; count + 1];
     let mut before = vec![0; count + 1];
     least[0] = -penalty;
@@ -60,7 +61,7 @@ pub fn segments<const CHANNELS: usize>(
                 (least[to], before[to]) = (total, from);
             }
         }
-        // A beginning that already costs more than the best way cannot win later.
+        // A start that already costs more than the best path cannot win later.
         candidates
             .retain(|&from| to - from < SEGMENT_MIN || least[from] + cost(from, to) <= least[to]);
         if least[to].is_finite() {
@@ -77,8 +78,8 @@ pub fn segments<const CHANNELS: usize>(
     begins
 }
 
-/// Values without those of intervals in which one use ended and another began: a value between its
-/// neighbours, far from both, is taken for the nearer one.
+/// Removes the values of intervals in which one load ended and another began. A value that is between its
+/// neighbours and far from both is replaced by the nearer one.
 fn without_edges(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
     let of = |at: usize| values.get(at).copied().flatten();
     let settled = |at: usize| {
@@ -97,7 +98,7 @@ fn without_edges(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
     (0..values.len()).map(settled).collect()
 }
 
-/// Values that are no further from the median of their neighbourhood than noise explains.
+/// Limits each value's distance from the median of its neighbourhood to what noise explains.
 fn without_spikes(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
     let around = |at: usize| -> Vec<f64> {
         let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(values.len()));
@@ -115,12 +116,12 @@ fn without_spikes(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
     values.iter().enumerate().map(clamped).collect()
 }
 
-/// Standard deviation of a channel without its changes of level.
+/// Standard deviation of a channel, without its changes of level.
 fn noise(values: &[Option<f64>]) -> f64 {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let fast = spread_of_differences(&known, 1);
-    // Var(x[t+d] - x[t]) = 2 v (1 - r^d): over that of neighbours it is 1 + r for d = 2 and
-    // (1 + r)(1 + r^2) for d = 4; a mean of n has the variance v (1 + r) / (1 - r) / n.
+    // Var(x[t+d] - x[t]) = 2 v (1 - r^d). Divided by that of neighbours, this is 1 + r for d = 2 and (1 +
+    // r)(1 + r^2) for d = 4. A mean of n values has the variance v (1 + r) / (1 - r) / n.
     let ratio = |distance| (spread_of_differences(&known, distance) / fast).powi(2);
     let of_two = correlation(|r| 1.0 + r, ratio(2));
     let of_four = correlation(|r| (1.0 + r) * (1.0 + r * r), ratio(4));
@@ -130,7 +131,8 @@ fn noise(values: &[Option<f64>]) -> f64 {
     fast * (1.0 + r).sqrt() / (1.0 - r)
 }
 
-/// The autocorrelation from 0 to [`CORRELATION_MAX`] at which a rising function has a value; 0 for none.
+/// The autocorrelation from 0 to [`CORRELATION_MAX`] at which a rising function reaches a value; 0 if there
+/// is none.
 fn correlation(of: impl Fn(f64) -> f64, value: f64) -> f64 {
     let (mut low, mut high) = (0.0, CORRELATION_MAX);
     for _ in 0..30 {
@@ -140,7 +142,7 @@ fn correlation(of: impl Fn(f64) -> f64, value: f64) -> f64 {
     low
 }
 
-/// Standard deviation of independent values whose neighbours at this distance differ so much.
+/// Standard deviation of independent values with the same differences at this distance.
 fn spread_of_differences(values: &[f64], distance: usize) -> f64 {
     let differences: Vec<f64> =
         values.windows(distance + 1).map(|window| (window[distance] - window[0]).abs()).collect();

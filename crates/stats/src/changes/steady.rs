@@ -1,22 +1,21 @@
-//! Whether a series holds its level over its window.
+//! Tests whether a series holds its level over its window.
 //!
-//! Devices leave their level by a slope through the window or by a step in it. Each is a t test on
-//! batch means; a step is tried at each eighth. The smallest p-value counts as many times as there are
-//! tests (Bonferroni), and a series is unsteady only where the change is also larger than 5 % of the
-//! mean.
+//! Devices leave their level by a slope through the window or by a step in it. Each is a t test on batch
+//! means. Steps are tested at the eighths of the window. The smallest p-value is multiplied by the number of
+//! tests (Bonferroni). A series is unsteady only if the change is also larger than 5 % of the mean.
 //!
-//! The noise must not include the change itself: what a straight line leaves of a curve looks like
-//! correlated noise and hides it. So the noise is what the better of two closer fits leaves: a cubic,
-//! or a step at the best of all places but the outer eighths (a stall at an edge is noise). Its
+//! The noise must not include the change itself: the residuals of a straight line through a curve look like
+//! correlated noise and hide the curve. The noise is therefore the residuals of the better of two closer
+//! fits: a cubic, or a step at the best position outside the outer eighths (a stall at an edge is noise). Its
 //! variance is widened by (1 + r) / (1 - r) for the lag-1 correlation r.
 //!
-//! In simulation (10,000 steady series each) false alarms are 0.5 to 1.8 % on a window of more than
-//! ten correlation times and 4.4 % on one of nine. A fall to between 1/1.5 and 1/10 along
-//! 1 / (1 + c t) is found in more than 99 %.
+//! In simulation (10,000 steady series each), false alarms are 0.5 to 1.8 % on a window of more than ten
+//! correlation times and 4.4 % on one of nine. A fall to between 1/1.5 and 1/10 along 1 / (1 + c t) is
+//! detected in more than 99 %.
 //!
-//! Rejected: an augmented Dickey-Fuller test (short windows are always unsteady) and the SNIA window
-//! rule (it counts no noise; it is for preconditioning). For the noise: polynomials of higher degree
-//! and a cubic beside each step (more than 2 % false alarms on ten correlation times).
+//! Rejected: an augmented Dickey-Fuller test (short windows are always unsteady) and the SNIA window rule (it
+//! ignores noise; it is for preconditioning). For the noise: polynomials of higher degree, and a cubic in
+//! addition to each step (more than 2 % false alarms on ten correlation times).
 
 use super::PartialSums;
 use crate::batch::{CORRELATION_MAX, batches_of, lag_one};
@@ -24,57 +23,55 @@ use crate::quantile::student_t_two_sided;
 use crate::{all_finite, batch_means, mean, squares};
 use libm::{fabs, sqrt};
 
-/// Fewest values with an answer.
+/// Minimum number of values for a result.
 const VALUES_MIN: usize = 16;
-/// Batches of a long series, up to twice as many of a short one. On a window of only ten
-/// correlation times false alarms come to 3 % with 24 batches and to less than 2 % with 50.
+/// Number of batches of a long series; up to twice as many for a short one. On a window of only ten
+/// correlation times, false alarms are 3 % with 24 batches and less than 2 % with 50.
 const BATCHES: usize = 50;
-/// Where steps are looked for, in eighths of the window. A large one before them shows at the
-/// first.
+/// Where steps are tested, in eighths of the window. A large step before the first of these also shows there.
 const STEPS_EIGHTHS: std::ops::Range<usize> = 2..8;
-/// Parameters of the fit that leaves the noise. A cubic has four; a step has two, and the choice of
-/// its place costs about as much again.
+/// Parameters of the fit whose residuals are the noise. A cubic has four. A step has two, and the choice of
+/// its position costs about two more.
 const PARAMETERS: f64 = 4.0;
-/// Above this p-value a change is put down to chance.
+/// A change with a larger p-value counts as chance.
 const P_SIGNIFICANT: f64 = 0.01;
 /// Changes below this share of the mean do not matter.
 const CHANGE_REL_MIN: f64 = 0.05;
 
-/// How many times one half of a window may be the other.
+/// Maximum ratio between the two halves of a window.
 const HALVES_FACTOR: f64 = 2.0;
-/// Requests below which chance alone can do that: of 100, one half is 67 or more once in a thousand
-/// windows.
+/// Minimum number of requests. Below it, chance alone can cause that ratio: of 100 requests, one half has 67
+/// or more once in a thousand windows.
 const HALVES_REQUESTS: f64 = 100.0;
-/// Half-width of a rate's interval, as a share, beyond which the mean says little of the rate.
+/// Relative half-width of a rate's interval above which the mean says little about the rate.
 pub const WIDE_REL: f64 = 0.3;
-/// How many times as wide as chance alone makes it (2 / sqrt n for Poisson counts) it must be.
+/// How many times wider than chance alone (2 / sqrt n for Poisson counts) the interval must be.
 const WIDER_THAN_CHANCE: f64 = 3.0;
 
-/// What the tests of trend and level say.
+/// Result of the tests for trend and level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steadiness {
-    /// False where a change is significant at 1 % and larger than 5 % of the mean.
+    /// False if a change is significant at 1 % and larger than 5 % of the mean.
     pub steady: bool,
     /// Fitted change over the whole window as a share of the mean; positive is rising.
     pub trend_rel: f64,
-    /// Size of the clearest step, after the window's first quarter, as a share of the mean; not
-    /// negative.
+    /// Size of the clearest step after the first quarter of the window, as a share of the mean; not negative.
     pub level_rel: f64,
     /// Probability of changes at least as large in a steady series of the same noise.
     pub p_value: f64,
 }
 
-/// What the changes are tested against.
+/// The noise that changes are compared with.
 struct Noise {
     /// Variance of a batch, widened for correlation.
     variance: f64,
-    /// Batches that are as good as independent, less those that the fit used up; at least 1.
+    /// Number of effectively independent batches minus the parameters of the fit; at least 1.
     freedom: f64,
 }
 
-/// What one fitted shape says.
+/// Result for one fitted shape.
 struct Fitted {
-    /// Coefficient of the shape: the change that it stands for, in the unit of the values.
+    /// Coefficient of the shape: the size of the change, in the unit of the values.
     change: f64,
     /// Two-sided p-value of "the change is zero".
     p_value: f64,
@@ -85,13 +82,13 @@ fn coefficient(values: &[f64], shape: &[f64]) -> f64 {
     values.iter().zip(shape).map(|(v, s)| v * s).sum::<f64>() / squares(shape, 0.0)
 }
 
-/// What a fit of `shape` leaves of `values`.
+/// Residuals of `values` after a fit of `shape`.
 fn without(values: &[f64], shape: &[f64]) -> Vec<f64> {
     let share = coefficient(values, shape);
     values.iter().zip(shape).map(|(v, s)| v - share * s).collect()
 }
 
-/// What a cubic leaves of `values` that sum to zero; its powers are made orthogonal by Gram and
+/// Residuals of `values` that sum to zero, after a cubic fit. Its powers are made orthogonal by Gram and
 /// Schmidt's method.
 fn without_cubic(values: &[f64]) -> Vec<f64> {
     let slope = slope_shape(values.len());
@@ -119,18 +116,18 @@ fn noise_of(values: &[f64]) -> Noise {
         residuals = without(values, &step_shape(values.len(), before));
     }
     let count = values.len() as f64;
-    // The fit biases r by about -(q + (q + 2) r) / k with q parameters and k batches (Marriott and
-    // Pope 1954 for q = 1); this is solved for r.
+    // The fit biases r by about -(q + (q + 2) r) / k with q parameters and k batches (Marriott and Pope 1954
+    // for q = 1). This is solved for r.
     let unbiased =
         (lag_one(&residuals, 0.0) + PARAMETERS / count) / (1.0 - (PARAMETERS + 2.0) / count);
     let correlation = unbiased.clamp(0.0, CORRELATION_MAX);
     let inflation = (1.0 + correlation) / (1.0 - correlation);
     let variance = squares(&residuals, 0.0) / (count - PARAMETERS) * inflation;
-    // Correlated batches also know less about their own variance.
+    // The variance of correlated batches is also less certain.
     Noise { variance, freedom: ((count - PARAMETERS) / inflation).max(1.0) }
 }
 
-/// Fits `change x shape` to values that sum to zero and tests the change.
+/// Fits `change x shape` to values that sum to zero, and tests the change.
 fn fit(values: &[f64], shape: &[f64], noise: &Noise) -> Fitted {
     let change = coefficient(values, shape);
     let variance = noise.variance / squares(shape, 0.0);
@@ -155,8 +152,8 @@ fn step_shape(count: usize, before: usize) -> Vec<f64> {
     (0..count).map(|i| if i < before { -after } else { 1.0 - after }).collect()
 }
 
-/// Tests a series for trend and for a step, allowing for autocorrelation. `None` with fewer than 16
-/// values or a mean of zero.
+/// Tests a series for a trend and for a step, allowing for autocorrelation. `None` with fewer than 16 values
+/// or a mean of zero.
 #[must_use]
 pub fn steadiness(series: &[f64]) -> Option<Steadiness> {
     let level = mean(series);
@@ -183,9 +180,9 @@ pub fn steadiness(series: &[f64]) -> Option<Steadiness> {
     Some(Steadiness { steady, trend_rel, level_rel, p_value })
 }
 
-/// Whether one half of a series of counts of requests is more than twice the other. [`steadiness`]
-/// weighs a change against the noise, and a change by steps and curves looks like noise: a rate that
-/// fell to a sixtieth in the middle passed it, after a restless first half.
+/// Whether one half of a series of request counts is more than twice the other. [`steadiness`] compares a
+/// change with the noise, but a change in several steps and curves looks like noise. A rate that dropped to a
+/// sixtieth in the middle, after a restless first half, passed that test.
 #[must_use]
 pub fn halves_differ(counts: &[f64]) -> bool {
     let (first, second) = counts.split_at(counts.len() / 2);
@@ -194,9 +191,9 @@ pub fn halves_differ(counts: &[f64]) -> bool {
     less + more >= HALVES_REQUESTS && more > HALVES_FACTOR * less
 }
 
-/// Whether a rate wandered so much that its mean is hardly known, by more than few requests explain. A
-/// rate that rises and falls again has equal halves and passes [`steadiness`]; the width of its interval
-/// tells.
+/// Whether a rate varied so much that its mean is uncertain, by more than a small number of requests
+/// explains. A rate that rises and falls again has equal halves and passes [`steadiness`]; the width of its
+/// interval reveals it.
 #[must_use]
 pub fn wanders(counts: &[f64]) -> bool {
     let requests: f64 = counts.iter().sum();

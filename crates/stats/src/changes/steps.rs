@@ -1,33 +1,31 @@
-//! Steps in a row of levels, and never in noise.
+//! Finds steps in a row of levels, but not in noise.
 //!
-//! The statistic is the largest standardised difference of means left and right of any split (CUSUM;
-//! Page 1955, Sen and Srivastava 1975). Its distribution comes from permuting the positions, so the
-//! test is exact for noise of any shape: a row without steps is said to have one in at most
-//! [`STEP_FALSE_ALARM_SHARE`] of all rows. Each part beside a found step is tested in the same way
-//! (binary segmentation; Vostrikova 1981). Rejected: tests that take the noise for normal and
-//! independent (one slow visit becomes two steps), and a penalty as in [`super::segments`] (no stated
-//! rate of false alarms).
+//! The statistic is the largest standardised difference of means left and right of any split (CUSUM; Page
+//! 1955, Sen and Srivastava 1975). Its distribution comes from permuting the positions, so the test is exact
+//! for noise of any shape. Of rows without steps, at most [`STEP_FALSE_ALARM_SHARE`] show one. Each part next
+//! to a found step is tested in the same way (binary segmentation; Vostrikova 1981). Rejected: tests that
+//! assume normal and independent noise (one slow visit becomes two steps), and a penalty as in
+//! [`super::segments`] (no known false alarm rate).
 
 use super::PartialSums;
 
-/// Share of rows without steps in which one is found by chance.
+/// Share of rows without steps in which a step is found by chance.
 pub const STEP_FALSE_ALARM_SHARE: f64 = 0.01;
-/// Orders that are drawn; with the one found there are two thousand.
+/// Number of random permutations; together with the actual order there are two thousand.
 const ORDERS: usize = 1_999;
-/// Fewest positions between two steps.
+/// Minimum number of positions between two steps.
 const PART_MIN: usize = 2;
 
-/// What was found.
+/// The steps of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
     /// Positions at which a new level begins, rising.
     pub starts: Vec<usize>,
-    /// Probability of a first step as clear as this one by chance.
+    /// Probability that chance causes a first step as clear as this one.
     pub p_value: f64,
 }
 
-/// Finds the steps of at least `least` in a row of levels. `below` draws a whole number below a
-/// bound.
+/// Finds the steps of at least `least` in a row of levels. `below` draws a random integer below a bound.
 #[must_use]
 pub fn steps(levels: &[f64], least: f64, mut below: impl FnMut(u64) -> u64) -> Steps {
     let mut starts = Vec::new();
@@ -36,8 +34,8 @@ pub fn steps(levels: &[f64], least: f64, mut below: impl FnMut(u64) -> u64) -> S
     Steps { starts, p_value }
 }
 
-/// Looks for a step in `levels`, which begin at `offset` of the row, and in the parts beside it;
-/// returns the p-value of the first.
+/// Searches for a step in `levels`, which start at `offset` in the row, and then in the parts on both sides.
+/// Returns the p-value of the first step.
 fn find(
     levels: &[f64],
     offset: usize,
@@ -52,7 +50,7 @@ fn find(
     let mut order = levels.to_vec();
     let mut as_clear = 0;
     for _ in 0..ORDERS {
-        // Fisher and Yates.
+        // Fisher-Yates shuffle.
         for last in (1..order.len()).rev() {
             order.swap(last, below(last as u64 + 1) as usize);
         }
@@ -70,7 +68,7 @@ fn find(
     p_value
 }
 
-/// Place, statistic and size of the clearest step; `None` in too short a row.
+/// Position, statistic and size of the clearest step; `None` if the row is too short.
 fn best_split(levels: &[f64]) -> Option<(usize, f64, f64)> {
     let sums = PartialSums::new(levels.iter().copied().map(Some));
     let mut best: Option<(usize, f64, f64)> = None;

@@ -1,40 +1,40 @@
-//! How much of the start of a series is warm-up.
+//! Finds how much of the start of a series is warm-up.
 //!
-//! *Where a start would end*: MSER-5 (White 1997; White, Cobb, Spratt 2000): average in fives, cut
-//! where the standard error of the rest is smallest, in the first half only. It needs no parameter and
-//! no model of the transient (Hoad, Robinson and Davies 2010 settled on it). Rejected: a fixed ramp
-//! time alone, Welch's plots (an eye must read them), tests against the end of the series.
+//! *Where a warm-up would end*: MSER-5 (White 1997; White, Cobb, Spratt 2000) averages in groups of five and
+//! cuts where the standard error of the rest is smallest, in the first half only. It needs no parameter and
+//! no model of the transient (Hoad, Robinson and Davies 2010 settled on it). Rejected: only a fixed ramp
+//! time, Welch's plots (an eye must read them), tests against the end of the series.
 //!
-//! *Whether it is one*: MSER-5 cuts two of five windows of independent noise, so a t test decides.
+//! *Whether it is a warm-up*: MSER-5 cuts two of five windows of independent noise, so a t test decides.
 //!
 //! # One run
 //!
-//! [`warm_up_of_run`] tests the part before the cut against the part after it, by the noise of the
-//! latter (batch means): Student's t at 1 %, shared among the places that the search can choose. The
-//! cut goes to the next edge of a segment and is never more than half of the run.
+//! [`warm_up_of_run`] compares the part before the cut with the part after it, using the noise of the latter
+//! (batch means). The test is Student's t at 1 %, divided among the positions that the search can choose. The
+//! cut moves to the next edge of a segment and is never more than half of the run.
 //!
-//! The series of an open loop is skewed: most of it comes in rare busy periods, and the search cuts
-//! after the last large one, so that the rest looks too quiet. There the noise is the larger of that
-//! of the rest and that of both parts, and the difference must be half as large again. False cuts of
-//! steady runs (the tests of `trial` print them): none in a thousand with independent slices, at most
-//! 7 with M/M/1 in a closed loop, 0 to 16 in an open loop (up to 106 by the rule of closed loops).
+//! The series of an open loop is skewed: most of it comes in rare busy periods. The search cuts after the
+//! last large one, so the rest looks too quiet. For open loops, the noise is therefore the larger of that of
+//! the rest and that of both parts, and the difference must be half as large again. False cuts of steady runs
+//! (the tests of `trial` print them): none in a thousand with independent slices, at most 7 with M/M/1 in a
+//! closed loop, 0 to 16 in an open loop (up to 106 by the rule of closed loops).
 //!
-//! A rest shorter than 25 correlation times tells nothing of its noise and nothing is cut, but for one
-//! case: a flash drive ran at twelve times its later rate for a twentieth of the run, and the wandering
-//! rest hid that. So a closed loop's start is also cut where it lies further from all later segments
-//! than three times what these differ by (none of 3,000 wandering runs passes that).
+//! If the rest is shorter than 25 correlation times, its noise is unknown and nothing is cut, with one
+//! exception. A flash drive ran at twelve times its later rate for a twentieth of the run, and the wandering
+//! rest hid that. So the start of a closed loop is also cut if it differs from all later segments by more
+//! than three times the range of these segments (none of 3,000 wandering runs passes that).
 //!
-//! Rejected: the verdict of [`crate::steadiness`] as the condition (a short start does not show in
-//! eighths), and the noise of both parts in closed loops too (a decaying start hides itself).
+//! Rejected: the verdict of [`crate::steadiness`] as the condition (a short start does not show in eighths),
+//! and the noise of both parts in closed loops too (a decaying start hides itself).
 //!
 //! # Several visits
 //!
 //! [`warm_up_of_visits`] searches the average of the visits, as Hoad, Robinson and Davies do with
-//! replications. The relative difference between start and rest, one value per visit, must differ from
-//! zero at 1 % by Student's t. In simulation this cuts 1 to 3 % of the cells that need none and moves
-//! their mean by less than 0.05 %; it removes a start that is 40 % slower for a fifth of the window
-//! wholly at six visits and nearly at three. Rejected: a cut in each visit by itself (1.3 % of bias),
-//! the bare search on the average (0.2 to 0.4 % of bias where a device stalls now and then).
+//! replications. The relative difference between start and rest, one value per visit, must differ from zero
+//! at 1 % by Student's t. In simulation, this cuts 1 to 3 % of the cells without a warm-up and moves their
+//! mean by less than 0.05 %. It removes a start that is 40 % slower for a fifth of the window completely with
+//! six visits and almost completely with three. Rejected: a cut in each visit by itself (1.3 % of bias), the
+//! bare search on the average (0.2 to 0.4 % of bias if a device stalls occasionally).
 
 use super::PartialSums;
 use crate::{
@@ -42,21 +42,21 @@ use crate::{
 };
 use record::Estimate;
 
-/// Values that are averaged before the search.
+/// Number of values averaged before the search.
 const GROUP: usize = 5;
-/// Groups below which nothing is cut: the search would follow noise.
+/// Minimum number of groups for a cut. With fewer, the search would follow noise.
 const GROUPS_MIN: usize = 6;
-/// Differences below this share of the rest are not worth cutting for.
+/// Minimum difference for a cut, as a share of the rest.
 const CHANGE_REL_MIN: f64 = 0.03;
-/// Probability of a cut on steady data; of one run shared among the segments.
+/// Probability of a cut in steady data; for one run, divided among the segments.
 const FALSE_ALARM_SHARE: f64 = 0.01;
-/// How many times as far as the rest's segments differ a start lies off that needs no test.
+/// Minimum distance of a start that needs no test, as a multiple of the range of the other segments.
 const FAR_OFF: f64 = 3.0;
-/// How much larger than its limit a difference must be in an open loop.
+/// Factor by which a difference must exceed its limit in an open loop.
 const OPEN_MARGIN: f64 = 1.5;
 
-/// Number of leading values to drop, a multiple of five and never more than half of the series; 0
-/// for series that are too short (below 30) or not finite.
+/// Number of leading values to drop, a multiple of five and at most half of the series; 0 for series that are
+/// too short (below 30) or not finite.
 #[must_use]
 pub fn warm_up_cut(series: &[f64]) -> usize {
     let groups: Vec<f64> = series.chunks_exact(GROUP).map(mean).collect();
@@ -68,7 +68,7 @@ pub fn warm_up_cut(series: &[f64]) -> usize {
     for cut in 0..=groups.len() / 2 {
         let kept = (groups.len() - cut) as f64;
         let error = sums.cost(cut, groups.len()) / (kept * kept);
-        // Equal errors in favour of the smaller cut.
+        // For equal errors, prefer the smaller cut.
         if error < best.0 {
             best = (error, cut);
         }
@@ -76,8 +76,8 @@ pub fn warm_up_cut(series: &[f64]) -> usize {
     best.1 * GROUP
 }
 
-/// Segments of `per_segment` values to leave out at the start of one run. `open` says that the series
-/// is that of an open loop.
+/// Number of segments of `per_segment` values to drop at the start of one run. `open` means that the series
+/// is from an open loop.
 #[must_use]
 pub fn warm_up_of_run(series: &[f64], per_segment: usize, open: bool) -> usize {
     let cut = warm_up_cut(series);
@@ -92,8 +92,8 @@ pub fn warm_up_of_run(series: &[f64], per_segment: usize, open: bool) -> usize {
     }
 }
 
-/// Leading values that are warm-up in all visits, whose series are of one length; 0 where none is,
-/// and of a lone visit, which cannot tell a warm-up from chance.
+/// Leading values that are warm-up in all visits, whose series have the same length; 0 without a warm-up.
+/// Also 0 for a single visit, which cannot distinguish a warm-up from chance.
 #[must_use]
 pub fn warm_up_of_visits(visits: &[Vec<f64>]) -> usize {
     let length = visits.first().map_or(0, Vec::len);
@@ -110,11 +110,10 @@ pub fn warm_up_of_visits(visits: &[Vec<f64>]) -> usize {
     if cut > 0 && centre.abs() > variance.sqrt() * limit { cut } else { 0 }
 }
 
-/// Number of segments at the start that lie further from all others than [`FAR_OFF`] times the
-/// distance of these from each other, where the others wander too slowly to tell their noise. Of
-/// several numbers the first that is half as clear as the clearest: what is left of the start in
-/// the next segment is then no more than the wandering. At most a quarter of all: a longer start is
-/// a change of level.
+/// Number of segments at the start that differ from all others by more than [`FAR_OFF`] times the range of
+/// the others, for series that wander too slowly to show their noise. Of several such numbers, it takes the
+/// first that is half as clear as the clearest, because any rest of the start in the next segment is then
+/// within the wandering. At most a quarter of all segments: a longer start is a change of level.
 fn far_off(series: &[f64], per_segment: usize) -> usize {
     let levels: Vec<f64> = series.chunks_exact(per_segment).map(|part| part.iter().sum()).collect();
     let longest = levels.len() / 4;
@@ -135,7 +134,7 @@ fn far_off(series: &[f64], per_segment: usize) -> usize {
         .map_or(0, |cut| cut / per_segment)
 }
 
-/// Whether two levels differ by so much that a cut is worth it.
+/// Whether two levels differ enough for a cut.
 fn matters(start: &[f64], rest: &[f64]) -> bool {
     (mean(start) - mean(rest)).abs() > CHANGE_REL_MIN * mean(rest).abs()
 }
@@ -160,23 +159,23 @@ fn differs(series: &[f64], cut: usize, places: f64, open: bool) -> bool {
     } else if !long_enough(rest) {
         return false;
     }
-    // Were the start like the rest, its mean would scatter as that of as many values there.
+    // If the start were like the rest, its mean would vary like that of as many values there.
     let error = (noise.variance * (1.0 / cut as f64 + 1.0 / rest.len() as f64)).sqrt();
     let limit = student_t_quantile(1.0 - FALSE_ALARM_SHARE / places / 2.0, noise.freedom);
     let margin = if open { OPEN_MARGIN } else { 1.0 };
     matters(start, rest) && (before - level).abs() > margin * limit * error
 }
 
-/// What the mean of a series scatters by.
+/// Variability of the mean of a series.
 struct Noise {
     /// Variance of the mean, times the number of values.
     variance: f64,
-    /// Degrees of freedom that it is known with.
+    /// Degrees of freedom of that variance.
     freedom: f64,
 }
 
 impl Noise {
-    /// Of the mean of so many values.
+    /// The noise for a mean of `values` values.
     fn of(mean: &Estimate, values: usize) -> Self {
         let freedom = f64::from(mean.n.max(2)) - 1.0;
         let error = mean.half_width() / student_t_quantile(UPPER_95, freedom);

@@ -1,11 +1,11 @@
-//! False alarms and detections of drift over the visits of many cells.
+//! False alarms and detections of drift, over the visits of many cells.
 
 use crate::source::Source;
 use crate::{assert_share, share};
 use halfpower_stats::{LogRatio, drift, drift_across};
 
-/// Forty cells of different level, three visits each in three rounds of shuffled order, with 3 %
-/// noise and a relative change of `change` over the whole period: p-value and estimated change.
+/// Forty cells of different levels, with three visits each in three shuffled rounds, 3 % noise and a relative
+/// change of `change` over the whole period. Returns p-value and estimated change.
 fn visited_device(source: &mut Source, change: f64) -> (f64, f64) {
     let cells: Vec<(Vec<f64>, Vec<f64>)> = (0..40)
         .map(|cell| {
@@ -42,12 +42,12 @@ fn a_drift_of_a_twentieth_shows_over_cells_with_three_visits_each() {
     assert!((total / 200.0 + 0.05).abs() < 0.005, "{}", total / 200.0);
 }
 
-/// The p-value of `n` visits in an order in which rising pairs outnumber falling ones by `score`.
+/// The p-value of `n` visits in an order with `score` more rising pairs than falling ones.
 fn p_value(n: usize, score: usize) -> f64 {
     let mut falls = (n * (n - 1) / 2 - score) / 2;
     let mut values = Vec::new();
     for value in 0..n {
-        // The largest value so far, put before `more` others, makes so many falling pairs.
+        // The largest value so far, inserted before `more` others, makes `more` falling pairs.
         let more = falls.min(value);
         values.insert(value - more, value as f64 + 1.0);
         falls -= more;
@@ -58,7 +58,7 @@ fn p_value(n: usize, score: usize) -> f64 {
 
 #[test]
 fn p_values_of_small_samples_agree_with_the_published_table() {
-    // Kendall 1975, appendix table 1: upper tail of the score; doubled here.
+    // Kendall 1975, appendix table 1: upper tail of the score, doubled here.
     for (n, score, upper) in [
         (3, 3, 0.167),
         (4, 6, 0.042),

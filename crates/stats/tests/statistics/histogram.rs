@@ -1,4 +1,4 @@
-//! Percentiles read off a histogram against those of the sorted values.
+//! Compares percentiles from a histogram with those of the sorted values.
 
 use crate::source::Source;
 use halfpower_stats::{Histogram, summarise};
@@ -7,8 +7,8 @@ use libm::exp;
 /// Values per distribution.
 const VALUES: usize = 200_000;
 
-/// Fills a histogram from a distribution of times in nanoseconds and compares everything that a
-/// summary holds with the values themselves.
+/// Fills a histogram from a distribution of times in nanoseconds, and compares every figure of its summary
+/// with the values themselves.
 fn compare(name: &str, mut time_ns: impl FnMut(&mut Source) -> f64) {
     let mut source = Source::new(11);
     let mut histogram = Histogram::new();

@@ -1,10 +1,10 @@
-//! Intervals of one visit: means and ratios over slices.
+//! Intervals within one visit: means and ratios over slices.
 
 use crate::source::Source;
 use crate::{assert_share, covers, share};
 use halfpower_stats::{batch_means, batch_ratio, student_t_quantile};
 
-/// Whether the batch-means interval of 10 plus an autoregressive series holds 10.
+/// Whether the batch-means interval of 10 plus an autoregressive series includes 10.
 fn autoregressive_mean_is_covered(source: &mut Source, coefficient: f64, slices: usize) -> bool {
     let series: Vec<f64> =
         source.autoregressive(coefficient, slices).iter().map(|value| 10.0 + value).collect();
@@ -61,8 +61,8 @@ fn correlation_that_fades_costs_little_width() {
     assert!(ideal < width && width < 1.4 * ideal, "{width} {ideal}");
 }
 
-/// One closed-loop visit at depth 1: requests whose times are autoregressive, counted into slices
-/// of ten time units. Sums of times and counts per slice.
+/// One closed-loop visit at queue depth 1, with autoregressive request times, counted in slices of ten time
+/// units. Returns the sums of times and the counts per slice.
 fn closed_loop(source: &mut Source, slices: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut times, mut counts) = (vec![0.0; slices], vec![0.0; slices]);
     let mut clock = 0.0;
@@ -82,7 +82,7 @@ fn closed_loop(source: &mut Source, slices: usize) -> (Vec<f64>, Vec<f64>) {
 
 #[test]
 fn a_ratio_of_sums_covers_the_mean_response_time_of_a_closed_loop() {
-    // The clamp at 0.05 lies three standard deviations out: it moves the mean by 6e-5.
+    // The clamp at 0.05 is three standard deviations out; it shifts the mean by 6e-5.
     let covered = share(|source| {
         let (times, counts) = closed_loop(source, 400);
         covers(&batch_ratio(&times, &counts).unwrap(), 1.000_06)
@@ -114,7 +114,7 @@ fn short_broken_or_empty_series_have_no_estimate() {
 fn the_mean_takes_every_value_even_where_batches_leave_some_out() {
     let series: Vec<f64> = (0..101).map(f64::from).collect();
     assert_eq!(batch_means(&series).unwrap().value, 50.0);
-    // 99 of 101 values make 33 batches; the two at the start are in none.
+    // 99 of 101 values make 33 batches. The first two are in no batch.
     let late: Vec<f64> = (0..101).map(|i| if i < 2 { 1_000.0 } else { 5.0 }).collect();
     let estimate = batch_means(&late).unwrap();
     assert!(estimate.value > 20.0 && estimate.low == estimate.high, "{estimate:?}");
@@ -122,7 +122,7 @@ fn the_mean_takes_every_value_even_where_batches_leave_some_out() {
 
 #[test]
 fn a_ratio_weighs_slices_by_their_denominator() {
-    // Slices of one and of three requests, 10 and 20 time units each.
+    // Slices with one or three requests of 10 or 20 time units each.
     let counts: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { 1.0 } else { 3.0 }).collect();
     let times: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { 10.0 } else { 60.0 }).collect();
     assert_eq!(batch_ratio(&times, &counts).unwrap().value, 17.5);

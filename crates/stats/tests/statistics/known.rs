@@ -1,23 +1,23 @@
-//! Intervals through the rule that ends a run when its rate is known.
+//! Intervals with the rule that ends a run when its rate is precise enough.
 
 use crate::source::Source;
 use crate::{assert_share, covers, share};
 use halfpower_stats::{FIRST_LOOK, batch_means, known_to};
 use record::Estimate;
 
-/// Values of a run that nothing ends.
+/// Number of values in a full run.
 const VALUES: usize = 1_024;
-/// Asked half-width as a share of the mean.
+/// Requested half-width, as a share of the mean.
 const ASKED: f64 = 0.05;
 
-/// A run whose mean is 1 and whose full length is `margin` times as precise as asked.
+/// A run with mean 1 whose full length is `margin` times as precise as requested.
 fn series(source: &mut Source, coefficient: f64, margin: f64) -> Vec<f64> {
     let variance_of_mean = (1.0 + coefficient) / (1.0 - coefficient) / VALUES as f64;
     let noise = ASKED / margin / 1.96 / variance_of_mean.sqrt();
     source.autoregressive(coefficient, VALUES).iter().map(|value| 1.0 + noise * value).collect()
 }
 
-/// Looks from `first` values on at each doubling; the interval at the stop, or of all.
+/// Tests from `first` values at each doubling. Returns the interval at the stop, or for all values.
 fn stopped(series: &[f64], first: usize, enough: impl Fn(&[f64]) -> bool) -> (usize, Estimate) {
     let looks = std::iter::successors(Some(first), |look| Some(look * 2));
     let mut looks = looks.take_while(|&look| look < series.len());
@@ -62,7 +62,8 @@ fn a_series_without_correlation_ends_early_and_a_precise_one_at_the_first_look()
         ends.sum::<f64>() / 200.0
     };
     assert!(mean_end(0.0, 16.0) < 66.0);
-    // Twice as precise takes four times as long: known to half of the asked after a quarter.
+    // Twice the precision needs four times the values, so half of the requested precision is reached after a
+    // quarter.
     assert!((200.0..600.0).contains(&mean_end(0.0, 2.0)));
     assert!(mean_end(0.0, 0.5) > 1_000.0);
 }
@@ -81,7 +82,7 @@ fn a_lively_series_is_known_at_the_first_look_and_not_before() {
 
 #[test]
 fn a_series_that_has_not_had_time_to_wander_is_not_known_however_flat_it_looks() {
-    // A hundredth of its level up in one sweep: narrow, and all of one mood.
+    // A steady rise by a hundredth of the level: narrow, but strongly correlated.
     let sweep: Vec<f64> = (0..64).map(|index| 100.0 + f64::from(index) / 64.0).collect();
     assert!(batch_means(&sweep).unwrap().relative_half_width() < 0.05);
     assert!(!known_to(&sweep, 0.05));

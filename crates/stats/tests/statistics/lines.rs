@@ -8,7 +8,7 @@ const SIZES_KIB: [f64; 5] = [4.0, 16.0, 64.0, 256.0, 1024.0];
 const SLOPE: f64 = 0.5;
 const INTERCEPT: f64 = 100.0;
 
-/// A fit of five points whose true relative error is `noise` and whose stated one is `stated`.
+/// A fit of five points with true relative error `noise` and stated relative error `stated`.
 fn fit(source: &mut Source, noise: f64, stated: f64) -> Line {
     let points = SIZES_KIB.map(|x| {
         let truth = INTERCEPT + SLOPE * x;
@@ -47,7 +47,7 @@ fn chi_square_averages_one_where_the_points_errors_are_right() {
     let count = testkit::draws(500, 2_000);
     let total: f64 =
         (0..count).map(|seed| fit(&mut Source::new(seed), 0.03, 0.03).reduced_chi_square).sum();
-    // The standard error of so few is twice that of all.
+    // The standard error with so few draws is twice that with all.
     let most = testkit::draws(0.12, 0.06);
     assert!((total / count as f64 - 1.0).abs() < most, "{total}");
 }
@@ -69,7 +69,7 @@ fn points_on_a_line_give_it_back_with_the_intervals_of_their_errors() {
     assert!((line.intercept.value - 100.0).abs() < 1e-9);
     assert!(line.reduced_chi_square < 1e-18);
     assert!(line.residuals.iter().all(|r| r.abs() < 1e-9));
-    // Spread of x around its mean of 85: 41,004.
+    // The sum of squares of x around its mean of 85 is 41,004.
     assert!((line.slope.se - 1.0 / libm::sqrt(41_004.0)).abs() < 1e-6, "{}", line.slope.se);
     assert!((line.at(100.0) - 350.0).abs() < 1e-9);
 }

@@ -5,7 +5,7 @@ use halfpower_stats::median_interval;
 
 #[test]
 fn the_interval_holds_the_median_of_a_skewed_population_as_often_as_it_says() {
-    // Exponential: its median is ln 2.
+    // An exponential distribution has the median ln 2.
     let mut source = Source::new(1);
     for (count, exact) in [(6, 0.96875), (12, 0.96143), (25, 0.95671)] {
         let runs = 20_000;

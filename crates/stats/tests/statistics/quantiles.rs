@@ -1,10 +1,10 @@
-//! Quantiles and p-values against published tables and closed forms.
+//! Compares quantiles and p-values with published tables and closed forms.
 
 use halfpower_stats::{LogRatio, chi_square_per_degree, normal_quantile, student_t_quantile};
 use libm::sqrt;
 use std::f64::consts::PI;
 
-/// Probability of a t variable at least as far from zero as `t`, on either side.
+/// Probability that a t variable is at least as far from zero as `t`, on either side.
 fn two_sided(t: f64, df: f64) -> f64 {
     LogRatio { log: t, se: 1.0, df, slack: 0.0 }.p_value()
 }
@@ -15,7 +15,7 @@ fn assert_close(actual: f64, expected: f64, relative: f64) {
 
 #[test]
 fn normal_quantiles_agree_with_published_values() {
-    // Abramowitz and Stegun, table 26.5 and 26.6.
+    // Abramowitz and Stegun, tables 26.5 and 26.6.
     for (p, x) in [
         (0.5, 0.0),
         (0.75, 0.674_489_750_2),

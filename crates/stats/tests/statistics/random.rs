@@ -1,8 +1,8 @@
-//! The small generator against its authors' code.
+//! Compares SplitMix64 with its authors' code.
 
 use halfpower_stats::SplitMix64;
 
-/// First outputs of the authors' C code for the seed 1234567.
+/// The first outputs of the authors' C code for the seed 1234567.
 #[test]
 fn the_sequence_is_that_of_the_authors() {
     let mut random = SplitMix64::new(1_234_567);

@@ -1,4 +1,4 @@
-//! Random processes from a seed.
+//! Random processes with a seed.
 
 use halfpower_stats::SplitMix64;
 use libm::{cos, sqrt};
@@ -7,7 +7,7 @@ use libm::{cos, sqrt};
 pub struct Source(SplitMix64);
 
 impl Source {
-    /// The stream of a seed; neighbouring seeds give unrelated streams.
+    /// The stream for a seed. Neighbouring seeds give unrelated streams.
     pub fn new(seed: u64) -> Self {
         let bits = SplitMix64::new(seed).next_u64();
         Self(SplitMix64::new(bits ^ 0x0068_616c_6670_6f77))
@@ -18,7 +18,7 @@ impl Source {
         self.0.unit()
     }
 
-    /// Exponential of mean 1.
+    /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.uniform())
     }
@@ -28,7 +28,7 @@ impl Source {
         sqrt(2.0 * self.exponential()) * cos(2.0 * std::f64::consts::PI * self.uniform())
     }
 
-    /// A stationary first-order autoregressive series of mean 0 and standard deviation 1.
+    /// A stationary first-order autoregressive series with mean 0 and standard deviation 1.
     pub fn autoregressive(&mut self, coefficient: f64, length: usize) -> Vec<f64> {
         let innovation = sqrt(1.0 - coefficient * coefficient);
         let mut value = self.normal();
@@ -40,8 +40,8 @@ impl Source {
         (0..length).map(|_| next()).collect()
     }
 
-    /// Means of `per_slice` successive latencies of a stationary M/M/1 queue of service time
-    /// 1; their expectation is 1 / (1 - load) (Lindley's recursion, started in steady state).
+    /// Means of `per_slice` successive latencies of a stationary M/M/1 queue with service time 1. Their
+    /// expectation is 1 / (1 - load) (Lindley's recursion, started in steady state).
     pub fn mm1_responses(&mut self, load: f64, length: usize, per_slice: usize) -> Vec<f64> {
         let busy = self.uniform() < load;
         let mut wait = if busy { self.exponential() / (1.0 - load) } else { 0.0 };

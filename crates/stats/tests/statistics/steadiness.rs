@@ -1,12 +1,12 @@
-//! False alarms and detections of the steadiness test, and the warm-up cut.
+//! False alarms and detections of the steadiness test and of the warm-up cut.
 
 use crate::source::Source;
 use crate::{assert_share, share};
 use halfpower_stats::{Steadiness, halves_differ, steadiness, wanders, warm_up_cut};
 use libm::exp;
 
-/// A series around 100 with autoregressive noise; `noise` is its relative standard deviation and
-/// `shape` gives the relative change at a position in 0..1.
+/// A series around 100 with autoregressive noise. `noise` is its relative standard deviation, and `shape`
+/// gives the relative change at a position in 0..1.
 fn series(
     source: &mut Source,
     coefficient: f64,
@@ -19,9 +19,8 @@ fn series(
     wander.iter().enumerate().map(value).collect()
 }
 
-/// Completions in each of 1,000 slices of a closed loop at depth 1 whose services are exponential;
-/// `services` of them would fit the window at the rate 1, and `rate` gives the rate at a position
-/// in 0..1.
+/// Completions per slice in 1,000 slices of a closed loop at queue depth 1 with exponential service times. At
+/// the rate 1, `services` of them would fill the window. `rate` gives the rate at a position in 0..1.
 fn completions(source: &mut Source, services: f64, rate: impl Fn(f64) -> f64) -> Vec<f64> {
     let mut counts = vec![0.0; 1_000];
     let mut at = 0.0;
@@ -34,18 +33,18 @@ fn completions(source: &mut Source, services: f64, rate: impl Fn(f64) -> f64) ->
     }
 }
 
-/// The rate at a position in 0..1 of a device whose service time grows evenly `factor`-fold.
+/// The rate at a position in 0..1 of a device whose service time grows linearly by `factor`.
 fn slowing(factor: f64) -> impl Fn(f64) -> f64 {
     move |at| 1.0 / (1.0 + (factor - 1.0) * at)
 }
 
-/// Noise whose mean over the window has a standard deviation of 2 %, so that changes above 5 % come
-/// by chance in most series and the p-value alone has to hold the false alarms down.
+/// Noise whose mean over the window has a standard deviation of 2 %. In most series, chance alone then causes
+/// changes above 5 %, so that only the p-value limits false alarms.
 fn loud(coefficient: f64, length: usize) -> f64 {
     0.02 * (length as f64 * (1.0 - coefficient) / (1.0 + coefficient)).sqrt()
 }
 
-/// Asserts that chance changes above 5 % are common in these series, and false alarms below 2 %.
+/// Asserts that chance often causes changes above 5 % in these series, and that false alarms are below 2 %.
 fn assert_few_false_alarms(name: &str, make: impl Fn(&mut Source) -> Vec<f64>) {
     let verdict = |source: &mut Source| steadiness(&make(source)).unwrap();
     let large = share(|source| {
@@ -72,7 +71,7 @@ fn stationary_series_raise_a_false_alarm_in_less_than_two_percent() {
 
 #[test]
 fn rare_stalls_of_a_steady_device_raise_few_false_alarms() {
-    // Two stalls to a window on average, each of 4 % of it.
+    // Two stalls per window on average, each 4 % of the window long.
     let alarms = share(|source| {
         let mut rates: Vec<f64> = Vec::new();
         while rates.len() < 1_024 {
@@ -107,7 +106,7 @@ fn a_curved_fall_is_detected_however_loud_or_quiet_the_noise_is() {
             !steadiness(&completions(source, 5_000.0, slowing(factor))).unwrap().steady
         });
         assert_share(&format!("fall to 1/{factor}, 5,000 services"), loud, 0.99..=1.0);
-        // A standard deviation of 1 % to a slice: ten million services.
+        // A standard deviation of 1 % per slice, as with ten million services.
         for coefficient in [0.0, 0.9] {
             let quiet = share(|source| {
                 let shape = |at| slowing(factor)(at) - 1.0;
@@ -134,7 +133,7 @@ fn a_large_step_is_detected_wherever_it_is_however_loud_or_quiet_the_noise_is() 
 
 #[test]
 fn a_transient_is_cut_and_little_else() {
-    // Starts 50 % high and decays with a time constant of 40 slices: 1 % is left after 156.
+    // Starts 50 % too high and decays with a time constant of 40 slices: 1 % is left after 156.
     let mut cuts: Vec<usize> = (0..500)
         .map(|seed| {
             let shape = |at: f64| 0.5 * exp(-at * 1_000.0 / 40.0);

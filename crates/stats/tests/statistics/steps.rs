@@ -36,7 +36,7 @@ fn a_row_without_noise_gives_its_steps_and_a_flat_one_none() {
     assert!(found(&trifle, &mut random).starts.is_empty());
 }
 
-/// Noise as a disk's: skewed, with rare slow places.
+/// Noise like a disk's: skewed, with rare slow positions.
 #[test]
 fn noise_of_any_shape_gives_a_step_no_more_often_than_stated() {
     let rows = 600;
@@ -51,6 +51,6 @@ fn noise_of_any_shape_gives_a_step_no_more_often_than_stated() {
             .collect();
         alarms += u64::from(!found(&levels, &mut random).starts.is_empty());
     }
-    // 1 % is stated; of 600 rows with 1 % each, more than 14 come once in two thousand times.
+    // The stated share is 1 %. At 1 %, more than 14 of 600 rows occur once in two thousand times.
     assert!(alarms <= 14, "{alarms} of {rows}");
 }

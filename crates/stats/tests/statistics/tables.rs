@@ -1,15 +1,15 @@
-//! False alarms and detections over whole tables of comparisons.
+//! False alarms and detections in whole tables of comparisons.
 
 use crate::source::Source;
 use crate::{assert_share, share};
 use halfpower_stats::{Level, LogRatio, Look, common_level, holm, look, visits_mean, visits_se};
 
-/// Rows of a table.
+/// Number of rows in a table.
 const ROWS: usize = 12;
-/// The probability of any false alarm in it.
+/// Nominal probability of any false alarm in a table.
 const ASKED: f64 = 0.05;
 
-/// Noise of one side, one row after the other.
+/// Observations of one side with noise.
 fn observations(source: &mut Source, count: usize, level: f64, noise: f64) -> Vec<f64> {
     (0..count).map(|_| level * libm::exp(noise * source.normal())).collect()
 }
@@ -23,7 +23,7 @@ fn alarm(rows: &[LogRatio]) -> bool {
     table(rows).iter().any(|&p| p <= ASKED)
 }
 
-/// A row of two sides without a difference.
+/// A row with two sides that do not differ.
 fn row(source: &mut Source, count: usize, noise_a: f64, noise_b: f64) -> LogRatio {
     let a = Level::of(&observations(source, count, 100.0, noise_a)).unwrap();
     let b = Level::of(&observations(source, count, 100.0, noise_b)).unwrap();
@@ -81,7 +81,7 @@ fn one_row_that_is_a_tenth_slower_is_found_among_twelve_with_five_observations()
     }
 }
 
-/// A cell of a profile: visited until it is precise, at most 24 times.
+/// A cell of a profile, visited until it is precise, at most 24 times.
 fn visited(source: &mut Source, noise: f64) -> Level {
     let mut visits = Vec::new();
     loop {
@@ -111,14 +111,14 @@ fn cells_that_were_visited_until_they_were_precise_raise_no_more_alarms() {
     }
 }
 
-/// Two runs of some cells whose common level is a random walk, blocks at equal distances, with a
-/// pause of a run's length between them.
+/// Two runs of several cells whose common level is a random walk, with equally spaced blocks and a pause of a
+/// run's length between the runs.
 fn wandering_runs(source: &mut Source, walk: f64, blocks: usize) -> [Vec<Vec<f64>>; 2] {
     let mut level = 0.0;
     let mut run = || {
         let levels: Vec<f64> = (0..blocks)
             .map(|_| {
-                // Fine steps: a block's level is the mean over the block.
+                // Fine steps, because a block's level is the mean over the block.
                 let steps: Vec<f64> = (0..16)
                     .map(|_| {
                         level += walk / libm::sqrt(16.0 * blocks as f64) * source.normal();
@@ -167,8 +167,8 @@ fn a_level_that_wanders_is_seen_in_the_blocks_and_kept_from_raising_alarms() {
 
 #[test]
 fn welchs_test_agrees_with_a_published_example() {
-    // Welch (1947) by way of the usual textbook data, on logarithms: means 20.82 and 22.98 (A1
-    // and A2 of https://en.wikipedia.org/wiki/Welch%27s_t-test, example 1): t = -2.46, df = 24.9.
+    // Welch (1947) with common textbook data, on logarithms: means 20.82 and 22.98 (A1 and A2 of
+    // https://en.wikipedia.org/wiki/Welch%27s_t-test, example 1): t = -2.46, df = 24.9.
     let a =
         [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
     let b =
@@ -248,7 +248,7 @@ fn blocks_that_move_together_have_a_level_and_others_have_none() {
     };
     assert_eq!(common_level(&cells([0.0; 4])), Some(0.0));
     let moved = common_level(&cells([0.05, -0.05, 0.02, -0.02])).unwrap();
-    // The standard deviation between the blocks is 4.4 %; times the root of five.
+    // The standard deviation between the blocks is 4.4 %, times the root of five.
     assert!((moved - 0.044 * libm::sqrt(5.0)).abs() < 0.005, "{moved}");
     assert!(common_level(&cells([0.0; 4])[..2]).is_none());
     assert!(common_level(&[vec![1.0; 3], vec![1.0; 3], vec![1.0; 2]]).is_none());

@@ -1,4 +1,4 @@
-//! Intervals through the stopping rule of `check`.
+//! Intervals with the stopping rule of `check`.
 
 use crate::source::Source;
 use crate::{assert_share, covers, share};
@@ -6,22 +6,21 @@ use halfpower_stats::{Look, MIN_VISITS, look, student_t_quantile, visits_mean, v
 use libm::sqrt;
 use record::Estimate;
 
-/// Visits after which the rule gives up.
+/// Number of visits after which the rule gives up.
 const VISITS_MAX: usize = 24;
-/// Slices of one visit.
+/// Slices per visit.
 const SLICES: usize = 100;
-/// Asked half-width as a share of the mean.
+/// Requested half-width, as a share of the mean.
 const TARGET_REL: f64 = 0.05;
-/// The level of every simulated cell.
+/// True level of every simulated cell.
 const TRUTH: f64 = 1_000.0;
 
-/// How a visit's mean comes about.
+/// How the mean of a visit is generated.
 #[derive(Clone, Copy)]
 enum Process {
-    /// Mean of an autoregressive chunk; a share of the variance is a level that moves between
-    /// visits.
+    /// Mean of an autoregressive chunk. A share of the variance is a level that changes between visits.
     Autoregressive { coefficient: f64, between: f64 },
-    /// Mean of a chunk of latencies at half load, ten per slice: skewed.
+    /// Mean of a chunk of latencies at half load, ten per slice; skewed.
     Queue,
 }
 
@@ -37,7 +36,7 @@ impl Process {
             }
             Self::Queue => {
                 let chunk = source.mm1_responses(0.5, SLICES, 10);
-                // Asymptotic variance of the mean response at load one half: 28 per request.
+                // Asymptotic variance of the mean latency at a load of one half: 28 per request.
                 (chunk.iter().sum::<f64>() / SLICES as f64 - 2.0)
                     / sqrt(28.0 / (10 * SLICES) as f64)
             }
@@ -46,7 +45,7 @@ impl Process {
     }
 }
 
-/// Standard deviation of the mean of a chunk of a unit autoregressive series, exactly.
+/// Exact standard deviation of the mean of a chunk of a unit autoregressive series.
 fn chunk_deviation(coefficient: f64) -> f64 {
     let n = SLICES as f64;
     let mut power = 1.0;
@@ -58,7 +57,7 @@ fn chunk_deviation(coefficient: f64) -> f64 {
     sqrt(sum / n)
 }
 
-/// Visits a cell until the rule is content or gives up.
+/// Visits a cell until the rule stops or gives up.
 fn visit_until_precise(source: &mut Source, process: Process, noise: f64) -> Estimate {
     let mut visits = Vec::new();
     loop {
@@ -96,7 +95,7 @@ fn looking_after_every_visit_fails_the_same_requirement() {
         loop {
             visits.push(PROCESSES[0].1.visit(source, 0.10));
             let Some(estimate) = visits_mean(&visits) else { continue };
-            // The plain 95 % interval, taken as soon as it is narrow.
+            // The plain 95 % interval, used as soon as it is narrow.
             let df = visits.len() as f64 - 1.0;
             let plain = student_t_quantile(0.975, df) / student_t_quantile(0.98, df);
             let half_width = plain * (estimate.high - estimate.value);

@@ -1,4 +1,4 @@
-//! The combinations of a design: the product of its axes, less what it skips.
+//! Computes the combinations of a design: the product of its axes, without those that it skips.
 
 use super::{Design, Pick, Setting};
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 /// One combination of levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// What the axes are set to.
+    /// Levels of the axes.
     pub levels: BTreeMap<String, String>,
-    /// Constants and levels together, each key once: a level stands above a constant, a later axis
-    /// above an earlier one.
+    /// Constants and levels together, each key once. A level overrides a constant, and a later axis overrides
+    /// an earlier one.
     pub settings: Vec<Setting>,
 }
 
@@ -21,7 +21,7 @@ impl Combination {
         setting.value.as_deref()
     }
 
-    /// The flags among the settings, as they are typed.
+    /// The flags among the settings, as command-line words.
     #[must_use]
     pub fn flags(&self) -> Vec<String> {
         let is_flag = |setting: &&Setting| !super::SPECIAL_KEYS.contains(&setting.key.as_str());
@@ -44,7 +44,7 @@ impl Combination {
 }
 
 impl Design {
-    /// All combinations, the last axis fastest.
+    /// All combinations; the last axis varies fastest.
     #[must_use]
     pub fn combinations(&self) -> Vec<Combination> {
         let first = Combination { levels: BTreeMap::new(), settings: self.constants.clone() };

@@ -1,13 +1,12 @@
-//! Designs: which combinations of flags an experiment runs, as data.
+//! Designs: data files that say which combinations of flags an experiment runs.
 //!
-//! A design names flags of `halfpower run` and the values that each takes, so a combination is the
-//! arguments of one run: it is read by the parser of `run`, and printed as a line that anyone can type.
-//! A second vocabulary for experiments was rejected: it would need its own rules, errors and tests. The
-//! presets are designs in the same language (`designs/*.toml`). [`SPECIAL_KEYS`] are no flags of `run`:
-//! they say on what a trial runs.
+//! A design names flags of `halfpower run` and the values that each takes. A combination is therefore the
+//! arguments of one run: the parser of `run` reads it, and it is printed as a command line that a user can
+//! type. Rejected: a second vocabulary for experiments, which would need its own rules, errors and tests. The
+//! presets are designs in the same language (`designs/*.toml`). [`SPECIAL_KEYS`] are not flags of `run`: they
+//! select what a trial runs on.
 //!
-//! The order of axes in all output is that in which the table is written (the feature `preserve_order`
-//! of `toml`).
+//! All output lists axes in the order of the table (feature `preserve_order` of `toml`).
 
 mod combine;
 mod presets;
@@ -21,8 +20,8 @@ use record::EffectMeasure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The flags of `run` that a design may set. The others say where results go, what may be
-/// destroyed, or which seed is used, and are no part of what is measured.
+/// The flags of `run` that a design may set. The others control where results go, what may be destroyed, or
+/// which seed is used. They do not affect what is measured.
 pub const FLAG_KEYS: [&str; 47] = [
     "arrival",
     "beside",
@@ -73,7 +72,7 @@ pub const FLAG_KEYS: [&str; 47] = [
     "zipf-theta",
 ];
 
-/// Keys that are no flags.
+/// Keys that are not flags.
 ///
 /// | key | means |
 /// |---|---|
@@ -96,18 +95,18 @@ pub struct Setting {
 /// One value of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// What it is called in tables.
+    /// Name in tables.
     pub name: String,
-    /// What it sets; nothing for a switch that is off.
+    /// Its settings; empty for a switch that is off.
     pub settings: Vec<Setting>,
 }
 
-/// What is varied.
+/// A parameter that is varied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Its name: the flag, or a word of the author's where its levels set several.
+    /// Its name: the flag, or a word of the author if its levels set several flags.
     pub name: String,
-    /// Its levels, at least one, each of another name.
+    /// Its levels, at least one, with distinct names.
     pub levels: Vec<Level>,
 }
 
@@ -117,39 +116,39 @@ impl Axis {
     }
 }
 
-/// Levels by axis: a combination matches where each axis named has one of the levels named.
+/// Levels by axis. A combination matches if each named axis has one of the named levels.
 pub type Pick = BTreeMap<String, Vec<String>>;
 
-/// Combinations that are left out: those that match `pick`, but for those that match `except`.
+/// Combinations to skip: those that match `pick`, except those that match `except`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// What is left out.
+    /// Combinations to skip.
     pub pick: Pick,
-    /// What of it stays; nothing where empty.
+    /// Exceptions, which are not skipped; none if empty.
     pub except: Pick,
 }
 
-/// A question to the results: what do the levels of an axis do against one of them?
+/// A question about the results: the effect of an axis' levels compared with one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contrast {
     /// The axis.
     pub axis: String,
     /// The level that the others are compared with.
     pub base: String,
-    /// Axes by which the answer is told apart; over the others it is averaged.
+    /// Axes with separate answers. The answer is averaged over all others.
     pub by: Vec<String>,
-    /// What is compared.
+    /// The quantity to compare.
     pub measure: EffectMeasure,
 }
 
-/// In which order the trials of a block are run.
+/// Order of the trials in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Each block in another one, drawn from the seed: a drift then falls on all levels alike.
+    /// A different order in each block, drawn from the seed. A drift then affects all levels equally.
     #[default]
     Random,
-    /// That of the design, the last axis fastest.
+    /// The order of the design; the last axis varies fastest.
     Written,
 }
 
@@ -158,61 +157,60 @@ pub enum Order {
 pub struct Design {
     /// Name of the preset or of the file.
     pub name: String,
-    /// What it is, in one line.
+    /// One-line description.
     pub title: String,
-    /// What it looks for and what it needs.
+    /// What it investigates and what it requires.
     pub about: String,
     /// How often each combination is run.
     pub blocks: u32,
-    /// In which order.
+    /// Order of the trials in a block.
     pub order: Order,
-    /// What all combinations have in common.
+    /// Settings that all combinations share.
     pub constants: Vec<Setting>,
-    /// What is varied, in order.
+    /// The axes, in order.
     pub axes: Vec<Axis>,
-    /// What is left out.
+    /// Combinations to skip.
     pub skips: Vec<Skip>,
-    /// What is asked of the results.
+    /// Questions about the results.
     pub contrasts: Vec<Contrast>,
-    /// Other constants, by the name of a protocol: `paper` has the times of the publication.
+    /// Alternative constants, by the name of a protocol: `paper` has the times of the publication.
     pub protocols: BTreeMap<String, Vec<Setting>>,
 }
 
-/// What is wrong with a design.
+/// An error in a design.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {
-    /// It is no TOML, or has a key or a value that no design has.
+    /// The text is not TOML, or has an unknown key or value.
     #[error("the design {name}, line {line}: {cause}; see `halfpower sweep --show riedel`")]
     Syntax {
-        /// The design.
+        /// Name of the design.
         name: String,
         /// Line, from 1.
         line: usize,
-        /// What the reader said.
+        /// The parser's message.
         cause: String,
     },
-    /// A key or a value that does not fit.
+    /// A key or value is invalid.
     #[error("the design {name}: {place} {problem}")]
     Wrong {
-        /// The design.
+        /// Name of the design.
         name: String,
-        /// Where.
+        /// Where the error is.
         place: String,
-        /// What is wrong with it and what to do.
+        /// What is wrong and what to do.
         problem: String,
     },
-    /// There is no such preset.
+    /// The preset does not exist.
     #[error("unknown preset {name:?}; use one of {known}, or the path of a TOML file")]
     NoPreset {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The available presets.
         known: String,
     },
 }
 
-/// Whether a design may set this key.
 pub(crate) fn is_key(key: &str) -> bool {
     FLAG_KEYS.contains(&key) || SPECIAL_KEYS.contains(&key)
 }
@@ -225,10 +223,10 @@ impl DesignError {
 }
 
 impl Design {
-    /// The same with the constants of a protocol.
+    /// The design with the constants of a protocol.
     ///
     /// # Errors
-    /// If it has none of that name.
+    /// If it has no protocol of that name.
     pub fn with_protocol(mut self, protocol: &str) -> Result<Self, DesignError> {
         let Some(settings) = self.protocols.get(protocol).cloned() else {
             let known: Vec<&str> = self.protocols.keys().map(String::as_str).collect();
@@ -251,11 +249,11 @@ impl Design {
         Ok(self)
     }
 
-    /// The same with other levels of an axis, or another constant, as `bs=4k,64k`. A constant has
-    /// one value; `key=` takes it out.
+    /// The design with other levels of an axis, or another constant, such as `bs=4k,64k`. A constant has one
+    /// value; `key=` removes it.
     ///
     /// # Errors
-    /// If it is no key, or the levels are needed by name.
+    /// If the key is unknown, or if other parts of the design refer to the levels by name.
     pub fn with_setting(mut self, text: &str) -> Result<Self, DesignError> {
         let wrong =
             |problem: String| DesignError::wrong(&self.name, &format!("--set {text}"), problem);
@@ -296,7 +294,7 @@ impl Design {
         self.checked()
     }
 
-    /// Takes levels out of what is skipped and asked that are no longer there.
+    /// Removes levels that no longer exist from skips and contrasts.
     fn forget_lost_levels(&mut self) {
         let old = self.clone();
         let has = |axis: &str, level: &str| old.level(axis, level).is_some();
@@ -315,7 +313,7 @@ impl Design {
         self.contrasts.retain(|contrast| has(&contrast.axis, &contrast.base));
     }
 
-    /// The level of this name of an axis.
+    /// The level with this name on an axis.
     pub(crate) fn level(&self, axis: &str, level: &str) -> Option<&Level> {
         self.axes.iter().find(|candidate| candidate.name == axis)?.level(level)
     }

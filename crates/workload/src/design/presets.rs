@@ -1,17 +1,17 @@
-//! The presets: designs that come with the program, in the language of all designs.
+//! The presets: designs that are compiled into the program, in the same language as all designs.
 
 use super::{Design, DesignError};
 
-/// A design that comes with the program.
+/// A preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Its text.
+    /// Its TOML text.
     pub text: &'static str,
 }
 
-/// The text of a preset, of its own name.
+/// Includes the file of each preset by its name.
 macro_rules! presets {
     ($($name:literal),* $(,)?) => {
         &[$(Preset { name: $name, text: include_str!(concat!("../../designs/", $name, ".toml")) }),*]
@@ -43,7 +43,7 @@ pub const PRESETS: &[Preset] = presets![
 /// The preset of this name.
 ///
 /// # Errors
-/// If there is none.
+/// If it does not exist.
 pub fn preset(name: &str) -> Result<Design, DesignError> {
     match PRESETS.iter().find(|preset| preset.name == name) {
         Some(preset) => Design::parse(name, preset.text),

@@ -1,9 +1,9 @@
-//! From the text of a design to a [`Design`] that holds together.
+//! Parses the text of a design into a consistent [`Design`].
 //!
-//! `toml` reads the text and names the line of what does not fit. What it cannot know (which keys are
-//! flags, which levels exist) is checked here, each mistake with its place and what is known there.
-//! What only the parser of `run` can judge (whether `4x` is a size) is left to it: it sees every
-//! combination before anything runs.
+//! `toml` parses the text and reports the line of a syntax error. This module checks what `toml` cannot know
+//! (which keys are flags, which levels exist), and reports each error with its place and the valid values.
+//! Only the parser of `run` can check values (whether `4x` is a size). It sees every combination before
+//! anything runs.
 
 use super::{
     Axis, Contrast, Design, DesignError, FLAG_KEYS, Level, Order, Pick, SPECIAL_KEYS, Setting,
@@ -14,11 +14,10 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
-/// Blocks where a design names no number: the least that gives an interval worth having.
+/// Default number of blocks: the minimum for a useful interval.
 const DEFAULT_BLOCKS: u32 = 3;
-/// Most blocks.
 const MAX_BLOCKS: u32 = 1_000;
-/// Most combinations: a slip of the keyboard rather than an experiment.
+/// Maximum number of combinations. More are a typing error, not an experiment.
 const MAX_COMBINATIONS: usize = 100_000;
 
 #[derive(Default, Deserialize)]
@@ -50,16 +49,16 @@ fn throughput() -> EffectMeasure {
     EffectMeasure::Throughput
 }
 
-/// Reads values, and knows of which design it is.
+/// Parses values of one design, whose name it adds to errors.
 struct Reader<'a> {
     name: &'a str,
 }
 
 impl Design {
-    /// Reads a design.
+    /// Parses a design.
     ///
     /// # Errors
-    /// If it is no TOML, has keys that mean nothing, or does not hold together.
+    /// If it is not TOML, has unknown keys, or is inconsistent.
     pub fn parse(name: &str, text: &str) -> Result<Self, DesignError> {
         let written: Written = toml::from_str(text).map_err(|error| {
             let (line, cause) = crate::toml_fault(text, &error);
@@ -68,7 +67,7 @@ impl Design {
         Reader { name }.design(written)?.checked()
     }
 
-    /// The design, if it holds together.
+    /// Returns the design if it is consistent.
     pub(super) fn checked(self) -> Result<Self, DesignError> {
         let wrong = |place: &str, problem| DesignError::wrong(&self.name, place, problem);
         if !(1..=MAX_BLOCKS).contains(&self.blocks) {
@@ -170,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Flags with one value each; a switch that is off is no setting.
+    /// Flags with one value each. A switch that is off is not a setting.
     fn settings(&self, place: &str, table: Table) -> Result<Vec<Setting>, DesignError> {
         let mut settings: Vec<Setting> = Vec::new();
         for (key, value) in table {
@@ -199,10 +198,10 @@ impl Reader<'_> {
         }
     }
 
-    /// A value as it would be typed.
+    /// A value as a user would type it.
     fn scalar(&self, place: &str, value: Value) -> Result<String, DesignError> {
         match value {
-            // The flags of a job beside the first are such a text.
+            // The flags of a job next to the first are such a text.
             Value::String(text) if text.starts_with('-') && !place.ends_with("beside") => {
                 Err(self.wrong(place, "begins with a dash, so it looks like another flag"))
             }
@@ -229,7 +228,7 @@ impl Reader<'_> {
         Ok(Axis { name, levels })
     }
 
-    /// A level: a value of the flag that the axis is named after, or a table with its own name.
+    /// Parses a level: a value of the flag that the axis is named after, or a table with its own name.
     fn level(&self, axis: &str, place: &str, level: Value) -> Result<Level, DesignError> {
         let Value::Table(mut table) = level else {
             if !is_key(axis) {
@@ -246,7 +245,7 @@ impl Reader<'_> {
         Ok(Level { name: self.scalar(place, name)?, settings: self.settings(place, table)? })
     }
 
-    /// Levels of axes that the design has.
+    /// Parses levels of existing axes.
     fn pick(&self, design: &Design, place: &str, table: Table) -> Result<Pick, DesignError> {
         let mut pick = Pick::new();
         for (axis, value) in table {
@@ -268,7 +267,6 @@ impl Reader<'_> {
     }
 }
 
-/// What is wrong with a key that is no flag.
 pub(super) fn unknown_key(key: &str) -> String {
     let known: Vec<&str> = FLAG_KEYS.into_iter().chain(SPECIAL_KEYS).collect();
     format!("has an unknown key {key:?}; use one of {}", known.join(", "))

@@ -1,6 +1,6 @@
-//! A design as text again, with what the command line changed in it: kept with an experiment, so that it
-//! can be repeated. Lines are put together here, because the writer of `toml` moves tables behind plain
-//! values, and with them the order of the axes would change.
+//! Writes a design as text, including changes from the command line. An experiment saves this text, so that
+//! it can be repeated. The lines are assembled here, because the writer of `toml` moves tables after plain
+//! values, which would change the order of the axes.
 
 use super::{Axis, Design, Order, Pick, Setting};
 use std::fmt::Write;
@@ -21,7 +21,7 @@ fn settings(settings: &[Setting]) -> impl Iterator<Item = (String, Value)> {
     })
 }
 
-/// The levels of an axis: their values where all are those of the flag itself, else tables.
+/// The levels of an axis: plain values if all are values of the flag itself, otherwise tables.
 fn levels(axis: &Axis) -> Value {
     let plain = axis.levels.iter().all(|level| {
         matches!(level.settings.as_slice(), [only] if only.key == axis.name
@@ -42,7 +42,7 @@ fn picked(pick: &Pick) -> Table {
 }
 
 impl Design {
-    /// The design as TOML, which [`Design::parse`] reads.
+    /// The design as TOML that [`Design::parse`] can read.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let order = if self.order == Order::Random { "random" } else { "written" };
@@ -79,11 +79,11 @@ impl Design {
     }
 }
 
-/// A heading with its lines.
+/// Writes a heading with its lines.
 fn section(toml: &mut String, head: &str, lines: impl IntoIterator<Item = (String, Value)>) {
     toml.push_str(head);
     for (key, value) in lines {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(toml, "{key} = {value}");
     }
 }

@@ -1,35 +1,35 @@
-//! Targets, the area in them, and when a job ends.
+//! Converts the targets of a fio job, the area on them, and when the job ends.
 //!
-//! fio spreads the size, the depth and the requests of a job over its files. So several files are bound into one
-//! area, in turns of one request: sequential requests then go to the files in turn, as fio's do, and random ones to
-//! each as often as to the others. Rejected: a job for each file, which has the depth once for each.
+//! fio spreads the size, the depth and the requests of a job over its files. Several files are therefore
+//! combined into one area, with chunks of one request in turn. Sequential requests then rotate over the
+//! files, as in fio, and random ones are spread evenly. Rejected: a job per file, which would multiply the
+//! depth by the number of files.
 
 use crate::fio::load::Load;
 use crate::fio::parts::{FileKind, FileNames, NO_END, Words};
 use crate::fio::settings::Settings;
 use crate::fio::values::{Length, SECOND_NS, length, size_word, time, time_word};
 
-/// Most files of a job that are files here too.
+/// Maximum number of a job's files that are also separate files here.
 const FILES_MAX: u64 = 64;
 
-/// The files of a job.
 struct Files {
-    /// How many fio has; each holds an equal part of the size.
+    /// Number of files in fio; each has an equal part of the size.
     count: u64,
-    /// The length of the shortest, where all exist and that is known.
+    /// Length of the shortest file, if all exist and it is known.
     bytes: Option<u64>,
-    /// Whether test files stand for them.
+    /// Whether test files replace them.
     made: bool,
-    /// Whether each job has its own.
+    /// Whether each job has its own files.
     own: bool,
 }
 
 /// The lengths of a job, in bytes.
 #[derive(Clone, Copy)]
 struct Lengths {
-    /// Of the area in each file.
+    /// Length of the area in each file.
     leg: Option<u64>,
-    /// What one pass of one job transfers.
+    /// Bytes that one pass of one job transfers.
     pass: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn area(
     }
     let step =
         read("offset_increment").and_then(|step| step.of(files.bytes)).filter(|step| *step > 0);
-    // Jobs that verify know what they wrote last where their areas do not overlap.
+    // Jobs that verify need areas that do not overlap, so that each knows its last write.
     let disjoint = step.zip(lengths.leg).is_some_and(|(step, leg)| step >= leg);
     let apart = jobs > 1 && !files.own && (!verified || disjoint);
     let distance = match step {
@@ -85,7 +85,7 @@ pub(crate) fn area(
     }
     bind(settings, out, &files, load);
     if let Some(leg) = lengths.leg {
-        // Parts of one test file, or a file that holds the area of each job.
+        // The size of a test file whose parts the jobs use, or of a file with the areas of all jobs.
         let parts = if files.own { leg.saturating_mul(jobs) } else { leg };
         let reach = distance.map_or(0, |step| step.saturating_mul(jobs - 1));
         let bound = files.count > 1;
@@ -113,7 +113,7 @@ pub(crate) fn area(
     end(settings, out, load, (kb_base, jobs), lengths);
 }
 
-/// Files by their names, or test files in a folder.
+/// The named files, or test files in a directory.
 fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: u64) -> Files {
     let folders: Vec<String> = settings.text("directory").map(file_names).unwrap_or_default();
     let names = settings.text("filename").map(file_names).unwrap_or_default();
@@ -189,7 +189,7 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
     Files { count: out.targets.len().max(1) as u64, bytes, made, own: false }
 }
 
-/// Test files in folders: of each job in one of them.
+/// Test files in directories; each job's files are in one of them.
 fn in_folders(
     out: &mut Words,
     (folders, nrfiles): (&[String], u64),
@@ -202,7 +202,7 @@ fn in_folders(
     }
     let spread = targets.len().min(jobs as usize);
     targets.truncate(if jobs.is_multiple_of(spread as u64) && nrfiles == 1 { spread } else { 1 });
-    // A format without the number of the job names one file for all.
+    // A format without the job number names one file for all jobs.
     let own = jobs > 1 && format.is_none_or(|format| format.contains("$jobnum"));
     let count = if nrfiles <= FILES_MAX { nrfiles } else { 1 };
     if count < nrfiles {
@@ -217,7 +217,6 @@ fn in_folders(
     Files { count, bytes: None, made: true, own }
 }
 
-/// Whether a length is a share of the file.
 fn is_share(text: &str) -> bool {
     text.ends_with('%')
 }
@@ -230,7 +229,7 @@ fn parent_of(name: &str) -> &str {
     }
 }
 
-/// Names of files, separated by colons that no backslash protects.
+/// Splits file names at colons, except those after a backslash.
 pub(crate) fn file_names(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut letters = text.chars().peekable();
@@ -246,7 +245,7 @@ pub(crate) fn file_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Binds several files into one area.
+/// Combines several files into one area.
 fn bind(settings: &Settings<'_>, out: &mut Words, files: &Files, load: &Load) {
     let order = settings.text("file_service_type").unwrap_or("roundrobin");
     if files.count < 2 {
@@ -271,13 +270,14 @@ fn bind(settings: &Settings<'_>, out: &mut Words, files: &Files, load: &Load) {
         );
     }
     out.flag("raid", &"0");
-    // Random requests of several sizes begin at multiples of the least one, and none is to be cut.
+    // Random requests of several sizes start at multiples of the smallest size, and none may cross a chunk
+    // boundary.
     let largest = load.sizes.shares.iter().map(|(bytes, _)| *bytes).max().unwrap_or(1);
     let chunk = if load.sizes.only().is_some() { largest } else { (1 << 30) / largest * largest };
     out.flag("chunk", &size_word(chunk));
 }
 
-/// How long the area in each file is, and what a pass transfers.
+/// The length of the area in each file, and the bytes of one pass.
 fn lengths(
     settings: &Settings<'_>,
     files: &Files,
@@ -297,7 +297,7 @@ fn lengths(
     if let Some(Length::Percent(percent)) = size {
         let known = file.or(files.bytes.filter(|_| !files.made));
         let Some(known) = known else {
-            // All of a device whose length is asked for later.
+            // All of a device whose length becomes known later.
             if percent != 100 || files.made {
                 settings.refuse(
                     "size",
@@ -322,7 +322,8 @@ fn lengths(
     Lengths { leg, pass }
 }
 
-/// What a job with gaps transfers: it ends where a request does not fit any more, and begins again where none is left over.
+/// Bytes that a job with gaps transfers. If the rest of the area is too short for a request, the job ends
+/// after one pass. Otherwise it starts again until it has transferred all bytes.
 fn with_gaps(load: &Load, stride: u64, bytes: u64) -> u64 {
     let size = load.sizes.smallest();
     match bytes % stride {
@@ -331,7 +332,7 @@ fn with_gaps(load: &Load, stride: u64, bytes: u64) -> u64 {
     }
 }
 
-/// When it ends: by time alone, or by the bytes of each job, at the latest by time.
+/// When the job ends: only by time, or by the bytes of each job with a time limit.
 fn end(
     settings: &Settings<'_>,
     out: &mut Words,

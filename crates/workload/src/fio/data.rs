@@ -1,10 +1,11 @@
-//! What writes carry, and whether they are read back.
+//! Converts what writes carry, and whether they are verified.
 
 use crate::fio::load::Load;
 use crate::fio::parts::Words;
 use crate::fio::settings::Settings;
 
-/// Whether written blocks are verified. Without a load it is a recording, whose requests carry what they may.
+/// Whether written blocks are verified. `None` for a load means a recording, whose requests may carry
+/// anything.
 pub(crate) fn data(settings: &Settings<'_>, out: &mut Words, load: Option<&Load>) -> bool {
     let writes = load.is_none_or(|load| load.writes && !load.trims);
     let checked = settings.switch("do_verify").unwrap_or(true);

@@ -1,11 +1,11 @@
-//! Engine, depth, the caches on the way, and what the threads of a job get.
+//! Converts engine, depth, caches, and the CPU and priority settings of a job's threads.
 
 use crate::fio::area::file_names;
 use crate::fio::parts::{FileNames, Words};
 use crate::fio::settings::Settings;
 use crate::fio::values::number;
 
-/// fio's engines for which another name stands here, and why that is the same where it is not.
+/// fio's engines with the matching engine here, and a note if they differ.
 const ENGINES: &[(&str, &str, Option<&str>)] = &[
     ("io_uring", "io_uring", None),
     ("libaio", "libaio", None),
@@ -20,7 +20,7 @@ const ENGINES: &[(&str, &str, Option<&str>)] = &[
     ("null", "null", None),
 ];
 
-/// The engine by our name; depth and caches with it.
+/// Sets the engine, the depth and the caches. Returns halfpower's name of the engine.
 pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     let name = settings.text("ioengine").unwrap_or("psync");
     let known = ENGINES.iter().find(|(known, ..)| *known == name);
@@ -31,7 +31,7 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
         settings.without_engine();
         return "";
     };
-    // fio makes trims one by one where the interface has none, as they are submitted.
+    // If the interface has no trims, fio issues them one by one, as they are submitted.
     let trims = settings.text("rw").is_some_and(|rw| rw.ends_with("trim"));
     let engine = if trims && matches!(*engine, "libaio" | "mmap") {
         out.note(format!("ioengine: {name} issues trims one at a time, as in fio"));
@@ -94,7 +94,6 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     engine
 }
 
-/// Requests in flight.
 fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str)) {
     let mut depth = settings.number("iodepth").unwrap_or(1).max(1);
     if matches!(engine, "sync" | "mmap") && depth > 1 {
@@ -120,7 +119,7 @@ fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str))
     out.flag("iodepth", &depth);
 }
 
-/// fio empties the cache of its file before it reads or writes it; a command that empties all of it goes further.
+/// fio drops its file's page cache before the job. A command that drops the whole page cache goes further.
 fn emptied(settings: &Settings<'_>, out: &mut Words, buffered: bool) {
     if let Some(command) = settings.text("exec_prerun") {
         if command.contains("drop_caches") {
@@ -145,7 +144,6 @@ fn emptied(settings: &Settings<'_>, out: &mut Words, buffered: bool) {
     }
 }
 
-/// Processors that the threads are bound to.
 pub(crate) fn processors(
     settings: &Settings<'_>,
     out: &mut Words,
@@ -165,7 +163,7 @@ pub(crate) fn processors(
         "all" => Ok(None),
         nodes => known.processors_of_nodes(nodes).map(Some),
     });
-    // Where fio takes a colon between two numbers, it means the same.
+    // fio also accepts a colon between two numbers, with the same meaning.
     let Some(list) = list.or(mask).or(nodes.flatten()) else { return };
     out.flag("processors", &list.replace([':', ' '], ","));
     let split = settings.text("cpus_allowed_policy") == Some("split");
@@ -176,7 +174,6 @@ pub(crate) fn processors(
     }
 }
 
-/// What the I/O scheduler is asked for.
 pub(crate) fn priority(settings: &Settings<'_>, out: &mut Words) {
     let level = settings.number("prio");
     let class = settings.number("prioclass");

@@ -1,44 +1,43 @@
-//! Job files as sections of settings.
+//! Parses fio job files into sections of settings.
 
 use crate::fio::FioError;
 
-/// How deep files may include each other.
+/// Maximum nesting of included files.
 const INCLUDED_MAX: usize = 16;
 
-/// An option that was given.
+/// An option with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// As it was written.
+    /// Its name, as written.
     pub name: String,
-    /// `None` where it was written without one.
+    /// Its value; `None` without one.
     pub value: Option<String>,
-    /// File, line and column, or the word of the command line.
+    /// File, line and column, or the word on the command line.
     pub place: String,
 }
 
-/// A job: what is set for it, in order, with what holds for all jobs in front.
+/// A job: its settings in order, after the settings for all jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its name: that of the section, or what `name` says.
+    /// Its name: that of the section, or the value of `name`.
     pub name: String,
-    /// Where it begins.
+    /// Where it starts.
     pub place: String,
-    /// The later of two settings of an option counts.
+    /// If an option occurs twice, the later setting applies.
     pub settings: Vec<Setting>,
 }
 
-/// What is read so far.
 #[derive(Default)]
 pub(crate) struct Reading {
     global: Vec<Setting>,
     jobs: Vec<Section>,
-    /// Whether settings are of the last job or of all that follow.
+    /// Whether settings belong to the last job or to all following jobs.
     in_job: Option<bool>,
     faults: Vec<FioError>,
 }
 
 impl Reading {
-    /// With settings for all jobs, which those of the file replace.
+    /// Starts with settings for all jobs, which those of the file override.
     pub(crate) fn after(global: &[Setting]) -> Self {
         Self { global: global.to_vec(), ..Self::default() }
     }
@@ -52,7 +51,7 @@ impl Reading {
         }
     }
 
-    /// What follows is for all jobs, where no section has begun.
+    /// Starts the settings for all jobs, if no section has started.
     pub(crate) fn begin_global(&mut self) {
         self.in_job.get_or_insert(false);
     }
@@ -73,7 +72,6 @@ impl Reading {
         self.faults.push(FioError::new(place, what));
     }
 
-    /// The settings for all jobs.
     pub(crate) fn global(&self) -> &[Setting] {
         &self.global
     }
@@ -90,11 +88,11 @@ impl Reading {
     }
 }
 
-/// Reads a job file. `defaults` are settings that the file's own replace, `include` gives the text of a file
-/// that it names, `environment` the value of a variable.
+/// Parses a job file. The file's settings override `defaults`. `include` returns the text of an included
+/// file, and `environment` the value of a variable.
 ///
 /// # Errors
-/// All lines that mean nothing, with their places.
+/// All invalid lines, with their places.
 pub fn read_file(
     name: &str,
     text: &str,
@@ -118,7 +116,7 @@ struct Around<'a> {
 
 fn read_into(reading: &mut Reading, name: &str, text: &str, around: &Around<'_>, depth: usize) {
     for (number, line) in (1..).zip(text.lines()) {
-        // A comment ends a line anywhere in it, as fio has it.
+        // As in fio, a comment can start anywhere in a line.
         let code = line.split([';', '#']).next().unwrap_or_default();
         let column = code.len() - code.trim_start().len() + 1;
         let place = format!("{name}:{number}:{column}");
@@ -164,8 +162,8 @@ fn setting(code: &str, around: &Around<'_>, place: &str) -> Result<Setting, Stri
     Ok(Setting { name: option.to_owned(), value, place: place.to_owned() })
 }
 
-/// A value with the variables of the environment in it. fio puts nothing in the place of one that is not set. Here
-/// that is an obstacle where something is left of the value: `${FOLDER}/data` is not to become `/data`.
+/// Replaces environment variables in a value. fio replaces an unset variable with nothing. Here that is an
+/// error if any of the value remains: `${FOLDER}/data` must not become `/data`.
 fn filled(value: &str, around: &Around<'_>) -> Result<String, String> {
     let (mut text, mut unset) = (String::new(), None);
     let mut rest = value;

@@ -1,4 +1,4 @@
-//! A job of fio as a run.
+//! Converts a fio job into a run.
 
 use crate::fio::area::area;
 use crate::fio::data::data;
@@ -12,52 +12,52 @@ use crate::fio::settings::Settings;
 use crate::fio::values::{SECOND_NS, time, time_word};
 use crate::fio::{FioError, Section};
 
-/// What a job waits for before it begins.
+/// What a job waits for before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing: it runs with the jobs before it.
+    /// Nothing: it runs together with the jobs before it.
     No,
     /// The end of all jobs before it.
     All,
-    /// The end of one, by its name.
+    /// The end of one job, by its name.
     For(String),
 }
 
-/// A run in the words of `halfpower run`.
+/// A run in the flags of `halfpower run`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The job's name.
     pub name: String,
-    /// Files, devices, or folders for test files.
+    /// Files, devices, or directories for test files.
     pub targets: Vec<String>,
-    /// The names that fio gives to files that test files stand for; empty where all targets exist.
+    /// fio's names of the files that test files replace; empty if all targets exist.
     pub stands_for: Vec<String>,
     /// Flags.
     pub words: Vec<String>,
-    /// What is done otherwise than in fio, or anyway.
+    /// Notes on what differs from fio, and on options that are always in effect.
     pub notes: Vec<String>,
-    /// Whether it writes.
+    /// Whether the job writes.
     pub writes: bool,
-    /// Whether its files are written in full before it runs, even if it only writes.
+    /// Whether its files are written completely before it runs, even if it only writes.
     pub fills: bool,
-    /// What it waits for.
+    /// What the job waits for.
     pub waits: Wait,
-    /// How much later than the jobs at the same time it begins.
+    /// Delay of its start after the other jobs that run at the same time.
     pub delay_ns: u64,
-    /// Whether all jobs at the same time end with the first of them.
+    /// Whether all jobs that run at the same time end with the first of them.
     pub exit_all: bool,
-    /// When it ends, where that is by time alone.
+    /// When it ends, if only time ends it.
     pub ends_after_ns: Option<u64>,
-    /// The seed of its random choices, where it names one.
+    /// Its random seed, if it specifies one.
     pub seed: Option<u64>,
-    /// Its processes or threads in fio.
+    /// Number of its processes or threads in fio.
     pub jobs: u64,
-    /// The logs that it is to write.
+    /// The logs that it must write.
     pub logs: Vec<Log>,
 }
 
 impl Run {
-    /// Ends it after this time at the latest.
+    /// Limits its run time.
     pub fn end_after(&mut self, ns: u64) {
         if let Some(at) = self.words.iter().position(|word| word == "--runtime") {
             self.words[at + 1] = time_word(ns);
@@ -65,10 +65,10 @@ impl Run {
     }
 }
 
-/// The run that a job asks for. `known` says what is there by the name of a file.
+/// Converts a job into a run. `known` describes files by their names.
 ///
 /// # Errors
-/// All options that are not understood or not honoured, with their places.
+/// All options that are unknown or unsupported, with their places.
 pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioError>> {
     let settings = Settings::new(section);
     let mut out = Words::default();
@@ -82,7 +82,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
         replayed(&settings, &mut out, log);
         caches(&settings, &mut out);
         data(&settings, &mut out, None);
-        // What is in it is known when it is read.
+        // The content of the recording becomes known when it is read.
         true
     } else {
         let load = load(&settings, &mut out, kb_base);
@@ -132,7 +132,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     })
 }
 
-/// What makes another load of a job than any that there is here.
+/// Refuses options that define a load which halfpower does not support.
 fn not_at_all(settings: &Settings<'_>) {
     if settings.on("create_only") {
         settings.refuse(

@@ -1,30 +1,30 @@
-//! Order, direction and sizes of the requests.
+//! Converts order, direction and sizes of the requests.
 
 use crate::fio::parts::Words;
 use crate::fio::settings::Settings;
 use crate::fio::sizes::{self, Sizes};
 use crate::fio::values::{by_direction, did_you_mean, number, size, size_word};
 
-/// What the other parts of a job need to know of its requests.
+/// Properties of a job's requests that other modules need.
 pub(crate) struct Load {
     pub(crate) sequential: bool,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) trims: bool,
     pub(crate) sizes: Sizes,
-    /// Distance between the starts of requests that leave a gap behind each.
+    /// Distance between the starts of requests, if each is followed by a gap.
     pub(crate) stride: Option<u64>,
-    /// Whether fio keeps a map of the blocks that it has used: each comes once before any comes again.
+    /// Whether fio uses a map of used blocks, so that each block occurs once before any repeats.
     pub(crate) by_map: bool,
 }
 
-/// What stands behind the colon of `rw`.
+/// The modifier after the colon of `rw`.
 enum Step {
-    /// Each begins so many bytes before the one before it.
+    /// Each request starts this many bytes before the previous one.
     Back(u64),
-    /// Bytes that are left out behind each request of a sequence.
+    /// Bytes skipped after each request of a sequence.
     Gap(u64),
-    /// Requests in a row before the next random place.
+    /// Consecutive requests before the next random position.
     Row(u64),
 }
 
@@ -116,7 +116,7 @@ fn step_of(
             .ok_or_else(|| "use a number of requests after the colon".to_owned());
     }
     if let Some(back) = text.strip_prefix('-') {
-        // From the end of a request: by twice its size it is the one before.
+        // fio counts from the end of a request: a step back of twice its size leads to the previous request.
         let stride = size(back, kb_base)?.checked_sub(only.unwrap_or(u64::MAX));
         let stride = stride.filter(|stride| *stride >= only.unwrap_or_default());
         return stride.map(Step::Back).ok_or_else(|| {
@@ -127,7 +127,7 @@ fn step_of(
     size(text, kb_base).map(Step::Gap)
 }
 
-/// Sizes of the directions that there are, which have to be the same.
+/// Sizes of the job's directions, which must be the same.
 fn sizes_of(settings: &Settings<'_>, directions: [bool; 3], kb_base: u64) -> Sizes {
     let (name, found) = if settings.has("bssplit") {
         settings.get("bs");
@@ -150,7 +150,6 @@ fn sizes_of(settings: &Settings<'_>, directions: [bool; 3], kb_base: u64) -> Siz
     first
 }
 
-/// Shares of reads and writes.
 fn mix(settings: &Settings<'_>, out: &mut Words, mixed: bool) {
     let (reads, written) = (settings.number("rwmixread"), settings.number("rwmixwrite"));
     if reads.is_none() && written.is_none() {
@@ -159,7 +158,7 @@ fn mix(settings: &Settings<'_>, out: &mut Words, mixed: bool) {
     if !mixed {
         return out.note("rwmixread: has no effect without a mix, as in fio");
     }
-    // Two rates make the mix.
+    // Separate rates for reads and writes define the mix.
     if settings.has("rate") || settings.has("rate_iops") {
         return out.note(
             "rwmixread: has no effect, because the rates of reads and writes define the mix, as \
@@ -177,7 +176,7 @@ fn mix(settings: &Settings<'_>, out: &mut Words, mixed: bool) {
     }
 }
 
-/// Whether random places are all equally likely and independent.
+/// Sets the distribution of random positions. Returns whether they are uniform and independent.
 fn order(settings: &Settings<'_>, out: &mut Words, sequential: bool, sizes: &Sizes) -> bool {
     let mut plain = sizes.only().is_some();
     let shares = settings.value("percentage_random", |text| {
@@ -207,7 +206,7 @@ fn order(settings: &Settings<'_>, out: &mut Words, sequential: bool, sizes: &Siz
     }
     match (law, law.split_once(':')) {
         ("random", _) => return plain,
-        // What fio takes where no exponent is given.
+        // fio's default exponent.
         ("zipf", _) => zipf(out, "1.1"),
         (_, Some(("zipf", theta))) if !theta.contains(':') => zipf(out, theta),
         (_, Some(("zoned", list))) if !list.contains(',') => match zones(list) {
@@ -225,7 +224,7 @@ fn zipf(out: &mut Words, theta: &str) {
     out.flag("zipf-theta", &theta);
 }
 
-/// Zones with the shares that are left out: equal parts of the rest.
+/// Zones with their shares. Shares that are missing are equal parts of the rest.
 fn zones(text: &str) -> Result<String, String> {
     let wrong = || "use percentages REQUESTS/AREA, separated by colons".to_owned();
     let mut shares = Vec::new();
@@ -246,7 +245,7 @@ fn zones(text: &str) -> Result<String, String> {
             share[column].get_or_insert(each);
         }
     }
-    // A zone without requests is not one.
+    // Drop a zone without requests.
     let parts = shares.iter().map(|[requests, area]| {
         format!("{}/{}", requests.unwrap_or_default(), area.unwrap_or_default())
     });

@@ -1,9 +1,9 @@
-//! The logs over time that a job is to write.
+//! Converts the logs over time that a job must write.
 
 use crate::fio::settings::Settings;
 use crate::fio::values::number;
 
-/// What a log holds.
+/// The quantity in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
     /// Bandwidth in KiB/s: `NAME_bw.N.log`.
@@ -14,23 +14,23 @@ pub enum LogKind {
     Iops,
 }
 
-/// A log that is asked for.
+/// A requested log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// What it holds.
+    /// The quantity.
     pub kind: LogKind,
-    /// What its name begins with; that of the job where `None`.
+    /// Prefix of its name; `None` for the job's name.
     pub prefix: Option<String>,
-    /// Milliseconds of each line.
+    /// Milliseconds per line.
     pub every_ms: u64,
-    /// Whether the job's number is in its name.
+    /// Whether its name includes the job number.
     pub numbered: bool,
 }
 
-/// The time of a line where the job names none: as long as fio takes for its own averages of the rate.
+/// Default time per line: the interval that fio uses for its own averages of the rate.
 const EVERY_MS: u64 = 500;
 
-/// The logs of a job, and what is to be known of them.
+/// The logs of a job, and notes on them.
 pub(crate) fn logs(settings: &Settings<'_>) -> (Vec<Log>, Vec<String>) {
     let every = settings.value("log_avg_msec", number).filter(|every| *every > 0);
     let numbered = settings.switch("per_job_logs").unwrap_or(true);

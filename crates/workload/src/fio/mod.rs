@@ -1,10 +1,11 @@
-//! fio's language: a job file or command line as runs in the words of `halfpower run`.
+//! Converts fio's job files and command lines into runs in the flags of `halfpower run`.
 //!
-//! Every option is one of three: it becomes a flag; it changes nothing that is measured here or is done
-//! anyway, and a note says so; or it is refused by its name, with its place in the file, and nothing runs.
-//! All errors of a job are found in one pass, so that a user corrects a file once. Pure: the caller says what a
-//! file name stands for. What fio means by an option is from its HOWTO, its source, and from what runs of it show.
-//! Rejected: a second reader of values beside the flags of `run`, which check the words that come of this.
+//! Each option has one of three results. It becomes a flag; or it has no effect on the measurement or is
+//! always in effect, and a note says so; or it is refused by name, with its place in the file, and nothing
+//! runs. One pass finds all errors of a job, so that a user corrects a file only once. The module is pure:
+//! the caller says what a file name refers to. The meaning of fio's options comes from its HOWTO, its source,
+//! and test runs. Rejected: a second parser of values in addition to that of `run`, which checks the
+//! resulting flags.
 #![forbid(unsafe_code)]
 
 mod area;
@@ -32,11 +33,11 @@ pub use parts::{FileKind, FileNames};
 pub use recognise::{JOB_FILE_BYTES_MAX, looks_like_job_file, result_at};
 pub use words::read_words;
 
-/// What is wrong with a job file or command line, and where.
+/// An error in a job file or command line, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct FioError {
-    /// File, line and column, or the word of the command line.
+    /// File, line and column, or the word on the command line.
     pub place: String,
     /// What is wrong, and what to do instead.
     pub what: String,

@@ -1,21 +1,21 @@
-//! fio's options by name: which there are, and what becomes of those that are no flag.
+//! fio's options by name, and what happens to those that do not become a flag.
 //!
-//! Names are those of fio 3.33 and 3.38, with the options of its engines.
+//! The names are those of fio 3.33 and 3.38, including the options of its engines.
 
 use crate::fio::values::did_you_mean;
 
-/// What an option of a command line takes.
+/// Whether an option on the command line takes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionKind {
-    /// A value, behind a sign or in the next word.
+    /// A value, after an equals sign or in the next word.
     WithValue,
-    /// Nothing, or a value behind a sign.
+    /// No value, or a value after an equals sign.
     Switch,
     /// fio has no such option.
     Unknown,
 }
 
-/// The first name of an option that has several.
+/// The main name of an option that has several.
 pub(crate) fn canonical(name: &str) -> &str {
     match name {
         "blocksize" => "bs",
@@ -35,12 +35,12 @@ pub(crate) fn canonical(name: &str) -> &str {
     }
 }
 
-/// The names that [`canonical`] replaces and that are longer than a typing error.
+/// The names that [`canonical`] replaces and that are too different for a typing error.
 const ALIASES: &str = "
     blocksize readwrite io_limit timeout blocksize_range fileoffset fill_fs nr_files iomem
 ";
 
-/// Switches of fio: a value behind a sign alone.
+/// fio's switches: a value is only possible after an equals sign.
 const SWITCHES: &str = "
     bs_unaligned blocksize_unaligned norandommap time_based verify_only exitall exitall_on_error
     stonewall wait_for_previous new_group thread group_reporting zero_buffers refill_buffers
@@ -63,7 +63,7 @@ const READ: &str = "
     exitall
 ";
 
-/// What is done anyway or changes no request, with what a user should know of it.
+/// Options that are always in effect or change no request, each with a note for the user.
 const NOTES: &[(&str, &str)] = &[
     ("group_reporting new_group", "the result is the total of all jobs of a section"),
     ("randrepeat allrandrepeat", "to repeat the same sequence, use randseed"),
@@ -164,7 +164,7 @@ const NOTES: &[(&str, &str)] = &[
     ("aux-path", "name files by their paths"),
 ];
 
-/// What changes nothing and is worth no word.
+/// Options without an effect or a note.
 const SILENT: &str = "
     description thread threads eta eta-interval eta-newline disk_util create_serialize
     create_fsync unit_base max-jobs stats alloc-size warnings-fatal allow_mounted_write filetype
@@ -172,7 +172,7 @@ const SILENT: &str = "
     rwmixcycle
 ";
 
-/// Why an option cannot be honoured.
+/// Options that are not supported, each with the reason.
 const REFUSALS: &[(&str, &str)] = &[
     (
         "replay_align replay_scale replay_skip merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters merge-blktrace-only",
@@ -234,7 +234,7 @@ const REFUSALS: &[(&str, &str)] = &[
     ("gpu_dev_id comm", "halfpower cannot set this"),
 ];
 
-/// Options that engines of fio alone have.
+/// Options that only engines of fio have.
 const OF_ENGINES: &str = "
     apptag apptag_mask arguments bindname brick busy_poll chunk_size clientname clustername
     cmd_type conf cont cpuchunks cpuload cpumode cuda_io deac donorname exit_on_io_done
@@ -248,24 +248,21 @@ const OF_ENGINES: &str = "
     xnvme_async xnvme_sync xnvme_mem direct_write_to_pmem busy_wait_polling thp
 ";
 
-/// Whether a list of names has one.
 fn lists(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|listed| listed == name)
 }
 
-/// Whether only engines of fio's own have an option.
 pub(crate) fn is_of_engine(name: &str) -> bool {
     lists(OF_ENGINES, name)
 }
 
-/// The names of all options.
 fn names() -> impl Iterator<Item = &'static str> {
     let tables = NOTES.iter().chain(REFUSALS).map(|(names, _)| *names);
     let lists = [SWITCHES, READ, SILENT, OF_ENGINES, ALIASES].into_iter().chain(tables);
     lists.flat_map(str::split_whitespace)
 }
 
-/// What a command line gives with it.
+/// Whether an option takes a value on the command line.
 #[must_use]
 pub fn option_kind(name: &str) -> OptionKind {
     if lists(SWITCHES, name) {
@@ -278,10 +275,10 @@ pub fn option_kind(name: &str) -> OptionKind {
     if known { OptionKind::WithValue } else { OptionKind::Unknown }
 }
 
-/// What is said of an option that became no flag: a note, where one is due.
+/// The note, if any, for an option that did not become a flag.
 ///
 /// # Errors
-/// Why it cannot be honoured.
+/// The reason if it is not supported.
 pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'static str>, String> {
     let first = canonical(name);
     let of = |table: &'static [(&str, &'static str)]| {
@@ -294,7 +291,7 @@ pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'stati
         return Ok(Some(note));
     }
     if let Some((_, why)) = of(REFUSALS) {
-        // What is switched off asks for nothing.
+        // An option that is switched off has no effect.
         let off = matches!(value, Some("0" | "none"));
         return if off { Ok(None) } else { Err((*why).to_owned()) };
     }
@@ -305,16 +302,15 @@ pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'stati
         OptionKind::Unknown => {
             Err(format!("fio has no such option{}", did_you_mean(name, names())))
         }
-        // Read where it means something; here it does not.
+        // The option is supported, but has no effect in this job.
         _ => Ok(Some("it has no effect in this job, as in fio")),
     }
 }
 
-/// What is said of an option beside flags of `halfpower run`, where no job in fio's language is named: a note, where one is
-/// due.
+/// The note, if any, for a fio option among flags of `halfpower run`, without a job in fio's language.
 ///
 /// # Errors
-/// Why it has no place there.
+/// The reason if it is not allowed there.
 pub fn without_load(name: &str, value: Option<&str>) -> Result<Option<&'static str>, String> {
     match canonical(name) {
         "time_based" => Ok(Some("a run always takes the whole --runtime")),

@@ -1,6 +1,6 @@
-//! Rates, pauses and flushes of a job.
+//! Converts rates, pauses and flushes of a job.
 //!
-//! fio gives each direction a rate of its own; a run has one rate and the share of writes in it.
+//! fio has a separate rate for each direction. A run has one rate and the share of writes in it.
 
 use crate::fio::load::Load;
 use crate::fio::parts::Words;
@@ -33,7 +33,7 @@ pub(crate) fn pace(settings: &Settings<'_>, out: &mut Words, jobs: u64, load: &L
     out.flag("think-time", &time_word(pause));
 }
 
-/// Requests per second of each direction; `None` and 0 are no limit.
+/// Requests per second for each direction; `None` and 0 mean no limit.
 fn rates(
     text: &str,
     read: impl Fn(&str) -> Result<f64, String>,
@@ -50,7 +50,7 @@ fn rate(
     load: &Load,
     [reads, writes]: [Option<f64>; 2],
 ) {
-    // A limit is for each direction.
+    // fio's limits are per direction.
     let limits = match (load.reads, load.writes) {
         (true, true) if reads.is_some() != writes.is_some() => {
             return settings
@@ -81,7 +81,7 @@ fn rate(
     }
 }
 
-/// A rate of less than a request per second: pauses of that length.
+/// Converts a rate below one request per second into pauses.
 fn slow(out: &mut Words, name: &str, per_s: f64) {
     out.one_in_flight();
     let pause = (SECOND_NS as f64 / per_s) as u64;
@@ -89,7 +89,7 @@ fn slow(out: &mut Words, name: &str, per_s: f64) {
     out.note(format!("{name}: a pause of {:.3} s follows each request", pause as f64 / 1e9));
 }
 
-/// How often a file is written out and waited for: `write,wait_after:N`.
+/// How often a file is written out and waited for: the N of `write,wait_after:N`.
 fn write_out(text: &str) -> Result<u64, String> {
     let (kinds, every) = text.split_once(':').ok_or("use KINDS:N")?;
     let kinds: Vec<&str> = kinds.split(',').collect();

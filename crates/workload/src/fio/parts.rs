@@ -1,44 +1,45 @@
-//! What the readers of a job share: what is known of its files, and the words of the run that it becomes.
+//! Shared parts of the job converters: facts about files, and the flags of the resulting run.
 //!
-//! It stands apart from `job`, which calls those readers, so that none of them needs it.
+//! It is separate from `job`, which calls the converters, so that they do not depend on `job`.
 
 use crate::fio::values::time_word;
 
-/// What a file name stands for.
+/// What a file name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// Nothing is there.
+    /// Nothing exists there.
     Missing,
-    /// A folder.
+    /// A directory.
     Folder,
-    /// A device of another machine, of which only the words are printed: shares of it are shares of this length.
+    /// A device of another machine, for which halfpower only prints the command. Percentages refer to this
+    /// length.
     Elsewhere {
-        /// Assumed.
+        /// Assumed length.
         bytes: u64,
     },
     /// A file or device.
     File {
-        /// Its length, where that is known.
+        /// Its length, if known.
         bytes: Option<u64>,
     },
 }
 
-/// What the caller knows of files.
+/// Facts about files, which the caller provides.
 pub trait FileNames {
-    /// What a file name stands for.
+    /// What a file name refers to.
     fn kind(&self, name: &str) -> FileKind;
 
-    /// Whether a folder of this name is there.
+    /// Whether a directory of this name exists.
     fn is_folder(&self, name: &str) -> bool;
 
-    /// The processors of NUMA nodes, both as lists such as `0-3,8`.
+    /// The processors of NUMA nodes. Both are lists such as `0-3,8`.
     ///
     /// # Errors
-    /// Why they are not known.
+    /// Why they are unknown.
     fn processors_of_nodes(&self, nodes: &str) -> Result<String, String>;
 }
 
-/// Files by their kinds alone: what is there may be a folder.
+/// Files by their kind only: whatever exists may be a directory.
 impl<F: Fn(&str) -> FileKind> FileNames for F {
     fn kind(&self, name: &str) -> FileKind {
         self(name)
@@ -53,19 +54,18 @@ impl<F: Fn(&str) -> FileKind> FileNames for F {
     }
 }
 
-/// A run without an end by time: the longest that there is.
+/// Run time of a run that time does not end: the maximum.
 pub(crate) const NO_END: &str = "8760h";
-/// Intervals of a run at most, which are the lines of its logs.
+/// Maximum number of intervals of a run, which are the lines of its logs.
 const LINES_MAX: u64 = 100_000;
 
-/// Words and notes as they come together.
 #[derive(Default)]
 pub(crate) struct Words {
     pub(crate) targets: Vec<String>,
     pub(crate) stands_for: Vec<String>,
     pub(crate) words: Vec<String>,
     pub(crate) notes: Vec<String>,
-    /// When the job ends, where that is by time alone.
+    /// When the job ends, if only time ends it.
     pub(crate) ends_after_ns: Option<u64>,
 }
 
@@ -82,14 +82,14 @@ impl Words {
         self.notes.push(note.into());
     }
 
-    /// One request in flight, whatever was asked for.
+    /// Sets the queue depth to one.
     pub(crate) fn one_in_flight(&mut self) {
         if let Some(at) = self.words.iter().position(|word| word == "--iodepth") {
             self.words[at + 1] = "1".to_owned();
         }
     }
 
-    /// Lines of this length are limited in number: a run without an end by time ends when that is reached.
+    /// Limits the number of log lines. A run without a time limit ends when the maximum is reached.
     pub(crate) fn end_for_lines_of(&mut self, every_ms: u64) {
         let longest = time_word(every_ms.saturating_mul(LINES_MAX * 1_000_000));
         let open = self.words.windows(2).position(|pair| pair == ["--runtime", NO_END]);

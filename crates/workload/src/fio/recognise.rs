@@ -1,14 +1,14 @@
-//! Whether a file is a job file or a result, by what is in it.
+//! Recognises job files and results of fio by their content.
 //!
-//! The name tells nothing: `fio.job`, `fio.conf` and `test.ini` are as common as `x.fio`. A job file is text whose first
-//! line that is no comment is a `[section]`, and most of whose options are fio's. It is an input, so
-//! whoever may write to files asks here first.
+//! File names are not reliable: `fio.job`, `fio.conf` and `test.ini` are as common as `x.fio`. A job file is
+//! text whose first line, apart from comments, is a `[section]`, and most of whose options are fio's.
+//! Programs that write to files call this first, so that they do not overwrite such an input.
 
 use crate::fio::options::{OptionKind, option_kind};
 
-/// The longest job file. Test data is longer.
+/// Maximum length of a job file. Test data is longer.
 pub const JOB_FILE_BYTES_MAX: usize = 1 << 20;
-/// Options of which any job file has one.
+/// Options of which every job file has at least one.
 const USUAL: [&str; 12] = [
     "rw",
     "readwrite",
@@ -24,7 +24,7 @@ const USUAL: [&str; 12] = [
     "runtime",
 ];
 
-/// Whether these bytes are the text of a job file of fio.
+/// Whether these bytes are the text of a fio job file.
 #[must_use]
 pub fn looks_like_job_file(bytes: &[u8]) -> bool {
     if bytes.len() > JOB_FILE_BYTES_MAX || bytes.contains(&0) {
@@ -32,7 +32,7 @@ pub fn looks_like_job_file(bytes: &[u8]) -> bool {
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        // The first bytes of a longer file may end within a letter.
+        // The first bytes of a longer file may end within a character.
         Err(cut) if cut.error_len().is_none() => {
             std::str::from_utf8(&bytes[..cut.valid_up_to()]).unwrap_or_default()
         }
@@ -57,10 +57,10 @@ pub fn looks_like_job_file(bytes: &[u8]) -> bool {
     usual && known > unknown
 }
 
-/// How far behind its begin a document tells whose it is.
+/// Number of first bytes of a document that identify its program.
 const HEAD_BYTES: usize = 400;
 
-/// Where the first result of fio begins in a text: its JSON, which may stand among lines of fio's own.
+/// Where fio's first result starts in a text: its JSON, which may be between other lines of fio.
 #[must_use]
 pub fn result_at(text: &str) -> Option<usize> {
     let own_line =

@@ -1,4 +1,4 @@
-//! The requests of a recording, in place of drawn ones.
+//! Converts the replay of a recording.
 
 use crate::fio::area::file_names;
 use crate::fio::parts::Words;
@@ -15,7 +15,7 @@ pub(crate) fn replayed(settings: &Settings<'_>, out: &mut Words, log: &str) {
         settings.refuse("read_iolog", why);
     }
     out.flag("replay", &log);
-    // Percents of the recorded rate: 200 is twice as fast.
+    // A percentage of the recorded rate: 200 is twice as fast.
     let scale = settings.number("replay_time_scale").unwrap_or(100);
     if settings.on("replay_no_stall") {
         out.flag("replay-speed", &"max");

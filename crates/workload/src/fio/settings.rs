@@ -1,20 +1,20 @@
-//! The settings of a job by name, of which none is left over, and what is wrong with them.
+//! Looks up the settings of a job by name, and collects errors. Every setting must be used or explained.
 
 use crate::fio::options::{OptionKind, canonical, is_of_engine, leftover, option_kind};
 use crate::fio::values::{number, switch};
 use crate::fio::{FioError, Section, Setting};
 use std::cell::{Cell, RefCell};
 
-/// Why an option without a value is none; fio puts nothing in the place of a variable that is not set.
+/// Error for an option without a value. fio replaces an unset variable with nothing.
 const MISSING: &str = "a value is missing; a variable that is not set counts as empty";
 
-/// Settings by their first name. What is wrong with one is kept, and reading goes on.
+/// Settings by their main name. Errors are collected, and parsing continues.
 pub(crate) struct Settings<'a> {
     section: &'a Section,
-    /// Which were asked for, by their position in the section.
+    /// Which settings were looked up, by their position in the section.
     taken: RefCell<Vec<bool>>,
     faults: RefCell<Vec<FioError>>,
-    /// Whether its engine is none of ours, so that options of engines are not looked at.
+    /// Whether halfpower lacks the job's engine, so that options of engines are ignored.
     foreign: Cell<bool>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Settings<'a> {
         Self { section, taken, faults: RefCell::default(), foreign: Cell::new(false) }
     }
 
-    /// The setting that counts: the last of its name.
+    /// The setting that applies: the last one with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Setting> {
         let mut found = None;
         for (at, setting) in self.section.settings.iter().enumerate() {
@@ -55,7 +55,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// One that has to have a value, by a reader of values; `None` also where the value is wrong, which is kept.
+    /// Parses a setting that must have a value. Also returns `None` for a wrong value, and records the error.
     pub(crate) fn value<T>(
         &self,
         name: &str,
@@ -83,7 +83,7 @@ impl<'a> Settings<'a> {
         self.read(name, |text| switch(text, any))
     }
 
-    /// The engine is none of ours: what it would need is not looked for.
+    /// Records that halfpower lacks the engine. Its options are then ignored.
     pub(crate) fn without_engine(&self) {
         self.foreign.set(true);
     }
@@ -92,7 +92,7 @@ impl<'a> Settings<'a> {
         !self.foreign.get()
     }
 
-    /// Keeps that an option, or where it is missing the job, cannot be honoured.
+    /// Records that an option is not supported, at the job's place if the option is missing.
     pub(crate) fn refuse(&self, name: &str, why: &str) {
         let fault = match self.get(name) {
             Some(setting) => fault(setting, why),
@@ -103,16 +103,16 @@ impl<'a> Settings<'a> {
 
     fn keep(&self, fault: FioError) {
         let mut faults = self.faults.borrow_mut();
-        // An option that two readers look at is wrong once.
+        // Report an option only once if two converters read it.
         if !faults.contains(&fault) {
             faults.push(fault);
         }
     }
 
-    /// Notes on what became no flag.
+    /// Notes on settings that did not become a flag.
     ///
     /// # Errors
-    /// All that cannot be honoured.
+    /// All settings that are not supported.
     pub(crate) fn finish(self) -> Result<Vec<String>, Vec<FioError>> {
         let mut notes = Vec::new();
         for (setting, taken) in self.section.settings.iter().zip(self.taken.borrow().iter()) {
@@ -129,14 +129,13 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// A text without the quotes around it.
 fn unquoted(text: &str) -> &str {
     let inner = |quote| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     inner('"').or_else(|| inner('\'')).unwrap_or(text)
 }
 
 fn fault(setting: &Setting, why: &str) -> FioError {
-    // A word of a command line is its own place.
+    // A word on the command line is its own place.
     if setting.place.starts_with('-') {
         return FioError::new(&setting.place, why);
     }

@@ -1,18 +1,18 @@
-//! Request sizes: one, a range, or a list with shares.
+//! Parses request sizes: one size, a range, or a list with shares.
 
 use crate::fio::values::{by_direction, size, size_word};
 
-/// Sizes of the requests of one direction with their shares in percent, which add up to 100.
+/// Request sizes of one direction, with shares in percent that add up to 100.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub(crate) shares: Vec<(u64, u64)>,
-    /// What a reader should know of how they stand for what was asked for.
+    /// A note if they differ from the request.
     pub(crate) note: Option<String>,
 }
 
 /// fio's default.
 const DEFAULT_BYTES: u64 = 4_096;
-/// Sizes of a range at most: shares are whole percents.
+/// Maximum number of sizes for a range, because shares are whole percents.
 const SIZES_MAX: u64 = 100;
 
 impl Sizes {
@@ -35,7 +35,7 @@ impl Sizes {
         self.shares.iter().map(|(bytes, share)| *bytes as f64 * *share as f64 / 100.0).sum()
     }
 
-    /// As `--bs` takes them.
+    /// In the syntax of `--bs`.
     pub(crate) fn word(&self) -> String {
         if let Some(bytes) = self.only() {
             return size_word(bytes);
@@ -45,10 +45,10 @@ impl Sizes {
     }
 }
 
-/// Of each direction from `bs`.
+/// Sizes for each direction from `bs`.
 pub(crate) fn plain(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
     of_each(text, |part| {
-        // What fio reads of a range here.
+        // The part of a range that fio uses here.
         let (first, range) = part.split_once('-').map_or((part, None), |it| (it.0, Some(part)));
         let note = range.map(|range| {
             format!("bs: only {first} of {range} is used, as in fio; for a range, use bsrange")
@@ -60,7 +60,7 @@ pub(crate) fn plain(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
     })
 }
 
-/// Of each direction from `bsrange`: multiples of the least size, each as often as the others.
+/// Sizes for each direction from `bsrange`: multiples of the minimum, all equally frequent.
 pub(crate) fn range(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
     of_each(text, |part| {
         let (low, high) =
@@ -85,7 +85,7 @@ pub(crate) fn range(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
     })
 }
 
-/// Of each direction from `bssplit`: shares that are left out are equal parts of the rest.
+/// Sizes for each direction from `bssplit`. Missing shares are equal parts of the rest.
 pub(crate) fn split(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
     of_each(text, |part| {
         let mut shares = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) fn split(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
         let each = (100 - given).checked_div(open).unwrap_or(0);
         let mut shares: Vec<(u64, u64)> =
             shares.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each))).collect();
-        // What is missing goes to the last, as in fio.
+        // The last size gets the missing percent, as in fio.
         let rest = 100 - shares.iter().map(|(_, share)| share).sum::<u64>();
         shares.last_mut().ok_or("use SIZE/PERCENT, separated by colons")?.1 += rest;
         shares.retain(|(_, share)| *share > 0);
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(odd.shares, [(1_024, 34), (2_048, 33), (3_072, 33)]);
         let [wide, ..] = range("512:1m", 1024).unwrap();
         assert_eq!((wide.shares.len(), wide.shares[0].0, wide.shares[99].0), (100, 512, 1 << 20));
-        // The mean of a uniform range lies in its middle.
+        // The mean of a uniform range is its midpoint.
         assert!((wide.mean() / (512.5 * 1_024.0) - 1.0).abs() < 0.01, "{}", wide.mean());
         assert!(wide.note.unwrap().contains("2048"));
         assert!(range("4k-1k", 1024).is_err() && range("4k", 1024).is_err());

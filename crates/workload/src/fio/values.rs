@@ -1,11 +1,11 @@
-//! Values as fio reads them, which is not always as other programs do.
+//! Parses values as fio does, which sometimes differs from other programs.
 
-/// fio's two meanings of a kilo; which one a `k` has, `kb_base` says.
+/// fio's two meanings of a kilo. `kb_base` selects one for `k`.
 const BINARY: u64 = 1024;
 const DECIMAL: u64 = 1000;
 
-/// Bytes, or another number with a suffix. A `k` and a `Ki` are the same to fio: 1024 unless `kb_base` is 1000,
-/// whatever its manual says (fio 3.33, `bs=4Ki` reads 4,096 bytes).
+/// Parses bytes, or another number with a suffix. `k` and `Ki` mean the same in fio: 1024, or 1000 with
+/// `kb_base=1000`. fio's manual says otherwise (fio 3.33, `bs=4Ki` reads 4,096 bytes).
 pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     let wrong =
         || format!("{text:?} is not a size; use whole bytes, or a number with k, m, g or t");
@@ -34,7 +34,7 @@ pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     base.checked_pow(power).and_then(|factor| number.checked_mul(factor)).ok_or_else(wrong)
 }
 
-/// A length in bytes, or as a share of a file.
+/// A length in bytes or as a percentage of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     Bytes(u64),
@@ -42,7 +42,7 @@ pub(crate) enum Length {
 }
 
 impl Length {
-    /// In bytes, of a file of this length where that is known.
+    /// The length in bytes, for a file of this length if it is known.
     pub(crate) fn of(self, whole: Option<u64>) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -51,7 +51,7 @@ impl Length {
     }
 }
 
-/// Bytes, or percents from 0 to 100.
+/// Parses bytes, or a percentage from 0 to 100.
 pub(crate) fn length(text: &str, kb_base: u64) -> Result<Length, String> {
     match text.trim().strip_suffix('%') {
         Some(percent) => match number(percent)? {
@@ -62,8 +62,8 @@ pub(crate) fn length(text: &str, kb_base: u64) -> Result<Length, String> {
     }
 }
 
-/// Values of reads, writes and trims, separated by commas: one is for all, of two the second is for trims too. A value
-/// that is left out is `None`.
+/// Splits values for reads, writes and trims at commas. One value applies to all. With two, the second also
+/// applies to trims. A missing value is `None`.
 pub(crate) fn by_direction(text: &str) -> Result<[Option<&str>; 3], String> {
     let parts: Vec<Option<&str>> =
         text.split(',').map(|part| Some(part.trim()).filter(|part| !part.is_empty())).collect();
@@ -75,7 +75,7 @@ pub(crate) fn by_direction(text: &str) -> Result<[Option<&str>; 3], String> {
     }
 }
 
-/// Nanoseconds; `unit_ns` is what a plain number counts.
+/// Parses a time into nanoseconds; `unit_ns` is the unit of a plain number.
 pub(crate) fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a time; use a number with us, ms, s, m, h or d");
     let lower = text.trim().to_ascii_lowercase();
@@ -98,7 +98,7 @@ pub(crate) fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) const MICROSECOND_NS: u64 = 1_000;
 
-/// Bytes as `halfpower run` reads them, in the largest unit that has no fraction.
+/// Formats bytes for `halfpower run`, in the largest unit without a fraction.
 pub(crate) fn size_word(bytes: u64) -> String {
     let units = [("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)];
     let whole = |(_, unit): &&(&str, u64)| bytes >= *unit && bytes.is_multiple_of(*unit);
@@ -108,7 +108,7 @@ pub(crate) fn size_word(bytes: u64) -> String {
     }
 }
 
-/// A time likewise.
+/// Formats a time in the same way.
 pub(crate) fn time_word(ns: u64) -> String {
     let units = [("s", SECOND_NS), ("ms", 1_000_000), ("us", MICROSECOND_NS)];
     match units.iter().find(|(_, unit)| ns.is_multiple_of(*unit)) {
@@ -117,7 +117,8 @@ pub(crate) fn time_word(ns: u64) -> String {
     }
 }
 
-/// A switch; one without a value is on. `any` number but 0 is on where fio takes the option without a value too.
+/// Parses a switch. Without a value, it is on. With `any`, every number except 0 is on, for options that fio
+/// also accepts without a value.
 pub(crate) fn switch(text: Option<&str>, any: bool) -> Result<bool, String> {
     match text.map(str::trim) {
         None | Some("" | "1" | "true" | "yes" | "on") => Ok(true),
@@ -127,16 +128,15 @@ pub(crate) fn switch(text: Option<&str>, any: bool) -> Result<bool, String> {
     }
 }
 
-/// The name that a misspelt one is closest to, as the end of a message; empty where none is close.
+/// The closest known name to a misspelt one, as the end of a message; empty if none is close.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    // A name may be a file without a line's end; the distance takes the product of both lengths.
+    // The name may be a file without line ends. The cost of the distance is the product of both lengths.
     let alike = known.filter(|known| known.len().abs_diff(name.len()) <= 2);
     let known = alike.map(|known| (strsim::damerau_levenshtein(name, known), known));
     let close = known.min().filter(|(errors, _)| *errors <= 2 && 2 * errors < name.len());
     close.map(|(_, known)| format!("; did you mean {known}?")).unwrap_or_default()
 }
 
-/// A whole number.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("{text:?} is not a whole number"))
 }

@@ -1,14 +1,14 @@
-//! fio's command line as sections of settings.
+//! Parses fio's command line into sections of settings.
 
 use crate::fio::file::Reading;
 use crate::fio::options::{OptionKind, option_kind};
 use crate::fio::{FioError, Section, Setting};
 
-/// Reads a command line of fio: the settings for all jobs, and its jobs, of which `--name` begins one. Options may have
-/// one dash or two.
+/// Parses a fio command line into the settings for all jobs and the jobs. `--name` starts a job. Options may
+/// have one dash or two.
 ///
 /// # Errors
-/// All words that are no option.
+/// All words that are not options.
 pub fn read_words(words: &[String]) -> Result<(Vec<Setting>, Vec<Section>), Vec<FioError>> {
     let mut reading = Reading::default();
     reading.begin_global();
@@ -21,7 +21,7 @@ pub fn read_words(words: &[String]) -> Result<(Vec<Setting>, Vec<Section>), Vec<
         };
         let (name, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
-            // A switch takes a value behind a sign alone, as in fio.
+            // A switch takes a value only after an equals sign, as in fio.
             None if option_kind(option) == OptionKind::Switch => (option, None),
             None => (option, left.next_if(|next| !next.starts_with('-')).cloned()),
         };

@@ -1,8 +1,8 @@
-//! What blkparse prints in its usual form: `8,0 3 11 0.009507758 697 Q W 223490 + 8 [name]`.
+//! Parses blkparse's default output: `8,0 3 11 0.009507758 697 Q W 223490 + 8 [name]`.
 //!
-//! A request shows up several times on its way. What programs asked for are its queue events (`Q`); where
-//! the recording has none, its issues (`D`) stand for them, where it has none of these either, its
-//! completions (`C`). Device and place are those of the first kind that there is.
+//! A request appears several times in the output. Its queue event (`Q`) is what the program requested. If the
+//! recording has none, its issue (`D`) is used, and without that its completion (`C`). Device and offset come
+//! from the first kind of event that exists.
 
 use crate::replay::ReplayError;
 use crate::replay::lines::Lines;
@@ -11,7 +11,7 @@ use record::{Nanos, OpKind, Replay};
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 const SECTOR_BYTES: u64 = 512;
-/// The kinds of events that stand for a request, the best first.
+/// The kinds of events that can represent a request, best first.
 const KINDS: [&str; 3] = ["Q", "D", "C"];
 
 pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError> {
@@ -21,7 +21,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let mut words = line.words();
         let place = words;
         let device = words.word("the device")?;
-        // The sums at the end: of each processor, then of all.
+        // The summary at the end: for each processor, then in total.
         if device.starts_with("CPU") || device == "Total" {
             break;
         }
@@ -40,7 +40,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         let requests = &mut found[kind];
         let too_many = || place.wrong("the recording has more than 65,536 devices");
         let has = |letter: char| what.contains(letter);
-        // A flush comes alone, or before a write that is made as well.
+        // A flush occurs alone, or before a write that also counts.
         if what.starts_with('F') || has('F') && !has('R') && !has('W') && !has('D') {
             let number = requests.device(device).ok_or_else(too_many)?;
             requests.push_flush(number, at);
@@ -50,7 +50,7 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
         }
         let before = words;
         let Ok(sector) = words.number("the sector") else {
-            // Commands of a driver's own have no place.
+            // Commands of a driver have no sector.
             continue;
         };
         let plus = words;

@@ -1,9 +1,10 @@
-//! Published block traces as CSV. Each form is a row of [`FORMS`]: its columns, as its publisher describes them.
+//! Parses published block traces in CSV. Each format is a row of [`FORMS`]: its columns, as its publisher
+//! describes them.
 //!
-//! MSR Cambridge (SNIA IOTTA 388): `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, times in 100 ns. SYSTOR
-//! '17 (SNIA IOTTA 4928): `Timestamp,Response,IOType,LUN,Offset,Size`, times in s. SPC-1, of the UMass repository:
-//! `ASU,LBA,Size,Opcode,Timestamp`, places in blocks of 512 bytes, times in s. Alibaba:
-//! `device_id,opcode,offset,length,timestamp`, times in µs.
+//! MSR Cambridge (SNIA IOTTA 388): `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, times in
+//! 100 ns. SYSTOR '17 (SNIA IOTTA 4928): `Timestamp,Response,IOType,LUN,Offset,Size`, times in s. SPC-1, in
+//! the UMass repository: `ASU,LBA,Size,Opcode,Timestamp`, offsets in blocks of 512 bytes, times in s.
+//! Alibaba: `device_id,opcode,offset,length,timestamp`, times in µs.
 
 use crate::replay::ReplayError;
 use crate::replay::lines::{Line, Lines};
@@ -12,23 +13,21 @@ use record::{Nanos, OpKind, Replay};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Time,
     Device,
     Op,
-    /// In units of so many bytes.
+    /// In units of this many bytes.
     Offset(u64),
     /// In bytes.
     Size,
-    /// A number that no replay needs.
+    /// A number that is not needed.
     Number,
-    /// A word that no replay needs.
+    /// A word that is not needed.
     Word,
 }
 
-/// A published form.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
@@ -55,7 +54,7 @@ const FORMS: [Form; 4] = {
     ]
 };
 
-/// The form of a text, by its first line, or by the second where the first names the columns.
+/// The format of a text, from its first line, or from the second if the first is a header.
 pub(crate) fn form_of(text: &str) -> Option<&'static Form> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next()?;
@@ -63,7 +62,7 @@ pub(crate) fn form_of(text: &str) -> Option<&'static Form> {
     FORMS.iter().find(|form| fits(form, line))
 }
 
-/// Whether a line names columns: none of them is a number.
+/// Whether a line is a header: none of its fields is a number.
 fn is_head(line: &str) -> bool {
     line.contains(',') && line.split(',').all(|field| field.trim().parse::<f64>().is_err())
 }
@@ -95,7 +94,6 @@ pub(crate) fn read(lines: Lines<'_>, form: &Form, unit_ns: u64) -> Result<Replay
     found.replay("")
 }
 
-/// Adds the request of a line.
 fn request<'a>(
     found: &mut Requests<'a>,
     line: Line<'a>,

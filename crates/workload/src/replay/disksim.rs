@@ -1,5 +1,5 @@
-//! DiskSim's ASCII traces: `time device block blocks flags`, times in milliseconds or another unit, blocks of 512 bytes,
-//! flags in hexadecimal with the lowest bit set for a read.
+//! Parses DiskSim's ASCII traces: `time device block blocks flags`. Times are in milliseconds or another
+//! unit, blocks have 512 bytes, and flags are hexadecimal with the lowest bit set for a read.
 
 use crate::replay::ReplayError;
 use crate::replay::lines::Lines;

@@ -1,7 +1,7 @@
-//! fio's logs of requests, version 2 and 3.
+//! Parses and writes fio's logs of requests, version 2 and 3.
 //!
-//! Version 3 has the time of each request, in microseconds since the begin of the run; version 2 has none but
-//! waits between them, also in microseconds.
+//! Version 3 has the time of each request, in microseconds since the start of the run. Version 2 has waits
+//! between requests instead, also in microseconds.
 
 use crate::replay::ReplayError;
 use crate::replay::lines::{Lines, Words};
@@ -70,7 +70,7 @@ pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayE
     found.replay("")
 }
 
-/// Offset and length of a request; a trim may be of any length.
+/// Parses offset and length of a request. A trim may have any length.
 fn place(words: &mut Words<'_>, trim: bool) -> Result<(u64, u64), ReplayError> {
     let offset = words.number("the offset")?;
     let before = *words;
@@ -81,7 +81,7 @@ fn place(words: &mut Words<'_>, trim: bool) -> Result<(u64, u64), ReplayError> {
     if fits { Ok((offset, bytes)) } else { Err(wrong()) }
 }
 
-/// A recording as a log of version 3, with the names of its devices or files.
+/// Formats a recording as a log of version 3, with the names of its devices or files.
 #[must_use]
 pub fn write_iolog(replay: &Replay, names: &[String]) -> String {
     let mut text = "fio version 3 iolog\n".to_owned();
@@ -98,7 +98,7 @@ pub fn write_iolog(replay: &Replay, names: &[String]) -> String {
     all.sort_by_key(|(request, _)| request.at);
     let devices = all.iter().map(|(request, _)| request.device).max().map_or(0, |most| most + 1);
     let end = all.last().map_or(0, |(last, _)| last.at.0 / MICROSECOND_NS);
-    // A string takes everything.
+    // Writing to a string cannot fail.
     for device in 0..devices {
         let _ = writeln!(text, "0 {0} add\n0 {0} open", name(device));
     }

@@ -1,26 +1,26 @@
-//! Lines of a recording with their places.
+//! Splits a recording into lines and words, and reports errors with their place.
 
-/// What is wrong with a recording, and where.
+/// An error in a recording, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// A line that cannot be read.
+    /// An invalid line.
     #[error("line {line}, column {column}: {what}")]
     Line {
         /// From 1.
         line: usize,
         /// From 1, in characters.
         column: usize,
-        /// What is wrong, and what stands there.
+        /// What is wrong, with the text found.
         what: String,
     },
-    /// No form that is known.
+    /// An unknown format.
     #[error(
         "line 1, column 1: {0:?} is not the start of a known recording; use a log of fio (version \
          2 or 3), output of blkparse, an ASCII trace of DiskSim, or a CSV of MSR Cambridge, \
          SYSTOR '17, SPC or Alibaba"
     )]
     Unknown(String),
-    /// Nothing to make again.
+    /// Nothing to replay.
     #[error("the recording contains no reads and no writes{0}")]
     Empty(&'static str),
 }
@@ -31,7 +31,7 @@ impl ReplayError {
     }
 }
 
-/// The lines that are not empty.
+/// Iterates over the non-empty lines.
 pub(crate) struct Lines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
 }
@@ -55,7 +55,6 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// A line and its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) number: usize,
@@ -67,14 +66,12 @@ impl<'a> Line<'a> {
         Words { line: self, rest: self.text, separates: char::is_whitespace }
     }
 
-    /// The fields of a line of CSV.
     pub(crate) fn fields(self) -> Words<'a> {
         let separates = |letter: char| letter == ',' || letter.is_whitespace();
         Words { line: self, rest: self.text, separates }
     }
 }
 
-/// The words of a line, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Words<'a> {
     line: Line<'a>,
@@ -83,7 +80,7 @@ pub(crate) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The next word; an error at the end of the line.
+    /// The next word, or an error at the end of the line.
     pub(crate) fn word(&mut self, what: &str) -> Result<&'a str, ReplayError> {
         self.maybe().ok_or_else(|| self.wrong(&format!("{what} is missing")))
     }
@@ -96,14 +93,13 @@ impl<'a> Words<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// A whole number.
     pub(crate) fn number(&mut self, what: &str) -> Result<u64, ReplayError> {
         let place = *self;
         let word = self.word(what)?;
         word.parse().map_err(|_| place.wrong(&format!("{what} is {word:?}, which is not a number")))
     }
 
-    /// A time in seconds or another unit of so many nanoseconds, with a fraction.
+    /// Parses a time with a fraction, in seconds or another unit of `unit_ns` nanoseconds.
     pub(crate) fn time(&mut self, what: &str, unit_ns: u64) -> Result<u64, ReplayError> {
         let place = *self;
         let word = self.word(what)?;
@@ -113,14 +109,14 @@ impl<'a> Words<'a> {
         let mut part = 0;
         let mut scale = unit_ns;
         for digit in fraction.chars() {
-            // Digits beyond a nanosecond weigh nothing.
+            // Digits below a nanosecond have no effect.
             scale /= 10;
             part += u64::from(digit.to_digit(10).ok_or_else(wrong)?) * scale;
         }
         whole.checked_mul(unit_ns).and_then(|time| time.checked_add(part)).ok_or_else(wrong)
     }
 
-    /// An error where the next word begins.
+    /// An error at the start of the next word.
     pub(crate) fn wrong(&self, what: &str) -> ReplayError {
         let rest = self.rest.trim_start_matches(self.separates);
         let before = self.line.text.len() - rest.len();

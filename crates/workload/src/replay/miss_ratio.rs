@@ -1,25 +1,25 @@
-//! Which share of recorded reads a cache of each size would have served: a curve of hits for a page cache that
-//! keeps what was used last.
+//! Computes the share of recorded reads that a page cache of each size would have served, if it keeps the
+//! most recently used pages.
 //!
-//! A page is in such a cache if fewer other pages than it holds were used since the page's last use. That number
-//! is counted for a sample of the pages: those whose hash falls below a bound, each of which stands for so
-//! many. When the sample grows beyond what is kept, the bound falls and pages leave it (SHARDS with a fixed
-//! size; Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015). Writes
-//! fill the cache as reads do, and only reads are asked for. Rejected: a stack of all pages, which takes
-//! memory for each page that was ever touched.
+//! A page is in such a cache if fewer other pages than the cache's capacity were used since the page's last
+//! use. This number is counted for a sample of the pages: those whose hash is below a bound. Each sampled
+//! page represents a fixed number of pages. When the sample exceeds its maximum size, the bound decreases and
+//! pages leave it (SHARDS with a fixed size; Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC
+//! Construction with SHARDS", FAST 2015). Writes fill the cache like reads, but the result counts only reads.
+//! Rejected: a stack of all pages, which takes memory for every page ever used.
 
 use record::{Bytes, CachePoint, OpKind, RecordedRequest};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const PAGE_BYTES: u64 = 4_096;
-/// Pages in the sample.
+/// Maximum number of pages in the sample.
 const SAMPLE: usize = 16_384;
-/// The range of hashes.
+/// Number of possible hashes.
 const HASHES: u64 = 1 << 24;
-/// Sizes of the curve: powers of two from this on.
+/// Smallest size of the curve; the others are larger powers of two.
 const SMALLEST: u64 = 1 << 20;
 
-/// The curve up to the first size that holds everything; empty without reads.
+/// The curve up to the first size that holds all pages; empty without reads.
 pub(crate) fn curve(requests: &[RecordedRequest]) -> Vec<CachePoint> {
     let mut sample = Sample::new();
     for request in requests {
@@ -33,22 +33,22 @@ pub(crate) fn curve(requests: &[RecordedRequest]) -> Vec<CachePoint> {
 }
 
 struct Sample {
-    /// Pages with a hash below it belong to the sample.
+    /// Pages with a smaller hash belong to the sample.
     bound: u64,
-    /// When each page was used last, and its hash.
+    /// Time of each page's last use, and its hash.
     last: HashMap<u64, (u64, u64)>,
-    /// The times of the last uses, to be counted from the newest on.
+    /// The times of the last uses, for counting from the newest.
     times: Fenwick,
-    /// Hash and page of all, to let the highest go.
+    /// Hash and page of all sampled pages, for removing the largest hash.
     by_hash: BTreeSet<(u64, u64)>,
     now: u64,
-    /// The same, by pages used since the last use.
+    /// Reads by the number of pages used since the last use.
     distances: BTreeMap<u64, f64>,
-    /// Uses by reads, in pages that the sample stands for.
+    /// Number of page reads that the sample represents.
     reads: f64,
 }
 
-/// Counts at times that only grow, with sums from a time on.
+/// Counts at increasing times, with sums from a given time on.
 struct Fenwick {
     sums: Vec<i32>,
 }
@@ -73,7 +73,7 @@ impl Fenwick {
     }
 }
 
-/// Times that fit before they are counted anew.
+/// Number of times that fit before they are renumbered.
 const TIMES: usize = 1 << 18;
 
 impl Sample {
@@ -123,7 +123,7 @@ impl Sample {
         }
     }
 
-    /// Numbers the last uses from zero on, in their order.
+    /// Renumbers the last uses from zero, in their order.
     fn count_times_anew(&mut self) {
         let mut pages: Vec<(u64, u64)> =
             self.last.iter().map(|(&page, &(then, _))| (then, page)).collect();
@@ -157,7 +157,7 @@ impl Sample {
     }
 }
 
-/// A hash of a page's number (the finisher of SplitMix64).
+/// A hash of a page number (the finaliser of SplitMix64).
 fn mixed(page: u64) -> u64 {
     let mut z = page.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

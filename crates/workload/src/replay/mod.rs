@@ -1,9 +1,9 @@
-//! Recorded requests: text in the forms of other tools in, requests out, and back.
+//! Reads recorded requests from text formats of other tools, and writes them.
 //!
-//! Read are fio's logs of version 2 and 3, what blkparse prints, DiskSim's ASCII traces, and the CSV of published block
-//! traces. The form is known by the first lines. A line that cannot be read is an error with its place: a recording with a
-//! hole would be another load. Pure: no file is opened here. Facts: fio's HOWTO and what fio 3.33 writes,
-//! blkparse's manual page, DiskSim's manual.
+//! The readers support fio's logs of version 2 and 3, output of blkparse, DiskSim's ASCII traces, and the CSV
+//! of published block traces. The first lines identify the format. An invalid line is an error with its
+//! place, because a recording with a gap would be another load. The module is pure: it opens no file.
+//! Sources: fio's HOWTO and the output of fio 3.33, blkparse's manual page, DiskSim's manual.
 #![forbid(unsafe_code)]
 
 mod blkparse;
@@ -24,10 +24,10 @@ pub use times::time_unit;
 use lines::Lines;
 use record::{Bytes, CachePoint, OpKind, REQUESTS_SCHEMA, Replay, RequestsSummary, size_shares};
 
-/// The requests of a recording. `unit_ns` is the unit of its times where the user names it.
+/// Parses the requests of a recording. `unit_ns` is the unit of its times, if the user specifies one.
 ///
 /// # Errors
-/// With the line and column of what cannot be read, or where the form is none that is known.
+/// The line and column of invalid text, or an unknown format.
 pub fn read(text: &str, unit_ns: Option<u64>) -> Result<Replay, ReplayError> {
     let (form, unit_ns) = (form_of(text)?, unit_of(text, unit_ns)?);
     let lines = Lines::new(text);
@@ -39,11 +39,11 @@ pub fn read(text: &str, unit_ns: Option<u64>) -> Result<Replay, ReplayError> {
     }
 }
 
-/// In which unit the times of a recording are taken, and why; `None` where its form leaves no choice and the user makes
-/// none.
+/// The unit that is used for the times of a recording, and why; `None` if its format has only one unit and
+/// the user specifies none.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn times_taken(text: &str, unit_ns: Option<u64>) -> Result<Option<String>, ReplayError> {
     let how = match form_of(text)? {
         _ if unit_ns.is_some() => "as you specified".to_owned(),
@@ -58,7 +58,6 @@ pub fn times_taken(text: &str, unit_ns: Option<u64>) -> Result<Option<String>, R
     )))
 }
 
-/// A form of recordings.
 enum Form {
     Iolog,
     Blkparse,
@@ -66,7 +65,6 @@ enum Form {
     Csv(&'static csv::Form),
 }
 
-/// The unit of the times, in ns.
 fn unit_of(text: &str, named: Option<u64>) -> Result<u64, ReplayError> {
     Ok(match (named, form_of(text)?) {
         (Some(named), _) => named,
@@ -77,7 +75,7 @@ fn unit_of(text: &str, named: Option<u64>) -> Result<u64, ReplayError> {
     })
 }
 
-/// The form of a text, which its first line tells.
+/// The format of a text, from its first line.
 fn form_of(text: &str) -> Result<Form, ReplayError> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if first.starts_with("fio version") {
@@ -99,14 +97,13 @@ fn form_of(text: &str) -> Result<Form, ReplayError> {
     csv::form_of(text).map(Form::Csv).ok_or_else(|| ReplayError::unknown(first))
 }
 
-/// Whether a file that begins so may be a recording of requests.
+/// Whether a file that starts with `head` may be a recording of requests.
 #[must_use]
 pub fn is_known(head: &[u8]) -> bool {
     form_of(&String::from_utf8_lossy(head)).is_ok()
 }
 
-/// What requests come to; `lost` are those that are missing, where that is
-/// known.
+/// Summarizes requests. `lost` is the number of missing ones, if known.
 #[must_use]
 pub fn summary(replay: &Replay, version: &str, lost: Option<u64>) -> RequestsSummary {
     let requests = replay.recorded.0.as_slice();
@@ -129,7 +126,7 @@ pub fn summary(replay: &Replay, version: &str, lost: Option<u64>) -> RequestsSum
     }
 }
 
-/// What a page cache of each size would have served of the reads; empty without reads.
+/// Share of the reads that a page cache of each size would have served; empty without reads.
 #[must_use]
 pub fn reuse(replay: &Replay) -> Vec<CachePoint> {
     miss_ratio::curve(&replay.recorded.0)

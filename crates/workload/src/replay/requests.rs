@@ -1,18 +1,18 @@
-//! Requests as they are put together from a recording.
+//! Collects the requests of a recording.
 
 use crate::replay::ReplayError;
 use record::{Nanos, OpKind, RecordedRequest, Replay};
 
-/// What a recording has shown so far.
+/// Requests found so far in a recording.
 #[derive(Default)]
 pub(crate) struct Requests<'a> {
     /// Requests, flushes and discards.
     found: Found,
-    /// Names of devices or files, in order of their numbers.
+    /// Names of devices or files, in the order of their numbers.
     devices: Vec<&'a str>,
 }
 
-/// What was recorded, in any order.
+/// Recorded requests of all kinds, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Reads and writes.
@@ -24,16 +24,16 @@ pub struct Found {
 }
 
 impl Found {
-    /// The replay: in order of time, counted from the first of them on, with the devices that have a read or
-    /// write numbered without gaps.
+    /// Creates the replay: sorted by time, relative to the first request. Devices with a read or write are
+    /// numbered without gaps.
     #[must_use]
     pub fn replay(self) -> Replay {
         let Self { mut requests, mut flushes, mut discards } = self;
-        // Of devices without a read or write nothing is to be made again.
+        // Devices without a read or write are not replayed.
         let mut used: Vec<u16> = requests.iter().map(|request| request.device).collect();
         used.sort_unstable();
         used.dedup();
-        // From the first of any kind on that is made again.
+        // The first replayed request of any kind.
         let all = requests.iter().chain(&flushes).chain(&discards);
         let made = all.filter(|request| used.binary_search(&request.device).is_ok());
         let first = made.map(|request| request.at).min().unwrap_or_default();
@@ -45,7 +45,7 @@ impl Found {
                 request.device = number.unwrap_or(0) as u16;
                 number.is_ok()
             });
-            // Those of several processors or threads come out of order.
+            // Requests from several processors or threads are out of order.
             all.sort_by_key(|request| request.at);
             (before - all.len()) as u64
         };
@@ -56,7 +56,7 @@ impl Found {
 }
 
 impl<'a> Requests<'a> {
-    /// The number of a device or file; `None` for one too many.
+    /// The number of a device or file; `None` if there are too many.
     pub(crate) fn device(&mut self, name: &'a str) -> Option<u16> {
         let known = self.devices.iter().position(|known| *known == name);
         let number = known.unwrap_or_else(|| {
@@ -66,7 +66,6 @@ impl<'a> Requests<'a> {
         u16::try_from(number).ok()
     }
 
-    /// Whether a device has been seen.
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.devices.contains(&name)
     }
@@ -84,7 +83,7 @@ impl<'a> Requests<'a> {
         self.found.discards.extend(RecordedRequest::discards(device, at, offset, bytes));
     }
 
-    /// The replay; `else_why` says what one without requests may mean.
+    /// Creates the replay. `else_why` explains a recording without requests.
     pub(crate) fn replay(self, else_why: &'static str) -> Result<Replay, ReplayError> {
         if self.found.requests.is_empty() {
             return Err(ReplayError::Empty(else_why));

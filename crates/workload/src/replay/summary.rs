@@ -1,29 +1,29 @@
-//! What recorded requests come to: how many, how large, in which order, how bursty, how popular their
-//! places.
+//! Summarizes recorded requests: number, sizes, order, burstiness, and popularity of positions.
 //!
-//! Popularity is asked of pairs: how often two requests of those recorded fall on one place. That share is the
-//! sum of the squares of the places' probabilities, without bias however few requests there are, and Zipf's
-//! law has one exponent for each value of it. Rejected: a line through counts by rank, whose tail is
-//! noise where most places were touched once or never.
+//! Popularity is estimated from pairs: how often two recorded requests have the same position. That share is
+//! the sum of the squared probabilities of the positions, without bias even for few requests, and each value
+//! of it corresponds to one exponent of Zipf's law. Rejected: a line through counts by rank, whose tail is
+//! noise if most positions were used once or never.
 
 use record::{Bytes, Nanos, OpKind, RecordedRequest, RequestsSide, SizeShare};
 use std::collections::BTreeMap;
 
-/// Streams whose ends are remembered.
+/// Number of streams whose ends are remembered.
 const STREAMS: usize = 16;
 const PAGE_BYTES: u64 = 4_096;
-/// Counts in equal times take at least that long, and so many arrivals on average.
+/// Minimum length of a counting period, and the mean number of arrivals in it.
 const COUNTED_OVER_MIN: u64 = 1_000_000;
 const COUNTED_PER_TIME: u64 = 10;
-/// Pairs on one place from which on popularity is told, and how much more than by chance they must be.
+/// Minimum number of pairs for a result on popularity, and the minimum ratio to the number expected by
+/// chance.
 const PAIRS_MIN: u64 = 30;
 const PAIRS_OVER_CHANCE: f64 = 2.0;
-/// Largest exponent that is looked for.
+/// Maximum exponent in the search.
 const THETA_MAX: f64 = 3.0;
-/// Terms of a sum that are added one by one; the rest by its integral.
+/// Number of terms that are added one by one; the rest is an integral.
 const TERMS: u64 = 2_000;
 
-/// The requests of one direction; `None` without one.
+/// Summarizes the requests of one direction; `None` without requests.
 pub(crate) fn side(
     requests: &[RecordedRequest],
     op: OpKind,
@@ -56,7 +56,7 @@ pub(crate) fn side(
 }
 
 fn sequential_share(requests: &[RecordedRequest]) -> f64 {
-    // The one that was used last comes first.
+    // The most recently used stream is first.
     let mut ends = [(0_u16, u64::MAX); STREAMS];
     let mut adjacent = 0_u64;
     for request in requests {
@@ -69,7 +69,7 @@ fn sequential_share(requests: &[RecordedRequest]) -> f64 {
     adjacent as f64 / requests.len().max(1) as f64
 }
 
-/// Variance over mean of the arrivals in equal times, and the length of these.
+/// Variance divided by mean of the arrivals in equal periods, and the length of a period.
 fn dispersion(requests: &[RecordedRequest], span: Nanos) -> (f64, Nanos) {
     let count = requests.len() as u64;
     let over = (span.0.saturating_mul(COUNTED_PER_TIME) / count.max(1)).max(COUNTED_OVER_MIN);
@@ -88,7 +88,7 @@ fn dispersion(requests: &[RecordedRequest], span: Nanos) -> (f64, Nanos) {
     (squares / (times - 1) as f64 / mean.max(f64::MIN_POSITIVE), Nanos(over))
 }
 
-/// Pages of which any byte was asked for.
+/// Number of pages with at least one accessed byte.
 fn touched(requests: &[RecordedRequest]) -> u64 {
     let mut pieces: Vec<(u16, u64, u64)> = requests
         .iter()
@@ -109,8 +109,8 @@ fn touched(requests: &[RecordedRequest]) -> u64 {
     pages
 }
 
-/// The exponent of Zipf's law over so many places; `None` where pairs on one place are few or as many as
-/// among equally popular places.
+/// The exponent of Zipf's law over this many positions; `None` if equal positions are rare, or no more
+/// frequent than with uniform popularity.
 fn popularity(requests: &[RecordedRequest], places: u64) -> Option<f64> {
     let mut counts: BTreeMap<(u16, u64), u64> = BTreeMap::new();
     for request in requests {
@@ -131,7 +131,7 @@ fn popularity(requests: &[RecordedRequest], places: u64) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// Sum of k^-s for k from 1 to `count`: term by term, then by the integral.
+/// Sum of k^-s for k from 1 to `count`: the first terms one by one, the rest as an integral.
 fn zeta(count: u64, s: f64) -> f64 {
     let one_by_one = count.min(TERMS);
     let head: f64 = (1..=one_by_one).map(|k| (k as f64).powf(-s)).sum();

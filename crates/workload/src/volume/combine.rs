@@ -1,26 +1,26 @@
-//! Which bytes are the exclusive or of which others, for arrays that move bytes.
+//! Computes which bytes are the exclusive-or of which others, for arrays that move bytes.
 //!
-//! Nothing here knows where parity lies: in each row of the disks (the bytes at one offset of all of them)
-//! the exclusive or over all disks is zero. So a byte that is not the user's is the exclusive or of
-//! all others of its row where these are known, and else the old byte changed by what changes in its
-//! row. What the plan reads decides which of the two. Rejected: a rule per way of the plan (it would
-//! know what the plan knows, twice).
+//! This module does not know where parity is. In each row of the disks (the bytes at one offset of all
+//! disks), the exclusive-or over all disks is zero. A byte that the request does not supply is therefore the
+//! exclusive-or of all other bytes of its row if these are known, otherwise the old byte combined with the
+//! changes in its row. The reads of the plan decide which of the two applies. Rejected: one rule per method
+//! of the plan (it would duplicate the plan's knowledge).
 
 use crate::volume::{Extent, Piece, Plan};
 use record::OpKind;
 use std::ops::Range;
 
-/// Where bytes are in memory.
+/// A position in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// In those of the request, so many bytes from their start.
+    /// Offset in the request's memory.
     Request(u32),
-    /// In those of a piece of the plan: its index, and so many bytes from its start.
+    /// Index of a piece of the plan, and the offset in its memory.
     Piece(u32, u32),
 }
 
 impl Memory {
-    /// So many bytes on.
+    /// The position this many bytes further on.
     fn plus(self, bytes: u32) -> Self {
         match self {
             Self::Request(at) => Self::Request(at + bytes),
@@ -29,33 +29,33 @@ impl Memory {
     }
 }
 
-/// Bytes that are the exclusive or of others, or a copy where there is one source.
+/// Bytes that are the exclusive-or of others, or a copy if there is one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
-    /// Where they go.
+    /// The destination.
     pub to: Memory,
-    /// How many.
+    /// Number of bytes.
     pub bytes: u32,
-    /// Which of [`Combinations::sources`] they are made of.
+    /// Range of its sources in [`Combinations::sources`].
     pub from: Range<usize>,
 }
 
-/// What becomes of the bytes of a request. Kept and filled again.
+/// The combinations of a request. Reused, to avoid allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Combinations {
-    /// What is made of what, in any order.
+    /// All combinations, in any order.
     pub all: Vec<Combination>,
-    /// The sources of all of them.
+    /// The sources of all combinations.
     pub sources: Vec<Memory>,
-    /// By piece of the plan: where in the request's memory its bytes are, if they are there in one
-    /// part, so that nothing has to be copied.
+    /// For each piece of the plan: the offset of its bytes in the request's memory, if they are contiguous
+    /// there, so that no copy is needed.
     pub direct: Vec<Option<u32>>,
     pub(crate) extents: Vec<Extent>,
     cuts: Vec<u64>,
 }
 
 impl Combinations {
-    /// Where each combination's bytes come from.
+    /// The sources of a combination.
     #[must_use]
     pub fn sources_of(&self, combination: &Combination) -> &[Memory] {
         &self.sources[combination.from.clone()]
@@ -69,7 +69,7 @@ impl Combinations {
         self.direct.resize(plan.pieces.len(), None);
     }
 
-    /// Copies of a mirror: every piece has the request's bytes of its place.
+    /// Copies for a mirror: every piece has the request's bytes at its offset.
     pub(crate) fn copies(&mut self, op: OpKind, offset: u64, plan: &Plan) {
         for (piece, index) in plan.pieces.iter().zip(0..) {
             let ends = (Memory::Request((piece.offset - offset) as u32), Memory::Piece(index, 0));
@@ -81,7 +81,7 @@ impl Combinations {
         }
     }
 
-    /// A step of a rebuild: what is written is the exclusive or of all that is read.
+    /// A step of a rebuild: the written bytes are the exclusive-or of everything that is read.
     pub(crate) fn remake(&mut self, plan: &Plan) {
         let begin = self.sources.len();
         for (piece, index) in plan.pieces.iter().zip(0..) {
@@ -95,7 +95,7 @@ impl Combinations {
         }
     }
 
-    /// Of `disks` disks with parity; the extents are those of the request.
+    /// Combinations for `disks` disks with parity. The extents are those of the request.
     pub(crate) fn parity(&mut self, op: OpKind, disks: u32, plan: &Plan) {
         let extents = std::mem::take(&mut self.extents);
         let mut cuts = std::mem::take(&mut self.cuts);
@@ -134,7 +134,7 @@ impl Combinations {
         self.add_of_row(to, bytes, |sources| sources.extend_from_slice(from));
     }
 
-    /// Adds a combination, as a part of the last where it goes on with all of that.
+    /// Adds a combination, or extends the last one if this continues all of its parts.
     fn add_of_row(&mut self, to: Memory, bytes: u32, fill: impl FnOnce(&mut Vec<Memory>)) {
         let begin = self.sources.len();
         fill(&mut self.sources);
@@ -156,8 +156,8 @@ impl Combinations {
         self.all.push(Combination { to, bytes, from: begin..self.sources.len() });
     }
 
-    /// Takes out the copies between a whole piece and one part of the request. A piece that was read
-    /// may be a source of others as well: it is found in the request's memory.
+    /// Removes copies between a whole piece and one part of the request. A piece that was read may also be a
+    /// source of others. They then use the request's memory.
     pub(crate) fn find_direct(&mut self, plan: &Plan) {
         let Self { all, sources, direct, .. } = self;
         all.retain(|combination| {
@@ -176,7 +176,7 @@ impl Combinations {
     }
 }
 
-/// What is known of rows of the disks.
+/// Bytes that are known in rows of the disks.
 struct Row<'a> {
     disks: u32,
     plan: &'a Plan,
@@ -184,7 +184,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Rows cut where what is known of them changes: the cuts, both ends among them.
+    /// The positions where the known bytes of the rows change, including both ends.
     fn cut(&self, rows: &Range<u64>, cuts: &mut Vec<u64>) {
         cuts.clear();
         cuts.extend([rows.start, rows.end]);
@@ -197,14 +197,14 @@ impl Row<'_> {
         cuts.dedup();
     }
 
-    /// What the request puts on a disk.
+    /// The request's bytes for a disk.
     fn given(&self, disk: u32, at: u64) -> Option<Memory> {
         let here = |it: &&Extent| it.disk == disk && covers(it.offset, it.bytes, at);
         let extent = self.extents.iter().find(here)?;
         Some(Memory::Request(extent.at + (at - extent.offset) as u32))
     }
 
-    /// What was read of a disk.
+    /// The bytes that were read from a disk.
     fn held(&self, disk: u32, at: u64) -> Option<Memory> {
         let here = |(it, _): &(&Piece, u32)| {
             it.op == OpKind::Read && it.disk == disk && covers(it.offset, it.bytes, at)
@@ -213,7 +213,7 @@ impl Row<'_> {
         Some(Memory::Piece(index, (at - piece.offset) as u32))
     }
 
-    /// What a disk holds: as it was read, or from all others.
+    /// The content of a disk: as read, or computed from all others.
     fn data(&self, disk: u32, at: u64, sources: &mut Vec<Memory>) {
         match self.held(disk, at) {
             Some(old) => sources.push(old),
@@ -224,7 +224,7 @@ impl Row<'_> {
         }
     }
 
-    /// What a disk that gets none of the request's bytes will hold.
+    /// The new content of a disk that gets none of the request's bytes.
     fn parity(&self, disk: u32, at: u64, sources: &mut Vec<Memory>) {
         let begin = sources.len();
         let others = || (0..self.disks).filter(|&other| other != disk);

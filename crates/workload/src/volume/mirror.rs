@@ -1,27 +1,27 @@
-//! RAID 1: writes go to every disk, a read to one; which one is the whole subject.
+//! RAID 1: writes go to every disk, and a read goes to one. This module selects it.
 //!
-//! TwinStor (Chung 2000, section 8.4, on 3ware's paper): "Requests smaller than 256KB are treated
-//! as random to allow the second disk to independently service a second request." Random reads go
-//! to the disk with the shortest queue, among equals to the nearest head. With 256 KB outstanding
-//! in sequence areas of that size alternate, so that each disk reads in long runs. Rejected:
-//! choosing by a prediction of the positioning time, which a card in front of IDE drives cannot
-//! see.
+//! TwinStor (Chung 2000, section 8.4, on 3ware's paper): "Requests smaller than 256KB are treated as random
+//! to allow the second disk to independently service a second request." Random reads go to the disk with the
+//! shortest queue, and among equals to the nearest head. With 256 KB of sequential requests outstanding,
+//! areas of that size alternate, so that each disk reads in long runs. Rejected: choosing by a predicted
+//! positioning time, which a card in front of IDE drives cannot see.
 
 use super::{DiskLoad, MirrorReads, Piece, Plan, VolumeSpec};
 use record::OpKind;
 
-/// Below this much outstanding, reads are treated as random; also the areas that alternate.
+/// Below this amount of sequential requests outstanding, reads are treated as random. Also the size of the
+/// areas that alternate.
 const SEQUENTIAL_BYTES: u64 = 256 << 10;
 
 #[derive(Clone, Debug)]
 pub(super) struct Mirror {
     disks: u32,
     failed: Option<u32>,
-    /// Bytes from the start that the failed disk holds again.
+    /// Bytes rebuilt, from the start of the failed disk.
     pub(super) rebuilt: u64,
     reads: MirrorReads,
     next_offset: u64,
-    /// Reads in a row that went on where the one before ended.
+    /// Number of consecutive reads that each start where the previous one ended.
     in_sequence: u32,
     turn: u32,
 }
@@ -45,7 +45,7 @@ impl Mirror {
             OpKind::Write => {
                 let disks = self.alive(offset + u64::from(bytes));
                 plan.pieces.extend(disks.map(|disk| Piece { disk, op, offset, bytes }));
-                // Beyond what is rebuilt the disk gets its bytes when that comes there.
+                // The rebuild writes the bytes beyond its progress when it gets there.
                 if let Some(disk) = self
                     .failed
                     .filter(|_| (offset + 1..offset + u64::from(bytes)).contains(&self.rebuilt))
@@ -59,7 +59,7 @@ impl Mirror {
         plan.end_stage(0);
     }
 
-    /// The disks that hold all bytes up to `end`.
+    /// The disks that have all bytes up to `end`.
     fn alive(&self, end: u64) -> impl Iterator<Item = u32> + use<> {
         let failed = self.failed.filter(|_| end > self.rebuilt);
         (0..self.disks).filter(move |&disk| Some(disk) != failed)
@@ -112,7 +112,7 @@ impl Mirror {
         });
     }
 
-    /// What a part of the failed disk is made again from: a copy.
+    /// The plan for rebuilding a part of the failed disk: from a copy.
     pub(super) fn rebuild(&self, offset: u64, bytes: u32, load: &[DiskLoad], plan: &mut Plan) {
         let Some(failed) = self.failed else { return plan.end_stage(0) };
         let disk = self.nearest(offset, u64::MAX, load);

@@ -1,13 +1,13 @@
-//! Which bytes of which disk a request of a volume becomes: disks in a row, RAID 0, 1 and 5.
+//! Maps a request on a volume to bytes on its disks: disks in a row, RAID 0, 1 and 5.
 //!
-//! A volume is a pure mapping: [`Volume::plan`] turns a request into stages of pieces; the pieces of
-//! a stage go out at once, the next stage waits for all of them and for the parity work between. The
-//! volume knows only addresses, and what the caller says about the disks' queues and heads, so the
-//! same mapping serves software and hardware arrays, and a model of the bytes themselves can prove it.
-//! What has memory is the order of writes to a stripe with parity ([`Volume::claim`] lets one in at a
-//! time) and how far a failed disk is rebuilt. Arrays that move bytes learn from [`Combinations`] which of
-//! them are the exclusive or of which others. Rejected: a service-time model inside the volume (two clocks), and a plan per
-//! level of RAID with types of its own (three executors for one loop).
+//! A volume is a pure mapping: [`Volume::plan`] turns a request into stages of pieces. The pieces of a stage
+//! are issued at once. The next stage waits for all of them and for the parity work in between. The volume
+//! knows only addresses, and what the caller says about the disks' queues and heads. The same mapping
+//! therefore serves software and hardware arrays, and a model of the bytes can prove it correct. The volume
+//! has two kinds of state: the order of writes to a stripe with parity ([`Volume::claim`] admits one at a
+//! time), and the progress of rebuilding a failed disk. For arrays that move bytes, [`Combinations`] says
+//! which bytes are the exclusive-or of which others. Rejected: a service-time model inside the volume (two
+//! clocks), and a separate type of plan per RAID level (three executors for one loop).
 
 mod combine;
 mod mirror;
@@ -32,38 +32,38 @@ use stripe_order::StripeOrder;
 pub struct Piece {
     /// Which disk, from 0.
     pub disk: u32,
-    /// Direction; a write of a volume may need reads.
+    /// Direction; a write to a volume may need reads.
     pub op: OpKind,
     /// First byte on the disk.
     pub offset: u64,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u32,
 }
 
-/// Where some bytes of a request lie.
+/// The position of some bytes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// On which disk, from 0.
+    /// The disk, from 0.
     pub disk: u32,
     /// First byte on the disk.
     pub offset: u64,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u32,
     /// First byte in the request.
     pub at: u32,
 }
 
-/// Pieces that go out at once.
+/// Pieces that are issued at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Where they end in [`Plan::pieces`]; they begin where those of the stage before end. A stage
-    /// without pieces stands for parity work alone.
+    /// Index after its last piece in [`Plan::pieces`]. Its first piece follows those of the previous stage. A
+    /// stage without pieces is only parity work.
     pub end: usize,
-    /// Bytes that go through the exclusive or once the pieces are done, before the next stage.
+    /// Bytes of exclusive-or work after the pieces and before the next stage.
     pub xor_bytes: u64,
 }
 
-/// What a request becomes. Kept and filled again, so that planning allocates nothing.
+/// The transfers of a request. Reused, so that planning allocates no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The pieces of all stages.
@@ -80,33 +80,33 @@ impl Plan {
         &self.pieces[begin..self.stages[index].end]
     }
 
-    /// Ends a stage with the pieces added since the last one.
+    /// Ends a stage, with the pieces added since the previous one.
     fn end_stage(&mut self, xor_bytes: u64) {
         self.stages.push(Stage { end: self.pieces.len(), xor_bytes });
     }
 }
 
-/// What the end of a step of a rebuild leads to.
+/// Result of a finished rebuild step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepsOver {
-    /// The steps that are over.
+    /// The steps that are complete now.
     pub over: Vec<u32>,
-    /// The requests and steps that may be carried out now.
+    /// The requests and steps that may start now.
     pub ready: Vec<u32>,
 }
 
-/// What the volume may know of a disk when it chooses one.
+/// State of a disk that the volume uses to select one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskLoad {
-    /// Requests on their way to it or in it.
+    /// Requests that are queued for it or in it.
     pub waiting: u32,
-    /// The byte address under its head.
+    /// The byte address at its head.
     pub head_bytes: u64,
 }
 
 #[derive(Clone, Debug)]
 enum Layout {
-    /// Chunks in turn, or disks in a row where a chunk is a whole disk.
+    /// Chunks in turn, or disks in a row if a chunk is a whole disk.
     Stripe {
         disks: u32,
         chunk: u64,
@@ -115,14 +115,14 @@ enum Layout {
     Parity(Parity),
 }
 
-/// Disks bound into one address space.
+/// Disks combined into one address space.
 #[derive(Clone, Debug)]
 pub struct Volume {
     layout: Layout,
     align_bytes: u64,
     chunk_bytes: u64,
     size: u64,
-    /// Bytes of each disk that it uses.
+    /// Bytes that it uses on each disk.
     member: u64,
     ordered: bool,
     order: StripeOrder,
@@ -130,7 +130,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// A volume of `disks` disks of `disk_bytes` each. The specification must have passed
+    /// A volume of `disks` disks of `disk_bytes` each. The specification must already have passed
     /// [`VolumeSpec::check`].
     #[must_use]
     pub fn new(spec: &VolumeSpec, disks: u32, disk_bytes: u64) -> Self {
@@ -157,19 +157,19 @@ impl Volume {
         }
     }
 
-    /// Bytes of each disk that hold something: what a rebuild makes again.
+    /// Bytes of each disk that contain data, which a rebuild restores.
     #[must_use]
     pub fn member_bytes(&self) -> u64 {
         self.member
     }
 
-    /// Bytes that it holds.
+    /// Size of the volume in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Fills `plan` with what a request becomes. `load` has one entry per disk.
+    /// Fills `plan` with the transfers of a request. `load` has one entry per disk.
     pub fn plan(
         &mut self,
         op: OpKind,
@@ -183,8 +183,8 @@ impl Volume {
         plan.stages.clear();
         let offset = offset + self.align_bytes;
         match &mut self.layout {
-            // NT's stripe sets send chunk after chunk to disk after disk in turn. A request over a
-            // chunk boundary becomes two, and has to wait for both (Riedel 1997, section 5.5).
+            // NT's stripe sets send consecutive chunks to the disks in turn. A request across a chunk
+            // boundary becomes two, and must wait for both (Riedel 1997, section 5.5).
             &mut Layout::Stripe { disks, chunk } => {
                 let disks = u64::from(disks);
                 split(chunk, offset, bytes, &mut plan.pieces, |number, at, bytes| Piece {
@@ -204,7 +204,7 @@ impl Volume {
         debug_assert_eq!(plan.stages.last().map(|stage| stage.end), Some(plan.pieces.len()));
     }
 
-    /// The disk with the parity of the row at `offset` of the disks; `None` without parity.
+    /// The disk with the parity of the row at `offset` on the disks; `None` without parity.
     #[must_use]
     pub fn parity_disk(&self, offset: u64) -> Option<u32> {
         match &self.layout {
@@ -213,9 +213,9 @@ impl Volume {
         }
     }
 
-    /// Whether a request may be planned and carried out now. If not, its number comes back from a
-    /// later [`Volume::release`]. `request` is a small number of the caller's, unique among those
-    /// that are claimed and not released.
+    /// Whether a request may be planned and issued now. If not, a later [`Volume::release`] returns its
+    /// number. `request` is a small number chosen by the caller, unique among the requests that are claimed
+    /// and not released.
     pub fn claim(&mut self, request: u32, op: OpKind, offset: u64, bytes: u32) -> bool {
         match &self.layout {
             Layout::Parity(parity) => {
@@ -238,14 +238,14 @@ impl Volume {
         }
     }
 
-    /// A request that was let in is done; those that may be carried out now.
+    /// Ends an admitted request. Returns the requests that may be issued now.
     pub fn release(&mut self, request: u32) -> Vec<u32> {
         self.order.release(request)
     }
 
-    /// As [`Volume::claim`] for a step of a rebuild: a part of the failed disk, which has to begin
-    /// where the step before ended and to be whole chunks. It keeps its claim until all before it are
-    /// done.
+    /// Like [`Volume::claim`], for a step of a rebuild: a part of the failed disk that must start where the
+    /// previous step ended and consist of whole chunks. It keeps its claim until all earlier steps have
+    /// finished.
     pub fn claim_rebuild(&mut self, request: u32, offset: u64, bytes: u32) -> bool {
         let whole = offset.is_multiple_of(self.chunk_bytes);
         debug_assert!(bytes > 0 && whole && offset + u64::from(bytes) <= self.member);
@@ -253,7 +253,7 @@ impl Volume {
         self.order.claim(request, offset / self.chunk_bytes, last, false)
     }
 
-    /// Fills `plan` with what a step of a rebuild is: reads of others, then the write.
+    /// Fills `plan` with a step of a rebuild: reads from others, then the write.
     pub fn plan_rebuild(&mut self, offset: u64, bytes: u32, load: &[DiskLoad], plan: &mut Plan) {
         plan.pieces.clear();
         plan.stages.clear();
@@ -264,9 +264,9 @@ impl Volume {
         }
     }
 
-    /// A step of a rebuild has ended: which steps are over by that, and what may be carried out now.
-    /// The number of a step is free again when it is over. After one that failed nothing more counts as
-    /// rebuilt.
+    /// Ends a step of a rebuild. Returns the steps that are complete now, and the requests and steps that may
+    /// start. The number of a step can be reused once it is complete. After a failed step, nothing more
+    /// counts as rebuilt.
     pub fn rebuilt(&mut self, request: u32, offset: u64, bytes: u32, whole: bool) -> StepsOver {
         let over = self.progress.step(request, offset, bytes, whole);
         let bytes = self.progress.bytes();
@@ -279,15 +279,15 @@ impl Volume {
         StepsOver { over, ready }
     }
 
-    /// Bytes from the start of the failed disk that it holds again.
+    /// Bytes rebuilt, from the start of the failed disk.
     #[must_use]
     pub fn rebuilt_bytes(&self) -> u64 {
         self.progress.bytes()
     }
 
-    /// Fills `combinations` with what becomes of the bytes of a planned request: the memory of each
-    /// piece, or of the request, is the exclusive or of others. Of a read after its last stage, of a
-    /// write before it.
+    /// Fills `combinations` for a planned request: which bytes of the pieces' memory, or of the request, are
+    /// the exclusive-or of others. The caller applies them after the last stage of a read, and before the
+    /// last stage of a write.
     pub fn combine(
         &self,
         op: OpKind,
@@ -309,7 +309,7 @@ impl Volume {
         combinations.find_direct(plan);
     }
 
-    /// The same of a step of a rebuild, before its last stage.
+    /// The same for a step of a rebuild. The caller applies them before its last stage.
     pub fn combine_rebuild(&self, plan: &Plan, combinations: &mut Combinations) {
         combinations.clear(plan);
         combinations.remake(plan);
@@ -317,7 +317,8 @@ impl Volume {
     }
 }
 
-/// Cuts a request at multiples of `size`: the piece of each part by number, first byte and length.
+/// Splits a request at multiples of `size`. Creates a piece for each part from its number, first byte and
+/// length.
 fn split(
     size: u64,
     offset: u64,
@@ -334,8 +335,8 @@ fn split(
     }
 }
 
-/// Adds a piece to the stage that began at `from`, merged with the one that it continues: the last
-/// of its disk, looked for among the last `window` pieces.
+/// Adds a piece to the stage that started at `from`. It is merged with the last piece of the same disk among
+/// the last `window` pieces if it continues that piece.
 fn add_piece(pieces: &mut Vec<Piece>, from: usize, window: u32, piece: Piece) {
     let near = from.max(pieces.len().saturating_sub(window as usize));
     let before = pieces[near..].iter_mut().rev().find(|before| before.disk == piece.disk);

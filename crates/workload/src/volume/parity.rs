@@ -1,12 +1,12 @@
-//! RAID 5, left-symmetric: parity goes round from the last disk down, data follows it.
+//! RAID 5, left-symmetric: parity rotates from the last disk downwards, and data follows it.
 //!
-//! A write that covers all data of some rows needs no reads. Of the others there are two ways to
-//! the new parity: from the old data and the old parity of what is written (read-modify-write), or
-//! from the data that is not written (reconstruct-write). The plan takes the one with fewer
-//! operations in the stripe, then the one with fewer bytes, then the former. Rows of a stripe fall
-//! into at most three segments in which the same chunks are written; with a failed disk each
-//! segment has one possible way, so one rule per segment is right with and without a failure.
-//! Rejected: rounding partial chunks up to whole ones, which reads up to a chunk more per disk.
+//! A write that covers all data of some rows needs no reads. For other rows there are two ways to the new
+//! parity: from the old data and the old parity of what is written (read-modify-write), or from the data that
+//! is not written (reconstruct-write). The plan takes the way with fewer operations in the stripe, then the
+//! one with fewer bytes, then the former. The rows of a stripe form at most three segments in which the same
+//! chunks are written. With a failed disk, each segment has only one possible way. One rule per segment is
+//! therefore correct with and without a failure. Rejected: rounding partial chunks up to whole ones, which
+//! reads up to a chunk more per disk.
 
 use super::{Extent, Piece, Plan, VolumeSpec, add_piece};
 use record::OpKind;
@@ -16,9 +16,9 @@ pub(super) struct Parity {
     disks: u32,
     chunk: u64,
     failed: Option<u32>,
-    /// Bytes from the start of the failed disk that it holds again, in whole chunks.
+    /// Bytes rebuilt, from the start of the failed disk, in whole chunks.
     pub(super) rebuilt: u64,
-    /// Reads of the two ways, to compare them.
+    /// Reads for each of the two ways, for the comparison.
     modify: Vec<Piece>,
     rebuild: Vec<Piece>,
 }
@@ -26,7 +26,7 @@ pub(super) struct Parity {
 /// Direction, disk and stripe.
 type Spot = (OpKind, u32, u64);
 
-/// Rows of a stripe in which the same chunks are touched.
+/// Rows of a stripe in which the request touches the same chunks.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     low: u64,
@@ -39,7 +39,7 @@ impl Segment {
     }
 }
 
-/// What a request touches in one stripe: data bytes `begin..end`, counted over its data chunks.
+/// The part of a request in one stripe: data bytes `begin..end`, counted over its data chunks.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     stripe: u64,
@@ -47,15 +47,15 @@ struct Touch {
     end: u64,
 }
 
-/// How the parity of a segment comes about.
+/// How the parity of a segment is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Full,
     /// From old data and old parity.
     Modify,
-    /// From the data that stays.
+    /// From the data that is not written.
     Rebuild,
-    /// The parity's disk has failed.
+    /// Not at all, because the disk with the parity has failed.
     NoParity,
 }
 
@@ -69,18 +69,17 @@ impl Parity {
         self.disks
     }
 
-    /// The first and the last stripe of a request.
     pub(super) fn stripes(&self, offset: u64, bytes: u32) -> (u64, u64) {
         let width = self.width();
         (offset / width, (offset + u64::from(bytes) - 1) / width)
     }
 
-    /// The disk that does not hold its part of a stripe.
+    /// The disk whose part of a stripe is missing.
     fn lost(&self, stripe: u64) -> Option<u32> {
         self.failed.filter(|_| stripe * self.chunk >= self.rebuilt)
     }
 
-    /// Whether a read has to be made from parity.
+    /// Whether a read must be reconstructed from parity.
     pub(super) fn is_lost(&self, offset: u64, bytes: u32) -> bool {
         self.failed.is_some()
             && self.touches(offset, bytes).any(|touch| {
@@ -88,7 +87,7 @@ impl Parity {
             })
     }
 
-    /// What a part of the failed disk is made again from: the same rows of all others.
+    /// The plan for rebuilding a part of the failed disk: from the same rows of all others.
     pub(super) fn remake(&self, offset: u64, bytes: u32, plan: &mut Plan) {
         let Some(failed) = self.failed else { return plan.end_stage(0) };
         let others = (0..self.disks).filter(|&disk| disk != failed);
@@ -110,7 +109,7 @@ impl Parity {
         self.disks - 1 - (stripe % u64::from(self.disks)) as u32
     }
 
-    /// The disk with a data chunk of a stripe: the first follows the parity.
+    /// The disk with a data chunk of a stripe. The first data chunk follows the parity.
     fn data_disk(&self, stripe: u64, index: u64) -> u32 {
         let after = u64::from(self.parity_disk(stripe)) + 1 + index;
         (after % u64::from(self.disks)) as u32
@@ -126,7 +125,7 @@ impl Parity {
         })
     }
 
-    /// Where the bytes of a request lie, chunk by chunk.
+    /// The positions of a request's bytes, chunk by chunk.
     pub(super) fn extents(&self, offset: u64, bytes: u32, extents: &mut Vec<Extent>) {
         for touch in self.touches(offset, bytes) {
             let base = touch.stripe * self.width();
@@ -144,7 +143,7 @@ impl Parity {
         }
     }
 
-    /// The rows of data chunk `index` that are touched; empty if none.
+    /// The touched rows of data chunk `index`; empty if none.
     fn touched(&self, touch: Touch, index: u64) -> Segment {
         let base = index * self.chunk;
         let low = touch.begin.clamp(base, base + self.chunk) - base;
@@ -157,7 +156,7 @@ impl Parity {
         touched.low <= segment.low && segment.high <= touched.high && segment.low < segment.high
     }
 
-    /// The rows that are touched in any chunk, cut where the set of touched chunks changes.
+    /// The rows touched in any chunk, split where the set of touched chunks changes.
     fn segments(&self, touch: Touch) -> impl Iterator<Item = Segment> + use<> {
         let first = touch.begin / self.chunk;
         let last = (touch.end - 1) / self.chunk;
@@ -168,7 +167,7 @@ impl Parity {
         } else {
             [0, begin.min(end), begin.max(end), self.chunk]
         };
-        // Two chunks that share no rows leave a gap between their segments.
+        // Two chunks without common rows leave a gap between their segments.
         let gap = last == first + 1 && end < begin;
         (0..3).filter_map(move |index| {
             let segment = Segment { low: cuts[index], high: cuts[index + 1] };
@@ -176,19 +175,19 @@ impl Parity {
         })
     }
 
-    /// Adds some rows of a stripe on a disk to the pieces of the stage that began at `from`.
+    /// Adds rows of a stripe on a disk to the pieces of the stage that started at `from`.
     fn add(&self, pieces: &mut Vec<Piece>, from: usize, (op, disk, stripe): Spot, rows: Segment) {
         let (offset, bytes) = (stripe * self.chunk + rows.low, rows.rows() as u32);
         add_piece(pieces, from, 2 * self.disks, Piece { disk, op, offset, bytes });
     }
 
-    /// Which data chunk of a stripe a disk holds; none where it holds the parity.
+    /// The index of the data chunk of a stripe on a disk; `None` if the disk has the parity.
     fn data_index(&self, stripe: u64, disk: u32) -> Option<u64> {
         let index = (disk + self.disks - 1 - self.parity_disk(stripe)) % self.disks;
         (index < self.disks - 1).then_some(index.into())
     }
 
-    /// The rows of a disk that are touched, if it holds data of this stripe.
+    /// The touched rows of a disk, if it has data of this stripe.
     fn touched_on(&self, touch: Touch, disk: u32) -> Option<Segment> {
         let rows = self.touched(touch, self.data_index(touch.stripe, disk)?);
         (rows.rows() > 0).then_some(rows)
@@ -241,8 +240,8 @@ impl Parity {
         plan.end_stage(0);
     }
 
-    /// The reads that a stripe's new parity needs if `wanted` is taken where there is a choice;
-    /// the bytes that go through the exclusive or.
+    /// Fills `reads` with the reads for a stripe's new parity, using the way `wanted` where there is a
+    /// choice. Returns the bytes of exclusive-or work.
     fn gather(&self, touch: Touch, wanted: Way, reads: &mut Vec<Piece>) -> u64 {
         reads.clear();
         let mut xor_bytes = 0;
@@ -271,7 +270,7 @@ impl Parity {
         xor_bytes
     }
 
-    /// The way of a segment of which `count` chunks are written.
+    /// The way for a segment of which `count` chunks are written.
     fn way(&self, touch: Touch, segment: Segment, count: u64, wanted: Way) -> Way {
         let failed = self.lost(touch.stripe);
         if failed == Some(self.parity_disk(touch.stripe)) {
@@ -281,9 +280,9 @@ impl Parity {
             return Way::Full;
         }
         match failed.and_then(|disk| self.data_index(touch.stripe, disk)) {
-            // The old data of a lost chunk cannot be read: the new parity comes from the others.
+            // The old data of a missing chunk cannot be read, so the new parity comes from the others.
             Some(index) if self.covers(touch, index, segment) => Way::Rebuild,
-            // It must go on being held by the parity.
+            // The parity must continue to represent the missing data.
             Some(_) => Way::Modify,
             None => wanted,
         }
@@ -304,7 +303,7 @@ impl Parity {
     }
 }
 
-/// Rows that are in either: one range where they meet, else both in rising order.
+/// The rows in either segment: one range if they meet, otherwise both in rising order.
 fn union(one: Option<Segment>, other: Option<Segment>) -> [Option<Segment>; 2] {
     match (one, other) {
         (Some(a), Some(b)) if a.low <= b.high && b.low <= a.high => {

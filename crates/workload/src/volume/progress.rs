@@ -1,17 +1,18 @@
-//! How far a failed disk is rebuilt: steps end in any order, and count from the start without a gap.
+//! Tracks the progress of rebuilding a failed disk. Steps end in any order, but count only from the start
+//! without a gap.
 //!
-//! A step that ended before one ahead of it keeps its stripes until that has ended too. So one number
-//! says what the disk holds, and no write can come between a step and its counting. Steps join the
-//! lines of their stripes in rising order, so none of them waits for one behind it.
+//! A step that ends before an earlier one keeps its stripes until the earlier one has ended too. One number
+//! therefore describes the rebuilt part of the disk, and no write can occur between a step and its counting.
+//! Steps join the queues of their stripes in rising order, so none of them waits for a later one.
 
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
     bytes: u64,
-    /// Length and request of each step that ended early, by its start.
+    /// Length and request of each step that ended early, by its offset.
     ended: BTreeMap<u64, (u32, u32)>,
-    /// A step failed: what is behind it is never counted.
+    /// Whether a step failed. Later steps are then never counted.
     broken: bool,
 }
 
@@ -20,7 +21,7 @@ impl Progress {
         self.bytes
     }
 
-    /// Takes a step that ended; the requests of those that are over now.
+    /// Ends a step. Returns the requests of the steps that are complete now.
     pub(super) fn step(&mut self, request: u32, offset: u64, bytes: u32, whole: bool) -> Vec<u32> {
         self.broken |= !whole;
         self.ended.insert(offset, (bytes, request));

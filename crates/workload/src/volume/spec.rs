@@ -1,58 +1,58 @@
-//! How disks are bound together: level, chunk, alignment, and what has failed.
+//! Specifies how disks are combined: level, chunk, alignment, and a failed disk.
 //!
-//! Plain data with a check: which combinations mean something is decided here, once, where a
-//! specification is read, so that the mapping can rely on it.
+//! This is plain data with a check. The check decides once, when a specification is read, which combinations
+//! are valid, so that the mapping can rely on it.
 
 /// Disks have sectors of 512 bytes; chunks and alignment are whole sectors.
 const SECTOR_BYTES: u64 = 512;
 
-/// How the disks hold the data.
+/// How data are spread over the disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Raid {
-    /// One disk after the other: an area of addresses per disk.
+    /// One disk after the other: a range of addresses per disk.
     #[default]
     None,
     /// Chunks in turn.
     Raid0,
-    /// The same data on all.
+    /// The same data on all disks.
     Raid1,
-    /// Chunks in turn with one of parity per stripe, which goes round (left-symmetric).
+    /// Chunks in turn, with one parity chunk per stripe that rotates (left-symmetric).
     Raid5,
 }
 
-/// Which copy of a mirror a read takes.
+/// Which copy of a mirror serves a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MirrorReads {
-    /// As 3ware's TwinStor (Chung 2000, section 8.4): below 256 KiB of sequential requests
-    /// outstanding, reads are random, and go to the disk with the shortest queue, then to the one
-    /// with the nearest head; beyond, areas alternate.
+    /// As in 3ware's TwinStor (Chung 2000, section 8.4). Below 256 KiB of sequential requests outstanding,
+    /// reads are random, and go to the disk with the shortest queue, then to the one with the nearest head.
+    /// Above that, areas alternate.
     #[default]
     TwinStor,
-    /// In turn.
+    /// The disks in turn.
     Plain,
 }
 
-/// How disks are bound together.
+/// How disks are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeSpec {
     /// The level.
     pub raid: Raid,
-    /// Bytes that lie together on a disk, above 0.
+    /// Contiguous bytes on a disk, above 0.
     pub chunk_bytes: u64,
     /// Bytes from the start of a chunk to the first byte of the volume.
     pub align_bytes: u64,
     /// The disk that has failed.
     pub failed: Option<u32>,
-    /// Which copy a read takes.
+    /// Which copy serves a read.
     pub mirror_reads: MirrorReads,
-    /// Whether requests that could see or leave copies and parity half changed wait for each other
-    /// also where only bytes tell: writes to one area of a mirror, and reads that are made from
-    /// parity. An array that holds bytes needs it; writes to a stripe with parity wait always.
+    /// Whether requests wait for each other if they could see or leave half-changed copies or parity. This
+    /// matters only for the content: writes to one area of a mirror, and reads that are reconstructed from
+    /// parity. An array with real data needs it. Writes to a stripe with parity always wait.
     pub ordered: bool,
 }
 
 impl Raid {
-    /// The words of the key and flag `raid`.
+    /// The words of the key and flag `raid`, each with its level.
     pub const WORDS: &[(&str, Self)] =
         &[("none", Self::None), ("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
 
@@ -64,10 +64,10 @@ impl Raid {
 }
 
 impl VolumeSpec {
-    /// Whether it means something with so many disks.
+    /// Whether the specification is valid for this number of disks.
     ///
     /// # Errors
-    /// What does not go together, and what to set.
+    /// What is inconsistent, and what to set.
     pub fn check(&self, disks: u32) -> Result<(), String> {
         let raid = self.raid.word();
         let (least, copies) = match self.raid {

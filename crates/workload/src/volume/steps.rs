@@ -1,14 +1,14 @@
-//! The steps of a rebuild: which part of a disk is next, and when it is due.
+//! Schedules the steps of a rebuild: which part of a disk is next, and when it is due.
 //!
-//! Real and simulated arrays take the same steps: whole chunks in rising order, a few at once so that one
-//! is read while another is written, as fast as they go or at times that make a rate.
+//! Real and simulated arrays use the same steps: whole chunks in rising order, several in progress so that
+//! one is read while another is written. They run as fast as possible, or at times that give a fixed rate.
 
 /// Steps in progress at once.
 pub const REBUILD_DEPTH: u32 = 4;
-/// Length of a step where chunks are shorter and the disk is a multiple of it.
+/// Length of a step, if chunks are shorter and the disk is a multiple of it.
 const STEP_BYTES: u64 = 64 << 10;
 
-/// The steps that are left.
+/// The remaining steps.
 #[derive(Clone, Debug)]
 pub struct RebuildSteps {
     next: u64,
@@ -19,8 +19,8 @@ pub struct RebuildSteps {
 }
 
 impl RebuildSteps {
-    /// Those of a disk with so many bytes in whole chunks, from a moment on; `None` for a rate is as fast
-    /// as they go.
+    /// The steps for a disk with `member` bytes in whole chunks, from `begin_ns` on. `None` as the rate means
+    /// as fast as possible.
     #[must_use]
     pub fn new(chunk: u64, member: u64, begin_ns: u64, bytes_per_s: Option<u64>) -> Self {
         let mut step = chunk;
@@ -30,13 +30,13 @@ impl RebuildSteps {
         Self { next: 0, member, step, begin_ns, bytes_per_s }
     }
 
-    /// Length of the longest.
+    /// Length of the longest step.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.step
     }
 
-    /// When the next is due, in nanoseconds; `None` after the last.
+    /// When the next step is due, in nanoseconds; `None` after the last.
     #[must_use]
     pub fn due(&self) -> Option<u64> {
         let time = |rate: u64| {
@@ -47,7 +47,7 @@ impl RebuildSteps {
         (self.next < self.member).then(|| self.begin_ns.saturating_add(after))
     }
 
-    /// Takes the next if it is due: where it begins, and its length.
+    /// Takes the next step if it is due. Returns its start and its length.
     pub fn take(&mut self, now_ns: u64) -> Option<(u64, u32)> {
         let offset = self.due().filter(|due| *due <= now_ns).map(|_| self.next)?;
         let bytes = self.step.min(self.member - offset);

@@ -1,13 +1,14 @@
-//! Who may use which stripe: writers one at a time, readers of parity together, in order of arrival.
+//! Orders the requests on each stripe: writers one at a time, readers of parity together, in order of
+//! arrival.
 //!
-//! Two partial writes at once on one stripe would both start from the old parity and leave a wrong
-//! one, so every array serialises them. A request lines up at all of its stripes when it arrives
-//! and goes when it is admitted at each: because all lines are joined at one moment, no two requests
-//! can wait for each other. Those that share are admitted together where nothing else is before them.
+//! Two concurrent partial writes to one stripe would both start from the old parity and leave a wrong one, so
+//! every array serialises them. A request joins the queues of all its stripes when it arrives, and starts
+//! when every queue has admitted it. Because it joins all queues at one moment, no two requests can wait for
+//! each other. Requests that share are admitted together if only sharing requests are before them.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// A request's stripes, and at how many of them it is not admitted yet.
+/// A request's stripes, and the number of them that have not admitted it yet.
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     first: u64,
@@ -15,7 +16,6 @@ struct Claim {
     behind_others: u64,
 }
 
-/// One who waits at a stripe.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     request: u32,
@@ -24,20 +24,20 @@ struct Waiting {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct StripeOrder {
-    /// Requests by stripe, in order of arrival.
+    /// Queues of requests by stripe, in order of arrival.
     lines: BTreeMap<u64, VecDeque<Waiting>>,
-    /// By request.
+    /// Claims by request.
     claims: BTreeMap<u32, Claim>,
 }
 
-/// How many of a line are admitted: the first, and with it those that share.
+/// Number of admitted requests in a queue: the first, and with it those that share.
 fn admitted(line: &VecDeque<Waiting>) -> usize {
     let sharing = line.iter().take_while(|waiting| waiting.shared).count();
     sharing.max(line.len().min(1))
 }
 
 impl StripeOrder {
-    /// Lines a request up for stripes `first..=last`; whether it is admitted at all of them.
+    /// Queues a request at stripes `first..=last`. Returns whether all of them admit it.
     pub(super) fn claim(&mut self, request: u32, first: u64, last: u64, shared: bool) -> bool {
         let mut behind_others = 0;
         for stripe in first..=last {
@@ -50,7 +50,7 @@ impl StripeOrder {
         behind_others == 0
     }
 
-    /// Takes a request out of its lines; those that are now admitted everywhere.
+    /// Removes a request from its queues. Returns the requests that are now admitted everywhere.
     pub(super) fn release(&mut self, request: u32) -> Vec<u32> {
         let mut ready = Vec::new();
         let Some(claim) = self.claims.remove(&request) else { return ready };

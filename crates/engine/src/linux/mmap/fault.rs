@@ -1,15 +1,15 @@
-//! A copy that survives when pages of a mapped file are gone.
+//! Copies memory safely even if pages of a mapped file have disappeared.
 //!
-//! The copy keeps its progress in registers: on x86-64 it is one string instruction, which the processor
-//! can interrupt at any byte, on aarch64 a loop of loads and stores. The handler of SIGBUS looks
-//! whether the fault came from there; if so, it moves the instruction pointer behind it, and the copy
-//! returns how many bytes are not known to be copied. Any other
-//! SIGBUS is given back: the former action is restored and the faulting instruction runs again. The
-//! kernel copies from memory that may not be there in the same way (its exception table).
+//! The copy keeps its progress in registers. On x86-64 it is one string instruction, which the processor can
+//! interrupt at any byte. On aarch64 it is a loop of loads and stores. The handler of SIGBUS checks whether
+//! the fault occurred in the copy. If so, it moves the instruction pointer to the end of the copy, which
+//! returns how many bytes may not have been copied. For any other SIGBUS, it restores the previous action and
+//! the faulting instruction runs again. The kernel uses the same technique for copies from memory that may be
+//! missing (its exception table).
 //!
-//! The first mmap engine installs the handler for the process. Rejected: sigsetjmp (returns twice,
-//! which Rust does not allow), and mapping zeros in the place (the reader would go on with data that
-//! was never there).
+//! The first mmap engine installs the handler for the whole process. Rejected: sigsetjmp (returns twice,
+//! which Rust does not allow), and mapping zeros in place of the page (the reader would continue with data
+//! that never existed).
 
 use crate::EngineError;
 use rustix::io::Errno;
@@ -17,7 +17,7 @@ use std::arch::global_asm;
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-// System V calling convention: to in RDI, from in RSI, bytes in RDX; the result in RAX.
+// System V calling convention: `to` in RDI, `from` in RSI, `bytes` in RDX; the result in RAX.
 #[cfg(target_arch = "x86_64")]
 global_asm!(
     ".pushsection .text.halfpower_copy, \"ax\", @progbits",
@@ -36,8 +36,8 @@ global_asm!(
     ".popsection",
 );
 
-// Procedure call standard of aarch64: to in X0, from in X1, bytes in X2; the result in X0. A count goes
-// down after its stores.
+// Procedure call standard of aarch64: `to` in X0, `from` in X1, `bytes` in X2; the result in X0. The count
+// decreases after the stores that it covers.
 #[cfg(target_arch = "aarch64")]
 global_asm!(
     ".pushsection .text.halfpower_copy, \"ax\", %progbits",
@@ -79,21 +79,21 @@ unsafe extern "C" {
     static halfpower_copy_end: u8;
 }
 
-/// Who handled SIGBUS before, and whether we could take it over.
+/// The previous action of SIGBUS, or why it could not be replaced.
 static FORMER: OnceLock<Result<libc::sigaction, Errno>> = OnceLock::new();
 
-/// Copies; returns 0, or how many bytes are not known to be copied because a page was gone.
+/// Copies. Returns 0, or how many bytes may not have been copied because a page is missing.
 ///
 /// # Safety
-/// Both ranges must be mapped with the right protection for so many bytes and not overlap, and
-/// [`install`] must have succeeded.
+/// Both ranges must be mapped with the right protection for `bytes` bytes and not overlap, and [`install`]
+/// must have succeeded.
 #[inline]
 pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) -> usize {
     // SAFETY: as the caller promises; on x86-64 the direction flag is clear by the calling convention.
     unsafe { halfpower_copy(to, from, bytes) }
 }
 
-/// Takes SIGBUS over, once per process.
+/// Installs the SIGBUS handler, once per process.
 pub(super) fn install() -> Result<(), EngineError> {
     match FORMER.get_or_init(take_over) {
         Ok(_) => Ok(()),
@@ -107,13 +107,13 @@ pub(super) fn install() -> Result<(), EngineError> {
 }
 
 fn take_over() -> Result<libc::sigaction, Errno> {
-    // SAFETY: all zeros is a valid value of both records: no flags, an empty mask.
+    // SAFETY: all zeros is a valid value of both structures: no flags, an empty mask.
     let (mut action, mut former): (libc::sigaction, libc::sigaction) =
         unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
     action.sa_sigaction = on_bus_error as *const () as usize;
-    // On the alternate stack where the thread has one, as the standard library's handler does.
+    // Use the alternate stack if the thread has one, as the standard library's handler does.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: both records are valid; the handler does only what a handler may.
+    // SAFETY: both structures are valid, and the handler is async-signal-safe.
     if unsafe { libc::sigaction(libc::SIGBUS, &raw const action, &raw mut former) } == 0 {
         return Ok(former);
     }
@@ -127,20 +127,20 @@ type Word = libc::greg_t;
 #[cfg(target_arch = "aarch64")]
 type Word = libc::c_ulonglong;
 
-/// Where the interrupted program goes on.
+/// Instruction pointer of the interrupted code.
 #[cfg(target_arch = "x86_64")]
 fn instruction(context: &mut libc::ucontext_t) -> &mut Word {
     &mut context.uc_mcontext.gregs[libc::REG_RIP as usize]
 }
 
-/// Where the interrupted program goes on.
+/// Instruction pointer of the interrupted code.
 #[cfg(target_arch = "aarch64")]
 fn instruction(context: &mut libc::ucontext_t) -> &mut Word {
     &mut context.uc_mcontext.pc
 }
 
-/// Lets a copy end early; gives everything else back. Async-signal-safe: reads two addresses and
-/// writes one register, or calls sigaction.
+/// Ends a copy early, and passes every other fault on. Async-signal-safe: it reads two addresses and writes
+/// one register, or calls sigaction.
 extern "C" fn on_bus_error(_signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: with SA_SIGINFO the third argument is the interrupted context.
     let instruction = instruction(unsafe { &mut *context.cast::<libc::ucontext_t>() });
@@ -150,7 +150,7 @@ extern "C" fn on_bus_error(_signal: c_int, _info: *mut libc::siginfo_t, context:
         return;
     }
     if let Some(Ok(former)) = FORMER.get() {
-        // SAFETY: a valid record, as the kernel gave it.
+        // SAFETY: the structure is valid, as the kernel returned it.
         unsafe { libc::sigaction(libc::SIGBUS, former, std::ptr::null_mut()) };
     }
 }

@@ -1,17 +1,17 @@
-//! Copies from and to a mapping of the file: what a program sees that maps its data.
+//! Copies from and to a mapping of the file, as a program that maps its data does.
 //!
-//! Where a page is not there, the processor faults and the kernel fetches it on the job's thread, so a
-//! job's depth is one. With write-through an msync of its pages follows each write. A mapping cannot
-//! bypass the page cache, so those cache modes are refused.
+//! If a page is missing, the processor faults and the kernel fetches the page on the job's thread, so a job's
+//! queue depth is one. With write-through, an msync of its pages follows each write. A mapping cannot bypass
+//! the page cache, so those cache modes are refused.
 //!
-//! A page that cannot be had (the file was cut, the device failed, the file system is full) is a
-//! SIGBUS. It becomes a request that failed with EIO (`fault`), at no cost while all is well. Rejected:
-//! MADV_POPULATE_READ before each copy, and copies through the kernel (process_vm_readv): a system
-//! call in every request, where the point of a mapping is that there is none.
+//! If a page cannot be provided (the file was truncated, the device failed, the file system is full), the
+//! kernel raises SIGBUS. The request then fails with EIO (`fault`). Without such a fault, this costs nothing.
+//! Rejected: MADV_POPULATE_READ before each copy, and copies through the kernel (process_vm_readv). Both need
+//! a system call per request, which a mapping exists to avoid.
 //!
-//! A mapping does not grow: a write beyond the end that the file had at the opening is refused with
-//! ENOSPC, as on a block device. Within its last page a file that was cut shows zeros instead of a
-//! fault, so the length is read again at every [`CHECK_EVERY`]th transfer.
+//! A mapping does not grow: a write beyond the file's end at the opening is refused with ENOSPC, as on a
+//! block device. Within its last page, a truncated file shows zeros instead of a fault. The length is
+//! therefore read again at every [`CHECK_EVERY`]th transfer.
 
 mod fault;
 
@@ -21,19 +21,19 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 use std::os::fd::{BorrowedFd, RawFd};
 
-/// Transfers between two looks at the files' lengths.
+/// Number of transfers between two checks of the files' lengths.
 const CHECK_EVERY: u32 = 256;
 
 #[derive(Debug)]
 struct Mapped {
     file: RawFd,
-    /// Null where the file is empty.
+    /// Null if the file is empty.
     base: *mut u8,
     /// Bytes that were mapped.
     length: usize,
-    /// The file's length when it was last looked at, at most `length`.
+    /// The file's length at the last check, at most `length`.
     size: u64,
-    /// Whether it may be written.
+    /// Whether writing is permitted.
     writable: bool,
     /// Whether writes go through to the medium.
     synchronous: bool,
@@ -49,7 +49,7 @@ pub struct Mappings {
 /// Length of a file or block device.
 fn length(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     match fstat(file)?.st_size {
-        // A block device has none of its own. The position that this moves is used by nobody.
+        // A block device reports a size of zero. Seeking moves the position, but nothing uses it.
         0 => seek(file, SeekFrom::End(0)),
         size => Ok(size as u64),
     }
@@ -57,7 +57,7 @@ fn length(file: BorrowedFd<'_>) -> Result<u64, Errno> {
 
 impl Mapped {
     fn new(file: RawFd, writes: bool) -> Result<Self, EngineError> {
-        // SAFETY: whoever opens the engine keeps the descriptor open for its lifetime.
+        // SAFETY: the owner of the files keeps the descriptor open while the engine exists.
         let borrowed = unsafe { BorrowedFd::borrow_raw(file) };
         let refused = |cause: &str, errno: Errno, remedy| EngineError::Unavailable {
             engine: "mmap",
@@ -80,15 +80,15 @@ impl Mapped {
             length: size as usize,
             size,
             writable: writes && !flags.intersection(OFlags::RWMODE).is_empty(),
-            // O_SYNC contains it; rustix's name of it means both.
+            // O_SYNC includes O_DSYNC. The constant in rustix means both.
             synchronous: flags.bits() & libc::O_DSYNC as u32 != 0,
         };
         if size > 0 {
             let mut protection = ProtFlags::READ;
             protection.set(ProtFlags::WRITE, mapped.writable);
             let wherever = std::ptr::null_mut();
-            // SAFETY: a fresh shared mapping at an address of the kernel's choice; nothing refers
-            // into it but the copies below, which survive that it is cut.
+            // SAFETY: a new shared mapping at an address chosen by the kernel. Only the copies below access
+            // it, and they survive a truncation.
             let base =
                 unsafe { mmap(wherever, mapped.length, protection, MapFlags::SHARED, borrowed, 0) };
             mapped.base = base
@@ -108,11 +108,11 @@ impl Mapped {
         }
     }
 
-    /// Bytes, or a negated error number.
+    /// Carries out a transfer. Returns the bytes, or a negated error number.
     fn carry_out(&mut self, transfer: &Transfer) -> i32 {
         let failed = |errno: Errno| -errno.raw_os_error();
         if matches!(transfer.act, Act::Fsync | Act::Fdatasync | Act::WriteOut) {
-            // The kernel knows of a write to a mapping when its page is looked at, as fsync does.
+            // The kernel notices a write to a mapping when it checks the page, as fsync does.
             return crate::linux::files::carry_out(self.file, transfer);
         }
         let writes = transfer.act == Act::Write;
@@ -127,18 +127,18 @@ impl Mapped {
         // SAFETY: the offset is below the length of the mapping.
         let place = unsafe { self.base.add(transfer.offset as usize) };
         let (to, from) = if writes { (place, transfer.address) } else { (transfer.address, place) };
-        // SAFETY: both ranges are mapped, writable where they are written, and do not overlap;
-        // that pages of the file are gone is what the copy survives.
+        // SAFETY: both ranges are mapped, writable if they are written, and do not overlap. The copy survives
+        // missing pages of the file.
         if unsafe { fault::copy(to, from, bytes) } > 0 {
             self.look_again();
             return failed(Errno::IO);
         }
         if writes && self.synchronous {
-            // msync takes whole pages of the machine, which are not 4 KiB everywhere.
+            // msync takes whole pages, which are not 4 KiB on every machine.
             let page = rustix::param::page_size() as u64;
             let start = transfer.offset / page * page;
             let end = transfer.offset + wanted;
-            // SAFETY: the range lies in the mapping, from a page's start.
+            // SAFETY: the range is in the mapping and starts at a page.
             let written = unsafe {
                 let start_address = self.base.add(start as usize).cast();
                 msync(start_address, (end - start) as usize, MsyncFlags::SYNC)
@@ -154,7 +154,7 @@ impl Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         if !self.base.is_null() {
-            // SAFETY: the mapping is ours, and no copy is under way.
+            // SAFETY: the mapping belongs to this value, and no copy is running.
             let _ = unsafe { munmap(self.base.cast(), self.length) };
         }
     }

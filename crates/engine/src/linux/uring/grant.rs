@@ -1,17 +1,17 @@
-//! Which kind of ring to ask for, and what a refusal means. Kernels differ in what they know, and an
-//! unknown flag is EINVAL, so setups are tried from the best to the plainest.
+//! Selects the kind of ring to request, and explains a refusal. Kernels support different flags and answer an
+//! unknown flag with EINVAL, so setups are tried from the best to the simplest.
 
 use crate::EngineError;
 use crate::input;
 use rustix::io::Errno;
 use rustix::io_uring::IoringSetupFlags;
 
-/// What is asked for beyond a ring.
+/// Options beyond a plain ring.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Options {
     /// Completions are found by polling the device.
     pub(super) polled: bool,
-    /// A kernel thread takes submissions.
+    /// A kernel thread polls for submissions.
     pub(super) sqpoll: bool,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn preferences(options: Options) -> Vec<IoringSetupFlags> {
     }
     let single = IoringSetupFlags::SUBMIT_ALL | IoringSetupFlags::SINGLE_ISSUER;
     let ways = if options.sqpoll {
-        // The thread runs the completions: none are left to defer to ours.
+        // The kernel thread runs the completions, so none can be deferred to the job's thread.
         base |= IoringSetupFlags::SQPOLL;
         vec![single | IoringSetupFlags::NO_SQARRAY, single, IoringSetupFlags::empty()]
     } else {
@@ -37,13 +37,13 @@ pub(super) fn preferences(options: Options) -> Vec<IoringSetupFlags> {
     ways.into_iter().map(|way| base | way).collect()
 }
 
-/// Why the kernel refuses a ring, and what to do.
+/// Error for a kernel that refuses a ring, with a remedy.
 pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
     let disabled = input::kernel_text("/proc/sys/kernel/io_uring_disabled".as_ref());
     told(errno, options, disabled.as_deref().map_or("0", str::trim))
 }
 
-/// The same, where the setting `kernel.io_uring_disabled` is known.
+/// The same with a known value of the setting `kernel.io_uring_disabled`.
 fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
     let (cause, remedy) = match errno {
         Errno::NOSYS => (

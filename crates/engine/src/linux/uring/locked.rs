@@ -1,17 +1,17 @@
-//! Why the kernel did not register the buffers, in words that name the limit and the need.
+//! Explains why the kernel did not register the buffers, with the limit and the required size.
 //!
-//! Registered memory is pinned, and for a user without CAP_IPC_LOCK it counts against RLIMIT_MEMLOCK,
-//! which is small by default. A run goes on without registration: each request then pins its own pages,
-//! which costs CPU time. That is a feature of the result, not an error.
+//! Registered memory is pinned. For a user without CAP_IPC_LOCK it counts against RLIMIT_MEMLOCK, which is
+//! small by default. A run continues without registration. Each request then pins its own pages, which costs
+//! CPU time. This is reported as a feature of the result, not as an error.
 
 use super::BUFFERS_NOT_REGISTERED;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-/// Longest buffer that the kernel registers (io_uring_register_buffers(3)).
+/// Maximum length of a buffer that the kernel registers (io_uring_register_buffers(3)).
 const REGISTERED_BYTES_MAX: usize = 1 << 30;
 
-/// The line among the features.
+/// The explanation as a line for the features.
 pub(super) fn refusal(errno: Errno, bytes: usize) -> String {
     let limit = getrlimit(Resource::Memlock).current;
     let cause = match limit {

@@ -1,13 +1,13 @@
-//! Linux io_uring, as the fastest known users of it set it up.
+//! Linux io_uring, set up like the fastest known programs that use it.
 //!
-//! One ring per job, on the job's thread (SINGLE_ISSUER, DEFER_TASKRUN, NO_SQARRAY where the kernel has
-//! them), one registered buffer, registered files and ring descriptor. One system call both submits
-//! and waits. Whatever the kernel refuses is left out, and the features say what was granted.
+//! Each job has one ring on its own thread (SINGLE_ISSUER, DEFER_TASKRUN, NO_SQARRAY if the kernel supports
+//! them), one registered buffer, and registered files and ring descriptor. One system call both submits and
+//! waits. Options that the kernel refuses are not used, and the features list what it granted.
 //!
-//! Two options are off unless asked for. Polled completion (IOPOLL) needs O_DIRECT and a driver with
-//! polled queues. SQPOLL gives the submissions to a kernel thread (`iou-sqp-PID`, part of this process
-//! and of its CPU time), which spins for [`ring::SQ_IDLE_MS`] after the last. Rejected: linked
-//! and multishot requests (they change what is measured).
+//! Two options are off by default. Polled completion (IOPOLL) needs O_DIRECT and a driver with polled queues.
+//! SQPOLL passes the submissions to a kernel thread (`iou-sqp-PID`, part of this process and of its CPU
+//! time), which spins for [`ring::SQ_IDLE_MS`] after the last one. Rejected: linked and multishot requests
+//! (they change what is measured).
 
 mod grant;
 mod locked;
@@ -26,34 +26,34 @@ use rustix::io::Errno;
 use rustix::io_uring::{IoringOp, IoringSqeFlags};
 use std::os::fd::RawFd;
 
-/// How features begin where the kernel refused to register the buffers.
+/// Start of the feature line if the kernel refused to register the buffers.
 pub const BUFFERS_NOT_REGISTERED: &str = "buffers not registered";
 
-/// The result of a NOP is the length of its entry (linux/io_uring.h, IORING_NOP_INJECT_RESULT).
+/// Makes the result of a NOP the length of its entry (linux/io_uring.h, IORING_NOP_INJECT_RESULT).
 const NOP_INJECT_RESULT: u64 = 1;
 
-/// A flush of the data alone (linux/io_uring.h, IORING_FSYNC_DATASYNC).
+/// Flushes only the data (linux/io_uring.h, IORING_FSYNC_DATASYNC).
 const FSYNC_DATASYNC: u64 = 1;
 
 /// The command of a discard (linux/blkdev.h, BLOCK_URING_CMD_DISCARD), since Linux 6.12.
 const BLOCK_DISCARD: u64 = 0x1200;
 
-/// Transfers through an io_uring; with `NOP`, entries that do nothing.
+/// Performs transfers through an io_uring; with `NOP`, through entries that do nothing.
 #[derive(Debug)]
 pub struct Uring<const NOP: bool> {
     ring: Ring,
-    /// First word of an entry (opcode, flags, priority; descriptor zero), by act.
+    /// First word of an entry (opcode, flags, priority; descriptor zero), indexed by act.
     heads: [u64; ACTS],
-    /// The descriptors of the files, shifted to their place in the first word.
+    /// The descriptors of the files, shifted to their position in the first word.
     descriptors: Vec<u64>,
     in_flight: u32,
     notes: Vec<String>,
 }
 
-/// Whether this process may use io_uring at all.
+/// Whether this process may use io_uring.
 ///
 /// # Errors
-/// With the cause and what to do about it, where the kernel refuses.
+/// If the kernel refuses, with the cause and a remedy.
 pub fn probe_uring() -> Result<(), EngineError> {
     Ring::new(1, Options::default()).map(|_| ())
 }
@@ -164,7 +164,7 @@ impl<const NOP: bool> Transport for Uring<NOP> {
 }
 
 impl<const NOP: bool> Uring<NOP> {
-    /// One transfer at the opening, for its outcome.
+    /// Runs one transfer during the opening and returns its outcome.
     fn try_out(&mut self, transfer: Transfer) -> Result<i32, EngineError> {
         self.push(transfer);
         let mut done = Vec::with_capacity(1);
@@ -172,7 +172,7 @@ impl<const NOP: bool> Uring<NOP> {
         Ok(done[0].outcome)
     }
 
-    /// An older kernel ignores the wish for a result.
+    /// Checks for NOP results, which an older kernel does not support.
     fn probe_nop(&mut self) -> Result<(), EngineError> {
         const BYTES: u32 = 512;
         let address = std::ptr::null_mut();
@@ -189,7 +189,8 @@ impl<const NOP: bool> Uring<NOP> {
         })
     }
 
-    /// Whether device and kernel take discards: of no bytes, which any that does calls invalid.
+    /// Checks whether device and kernel support discards, with a discard of zero bytes. A device that
+    /// supports them reports it as invalid.
     fn probe_discard(&mut self) -> Result<(), EngineError> {
         let (address, act) = (std::ptr::null_mut(), Act::Discard);
         let transfer = Transfer { address, offset: 0, bytes: 0, tag: 0, file: 0, act };
@@ -207,16 +208,16 @@ impl<const NOP: bool> Uring<NOP> {
         })
     }
 
-    /// Whether the target takes polled requests shows only with the first. It is a read of one
-    /// block, whose other failures are left to the run.
+    /// Checks for polled requests with a read of one block, because only the first request shows whether the
+    /// target supports them. Other failures of this read are left to the run.
     fn probe_polled(&mut self, memory: Memory) -> Result<(), EngineError> {
         const BYTES: u32 = 4_096;
         let saved = self.heads;
         let fixed_files = saved[0] & file_flag() != 0;
         self.heads = [head::<NOP>(Act::Read, false, fixed_files); ACTS];
         let probe = memory.base.cast::<u8>();
-        // A read into the job's memory would replace data that is to be written: it is put back.
-        // SAFETY: the memory is ours, longer than a page, and nothing is in flight.
+        // SAFETY: the memory belongs to this job, is longer than a page, and nothing is in flight. The read
+        // would replace data that is to be written, so the data is saved and restored.
         let kept = unsafe { std::slice::from_raw_parts(probe, BYTES as usize) }.to_vec();
         let transfer =
             Transfer { address: probe, offset: 0, bytes: BYTES, tag: 0, file: 0, act: Act::Read };
@@ -239,7 +240,7 @@ impl<const NOP: bool> Uring<NOP> {
     }
 }
 
-/// The flag of a registered file, in its place in the first word.
+/// The flag of a registered file, at its position in the first word.
 fn file_flag() -> u64 {
     u64::from(IoringSqeFlags::FIXED_FILE.bits()) << 8
 }

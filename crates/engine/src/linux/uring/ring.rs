@@ -1,8 +1,8 @@
-//! The two rings shared with the kernel: mapping, filling, entering, reaping.
+//! The two rings shared with the kernel: maps, fills, enters and reaps them.
 //!
-//! Both rings stay mapped and the registered descriptor stays registered for the life of the
-//! value; drop unregisters it first, because a registered ring that is only closed stays in the
-//! thread's small table (sixteen of them and the next registration fails with EBUSY).
+//! Both rings stay mapped, and the descriptor stays registered, until the value is dropped. Drop unregisters
+//! the descriptor first. A registered ring that is only closed would stay in the thread's small table: after
+//! sixteen of them, the next registration fails with EBUSY.
 
 use super::grant::{Options, preferences, refusal};
 use crate::linux::INVALID;
@@ -21,22 +21,22 @@ use rustix::time::Timespec;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-/// How long the kernel's thread of SQPOLL spins after the last submission before it sleeps.
+/// How long the kernel thread of SQPOLL spins after the last submission before it sleeps.
 pub(super) const SQ_IDLE_MS: u32 = 1_000;
 /// Words of a submission entry without SQE128.
 const SQE_WORDS: usize = 8;
 
-/// A submission entry, as far as it is not zero (linux/io_uring.h, struct io_uring_sqe).
+/// The fields of a submission entry that are used (linux/io_uring.h, struct io_uring_sqe).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// Opcode (8 bits), flags (8), priority (16), descriptor (32).
     pub(super) head: u64,
     pub(super) offset: u64,
     pub(super) address: u64,
-    /// Length (32 bits), flags of the operation (32).
+    /// Length (32 bits), operation flags (32).
     pub(super) length: u64,
     pub(super) user_data: u64,
-    /// The length of a command to a block device.
+    /// Length of a command to a block device.
     pub(super) command_length: u64,
 }
 
@@ -49,7 +49,6 @@ struct CompletionEntry {
     flags: u32,
 }
 
-/// A mapping of ring memory.
 #[derive(Debug)]
 struct Mapping {
     base: *mut u8,
@@ -60,28 +59,28 @@ impl Mapping {
     fn new(fd: &OwnedFd, length: usize, offset: u64) -> Result<Self, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a shared mapping of the ring descriptor at an address of the kernel's choice;
-        // the kernel checks the length against the ring.
+        // SAFETY: a shared mapping of the ring descriptor at an address chosen by the kernel. The kernel
+        // checks the length against the ring.
         let base = unsafe { mmap(std::ptr::null_mut(), length, protection, flags, fd, offset) }?;
         Ok(Self { base: base.cast(), length })
     }
 
-    /// The 32-bit word at a byte offset that the kernel gave.
+    /// The 32-bit word at a byte offset from the kernel.
     fn word(&self, offset: u32) -> *const AtomicU32 {
         debug_assert!(offset as usize + 4 <= self.length);
-        // SAFETY: the kernel's offsets lie within the mapping (asserted above in debug builds).
+        // SAFETY: the kernel's offsets are in the mapping (asserted above in debug builds).
         unsafe { self.base.add(offset as usize).cast() }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nothing refers to it after the ring is dropped.
+        // SAFETY: the mapping belongs to this value, and nothing refers to it after the ring is dropped.
         let _ = unsafe { munmap(self.base.cast(), self.length) };
     }
 }
 
-/// An io_uring, used by the thread that made it.
+/// An io_uring, used only by the thread that created it.
 #[derive(Debug)]
 pub(super) struct Ring {
     sq_tail: *const AtomicU32,
@@ -92,14 +91,14 @@ pub(super) struct Ring {
     cqes: *const CompletionEntry,
     sq_mask: u32,
     cq_mask: u32,
-    /// Our copy of the submission tail; published in `enter`.
+    /// Local copy of the submission tail; `enter` publishes it.
     tail: u32,
-    /// Entries pushed but not yet taken by the kernel.
+    /// Entries pushed but not yet accepted by the kernel.
     pending: u32,
     /// Index of the ring in the thread's table of registered rings.
     registered: Option<u32>,
     flags: IoringSetupFlags,
-    /// Whether the kernel takes the time of a deadline instead of the time left (since 6.12).
+    /// Whether the kernel accepts an absolute deadline instead of the remaining time (since 6.12).
     absolute: bool,
     fd: OwnedFd,
     _sq: Mapping,
@@ -108,7 +107,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// A ring for `most` entries in flight.
+    /// Creates a ring for `most` entries in flight.
     pub(super) fn new(most: u32, options: Options) -> Result<Self, EngineError> {
         let entries = most.max(1).checked_next_power_of_two().unwrap_or(u32::MAX);
         let mut last = Errno::INVAL;
@@ -125,7 +124,7 @@ impl Ring {
                     return Err(EngineError::TooDeep { engine, asked: most, available });
                 }
                 Ok(fd) => return Self::map(fd, &params).map_err(|errno| refusal(errno, options)),
-                // An unknown flag: try without.
+                // An unknown flag: try the next setup.
                 Err(Errno::INVAL) => last = Errno::INVAL,
                 Err(errno) => return Err(refusal(errno, options)),
             }
@@ -134,7 +133,7 @@ impl Ring {
     }
 
     fn map(fd: OwnedFd, params: &io_uring_params) -> Result<Self, Errno> {
-        // Without EXT_ARG (before 5.11) there is no wait with a deadline.
+        // Kernels without EXT_ARG (before 5.11) cannot wait with a deadline.
         if !params.features.contains(IoringFeatureFlags::EXT_ARG) {
             return Err(Errno::NOSYS);
         }
@@ -143,8 +142,8 @@ impl Ring {
         let sq_bytes = params.sq_off.array.max(params.sq_off.dropped + 4) as usize + array_bytes;
         let cq_bytes =
             params.cq_off.cqes as usize + params.cq_entries as usize * size_of::<CompletionEntry>();
-        // One mapping serves both rings on every kernel with EXT_ARG; mapping each by its own
-        // offset is equally right and keeps the two apart.
+        // With EXT_ARG, one mapping contains both rings. Mapping each by its own offset is also correct and
+        // keeps them separate.
         let sq = Mapping::new(&fd, sq_bytes.max(cq_bytes), IORING_OFF_SQ_RING)?;
         let cq = Mapping::new(&fd, sq_bytes.max(cq_bytes), IORING_OFF_CQ_RING)?;
         let entry_bytes = params.sq_entries as usize * size_of::<[u64; SQE_WORDS]>();
@@ -152,12 +151,12 @@ impl Ring {
         if sq_array {
             for index in 0..params.sq_entries {
                 let word = sq.word(params.sq_off.array + index * 4);
-                // SAFETY: the array holds `sq_entries` words, and the kernel reads them only
-                // during a submission.
+                // SAFETY: the array has `sq_entries` words, and the kernel reads them only during a
+                // submission.
                 unsafe { (*word).store(index, Ordering::Relaxed) };
             }
         }
-        // SAFETY: the offsets come from the kernel and lie in the mapping.
+        // SAFETY: the offsets come from the kernel and are in the mapping.
         let cqes = unsafe { cq.base.add(params.cq_off.cqes as usize) };
         let mut ring = Self {
             sq_tail: sq.word(params.sq_off.tail),
@@ -182,28 +181,28 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Registers the ring's own descriptor with this thread, which saves a table look-up per call.
+    /// Registers the ring's own descriptor with this thread, which saves a table lookup per call.
     fn register_self(&self) -> Option<u32> {
         let mut update = io_uring_rsrc_update::default();
         update.offset = u32::MAX;
         update.data = io_uring_ptr::from(self.fd.as_raw_fd() as usize as *mut c_void);
-        // SAFETY: one valid update record, which the kernel fills with the index.
+        // SAFETY: one valid update structure, which the kernel fills with the index.
         unsafe { self.register(IoringRegisterOp::RegisterRingFds, &raw mut update, 1) }
             .ok()
             .map(|_| update.offset)
     }
 
-    /// Registers something with the ring, or takes it back.
+    /// Registers or unregisters something with the ring.
     ///
     /// # Safety
-    /// `records` must point to so many records as the operation wants them.
+    /// `records` must point to as many records as the operation expects.
     unsafe fn register<T>(
         &self,
         operation: IoringRegisterOp,
         records: *const T,
         count: u32,
     ) -> Result<u32, Errno> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { io_uring_register(&self.fd, operation, records.cast::<c_void>(), count) }
     }
 
@@ -214,21 +213,22 @@ impl Ring {
         unsafe { self.register(IoringRegisterOp::RegisterBuffers, &raw const vector, 1) }.map(drop)
     }
 
-    /// Registers the files under their indices; whether the kernel took them.
+    /// Registers the files under their indices. Returns whether the kernel accepted them.
     pub(super) fn register_files(&mut self, files: &[RawFd]) -> bool {
         let count = files.len() as u32;
-        // SAFETY: an array of so many descriptors, read during the call.
+        // SAFETY: an array of `count` descriptors, read during the call.
         unsafe { self.register(IoringRegisterOp::RegisterFiles, files.as_ptr(), count) }.is_ok()
     }
 
-    /// Queues an entry. There is room: the ring has an entry for all that may be in flight.
+    /// Queues an entry. There is always room, because the ring has an entry for each transfer that may be in
+    /// flight.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry) {
         debug_assert!(self.pending <= self.sq_mask, "more requests than the ring has entries");
         let index = (self.tail & self.sq_mask) as usize;
-        // SAFETY: the masked index lies in the entry array; the kernel reads an entry only after
-        // its publication and has taken the one that was here before, since no more are in
-        // flight than there are entries.
+        // SAFETY: the masked index is in the entry array. The kernel reads an entry only after its
+        // publication. It has already accepted the previous entry at this index, because no more entries are
+        // in flight than the ring has.
         let words = unsafe { &mut *self.sqes.add(index) };
         words[0] = entry.head;
         words[1] = entry.offset;
@@ -240,20 +240,19 @@ impl Ring {
         self.pending += 1;
     }
 
-    /// Takes entries back that were not handed over; how many.
+    /// Removes the entries that were not submitted. Returns their number.
     pub(super) fn take_back(&mut self) -> u32 {
         let count = std::mem::take(&mut self.pending);
         self.tail = self.tail.wrapping_sub(count);
         count
     }
 
-    /// Hands over what is queued, without waiting.
     pub(super) fn submit(&mut self) -> Result<(), EngineError> {
         let wake = self.publish();
         if self.pending > 0 || !wake.is_empty() { self.enter_kernel(0, wake) } else { Ok(()) }
     }
 
-    /// Submits what is pending and waits for `min` completions.
+    /// Submits the pending entries and waits for `min` completions.
     #[inline]
     fn enter_kernel(&mut self, min: u32, wanted: IoringEnterFlags) -> Result<(), EngineError> {
         // SAFETY: all submitted entries refer to buffers and files that outlive them.
@@ -262,18 +261,18 @@ impl Ring {
         })
     }
 
-    /// Hands over what is queued and waits until `min` completions are there or the deadline has
-    /// passed; it may come back earlier.
+    /// Submits the queued entries and waits until there are `min` completions or the deadline has passed. It
+    /// may return earlier.
     #[inline]
     pub(super) fn enter(&mut self, min: u32, deadline: Option<Nanos>) -> Result<(), EngineError> {
         let wake = self.publish();
-        // SAFETY: both words live in the mapping.
+        // SAFETY: both words are in the mapping.
         let ready = unsafe {
             (*self.cq_tail)
                 .load(Ordering::Acquire)
                 .wrapping_sub((*self.cq_head).load(Ordering::Relaxed))
         };
-        // Completions that are deferred, or found by polling, come only to who enters the kernel.
+        // Deferred or polled completions appear only when the thread enters the kernel.
         let sees_all = self.flags.contains(IoringSetupFlags::SQPOLL)
             || !self.flags.intersects(
                 IoringSetupFlags::DEFER_TASKRUN
@@ -284,7 +283,7 @@ impl Ring {
             return Ok(());
         }
         let wake = wake | IoringEnterFlags::GETEVENTS;
-        // The kernel's loop over a polled queue knows no deadline: ours asks once at a time.
+        // The kernel's polling loop ignores deadlines, so poll only once per call.
         let polls = self.flags.contains(IoringSetupFlags::IOPOLL)
             && !self.flags.contains(IoringSetupFlags::SQPOLL);
         match deadline {
@@ -313,8 +312,8 @@ impl Ring {
             };
             let outcome = self.call(|ring, target, flags| {
                 let flags = flags | wake | kind;
-                // SAFETY: all submitted entries refer to buffers and files that outlive them;
-                // `argument` and `time` live through the call.
+                // SAFETY: all submitted entries refer to buffers and files that outlive them; `argument` and
+                // `time` are valid during the call.
                 unsafe { io_uring_enter_arg(target, ring.pending, min, flags, Some(&argument)) }
             });
             match outcome {
@@ -327,18 +326,18 @@ impl Ring {
         }
     }
 
-    /// Shows the kernel what is queued. With SQPOLL its thread takes it from there: what is
-    /// returned is the flag that wakes it, where it sleeps.
+    /// Publishes the queued entries to the kernel. With SQPOLL, its thread takes them. Returns the flag that
+    /// wakes this thread if it sleeps.
     #[inline]
     fn publish(&mut self) -> IoringEnterFlags {
-        // SAFETY: the word lives in the mapping, which lives as long as `self`.
+        // SAFETY: the word is in the mapping, which is valid as long as `self`.
         unsafe { (*self.sq_tail).store(self.tail, Ordering::Release) };
         if !self.flags.contains(IoringSetupFlags::SQPOLL) {
             return IoringEnterFlags::empty();
         }
         self.pending = 0;
-        // The thread announces its sleep before it looks at the tail a last time; the fence keeps
-        // our look at the announcement behind our store of the tail.
+        // The kernel thread announces its sleep before it checks the tail a last time. The fence ensures that
+        // this thread stores the tail before it reads the announcement.
         fence(Ordering::SeqCst);
         // SAFETY: as above.
         let flags = unsafe { (*self.sq_flags).load(Ordering::Relaxed) };
@@ -349,7 +348,7 @@ impl Ring {
         }
     }
 
-    /// One system call, and what its result means.
+    /// Makes one system call and interprets its result.
     #[inline]
     fn call(
         &mut self,
@@ -359,34 +358,34 @@ impl Ring {
             Some(index) => (index as RawFd, IoringEnterFlags::REGISTERED_RING),
             None => (self.fd.as_raw_fd(), IoringEnterFlags::empty()),
         };
-        // SAFETY: with REGISTERED_RING the number is the index of our registered ring, else it is
-        // our descriptor; both live as long as `self`.
+        // SAFETY: with REGISTERED_RING the number is the index of the registered ring, otherwise it is the
+        // ring's descriptor. Both are valid as long as `self`.
         let target = unsafe { BorrowedFd::borrow_raw(target) };
         match enter(self, target, flags) {
             Ok(taken) => {
                 self.pending -= taken.min(self.pending);
                 Ok(())
             }
-            // With something submitted the call reports that; an error means that nothing was
-            // taken, for lack of memory, or that a wait without submissions ended early. The
-            // caller's loop comes again in each case.
+            // If entries were submitted, the call returns their number. An error means that none were
+            // accepted for lack of memory, or that a wait without submissions ended early. The caller's loop
+            // tries again in each case.
             Err(Errno::TIME | Errno::INTR | Errno::AGAIN | Errno::BUSY) => Ok(()),
             Err(errno) => Err(EngineError::Broken { call: "io_uring_enter", errno: errno.into() }),
         }
     }
 
-    /// Appends at most `max` completions; how many.
+    /// Appends at most `max` completions. Returns their number.
     #[inline]
     pub(super) fn reap(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
-        // SAFETY: both words live in the mapping; only this thread writes the head.
+        // SAFETY: both words are in the mapping, and only this thread writes the head.
         let (head, tail) = unsafe {
             ((*self.cq_head).load(Ordering::Relaxed), (*self.cq_tail).load(Ordering::Acquire))
         };
         let count = tail.wrapping_sub(head).min(max);
         done.extend((0..count).map(|step| {
             let index = (head.wrapping_add(step) & self.cq_mask) as usize;
-            // SAFETY: the masked index lies in the completion array, and the kernel has published
-            // the entry (acquire above) and does not touch it until the head passes it.
+            // SAFETY: the masked index is in the completion array. The kernel has published the entry
+            // (acquire above) and does not change it until the head passes it.
             let entry = unsafe { self.cqes.add(index).read() };
             Completion { slot: entry.user_data as u32, outcome: entry.result }
         }));
@@ -395,18 +394,18 @@ impl Ring {
         count
     }
 
-    /// Calls everything off that can be; what cannot goes on (best effort, since Linux 6.0).
+    /// Cancels everything that can be cancelled; the rest continues (best effort, since Linux 6.0).
     pub(super) fn cancel_all(&mut self, patience: Nanos) {
         let mut request = io_uring_sync_cancel_reg::default();
         request.fd = -1;
         request.flags = IoringAsyncCancelFlags::ANY | IoringAsyncCancelFlags::ALL;
         request.timeout = timespec(patience);
-        // SAFETY: one valid record, read during the call.
+        // SAFETY: one valid structure, read during the call.
         let _ =
             unsafe { self.register(IoringRegisterOp::RegisterSyncCancel, &raw const request, 1) };
     }
 
-    /// What the kernel granted.
+    /// The features that the kernel granted.
     pub(super) fn features(&self) -> Vec<String> {
         let names = [
             (IoringSetupFlags::SINGLE_ISSUER, "SINGLE_ISSUER"),
@@ -430,7 +429,7 @@ impl Drop for Ring {
         if let Some(index) = self.registered {
             let mut update = io_uring_rsrc_update::default();
             update.offset = index;
-            // SAFETY: one valid update record; the ring is still open.
+            // SAFETY: one valid update structure; the ring is still open.
             let _ =
                 unsafe { self.register(IoringRegisterOp::UnregisterRingFds, &raw const update, 1) };
         }

@@ -1,4 +1,4 @@
-//! Engines past the page cache.
+//! Engines with direct I/O.
 
 use crate::common::{BLOCK, engines, fill, setup};
 use crate::conformance::{ReadAll, random_reads};

@@ -1,4 +1,4 @@
-//! Engines where the system has run out of something: they say of what, and what to do.
+//! Engines on a system that has run out of a resource: the error names the resource and a remedy.
 
 use crate::common::{BLOCK, engines, patterned_file, setup};
 use engine::{EngineVisitor, OpenEngine, visit_engine};

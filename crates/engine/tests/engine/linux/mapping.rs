@@ -1,4 +1,4 @@
-//! What only a mapping can meet: pages that are gone.
+//! Missing pages, which only a memory mapping can meet.
 
 use crate::common::{BLOCK, LENGTH, drive, patterned_file, read_at, setup};
 use engine::{Completion, Engine, MmapEngine, OpenEngine};
@@ -27,9 +27,9 @@ fn a_file_cut_under_its_mapping_is_requests_that_failed_and_no_crash() {
     assert_eq!(outcomes(&mut engine, &requests), [BLOCK as i32; 3]);
     file.set_len(10 * 4_096).unwrap();
     assert_eq!(outcomes(&mut engine, &requests[..2]), [BLOCK as i32, -EIO]);
-    // Its length is known again now: reads end there, and a write has nowhere to go.
+    // The new length is known now: reads end there, and a write is refused.
     assert_eq!(outcomes(&mut engine, &requests), [BLOCK as i32, 0, -28]);
-    // Other threads, and a file that was cut to nothing.
+    // Another engine, and a file truncated to zero.
     file.set_len(LENGTH).unwrap();
     let mut engine = MmapEngine::open(&setup(&file, 1, true)).unwrap();
     file.set_len(0).unwrap();
@@ -53,7 +53,7 @@ fn a_full_file_system_below_a_mapping_is_a_request_that_failed() {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).open(tmpfs.path().join(name)).unwrap()
     };
-    // Sparse: its pages are taken when they are written.
+    // A sparse file: its pages are allocated when they are written.
     let file = open("sparse");
     file.set_len(1 << 20).unwrap();
     open("rest").write_all_at(&[1; 48 << 10], 0).unwrap();
@@ -88,12 +88,12 @@ fn a_bus_error_that_is_not_a_copy_of_ours_still_ends_the_process() {
     }
     let file = patterned_file();
     let _engine = MmapEngine::open(&setup(&file, 1, false)).unwrap();
-    // A plain read from a mapping that is cut.
+    // A plain read from a mapping of a truncated file.
     let flags = (rustix::mm::ProtFlags::READ, rustix::mm::MapFlags::SHARED);
-    // SAFETY: a fresh mapping at an address of the kernel's choice.
+    // SAFETY: a new mapping at an address chosen by the kernel.
     let base = unsafe { rustix::mm::mmap(std::ptr::null_mut(), 4_096, flags.0, flags.1, &file, 0) };
     let base = base.unwrap().cast::<u8>();
     file.set_len(0).unwrap();
-    // SAFETY: it is not: this is the access that must end the process.
+    // SAFETY: this is deliberately not safe: this access must end the process.
     std::hint::black_box(unsafe { base.read_volatile() });
 }

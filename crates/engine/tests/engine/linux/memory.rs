@@ -4,7 +4,7 @@ use engine::{
     Completion, Direct, Engine, EngineError, Memory, OpenEngine, Setup, Transfer, Transport, Wait,
 };
 
-/// Does nothing, and says whether it is done with its memory.
+/// Transfers nothing, and reports whether its memory is unused.
 struct Idle<const QUIET: bool>(usize);
 
 impl<const QUIET: bool> Transport for Idle<QUIET> {
@@ -33,7 +33,7 @@ fn mapped(address: usize) -> bool {
 }
 
 fn mapped_after_drop<const QUIET: bool>() -> bool {
-    // Of a length that nothing else here has, so that its place is not taken again at once.
+    // A length that nothing else here uses, so that the address range is not reused at once.
     let setup = Setup::reading(Vec::new(), 1, 160 << 20);
     let engine = Direct::<Idle<QUIET>>::open(&setup).unwrap();
     let address = engine.features()[0].parse::<usize>().unwrap() + (80 << 20);

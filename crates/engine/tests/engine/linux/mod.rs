@@ -1,4 +1,4 @@
-//! What only Linux has, and its way to make the files of the shared tests.
+//! Tests that only Linux supports, and the Linux functions for the shared tests.
 
 mod direct_io;
 mod limits;
@@ -15,21 +15,21 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-/// Whether the engine's system calls are there: qemu-user has neither io_uring nor io_submit.
+/// Whether the engine's system calls exist: qemu-user lacks both io_uring and io_submit.
 pub(crate) fn has_calls_of(engine: EngineName) -> bool {
     let rings = [EngineName::IoUring, EngineName::Libaio];
     testkit::emulator().is_none() || !rings.contains(&engine)
 }
 
-/// The outcome of a write through a handle that may only read: EBADF.
+/// The outcome of a write through a read-only handle: EBADF.
 pub(crate) const NOT_WRITABLE: i32 = -9;
 
-/// The same file, open for reading only.
+/// The same file, opened read-only.
 pub(crate) fn read_only(file: &File) -> File {
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap()
 }
 
-/// Lets this process have so many files open.
+/// Raises this process's limit on open files.
 pub(crate) fn allow_files(count: u64) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|soft| soft < count) {

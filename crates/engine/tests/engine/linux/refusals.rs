@@ -1,4 +1,4 @@
-//! System calls that fail, for real: strace makes them, in a process of their own.
+//! Real failures of system calls, which strace injects in a separate process.
 
 use crate::common::{BLOCK, BLOCKS, drive, patterned_file, read_at, setup};
 use engine::{Engine, LibaioEngine, OpenEngine, UringEngine, Wait, probe_uring};
@@ -6,7 +6,7 @@ use testkit::requires;
 use testkit::{is_child, passes_in_child};
 use workload::Request;
 
-/// Runs a test under strace with system calls that fail.
+/// Runs a test under strace, with failing system calls.
 fn with_failing(test: &str, calls: &str, fault: &str) {
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:{fault}"));
     let through = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];

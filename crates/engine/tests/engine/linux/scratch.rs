@@ -1,8 +1,8 @@
-//! Files of tests, without a name.
+//! Unnamed files for tests.
 
 use std::fs::File;
 
-/// A file that goes away with its handle.
+/// A file that is deleted with its handle.
 pub(crate) fn scratch_file() -> File {
     tempfile::tempfile().unwrap()
 }

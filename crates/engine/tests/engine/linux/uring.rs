@@ -1,4 +1,4 @@
-//! What only io_uring has: registration, polling, a submission thread, NOPs.
+//! Features that only io_uring has: registration, polling, a submission thread, NOPs.
 
 use crate::common::{BLOCK, BLOCKS, drive, patterned_file, read_at, setup, submission};
 use engine::{
@@ -21,7 +21,7 @@ fn twenty_rings_after_one_another_on_one_thread_are_all_registered() {
     }
 }
 
-/// An engine with one read in flight that does not complete.
+/// An engine with one read in flight that never completes.
 fn silent() -> (std::io::PipeReader, std::io::PipeWriter, UringEngine) {
     let (reader, writer) = std::io::pipe().unwrap();
     let setup = Setup::reading(vec![reader.as_raw_fd()], 1, BLOCK);
@@ -39,7 +39,7 @@ fn a_wait_with_a_deadline_ends_at_it_when_nothing_completes() {
     engine.wait(Wait::new(1, 1).until(deadline), &mut done).unwrap();
     let end = MonotonicClock.now();
     assert!(done.is_empty() && end >= deadline && end.since(begin) < Nanos(2_000_000_000));
-    // Polling does not wait at all.
+    // Polling does not wait.
     engine.wait(Wait::new(0, 1), &mut done).unwrap();
     assert!(done.is_empty());
 }
@@ -80,14 +80,14 @@ fn a_submission_thread_serves_also_after_it_fell_asleep() {
             seen += 1;
         });
         assert_eq!(seen, BLOCKS);
-        // It spins for a second after the last submission.
+        // The thread spins for a second after the last submission.
         std::thread::sleep(std::time::Duration::from_millis(1_300));
     }
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
     let names: Vec<String> = tasks.filter_map(|task| name(task.ok()?)).collect();
     assert!(names.iter().any(|name| name.starts_with("iou-sqp-")), "{names:?}");
-    // A wait of its own goes through the sleeping thread too.
+    // A wait that submits nothing also works while the thread sleeps.
     engine.prepare(&[submission(3, read_at(0))]);
     engine.hand_over().unwrap();
     let mut done = Vec::new();
@@ -116,7 +116,7 @@ fn too_little_locked_memory_costs_the_registration_and_is_said_with_limit_and_ne
     requires!(Root, Setpriv);
     const TEST: &str = "linux::uring::too_little_locked_memory_costs_the_registration_and_is_said_with_limit_and_need";
     if !is_child() {
-        // Root is exempt from the limit by a capability that the child does without.
+        // A capability exempts root from the limit; the child process drops it.
         let through = ["prlimit", "--memlock=65536:65536", "setpriv", "--bounding-set=-ipc_lock"];
         passes_in_child(TEST, &through);
         return;

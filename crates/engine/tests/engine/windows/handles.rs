@@ -1,4 +1,4 @@
-//! The handles that engines open for themselves, and the limits of their calls.
+//! The handles that engines open for themselves, and the limits of their system calls.
 
 use super::scratch_file_with;
 use crate::common::{BLOCK, LENGTH, engines, fill, patterned_file, setup};
@@ -23,7 +23,7 @@ fn every_engine_reads_past_the_cache_and_through_a_handle_of_either_kind() {
     }
 }
 
-/// As [`fill`], from memory that suits a handle past the cache.
+/// Like [`fill`], from memory that is aligned for direct I/O.
 fn fill_aligned(file: &File) {
     let pattern = patterned_file();
     fill(&pattern).unwrap();

@@ -1,4 +1,4 @@
-//! What only Windows has, and its way to make the files of the shared tests.
+//! Tests that only Windows supports, and the Windows functions for the shared tests.
 
 mod handles;
 pub(crate) mod scratch;
@@ -13,18 +13,18 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, ReOpenFile,
 };
 
-/// Whether the engine's system calls are there: Windows has all that its table names.
+/// Whether the engine's system calls exist: Windows has those of all engines in its table.
 pub(crate) fn has_calls_of(_engine: EngineName) -> bool {
     true
 }
 
-/// The outcome of a write through a handle that may only read.
+/// The outcome of a write through a read-only handle.
 pub(crate) const NOT_WRITABLE: i32 = -(ERROR_ACCESS_DENIED as i32);
 
-/// The same file, open for reading only.
+/// The same file, opened read-only.
 pub(crate) fn read_only(file: &File) -> File {
     let share = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-    // SAFETY: the handle is open; the new one is ours alone.
+    // SAFETY: the handle is open, and the new one has no other owner.
     unsafe {
         let handle = ReOpenFile(file.as_raw_handle(), GENERIC_READ, share, 0);
         assert_ne!(handle, INVALID_HANDLE_VALUE);
@@ -32,5 +32,5 @@ pub(crate) fn read_only(file: &File) -> File {
     }
 }
 
-/// Windows has no such limit below what is asked for.
+/// Windows has no such limit in the required range.
 pub(crate) fn allow_files(_count: u64) {}

@@ -1,4 +1,4 @@
-//! Job files and command lines of fio: what becomes of each option, and that none is left out silently.
+//! Job files and command lines of fio: what each option becomes, and that none is ignored silently.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -32,7 +32,7 @@ fn runs(text: &str) -> Result<Vec<Run>, String> {
     sections(text)?.iter().map(of).collect()
 }
 
-/// The one run of a job with these lines.
+/// The single run of a job with these lines.
 #[track_caller]
 fn run(lines: &str) -> Run {
     let mut runs = runs(&format!("[job]\n{lines}")).unwrap();
@@ -83,7 +83,7 @@ fn without_time_based_a_job_ends_after_its_bytes_and_at_the_latest_by_time() {
     assert_eq!(ends("io_size=2g"), (gib(2), no_end()));
     assert_eq!(ends("number_ios=256"), (Some("1m".to_owned()), no_end()));
     assert_eq!(ends("time_based\nruntime=10"), (None, Some("10s".to_owned())));
-    // fio leaves the switch out too, with a warning.
+    // fio also ignores the switch, with a warning.
     assert_eq!(ends("time_based"), (gib(1), no_end()));
     assert!(words("filename=/dev/sdb\ndirect=1\nnumjobs=2").contains("--passes 2"));
 }
@@ -101,7 +101,7 @@ fn jobs_in_a_folder_have_a_part_each_and_a_file_that_is_not_there_is_one_of_the_
     let new = run("filename=/data/missing\nsize=64m");
     assert_eq!((new.targets[0].as_str(), new.stands_for[0].as_str()), ("/data", "/data/missing"));
     assert!(new.notes[0].starts_with("filename: /data/missing does not exist"), "{new:?}");
-    // A test file holds what lies before the area too.
+    // A test file also includes the part before the area.
     let behind = words("filename=/data/missing\nsize=1m\noffset=1m");
     assert!(behind.contains("--size 2m --offset 1m"), "{behind}");
     assert!(words("filename=old").starts_with("old --rw read"));
@@ -135,7 +135,7 @@ fn sequential_jobs_begin_where_fio_begins_them() {
     let of = |lines: &str| words(&format!("filename=old\nbs=64k\nsize=8m\n{lines}"));
     assert!(of("rw=write").contains("--size 8m --from-start"));
     assert!(!of("rw=randwrite").contains("--from-start"));
-    // All jobs on one file begin at its start, unless told otherwise.
+    // All jobs on one file start at its beginning, unless specified otherwise.
     assert!(of("rw=read\nnumjobs=4").contains("--offset-increment 0 --from-start"));
     assert!(of("rw=read\nnumjobs=4\noffset_increment=16m").contains("--offset-increment 16m"));
     assert!(of("rw=read:64k").contains("--pattern strided --stride 128k"));
@@ -213,17 +213,17 @@ fn depth_sizes_mixes_and_distributions_follow_fio() {
     assert!(of("rw=randread\npercentage_random=30").contains("--seq-share 70%"));
     assert!(of("rw=randread\ncpus_allowed=0-1").contains("--processors 0-1"));
     assert!(of("rw=randread\ncpumask=5").contains("--processors 0,2"));
-    // fio's map of used blocks, which norandommap leaves out.
+    // fio's map of used blocks, which norandommap disables.
     assert!(of("rw=randread").contains("--without-replacement"));
     let drawn = run("filename=old\nrw=randread\nnorandommap");
     assert!(!drawn.words.contains(&"--without-replacement".to_owned()) && drawn.notes.is_empty());
-    // The default engine has one request in flight, whatever depth is asked for.
+    // The default engine has one request in flight, at any requested depth.
     let psync = run("filename=old\niodepth=16");
     assert!(psync.words.join(" ").contains("--ioengine sync --iodepth 1"));
     assert!(psync.notes.iter().any(|note| note.starts_with("iodepth: psync has one")), "{psync:?}");
-    // The C library has one request in flight on each file.
+    // The C library has one request in flight per file.
     assert!(of("ioengine=posixaio\niodepth=8").contains("--ioengine threads --iodepth 1"));
-    // A pause waits for all that is in flight.
+    // A pause waits for all requests in flight.
     assert!(of("ioengine=libaio\niodepth=8\nthinktime=500").contains("--iodepth 1"));
 }
 
@@ -240,7 +240,7 @@ fn a_rate_is_of_each_job_and_direction_in_requests_or_bytes() {
         of("rate_iops=100\nrw=read\nnumjobs=4\nrate_process=poisson")
             .contains("--rate-iops 400 --arrival poisson")
     );
-    // Less than a request per second is a pause: 4,096 bytes at 1,024 per second.
+    // Less than one request per second becomes a pause: 4,096 bytes at 1,024 per second.
     assert!(of("rate=1024\nrw=read").contains("--think-time 4s"));
     assert!(
         refused("filename=old\nrw=rw\nrate_iops=,50").contains("a rate for both reads and writes")

@@ -1,4 +1,5 @@
-//! Recordings of other tools by the crate's public interface: texts as those tools write them.
+//! Reads recordings of other tools through the crate's public interface, from texts as those tools write
+//! them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod summaries;
@@ -51,7 +52,7 @@ fn a_log_without_times_has_its_waits_and_two_files_are_two_devices() {
     let replay = read(text, None).unwrap();
     let expected = [(0, 'r', 0, 512, 1), (1_500, 'w', 512, 1_024, 0), (2_000, 'r', 512, 512, 1)];
     assert_eq!(short(&replay), expected);
-    // The third was never used.
+    // The third file was never used.
     assert_eq!(replay.devices, 2);
 }
 
@@ -81,7 +82,7 @@ CPU3 (sda):
     let flushes: Vec<u64> = replay.flushes.0.iter().map(|it| it.at.0).collect();
     assert_eq!(flushes, [1_100_000, 1_400_000]);
     assert_eq!((replay.discards.0[0].offset, replay.discards.0[0].bytes), (3_072_000, 409_600));
-    // Without them the issues are.
+    // Without them, the issue events are used.
     let issued: String = text
         .lines()
         .filter(|line| !line.contains(" Q "))
@@ -108,7 +109,7 @@ fn a_discard_of_any_length_comes_in_pieces_that_are_requests() {
     let piece = 1_u64 << 30;
     let expected: Vec<(u64, u32)> = (0..3).map(|at| (4_096 + at * piece, 1 << 30)).collect();
     assert_eq!(pieces, expected);
-    // It came first, so the read is later by what it was.
+    // The discard came first, so the times are relative to it.
     assert_eq!((replay.discards.0[0].at, replay.recorded.0[0].at), (Nanos(0), Nanos(400_000)));
     assert_eq!((replay.end(), replay.reach()), (4_096, 4_096 + long));
     wrong(&format!("{head}900 /x read 0 {long}\n"), "a request cannot have 3221225472 bytes");
@@ -173,7 +174,7 @@ fn spaced(gap: u64) -> String {
 #[test]
 fn the_unit_of_whole_numbers_follows_from_their_gaps_and_can_be_named() {
     let span = |text: &str, unit| read(text, unit).unwrap().span_ns.0;
-    // 7,000 requests per second, where milliseconds would make it one in two minutes.
+    // 7,000 requests per second. With milliseconds it would be one request in two minutes.
     assert_eq!(span(&spaced(140_000), None), 49 * 140_000);
     assert_eq!(span(&spaced(1_500), None), 49 * 1_500_000);
     assert_eq!(span(&spaced(100), None), 49 * 100_000_000);

@@ -1,4 +1,4 @@
-//! Loads of known kind, recorded: what is found of them.
+//! Summaries of recorded loads of known kinds.
 
 use record::{
     Arrival, Blend, Bytes, Nanos, OpKind, Pattern, RecordedRequest, Replay, RequestsSummary,
@@ -52,7 +52,7 @@ fn bursts_and_even_arrivals_are_told_from_chance() {
     let dispersion = |change: fn(&mut Spec)| of(requests(40_000, change)).read.unwrap().dispersion;
     let found = dispersion(|_| ());
     assert!((found - 1.0).abs() < 0.1, "{found}");
-    // A geometric number of four at once has a dispersion of seven.
+    // Bursts with a geometric size of mean four have a dispersion of seven.
     let found = dispersion(|spec| spec.asked.burst_milli = Some(4_000));
     assert!((5.5..8.0).contains(&found), "{found}");
     let found = dispersion(|spec| spec.arrival = Some(Arrival::Constant));
@@ -82,7 +82,7 @@ fn devices_are_counted_and_a_moment_has_no_rate() {
     assert_eq!(of(two).devices, 2);
     let moment = of(vec![RecordedRequest { at: Nanos(0), ..requests(1, |_| ())[0] }]);
     assert_eq!(moment.read.unwrap().per_s, 0.0);
-    // Pages of two devices at one place are two.
+    // The same page number on two devices is two pages.
     let page = |device| RecordedRequest { device, ..requests(1, |_| ())[0] };
     assert_eq!(of(vec![page(0), page(1)]).read.unwrap().touched, Bytes(8_192));
 }
@@ -114,7 +114,7 @@ fn the_curve_of_popular_places_is_that_of_a_cache_that_was_simulated() {
     });
     for (mib, share) in served(zipf.clone()) {
         let held = (mib << 20) / 4_096;
-        // The pages in order of their last use, the newest last.
+        // The pages in the order of their last use, newest last.
         let (mut order, mut last) =
             (std::collections::BTreeMap::new(), std::collections::HashMap::new());
         let (mut hits, mut reads) = (0, 0);

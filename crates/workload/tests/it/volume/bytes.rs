@@ -1,4 +1,4 @@
-//! Moves real bytes as the plans and their arithmetic say, and looks at every byte of the disks.
+//! Moves real bytes according to the plans and combinations, and checks every byte of the disks.
 
 use record::OpKind;
 use workload::Rng;
@@ -6,13 +6,13 @@ use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, StepsOver, Vo
 
 const KIB: u64 = 1 << 10;
 
-/// Disks that hold bytes, bound into one, and what a user has written to it.
+/// An array of disks with real bytes, and the data that a user has written to it.
 pub(crate) struct Disks {
     pub(crate) volume: Volume,
     spec: VolumeSpec,
     pub(crate) disks: Vec<Vec<u8>>,
     pub(crate) written: Vec<u8>,
-    /// Bytes that were read and written, by disk.
+    /// Bytes read and written, by disk.
     pub(crate) moved: Vec<[u64; 2]>,
 }
 
@@ -35,7 +35,7 @@ impl Disks {
         found
     }
 
-    /// A request; what it read.
+    /// Carries out a request. Returns what it read.
     pub(crate) fn request(&mut self, op: OpKind, offset: u64, mut data: Vec<u8>) -> Vec<u8> {
         let (mut plan, mut combinations) = (Plan::default(), Combinations::default());
         let (load, bytes) = ([DiskLoad::default(); 8], data.len() as u32);
@@ -49,7 +49,7 @@ impl Disks {
         data
     }
 
-    /// A step of a rebuild.
+    /// Carries out a step of a rebuild.
     pub(crate) fn rebuild(&mut self, request: u32, offset: u64, bytes: u32) -> StepsOver {
         let (mut plan, mut combinations) = (Plan::default(), Combinations::default());
         self.volume.plan_rebuild(offset, bytes, &[DiskLoad::default(); 8], &mut plan);
@@ -69,7 +69,7 @@ impl Disks {
             .filter(|it| it.from.len() > 1)
             .map(|it| u64::from(it.bytes) * it.from.len() as u64)
             .sum();
-        // A parity of one other disk is a copy, of which arithmetic knows nothing.
+        // Parity of a single other disk is a copy, which the count of arithmetic does not include.
         assert!(combined == parity || self.disks.len() < 3, "{combined} of {parity}: {plan:?}");
         for stage in 0..=last {
             if write && stage == last {
@@ -109,7 +109,7 @@ impl Disks {
         }
     }
 
-    /// Whether copies are equal, or every row sums up to nothing.
+    /// Whether copies are equal, or the exclusive-or of every row is zero.
     pub(crate) fn consistent(&self) -> bool {
         let (first, others) = self.disks.split_first().expect("an array has disks");
         match self.spec.raid {
@@ -146,7 +146,7 @@ fn combine(plan: &Plan, sums: &Combinations, pieces: &mut [Vec<u8>], data: &mut 
     }
 }
 
-/// A part of an area, of any length and alignment.
+/// A part of an area, with random length and alignment.
 pub(crate) fn part(rng: &mut Rng, size: u64) -> (u64, u64) {
     let first = rng.below(size);
     (first, 1 + rng.below((size - first).min(9 * KIB)))
@@ -156,7 +156,7 @@ pub(crate) fn random(rng: &mut Rng, length: u64) -> Vec<u8> {
     (0..length).map(|_| rng.below(256) as u8).collect()
 }
 
-/// Arrays with a second copy of what they hold, with and without a failed disk.
+/// Arrays with redundancy, with and without a failed disk.
 pub(crate) fn arrays() -> Vec<(Raid, u32, Option<u32>)> {
     let mut arrays = Vec::new();
     for (raid, disks) in
@@ -198,7 +198,7 @@ fn bytes_that_lie_in_one_piece_are_not_copied() {
         (sums.direct.iter().flatten().count(), sums.all.len())
     };
     assert_eq!(direct(OpKind::Read, 0, 512), (1, 0));
-    // Of old data, old parity, new data and new parity the new data alone are the request's.
+    // Of old data, old parity, new data and new parity, only the new data are in the request's memory.
     assert_eq!(direct(OpKind::Write, 256, 512), (1, 1));
     assert_eq!(direct(OpKind::Write, 0, 3 << 10), (3, 1));
 }

@@ -1,4 +1,4 @@
-//! Asks the volume for its mappings, its order and its arithmetic.
+//! Tests the volume's mappings, its order of requests and its parity arithmetic.
 
 mod bytes;
 mod rebuilds;

@@ -1,4 +1,5 @@
-//! A rebuild beside writes: the disk holds what it should, step by step, and the work adds up.
+//! A rebuild during writes: the disk has the correct content after every step, and the amount of work is
+//! correct.
 
 use crate::volume::bytes::{Disks, arrays, part, random};
 use record::OpKind;
@@ -39,7 +40,7 @@ fn a_disk_is_rebuilt_beside_writes_and_reads_are_right_at_every_step() {
             assert_eq!(written, u64::from(bytes));
         }
         assert!(array.consistent(), "{raid:?} of {disks}, {failed} rebuilt");
-        // It serves again: as if nothing had failed.
+        // The disk serves reads again, as if it had never failed.
         let served = array.moved[failed as usize][0];
         array.check_reads();
         assert!(array.moved[failed as usize][0] > served || raid == Raid::Raid1);

@@ -1,5 +1,5 @@
-//! Proofs of the mappings: by enumeration on small arrays, and by a model of the bytes themselves
-//! that executes plans and rebuilds what a lost disk held.
+//! Proves the mappings: by enumeration on small arrays, and with a model of the bytes that executes plans and
+//! restores the content of a lost disk.
 
 use record::OpKind;
 use workload::Rng;
@@ -24,7 +24,7 @@ fn sizes(pieces: &[Piece]) -> Vec<u64> {
     sizes
 }
 
-/// Every layout that the enumerations run over.
+/// All layouts for the enumerations.
 fn layouts() -> Vec<(VolumeSpec, u32)> {
     let mut layouts = Vec::new();
     for align_bytes in [0, 3 * SECTOR] {
@@ -144,7 +144,7 @@ fn a_small_write_with_parity_is_four_operations_in_two_stages_from_four_disks_on
             assert_eq!(plan.stages[0].xor_bytes, 24 * KIB);
         }
     }
-    // On three disks the other data chunk is one read, old data and old parity are two.
+    // On three disks, the other data chunk is one read, but old data and old parity are two.
     let mut volume = Volume::new(&spec(Raid::Raid5, 64 * KIB), 3, 1 << 30);
     let plan = planned(&mut volume, OpKind::Write, 0, 8 * KIB);
     assert_eq!((plan.stage(0).len(), plan.stage(1).len()), (1, 2));
@@ -166,7 +166,7 @@ fn a_full_stripe_is_written_without_reads_and_a_large_part_of_one_by_reading_the
 fn a_write_over_two_chunks_that_share_no_rows_leaves_the_rows_between_alone() {
     let mut volume = Volume::new(&spec(Raid::Raid5, 64 * KIB), 5, 1 << 30);
     let plan = planned(&mut volume, OpKind::Write, 56 * KIB, 16 * KIB);
-    // Two pieces of data and two of parity, read and written.
+    // Two pieces of data and two of parity, both read and written.
     assert_eq!(sizes(plan.stage(0)), [8 * KIB; 4]);
     assert_eq!(sizes(plan.stage(1)), [8 * KIB; 4]);
 }
@@ -177,11 +177,11 @@ fn parity_goes_round_from_the_last_disk_down_and_data_follows_it() {
     let disks: Vec<u32> = (0..12)
         .map(|chunk| planned(&mut volume, OpKind::Read, chunk * KIB, KIB).pieces[0].disk)
         .collect();
-    // Left-symmetric: sequential chunks are on sequential disks, whatever the parity does.
+    // Left-symmetric: sequential chunks are on consecutive disks, wherever the parity is.
     assert_eq!(disks, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
 }
 
-/// The bytes of an array, one per sector, and the executor of plans on them.
+/// The bytes of an array, one per sector, with an executor of plans.
 struct Bytes {
     disks: Vec<Vec<u8>>,
     lost: Option<usize>,
@@ -204,10 +204,10 @@ fn sectors(pieces: &[Piece], op: OpKind) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// A volume with parity, its bytes, and what a user has written to it.
+/// A volume with parity, its bytes, and the data that a user has written to it.
 struct Array {
     volume: Volume,
-    /// The same without a failure, to say where a sector's data lives.
+    /// The same without a failure, to find the position of a sector's data.
     whole: Volume,
     disks: u32,
     bytes: Bytes,
@@ -231,7 +231,7 @@ impl Array {
         (piece.disk, piece.offset)
     }
 
-    /// Which user sectors have data in the row `offset` of the disks.
+    /// The user sectors with data in the row at `offset` of the disks.
     fn row(&mut self, offset: u64) -> Vec<(u64, u32)> {
         (0..self.written.len() as u64)
             .filter_map(|sector| {
@@ -241,7 +241,7 @@ impl Array {
             .collect()
     }
 
-    /// Carries a write out: parity is computed only from bytes that the plan read or the user gave.
+    /// Carries out a write. Parity is computed only from bytes that the plan read or the user supplied.
     fn write(&mut self, first: u64, data: &[u8]) {
         let bytes = data.len() as u64 * SECTOR;
         let plan = planned(&mut self.volume, OpKind::Write, first * SECTOR, bytes);
@@ -268,7 +268,7 @@ impl Array {
         self.written[first as usize..first as usize + data.len()].copy_from_slice(data);
     }
 
-    /// A sector as the plan of a read gives it.
+    /// The sectors that the plan of a read returns.
     fn read(&mut self, first: u64, count: u64) -> Vec<u8> {
         let plan = planned(&mut self.volume, OpKind::Read, first * SECTOR, count * SECTOR);
         assert_eq!(plan.stages.len(), 1);
@@ -302,7 +302,7 @@ impl Array {
     }
 }
 
-/// The parity of a row from what is known: by the data of the row, or by what changes.
+/// The parity of a row from known bytes: from the row's data, or from the changes.
 fn parity(
     row: &[(u64, u32)],
     disk: u32,

@@ -1,4 +1,4 @@
-//! Arrivals of open loops: their rate, their law, their order.
+//! Arrivals of open loops: rate, distribution and order.
 
 use record::*;
 use workload::*;
@@ -10,7 +10,7 @@ fn workload(change: impl FnOnce(&mut Spec)) -> Workload {
     spec.build(Bytes(1 << 20)).unwrap()
 }
 
-/// The first arrivals of a job with their directions.
+/// The first arrivals of a job, with their directions.
 fn arrivals(workload: &Workload, seed: u64, job: u32, count: usize) -> Vec<(Nanos, OpKind)> {
     let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
     let (mut requests, mut times) = (vec![empty; count], vec![Nanos(0); count]);
@@ -61,7 +61,7 @@ fn poisson_arrivals_have_the_mean_rate_and_exponential_gaps() {
             let below = index as f64 / count as f64;
             worst.max((truth - below).abs()).max((below + 1.0 / count as f64 - truth).abs())
         });
-        // Kolmogorov-Smirnov: 1 in 10,000 beyond 2.23 / sqrt(n).
+        // Kolmogorov-Smirnov: 1 in 10,000 is beyond 2.23 / sqrt(n).
         assert!(distance < 2.23 / (count as f64).sqrt(), "{distance}");
     }
 }
@@ -93,7 +93,7 @@ fn directions_have_rates_of_their_own_merged_in_time_order() {
         assert!(all.last().is_some_and(|(at, _)| *at > end));
         let of = |op| all.iter().filter(|(at, its)| *at < end && *its == op).count() as u32;
         let (reads, writes) = (of(OpKind::Read), of(OpKind::Write));
-        // 100 s. Poisson counts have their mean as variance: four deviations.
+        // 100 s. The variance of Poisson counts is their mean: four standard deviations.
         let slack = |mean: f64| if arrival == Arrival::Poisson { 4.0 * mean.sqrt() } else { 0.0 };
         assert!((f64::from(reads) - 70_000.0).abs() <= slack(70_000.0), "{reads}");
         assert!((f64::from(writes) - 30_000.0).abs() <= slack(30_000.0), "{writes}");

@@ -1,4 +1,4 @@
-//! From flags to a workload, or to an error that names the flag.
+//! Builds a workload from flags, or an error that names the flag.
 
 use record::*;
 use workload::*;

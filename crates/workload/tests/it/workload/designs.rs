@@ -1,4 +1,4 @@
-//! Designs: what they combine, what they refuse, and that text and design say the same.
+//! Designs: what they combine, what they refuse, and that a design written as text is read back unchanged.
 
 use workload::{Design, PRESETS, preset};
 
@@ -94,7 +94,8 @@ fn settings_of_the_command_line_replace_levels_by_name_or_by_value() {
     let design = small().with_setting("bs=4k,8k").unwrap().with_setting("rw=random").unwrap();
     let bs: Vec<_> = design.axes[1].levels.iter().map(|level| level.name.as_str()).collect();
     assert_eq!(bs, ["4k", "8k"]);
-    // What stays of random is 4k, which is gone: nothing is excepted, so nothing is left.
+    // The exception for random names only 4k, which no longer exists. Nothing is excepted, so nothing
+    // remains.
     let nothing = small().with_setting("rw=random").unwrap().with_setting("bs=8k");
     assert!(nothing.unwrap_err().to_string().contains("excludes every combination; skip fewer"));
     let flags = design.combinations()[0].flags().join(" ");

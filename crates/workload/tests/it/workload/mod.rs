@@ -1,4 +1,4 @@
-//! Workloads and their request streams by the crate's public interface.
+//! Tests workloads and their request streams through the crate's public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::wildcard_imports,

@@ -1,4 +1,4 @@
-//! Streams of a recording: what a job takes of it, when, and where that is.
+//! Streams of a recording: which requests a job takes, when, and at which offsets.
 
 use record::*;
 use workload::*;
@@ -91,7 +91,7 @@ fn what_lies_beyond_the_area_is_refused_or_begins_again_in_it() {
     );
     let wrapped = built(Replay { wrap: true, ..far.clone() }, 1 << 20, |_| ()).unwrap();
     assert_eq!(of_job(&wrapped, 0), [(0, 0), (1, 512)]);
-    // What lies in the area stays, and what would cross its end is moved back.
+    // Requests in the area stay, and one that would cross its end is moved back.
     let mixed = recording(&[(0, 1_044_480, 4_096, 0), (1, (1 << 21) - 4_096, 8_192, 0)]);
     let mixed = built(Replay { wrap: true, ..mixed }, 1 << 20, |_| ()).unwrap();
     assert_eq!(of_job(&mixed, 0), [(0, 1_044_480), (1, 1_040_384)]);

@@ -1,9 +1,9 @@
-//! Which flags go together, and which sizes make a mix.
+//! Which flags can be combined, and which sizes make a valid mix.
 
 use record::*;
 use workload::*;
 
-/// The error of a spec, which must begin with this flag and hold these words.
+/// Asserts that the error of a spec starts with this flag and contains these words.
 #[track_caller]
 fn refused(flag: &str, words: &str, change: impl FnOnce(&mut Spec)) {
     let mut spec = Spec::default();
@@ -159,7 +159,7 @@ fn what_writes_carry_is_refused_where_nothing_is_written() {
     for (flag, data) in
         [("zeros", Data::Zeros), ("compressible", Data::Compressible), ("verify", Data::Tagged)]
     {
-        // Tags can be read alone: those of an earlier run.
+        // A job that only reads may use tags: those of an earlier run.
         if data == Data::Tagged {
             accepted(|spec| spec.asked.data = data);
         } else {

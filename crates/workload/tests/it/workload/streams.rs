@@ -1,5 +1,5 @@
-//! Streams against what each pattern promises: coverage, shares, order, and the same sequence in
-//! every version.
+//! Checks streams against the documented pattern: coverage, shares, order, and the same sequence in every
+//! version.
 
 use record::*;
 use workload::*;
@@ -54,7 +54,7 @@ fn random_requests_cover_all_aligned_positions_evenly() {
     let expected = draws as f64 / blocks as f64;
     let chi_square: f64 =
         counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
-    // 255 degrees of freedom: mean 255, standard deviation 22.6; 1 in 10,000 beyond 345.
+    // 255 degrees of freedom: mean 255, standard deviation 22.6; 1 in 10,000 is beyond 345.
     assert!((170.0..345.0).contains(&chi_square), "chi-square {chi_square}");
 }
 
@@ -178,7 +178,7 @@ fn zones_get_their_shares_of_the_requests() {
         let end = (share * f64::from(1 << 20)) as u64 / 4_096 * 4_096;
         draws.iter().filter(|it| it.offset < end).count()
     };
-    // Four standard deviations of a binomial of 100,000 draws are below 640.
+    // Four standard deviations of a binomial of 100,000 draws are less than 640.
     assert!(below(0.05).abs_diff(50_000) < 640, "{}", below(0.05));
     assert!(below(0.2).abs_diff(80_000) < 640, "{}", below(0.2));
 }
@@ -203,7 +203,7 @@ fn as_many_requests_of_a_blend_continue_the_one_before_as_were_asked_for() {
     let draws = requests(&blended, 4, 0, 100_000);
     let adjacent = |pair: &&[Request]| pair[1].offset == pair[0].offset + u64::from(pair[0].bytes);
     let count = draws.windows(2).filter(adjacent).count();
-    // Random ones fall there too, and the last block has no next: both one in 256.
+    // Random requests also land there, and the last block has no successor: both one in 256.
     assert!(count.abs_diff(50_000) < 640 + 400, "{count}");
 }
 
@@ -219,7 +219,7 @@ fn mix_shares_come_out_as_asked() {
     let draws = requests(&mixed, 9, 0, 100_000);
     let reads = draws.iter().filter(|request| request.op == OpKind::Read).count();
     let small = draws.iter().filter(|request| request.bytes == 4096).count();
-    // Four standard deviations of a binomial of 100,000 draws are below 620.
+    // Four standard deviations of a binomial of 100,000 draws are less than 620.
     assert!(reads.abs_diff(70_000) < 620, "{reads}");
     assert!(small.abs_diff(60_000) < 620, "{small}");
     assert!(draws.iter().all(|r| r.offset + u64::from(r.bytes) <= 1 << 20));
@@ -247,7 +247,7 @@ const PATTERNS: [Pattern; 6] = [
     Pattern::Strided,
 ];
 
-/// A workload of a pattern with all that the pattern needs.
+/// A workload of a pattern, with all parameters that the pattern needs.
 fn of_pattern(pattern: Pattern, change: impl FnOnce(&mut Spec)) -> Workload {
     workload(|spec| {
         spec.asked.pattern = pattern;
@@ -282,7 +282,7 @@ fn every_pattern_stays_in_its_area_with_any_mix_and_repeats_with_the_seed() {
             assert_eq!(all, requests(&mixed, 4, job, 5_000), "{pattern:?}");
             seen.insert(all[..40].iter().map(|r| r.offset).collect::<Vec<u64>>());
         }
-        // Hit streams begin with the same pass over their area, in the same order.
+        // Hit streams start with the same pass over their area, in the same order.
         assert!(seen.len() == 3 || pattern == Pattern::Hit, "{pattern:?}: jobs do the same");
     }
 }
@@ -327,7 +327,7 @@ fn the_hot_part_gets_its_share_and_both_parts_are_covered_evenly() {
         let expected = f64::from(total) / part.len() as f64;
         let sum: f64 = part.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
         let freedom = part.len() as f64 - 1.0;
-        // About normal with variance 2 f: four standard deviations.
+        // Approximately normal with variance 2 f: four standard deviations.
         assert!((sum - freedom).abs() < 4.0 * (2.0 * freedom).sqrt(), "{sum} of {freedom}");
     }
 }
@@ -353,7 +353,7 @@ fn zipf_jobs_share_their_popular_blocks_with_the_popularity_of_the_law() {
         blocks
     };
     assert_eq!(by_rank(&first)[..4], by_rank(&second)[..4]);
-    // Theta 1: rank k has 1/k of the harmonic number of 256, 6.1244.
+    // Theta 1: rank k has 1/k of the harmonic number of 256, which is 6.1244.
     for (index, &block) in by_rank(&first)[..4].iter().enumerate() {
         let share = 1.0 / (index as f64 + 1.0) / 6.124_4;
         let deviation = (draws as f64 * share * (1.0 - share)).sqrt();
@@ -375,11 +375,11 @@ fn a_strided_job_keeps_its_distance_and_reads_every_block_before_any_again() {
         let wrapped = pair[1].offset < 32_768;
         assert!(pair[1].offset == pair[0].offset + 32_768 || wrapped, "{pair:?}");
     }
-    // The first and the last row of a pass are one, cut where the job began.
+    // The first and the last row of a pass are one row, split where the job started.
     let blocks: std::collections::BTreeSet<u64> = pass[..256].iter().map(|r| r.offset).collect();
     assert_eq!(blocks.len(), 256, "every block once");
     assert_eq!(pass[256].offset, start);
-    // A distance that is no multiple of the request: rows never overlap.
+    // With a distance that is not a multiple of the request size, rows never overlap.
     let uneven = of_pattern(Pattern::Strided, |spec| spec.asked.stride_bytes = Some(Bytes(10_240)));
     let starts: std::collections::BTreeSet<u64> =
         requests(&uneven, 3, 0, 1_000).iter().map(|r| r.offset).collect();
@@ -450,7 +450,7 @@ fn jobs_on_several_targets_share_with_those_of_the_same_target_only() {
             spec.regions = Some(Regions::Shared);
         })
     };
-    // Of two targets, jobs 1 and 3 share the second, whose sequence is that of job 1 alone.
+    // With two targets, jobs 1 and 3 share the second, whose sequence is that of job 1 alone.
     let alone = requests(&shared(2, 2), 5, 1, 200);
     let turns = [1, 3].map(|job| requests(&shared(4, 2), 5, job, 100));
     for (index, request) in alone.iter().enumerate() {
@@ -532,7 +532,7 @@ fn with_a_rate_for_each_direction_a_sequential_mix_keeps_a_cursor_for_each() {
     for (offsets, count) in seen.iter_mut().zip([600, 200]) {
         offsets.sort_unstable();
         offsets.dedup();
-        // Both jobs together walk over the area without a gap; reads wrap around its 256 blocks.
+        // Both jobs together cover the area without a gap. Reads wrap around its 256 blocks.
         assert!(offsets.len().abs_diff(count.min(256)) <= 1, "{}", offsets.len());
     }
 }
@@ -554,8 +554,8 @@ fn an_order_has_every_item_once() {
     assert_eq!(order, (0..50).collect::<Vec<_>>());
 }
 
-/// First outputs of xoshiro256++ by the `rand_xoshiro` crate, `seed_from_u64(0)`: also seeded by
-/// SplitMix64.
+/// The first outputs of xoshiro256++ from the `rand_xoshiro` crate, `seed_from_u64(0)`, which is also seeded
+/// by SplitMix64.
 #[test]
 fn the_generator_is_xoshiro256_plus_plus_seeded_by_splitmix64() {
     let mut rng = Rng::new(0);

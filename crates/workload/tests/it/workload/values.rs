@@ -1,4 +1,4 @@
-//! Values as they are typed.
+//! Values from the command line.
 
 use record::CacheMode;
 use workload::values::{Rates, cache, percent, ppm, rate, rates, thousandths};
