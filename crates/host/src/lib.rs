@@ -1,7 +1,8 @@
-//! What the machine says: its devices and counters, what a path is and who may write it, and the life of requests.
+//! Reads the machine: its devices and counters, the device of a path and who may write it, and the life of
+//! requests.
 //!
-//! Each part has a folder for each system, and its `mod.rs` chooses between them. Nothing here knows profiles or
-//! verdicts. Unsafe calls are in one module of each system.
+//! Each part has a folder for each system, and its `mod.rs` chooses between them. Nothing here uses
+//! profiles or verdicts. Unsafe calls are in one module of each system.
 #![deny(unsafe_code)]
 
 pub mod kernel;
