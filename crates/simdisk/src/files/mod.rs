@@ -56,7 +56,7 @@ pub enum FileAction {
     },
     /// CPU time in nanoseconds; the following actions wait for it.
     Compute(u64),
-    /// CPU time, as [`Self::Compute`], that the system charges to no process.
+    /// CPU time, as [`FileAction::Compute`], that the system charges to no process.
     Unclaimed(u64),
 }
 

@@ -12,7 +12,7 @@
 //! and intervals cost one comparison per step.
 //!
 //! Nothing is allocated between boundaries. Rejected: a clock reading per request (at depth 32 most of the
-//! harness's time), and storing every latency (memory traffic that would slow the device's data).
+//! harness's time), and storing every latency (memory traffic that would slow the device's transfers).
 
 mod callback;
 mod flushed;

@@ -77,7 +77,7 @@ pub(crate) fn group_limits(version: Version, directory: &Path, group: &Path) -> 
     found
 }
 
-/// The weights and protections of one group that differ from the defaults.
+/// The weights, latency targets and cost settings of one group that differ from the defaults.
 pub(crate) fn group_shares(version: Version, directory: &Path, group: &Path) -> Vec<CgroupShare> {
     const USUAL: u64 = 100;
     let mut found = Vec::new();

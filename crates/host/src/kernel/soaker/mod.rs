@@ -312,7 +312,7 @@ impl SoakSpan {
         missing.sum::<f64>() * self.length.0 as f64
     }
 
-    /// As [`Self::others_ns`], as a share of all processors' time.
+    /// CPU time that the soakers did not get, as a share of all processors' time.
     #[must_use]
     pub fn others_share(&self, calibration: &Calibration) -> f64 {
         let all = self.length.0.max(1) as f64 * self.loops.len().max(1) as f64;

@@ -10,13 +10,13 @@
 //! figures go to the processor's own counts. If an interrupt arrives while a program runs, the kernel skips
 //! the program for that event; a completion without its issue is counted.
 //!
-//! | event | what is done |
+//! | event | action |
 //! |---|---|
 //! | block_bio_queue | notes the time of the bio |
-//! | block_getrq | the wait since then: throttling by rq-qos (io.cost, write-back throttling), want of free tags |
+//! | block_getrq | the wait since then: throttling by rq-qos (io.cost, write-back throttling), lack of free tags |
 //! | block_rq_issue | notes the time and the size; compares the sector with the last ends |
 //! | block_rq_complete | counts queue time, device time and size |
-//! | block_rq_requeue | counts an issue that was none |
+//! | block_rq_requeue | counts an issue that was reverted |
 //!
 //! Throttling by control groups (io.max, blkio.throttle) occurs before block_bio_queue up to Linux 6.18.
 
