@@ -150,7 +150,6 @@ pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Re
     Ok(Reply::Trial { trial, totals })
 }
 
-/// The thread that reads.
 struct Reader {
     out: Out,
     asked: mpsc::Sender<Request>,
@@ -352,7 +351,6 @@ impl Agent {
         }
     }
 
-    /// Reports that the jobs are ready, and waits for the begin.
     fn agree(&self, counted: &Counted) -> AgreeOnBegin {
         let (out, begin) = (Arc::clone(&self.out), Arc::clone(&self.begin));
         let (stop, counted) = (self.stop.clone(), Arc::clone(counted));
@@ -432,7 +430,6 @@ fn hello() -> Reply {
 /// The counters of the jobs of the current trial.
 type Counted = Arc<Mutex<Vec<Arc<JobCounters>>>>;
 
-/// Meets the other ranks.
 fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), TrialError> {
     let failed = |why: String| match stop.load(Ordering::Relaxed) {
         true => TrialError::Interrupted,
@@ -444,7 +441,6 @@ fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), Trial
     barrier.meet(stop).map_err(failed)
 }
 
-/// Reports the progress of the trial to the coordinator.
 struct Progress {
     out: Out,
     counters: Counted,

@@ -19,16 +19,13 @@ use trial::{Measurement, PartTotals, Precision, TrialBackend, TrialError, togeth
 /// Time that a trial may take in addition to its run time, its ramp and the I/O timeout.
 const BESIDE: Duration = Duration::from_secs(60);
 
-/// Runs workloads on all agents.
 pub(crate) struct ClientsBackend {
     agents: Rc<RefCell<Agents>>,
     set: u32,
     sharing: (TargetSharing, String),
-    /// The clients and trials of the last run.
     last: Option<(Clients, Vec<Trial>)>,
 }
 
-/// The result of a client.
 struct Back {
     trial: Trial,
     totals: PartTotals,
@@ -265,7 +262,6 @@ fn spread(clients: &mut Clients, skews: &[Skew]) {
     clients.common_window_ns = Some(Nanos(u64::try_from(common).unwrap_or(u64::MAX)));
 }
 
-/// Sets each client's share of the total.
 fn shares_of(clients: &mut Clients, trials: &[Trial]) {
     let of = |id: &Option<String>| trials.iter().find(|trial| Some(&trial.id) == id.as_ref());
     let all: u64 = trials.iter().map(Trial::completed).sum();

@@ -39,7 +39,6 @@ pub(crate) struct Agents {
     deadlines: Deadlines,
     /// Shows the user which agents it waits for.
     display: Box<dyn Display>,
-    /// The command that started them.
     pub(crate) launched_by: String,
     /// Number of processes, if a launcher started them.
     pub(crate) processes: Option<u32>,
@@ -120,7 +119,6 @@ impl Agents {
         Ok(())
     }
 
-    /// An error for the first lost agent.
     pub(crate) fn nobody_lost(&self) -> Result<()> {
         let lost = self.links.iter().find_map(|link| Some((link, link.lost.as_ref()?)));
         lost.map_or(Ok(()), |(link, lost)| {
@@ -373,7 +371,6 @@ impl Agents {
         self.gather(&asked, Some(begin), limits, tick)
     }
 
-    /// Collects the results of a trial that has begun.
     fn gather(
         &mut self,
         asked: &[bool],
@@ -456,7 +453,6 @@ impl Drop for Agents {
     }
 }
 
-/// The limits of a trial.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     /// Length of its window.
@@ -467,7 +463,6 @@ pub(crate) struct Limits {
     pub(crate) precision: Precision,
 }
 
-/// The results of a trial, by rank.
 pub(crate) struct Trials {
     /// The agreed begin, by the clock of the coordinator; `None` if the trial began by a barrier.
     pub(crate) begin: Option<Nanos>,

@@ -9,13 +9,11 @@
 use engine::input;
 use std::io::{self, BufRead, Write};
 
-/// Start of a frame.
 const MARK: &str = "#halfpower ";
 /// The longest text of a frame. The intervals of a trial may be longer, so they are sent in several frames.
 pub const LONGEST: usize = 64 << 20;
 /// Maximum length of a line of noise that is kept.
 const NOISE_KEPT: u64 = 4_096;
-/// Maximum digits of a length.
 const DIGITS: usize = 9;
 
 /// A frame or a line of noise.

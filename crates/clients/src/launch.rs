@@ -116,7 +116,6 @@ impl Launch {
         self.template.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts the agents.
     pub(crate) fn links(
         &mut self,
         events: &mpsc::SyncSender<Event>,
@@ -144,7 +143,6 @@ impl Launch {
     }
 }
 
-/// Replaces `{rank}` and `{host}` in a word.
 pub(crate) fn fill(word: &str, rank: usize, host: &str) -> String {
     word.replace("{host}", host).replace("{rank}", &rank.to_string())
 }

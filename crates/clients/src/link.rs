@@ -45,7 +45,6 @@ struct Intervals {
     totals: Vec<IntervalTotals>,
 }
 
-/// An agent.
 pub(crate) struct Link {
     /// Its number, from 0.
     pub(crate) rank: usize,
@@ -113,7 +112,6 @@ impl Link {
         Ok(link)
     }
 
-    /// An agent on existing streams.
     pub(crate) fn on(
         rank: usize,
         host: &str,
@@ -151,7 +149,6 @@ impl Link {
         say(&self.to, request);
     }
 
-    /// Starts a new step.
     pub(crate) fn begin_step(&mut self) {
         let now = Instant::now();
         (self.heard, self.advanced, self.step_share) = (now, now, 0.0);
@@ -283,7 +280,6 @@ fn kill_all(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// Sends a request, unless the agent is lost.
 pub(crate) fn say(out: &Out, request: &Request) {
     let Ok(text) = serde_json::to_vec(request) else { return };
     let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);

@@ -128,9 +128,7 @@ pub enum Request {
 /// Permitted access to targets: `host::target::Access` in the form that is sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Permission {
-    /// Whether the targets may be written.
     write: bool,
-    /// Whether existing files may be overwritten.
     overwrite: bool,
     /// Block devices whose data may be destroyed.
     destroy: Vec<String>,

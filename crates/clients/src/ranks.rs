@@ -53,7 +53,6 @@ const NUMBERS: [(&str, &str, &str); 3] = [
 const ON_THIS_MACHINE: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
 /// Variables in which Slurm gives the number of machines.
 const MACHINES: [&str; 2] = ["SLURM_STEP_NUM_NODES", "SLURM_NNODES"];
-/// Variables that name the job.
 const JOBS: [&str; 3] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"];
 
 /// This process's position among those that a launcher started.
@@ -287,7 +286,6 @@ impl Door {
     }
 }
 
-/// The agent of this process.
 fn in_this_process(barrier: Option<Arc<dyn Barrier>>) -> std::io::Result<JoinedAgent> {
     let (its_input, to) = std::io::pipe()?;
     let (from, its_output) = std::io::pipe()?;

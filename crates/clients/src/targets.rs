@@ -170,7 +170,6 @@ struct Opened {
     writable: bool,
 }
 
-/// A set of targets that is open on all agents.
 struct Everywhere {
     agents: Rc<RefCell<Agents>>,
     set: u32,

@@ -48,10 +48,8 @@ impl Step {
     }
 }
 
-/// Time limits for agents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadlines {
-    /// Maximum silence of an agent.
     pub(crate) silence: Duration,
     pub(crate) start: Duration,
     pub(crate) open: Duration,
@@ -119,7 +117,6 @@ impl Waiting {
         display.show(&Shown { phase, share, waits_for, ..Shown::default() });
     }
 
-    /// Removes what was shown.
     pub(crate) fn end(&self, display: &mut dyn Display) {
         if self.shown {
             display.clear();

@@ -166,7 +166,6 @@ impl TrialBackend for SimBackend {
     }
 }
 
-/// The jobs of one workload.
 struct Group<'a> {
     workload: &'a Workload,
     control: Arc<Control>,
@@ -284,7 +283,6 @@ impl<E: Engine> Drive<'_, E> {
         moved
     }
 
-    /// The group of a job.
     fn group_of<'g, 'b>(groups: &'g mut [Group<'b>], mut job: u32) -> &'g mut Group<'b> {
         let mut at = 0;
         while job >= groups[at].counters.len() as u32 {
@@ -303,7 +301,6 @@ impl<E: Engine> Drive<'_, E> {
         self.probe.0.borrow_mut().advance(time);
     }
 
-    /// Steps every scheduled job until it blocks.
     fn step_turn(&mut self) -> Result<(), TrialError> {
         for job in self.turn.drain(..) {
             if let Some(worker) = run_until_blocked(&mut self.workers[job as usize])? {

@@ -52,7 +52,6 @@ pub struct BusSpec {
     pub out_bytes_per_s: u64,
 }
 
-/// One connection on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Connection {
     /// The adapter hands a command over.
@@ -125,7 +124,6 @@ impl Bus {
             }
     }
 
-    /// Time of data at the rate of the bus.
     pub(crate) fn data_ns(&self, bytes: u64, inward: bool) -> u64 {
         let rate = if inward { self.spec.in_bytes_per_s } else { self.spec.out_bytes_per_s };
         bytes * 1_000_000_000 / rate.max(1)

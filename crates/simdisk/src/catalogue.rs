@@ -75,7 +75,6 @@ pub(crate) struct Parts<S: 'static> {
 }
 
 impl<S: Default> Parts<S> {
-    /// The specification from the rows of a part.
     pub(crate) fn build(&self, rows: &[Row]) -> S {
         let mut spec = S::default();
         for (field, row) in self.fields.iter().zip(rows) {

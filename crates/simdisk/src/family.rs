@@ -112,7 +112,6 @@ impl SimKind {
         }
     }
 
-    /// Whether the values are consistent.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Queue(_) => Ok(()),

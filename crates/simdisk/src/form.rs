@@ -85,7 +85,6 @@ impl Form {
         Ok(form)
     }
 
-    /// A form without settings.
     fn blank(family: &'static Family) -> Self {
         Self { family, parts: KINDS_OF_PARTS.map(|_| Arc::from([])), said: Vec::new() }
     }
@@ -190,7 +189,6 @@ impl Form {
         Ok(form)
     }
 
-    /// The last setting of a key.
     pub(crate) fn last(&self, key: &str) -> Option<&Said> {
         self.said.iter().rev().find(|said| said.key == key)
     }

@@ -24,7 +24,6 @@ impl Bucket {
     }
 }
 
-/// The gate; buckets are full at time zero.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     ns_per_request: f64,

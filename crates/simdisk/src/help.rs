@@ -6,7 +6,6 @@
 
 use crate::family::{FAMILIES, Family};
 
-/// Width of the help in columns.
 const WIDTH: usize = 80;
 
 /// Text below the flags of a verb, followed by the names of the simulated devices.

@@ -45,7 +45,6 @@ impl Kind {
         Self { sets, ..self }
     }
 
-    /// The entries of its file.
     pub(crate) fn entries(&self) -> Vec<Entry<'static>> {
         toml_text::read(self.file).unwrap_or_else(|Fault { line, why }| {
             unreachable!("the file of {}, line {line}: {why}", self.name)
@@ -113,7 +112,6 @@ pub(crate) fn set<S>(
     }
 }
 
-/// The specification with the default of every key.
 pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>], keys: &[Key]) -> S {
     let mut spec = S::default();
     for key in keys {
@@ -123,7 +121,6 @@ pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>], keys: &[Key]) -> S
     spec
 }
 
-/// Stores a parsed value.
 pub(crate) fn put<T>(place: &mut T, value: Result<T, String>) -> Result<(), String> {
     *place = value?;
     Ok(())
@@ -137,7 +134,6 @@ pub(crate) fn time(value: &str) -> Result<Nanos, String> {
     time_from(value, SHORTEST)
 }
 
-/// A time of at least `shortest`.
 pub(crate) fn time_from(value: &str, shortest: Nanos) -> Result<Nanos, String> {
     match value.parse::<Nanos>() {
         Ok(nanos) if nanos < shortest => {

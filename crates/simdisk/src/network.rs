@@ -92,7 +92,6 @@ enum Step {
     Asked,
     /// The client is asked to send the data.
     Granted,
-    /// The reply is at the client.
     CameBack,
     Ends(Reached),
 }

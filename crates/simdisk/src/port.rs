@@ -66,7 +66,6 @@ impl Clock for SimClock {
     }
 }
 
-/// Reads the simulated device's counters.
 #[derive(Clone, Debug)]
 pub(crate) struct SimProbe(pub(crate) Rc<RefCell<SimHost>>);
 

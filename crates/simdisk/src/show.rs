@@ -4,7 +4,6 @@ use crate::catalogue::KINDS_OF_PARTS;
 use crate::form::{FAMILY, Form};
 use crate::keys::BY_KIND;
 
-/// Width of comments in columns.
 const WIDTH: usize = 80;
 
 /// The file for a form; the device is named `sim:` and `text`.
@@ -69,7 +68,6 @@ fn literal(value: &str) -> String {
     }
 }
 
-/// Lines of a comment.
 fn comment(text: &str) -> String {
     let mut lines = String::new();
     let mut column = WIDTH + 1;

@@ -98,7 +98,6 @@ impl SimSpec {
     }
 }
 
-/// The text of a file, or why it cannot be read.
 fn file_text(path: &Path) -> Result<String, String> {
     input::text(path, input::MACHINE).map_err(|error| error.reason.to_string())
 }

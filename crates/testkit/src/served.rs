@@ -48,7 +48,6 @@ struct Shared {
     service: Service,
     /// When the next request may begin, under a cap.
     next: Instant,
-    /// State of the jitter.
     dice: u64,
 }
 
@@ -243,7 +242,6 @@ impl Server {
         }
     }
 
-    /// The attributes of a regular file.
     fn attributes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend(VALID_S.to_ne_bytes());

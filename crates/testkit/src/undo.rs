@@ -14,7 +14,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The folder of the notes.
 const NOTES: &str = "/run/halfpower-undo";
 /// Signals that end a process by default.
 const ENDING: [i32; 3] =

@@ -21,7 +21,6 @@ pub(crate) struct Timed {
     requests: Vec<Request>,
     times: Vec<Nanos>,
     next: usize,
-    /// When the job's run began.
     origin: Nanos,
 }
 
@@ -53,7 +52,6 @@ impl Timed {
     }
 }
 
-/// The arrivals of an open loop.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     pub(crate) due: Timed,
@@ -98,7 +96,6 @@ impl Arrivals {
         }
     }
 
-    /// Draws the copy of the stream up to `now`.
     fn see(&mut self, now: Nanos) {
         while let Some((request, at)) = self.seen.peek() {
             if at >= now {
@@ -110,7 +107,6 @@ impl Arrivals {
         }
     }
 
-    /// Starts to count arrivals.
     pub(crate) fn begin_counting(&mut self, begin: Nanos) {
         self.see(begin);
         self.offered = [0; KINDS];

@@ -13,9 +13,7 @@ use record::{EngineName, Nanos, Pattern, Workload};
 
 /// Minimum queue depth at which waiting for several completions is tried.
 const WAIT_DEPTH_MIN: u32 = 32;
-/// Length of a turn.
 const TURN: Nanos = Nanos(4_000_000);
-/// Turns of each way.
 const ROUNDS: usize = 3;
 /// A rate of at least this share of the best counts as equally fast.
 const AS_GOOD: f64 = 0.97;

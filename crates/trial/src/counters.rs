@@ -50,7 +50,6 @@ fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
 /// Minimum steps of CPU time in a window; the error at the two ends is then at most 3 %.
 const STEPS_MIN: f64 = 64.0;
 
-/// CPU time, or why it was not measured.
 pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, String> {
     let measurement = steady.measurement;
     let not_counted = || measurement.probe.no_cpu_reason.clone();

@@ -12,7 +12,6 @@ unsafe extern "C" {
     fn halfpower_mpi_leave() -> c_int;
 }
 
-/// Buffer size for the name of the library.
 const NAME_BYTES: usize = 256;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

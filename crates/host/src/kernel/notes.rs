@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// Maximum number of names in a finding.
 const NAMED: usize = 6;
 
-/// Events of one kind.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     count: u64,

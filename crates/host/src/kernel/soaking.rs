@@ -3,7 +3,6 @@
 /// Soakers could be started.
 #[derive(Clone, Debug)]
 pub(crate) struct Soaking {
-    /// Number of processors with a soaker.
     pub(crate) cpus: u32,
     /// What makes their counts uncertain, as clauses; empty if nothing does.
     pub(crate) doubts: String,

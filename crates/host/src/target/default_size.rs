@@ -2,9 +2,7 @@
 
 use record::Bytes;
 
-/// Maximum default size.
 const DEFAULT_MAX_BYTES: u64 = 2 << 30;
-/// Minimum default size.
 pub(crate) const DEFAULT_MIN_BYTES: u64 = 256 << 20;
 /// Divisor from the free space to the default size.
 const DEFAULT_PART: u64 = 10;

@@ -42,7 +42,6 @@ impl Format {
         Self { table: true, ..self }
     }
 
-    /// The positions on a device of this size.
     fn positions(&self, size: u64) -> impl Iterator<Item = u64> {
         let ends = self.ends.iter();
         let ends = ends.filter_map(move |(unit, back)| (size - size % unit).checked_sub(*back));
@@ -190,7 +189,6 @@ type ReadAt<'a> = dyn FnMut(u64, &mut [u8]) -> Result<()> + 'a;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
-    /// Everything.
     All,
     /// Everything except partition tables.
     NoTables,

@@ -36,7 +36,6 @@ const MARGIN_PART: u64 = 20;
 /// Write size of a growing file, and bytes between two flushes.
 const PIECE_BYTES: u64 = 64 << 10;
 const GROWTH_PER_SYNC: u64 = 4 << 20;
-/// Bytes per row of a text file.
 const ROW_BYTES: usize = 64;
 /// How often cancellation is checked while nothing completes.
 const POLL: Duration = Duration::from_millis(50);

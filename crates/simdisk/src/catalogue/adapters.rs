@@ -18,7 +18,6 @@ pub struct AdapterSpec {
 pub(crate) static ADAPTERS: Parts<AdapterSpec> =
     Parts { kind: "adapter", fields: FIELDS, models: &MODELS };
 
-/// The files of the adapters in the catalogue.
 static MODELS: [Model; 5] = [
     model("none", include_str!("../../catalogue/adapters/none.toml")),
     model("aha2940", include_str!("../../catalogue/adapters/aha2940.toml")),

@@ -10,7 +10,6 @@ use crate::bus::{
 
 pub(crate) static BUSES: Parts<BusSpec> = Parts { kind: "bus", fields: FIELDS, models: &MODELS };
 
-/// The files of the buses in the catalogue.
 static MODELS: [Model; 6] = [
     model("fast-wide", include_str!("../../catalogue/buses/fast-wide.toml")),
     model("ultra-wide", include_str!("../../catalogue/buses/ultra-wide.toml")),

@@ -12,7 +12,6 @@ use crate::drive::{DriveSpec, Order};
 pub(crate) static DRIVES: Parts<DriveSpec> =
     Parts { kind: "drive", fields: FIELDS, models: &MODELS };
 
-/// The files of the drives in the catalogue.
 static MODELS: [Model; 6] = [
     model("st15150w", include_str!("../../catalogue/drives/st15150w.toml")),
     model("st34371w", include_str!("../../catalogue/drives/st34371w.toml")),

@@ -19,11 +19,9 @@ const RATES: (u64, u64) = (1_000, 1_000_000_000_000_000);
 pub(crate) enum Unit {
     Count(u64, u64),
     Bytes(u64, u64),
-    /// Bytes per second.
     Rate,
     /// Bytes per second, or 0 for no limit.
     RateOrNone,
-    /// Nanoseconds.
     Time,
     /// Nanoseconds, or 0 for not given.
     TimeOrNone,
@@ -48,7 +46,6 @@ impl Unit {
         }
     }
 
-    /// Parses a typed value.
     fn read(self, text: &str) -> Result<u64, String> {
         match self {
             Self::Count(least, most) => {
@@ -174,7 +171,6 @@ impl<S> Field<S> {
         words.join("-").to_lowercase()
     }
 
-    /// Parses the value of an entry of a file.
     pub(crate) fn read(&self, entry: &Entry<'_>) -> Result<Row, Fault> {
         let text = entry.text()?;
         let value = self.unit.read(text);
@@ -197,7 +193,6 @@ impl<S> Field<S> {
     }
 }
 
-/// A value of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// In its unit; 0 and 1 for off and on; the index of a word.

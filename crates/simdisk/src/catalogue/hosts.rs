@@ -22,7 +22,6 @@ pub struct HostSpec {
 
 pub(crate) static HOSTS: Parts<HostSpec> = Parts { kind: "host", fields: FIELDS, models: &MODELS };
 
-/// The files of the hosts in the catalogue.
 static MODELS: [Model; 5] = [
     model("p6-200", include_str!("../../catalogue/hosts/p6-200.toml")),
     model("p3-733", include_str!("../../catalogue/hosts/p3-733.toml")),

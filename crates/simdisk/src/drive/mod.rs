@@ -64,7 +64,6 @@ pub enum Ask {
     },
 }
 
-/// A request that waits for the mechanism.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     id: u32,
@@ -93,7 +92,6 @@ impl Waiting {
 struct Reading {
     id: u32,
     next: u64,
-    /// Streaming time of `next`.
     next_ns: u64,
     end: u64,
 }

@@ -22,7 +22,6 @@ pub(super) struct Fill {
 enum FillKind {
     /// A request needs them.
     Asked,
-    /// Read-ahead.
     Ahead,
     /// A write covers a part of them.
     Merge,

@@ -81,7 +81,6 @@ impl Request {
 
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
-    /// Data of a request.
     Data(u32),
     /// Zeroes before a request's data, from `next` up to `until`.
     Zero {

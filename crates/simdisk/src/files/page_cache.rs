@@ -27,7 +27,6 @@ pub(super) struct PageCache {
     index: NumberMap<u32>,
     /// Clean frames that no request waits for, by last use.
     clean: BTreeMap<u64, u32>,
-    /// The numbers of dirty frames.
     pub(super) dirty: BTreeSet<u64>,
     uses: u64,
     pages: u64,

@@ -115,7 +115,6 @@ pub(super) struct Rules {
     /// only if none is in progress, because the cache manager has one such work item per file (assumed;
     /// `ReadAheadActive`, Nagar 1997).
     pub(super) nt: bool,
-    /// Largest transfer.
     pub(super) transfer_bytes: u64,
     /// The unit of caching, read-ahead and write-back: at most 32 pages.
     pub(super) frame_bytes: u64,

@@ -6,7 +6,6 @@ use super::{Event, FlashDevice};
 use crate::device::{Arrival, Ended};
 use record::{Nanos, OpKind};
 
-/// A command in the drive, or waiting outside.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
     token: u32,

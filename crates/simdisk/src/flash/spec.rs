@@ -154,7 +154,6 @@ pub(crate) fn keys_with_defaults() -> Vec<Key> {
     keys
 }
 
-/// Smallest and largest capacity.
 const SIZES: (u64, u64) = (128 << 20, 1 << 40);
 /// Shortest time that can be set; the clock ticks in nanoseconds.
 const SHORTEST: Nanos = Nanos(100);

@@ -65,7 +65,6 @@ enum Event {
     Interface(u32),
     Mechanism(u32),
     Parity(u32),
-    /// Steps of the rebuild are due.
     Rebuild,
     /// The data of a block has crossed to or from an external disk array.
     Crossed(u32),
@@ -119,7 +118,6 @@ pub struct Machine {
     ports: Vec<Port>,
     buses: Vec<Bus>,
     adapters: Vec<Lane>,
-    /// The processors of the adapters.
     firmware: Vec<Server>,
     pcis: Vec<Lane>,
     memory: Lane,

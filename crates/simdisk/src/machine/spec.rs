@@ -252,7 +252,6 @@ impl MachineSpec {
         Ok(())
     }
 
-    /// Capacity of the volume.
     pub(crate) fn size_bytes(&self) -> u64 {
         Volume::new(&self.volume, self.disks, self.drive.capacity_bytes).size()
     }

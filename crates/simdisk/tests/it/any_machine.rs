@@ -8,12 +8,10 @@ use record::{CacheMode, Nanos, OpKind};
 use simdisk::{AnyDevice, Arrival, Conditions, Device, Ended, SimSpec};
 use workload::Rng;
 
-/// A random element.
 fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.below(of.len() as u64) as usize]
 }
 
-/// A random machine, as a target.
 fn target(rng: &mut Rng) -> String {
     let drive = one(rng, &["st15150w", "st34371w", "atlas10k", "fireball"]);
     let (raid, disks) = one(
@@ -35,7 +33,6 @@ fn target(rng: &mut Rng) -> String {
     )
 }
 
-/// The load of a loop.
 struct Asked {
     conditions: Conditions,
     depth: u32,

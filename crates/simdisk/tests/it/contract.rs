@@ -12,7 +12,6 @@ use workload::Rng;
 
 const MODES: [CacheMode; 4] = [CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
 const AREA_BYTES: u64 = 256 << 20;
-/// Requests of a trial.
 const REQUESTS: u32 = 600;
 /// Events after which a trial counts as endless.
 const EVENTS_MAX: u32 = 2_000_000;

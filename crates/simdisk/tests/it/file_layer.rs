@@ -88,7 +88,6 @@ impl Bench {
         self.events.push(Reverse((at, self.sequence, event)));
     }
 
-    /// Carries out the actions of the layer.
     fn carry_out(&mut self) {
         let mut at = self.now;
         for want in std::mem::take(&mut self.wants) {
@@ -171,7 +170,6 @@ impl Bench {
         self.now - from
     }
 
-    /// Runs the remaining events.
     fn drain(&mut self) {
         while !self.events.is_empty() || self.layer.next_event().is_some() {
             self.step();

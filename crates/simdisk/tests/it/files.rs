@@ -36,7 +36,6 @@ fn named(text: &str) -> SimKind {
     SimSpec::parse(text).expect(text).kind
 }
 
-/// The error for a file.
 fn refusal(text: &str) -> String {
     let file = Described::new(text);
     SimSpec::parse(&file.target()).expect_err(text).to_string()

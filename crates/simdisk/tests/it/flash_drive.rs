@@ -17,14 +17,12 @@ fn spec(text: &str) -> FlashSpec {
     }
 }
 
-/// The offsets of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Where {
     InOrder,
     Random,
 }
 
-/// A closed loop on a drive.
 struct Bench {
     drive: FlashDevice,
     now: Nanos,
@@ -34,7 +32,6 @@ struct Bench {
     area: u64,
 }
 
-/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 struct Run {
     per_s: f64,
@@ -127,7 +124,6 @@ impl Bench {
     }
 }
 
-/// Asserts that a value is within a share of another.
 #[track_caller]
 fn near(value: f64, expected: f64, share: f64) {
     assert!((value / expected - 1.0).abs() <= share, "{value} is not near {expected}");

@@ -101,7 +101,6 @@ fn a_value_that_cannot_be_used_is_refused_with_the_key_and_what_can_be() {
     }
 }
 
-/// The parts of each kind.
 fn parts_by_kind() -> BTreeMap<&'static str, Vec<Part>> {
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for part in parts() {

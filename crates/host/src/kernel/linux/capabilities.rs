@@ -24,7 +24,6 @@ use std::path::Path;
 /// Locked memory that a large run registers with the kernel: 256 slots of 1 MiB and the rings.
 const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
 
-/// Capabilities of the kernel and of a disk.
 pub(crate) fn capabilities(
     roots: &Roots,
     disk: Option<&DeviceFacts>,

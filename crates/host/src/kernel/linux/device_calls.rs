@@ -27,7 +27,6 @@ const AUTONOMOUS_BYTES: usize = 256;
 /// Maximum number of kernel log records that are read, and the bytes of one (`CONSOLE_EXT_LOG_MAX`).
 const RECORDS_MAX: usize = 65_536;
 const RECORD_BYTES: usize = 8192;
-/// Maximum number of block devices that are described.
 const DEVICES_MAX: usize = 1024;
 
 /// All block devices, in the order of their names; at most 1024.

@@ -13,7 +13,6 @@ use record::DeviceFacts;
 
 /// Size of a sector in the kernel's counters, whatever the block size of a device.
 pub(crate) const SECTOR_BYTES: u64 = 512;
-/// Name of the file in messages.
 const FILE: &str = "/proc/diskstats";
 /// Columns of a partition before Linux 2.6.25.
 const OLD_PARTITION_COLUMNS: usize = 7;
@@ -42,13 +41,10 @@ pub(crate) struct TransferCounters {
 /// this kernel does not have is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskstatsLine {
-    /// Major and minor.
     pub(crate) numbers: (u32, u32),
-    /// Kernel name.
     pub(crate) device: String,
     pub(crate) reads: TransferCounters,
     pub(crate) writes: TransferCounters,
-    /// Requests in flight now.
     pub(crate) in_flight: Option<u64>,
     /// Time with a request in flight.
     pub(crate) busy_ms: Option<u64>,

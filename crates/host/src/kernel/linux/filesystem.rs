@@ -72,7 +72,6 @@ pub fn direct_alignment_told(file: impl AsFd) -> Option<u64> {
     told.then(|| u64::from(statx.stx_dio_offset_align.max(statx.stx_dio_mem_align)))
 }
 
-/// Whether a file system with these options compresses data.
 fn compresses(kind: &str, options: &str) -> bool {
     let option = |wanted: &[&str]| {
         options.split(',').any(|option| {

@@ -112,7 +112,6 @@ pub(crate) fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The driver for a kernel name.
 fn driver_by_name(name: &str) -> Option<String> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     // Virtio and Xen disks have letters (vda), the others numbers (loop0).

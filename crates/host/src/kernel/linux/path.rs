@@ -54,7 +54,6 @@ pub(crate) fn built_file_systems(roots: &Roots, known: &dyn Fn(&str) -> bool) ->
     found
 }
 
-/// The sysfs directory of a device.
 pub(crate) fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
     // In sysfs the kernel writes a slash in a name as an exclamation mark (`cciss!c0d0`).
     let name = name.replace('/', "!");
@@ -132,7 +131,6 @@ impl Walk<'_> {
         self.below_mount(numbers, mount)
     }
 
-    /// The devices of a file system.
     fn below_mount(&mut self, numbers: (u32, u32), mount: Option<&Mount>) -> Vec<String> {
         let Some(facts) = device_of_mount(self.roots, numbers, mount) else {
             // The export of a file server is a device by its name; the caller knows whether it counts.

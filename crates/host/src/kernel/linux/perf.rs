@@ -57,7 +57,6 @@ fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
     u64::try_from(u128::from(count) * u128::from(enabled) / u128::from(running)).ok()
 }
 
-/// Why there is no counter.
 pub(crate) fn refusal(roots: &Roots, cause: Errno) -> String {
     let level = paranoid_level(roots).and_then(|level| level.parse::<i64>().ok());
     match (cause, level) {

@@ -40,7 +40,6 @@ pub(crate) const LOG_BYTES: usize = 4096;
 /// specification.
 const NVME_IOCTL_ADMIN_CMD: Opcode = 0xC048_4E41;
 const GET_LOG_PAGE: u8 = 0x02;
-/// Longest time that the device may take, in milliseconds.
 const ADMIN_TIMEOUT_MS: u32 = 1_000;
 
 /// `struct nvme_passthru_cmd`.
@@ -63,7 +62,6 @@ struct NvmeCommand {
 
 const _: () = assert!(size_of::<NvmeCommand>() == 72);
 
-/// The command "Get Features".
 const GET_FEATURES: u8 = 0x0A;
 
 /// A log page of a namespace of an NVMe device. A device without such a page leaves it zero or fails. Some

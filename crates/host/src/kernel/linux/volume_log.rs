@@ -11,7 +11,6 @@ use crate::kernel::read::Roots;
 use record::{DeviceFacts, OverLimit};
 use std::fs::File;
 
-/// Model names of these devices.
 const MODELS: [&str; 2] = ["Amazon Elastic Block Store", "Amazon EC2 NVMe Instance Storage"];
 /// The namespace of a volume.
 const FIRST_NAMESPACE: u32 = 1;

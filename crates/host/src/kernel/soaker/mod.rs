@@ -83,7 +83,6 @@ pub enum SoakerError {
 #[derive(Default)]
 struct Count(AtomicU64);
 
-/// Shared by the threads and the readers.
 struct Shared {
     roots: Roots,
     stop: AtomicBool,
@@ -231,7 +230,6 @@ fn own_rates(
     loops.into_iter().zip(own).map(rate).collect()
 }
 
-/// The main function of a soaker's thread.
 fn live(
     shared: &Shared,
     index: usize,
@@ -337,7 +335,6 @@ impl SoakSpan {
 /// The rates of undisturbed soakers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Counts per second of each soaker.
     loops_per_s: Vec<f64>,
     /// Share of the time that other work used meanwhile: 0 on an idle machine.
     pub disturbed_share: f64,

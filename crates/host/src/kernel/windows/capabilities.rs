@@ -16,7 +16,6 @@ use record::{Capability, DeviceFacts};
 use std::path::Path;
 use windows_sys::Win32::Foundation::GENERIC_READ;
 
-/// Capabilities of Windows and of a disk.
 pub(crate) fn capabilities(
     roots: &Roots,
     disk: Option<&DeviceFacts>,

@@ -26,11 +26,9 @@ const SEEK_PENALTY: u32 = 7;
 const ROOM: usize = 4_096;
 /// Maximum number of disk numbers to try.
 const MOST_DISKS: u32 = 64;
-/// Length of `C:`.
 const LETTER_AND_COLON: usize = 2;
 /// Prefix of volume names without a letter.
 const VOLUME: &str = "Volume{";
-/// Prefix of disk names.
 pub(crate) const DISK: &str = "PhysicalDrive";
 
 /// A part of a disk that a volume uses.
@@ -50,7 +48,6 @@ pub fn opened_as(name: &str) -> OsString {
     format!(r"\\.\{name}").into()
 }
 
-/// Names of the existing disks.
 pub(crate) fn disks() -> Vec<String> {
     (0..MOST_DISKS).map(|number| format!("{DISK}{number}")).filter(|name| is_device(name)).collect()
 }
@@ -295,7 +292,6 @@ mod tests {
         assert_eq!(parse_extents(&bytes[..55]), None);
     }
 
-    /// A descriptor followed by its texts.
     fn descriptor(bus: u32, vendor: &str, model: &str, serial: &str) -> Vec<u8> {
         let mut texts = Vec::new();
         let mut place = |text: &str| {

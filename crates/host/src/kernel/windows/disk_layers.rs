@@ -28,7 +28,6 @@ const TIMES_AT: usize = 4;
 /// Units per second of the times in [`DiskPerformance`].
 const UNITS_PER_S: u128 = 10_000_000;
 
-/// A layer of perfmon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Physical,
@@ -45,7 +44,6 @@ pub(crate) struct DiskLayers {
 }
 
 impl DiskLayers {
-    /// Opens both layers.
     pub(crate) fn open() -> Result<Self, PdhError> {
         let query = Query::open(None)?;
         let mut counters = Vec::new();

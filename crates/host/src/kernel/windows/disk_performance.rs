@@ -31,12 +31,10 @@ pub(crate) struct DiskPerformance {
     pub(crate) asked: u64,
 }
 
-/// The increases between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Moved {
     pub(crate) ios: [u64; 2],
     pub(crate) bytes: [u64; 2],
-    /// In ns.
     pub(crate) times_ns: [u64; 2],
     pub(crate) busy_ns: u64,
     pub(crate) splits: u64,

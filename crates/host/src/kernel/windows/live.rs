@@ -287,7 +287,6 @@ pub fn mount_points(_roots: &Roots) -> BTreeMap<String, PathBuf> {
 #[derive(Debug, Default)]
 struct ContextReader {
     at_ns: u64,
-    /// Idle, kernel and user time.
     times: Option<(u64, u64, u64)>,
 }
 

@@ -7,7 +7,6 @@ use crate::kernel::windows::unsafe_calls::{
 use record::CpuClock;
 use std::collections::BTreeSet;
 
-/// Registry key of the first processor.
 pub(crate) const FIRST_PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
 
 /// Processors of its group that this process may run on; empty if the system does not report them.

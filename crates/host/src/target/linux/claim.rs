@@ -124,7 +124,6 @@ pub(crate) fn claim(
     if consent { Ok(device.into()) } else { Err(not_named(path, &node, &stable, typed)) }
 }
 
-/// The refusal that names the required flag.
 fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> TargetError {
     let why = match typed {
         [] => "all data on it would be lost".to_owned(),

@@ -27,7 +27,6 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Length of a read of the scratch file.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes that are read before they are read again. A second read within the same folio, which may be 2 MiB
 /// long, counts as the same access.

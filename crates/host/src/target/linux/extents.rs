@@ -48,7 +48,6 @@ pub(crate) fn mapped(
     Ok(map.map(|map| summarise(&map, offset.0, offset.0.saturating_add(length.0))))
 }
 
-/// The extents of an area.
 fn map_of(
     file: impl AsFd,
     (offset, length): (Bytes, Bytes),

@@ -45,7 +45,6 @@ pub fn identity(path: &Path) -> Option<(u64, u64, u64)> {
     })
 }
 
-/// Whether a path is a block device.
 pub(crate) fn is_block_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_block_device())
 }
@@ -65,7 +64,6 @@ pub(crate) fn is_stream(facts: &Metadata) -> bool {
 
 /// Opens such a stream for writing. For a pipe, waits until a program reads it, or a signal arrives.
 pub(crate) fn open_stream(path: &Path) -> Result<File> {
-    /// Pause between attempts.
     const PAUSE: Duration = Duration::from_millis(20);
     let waiting = OFlags::NONBLOCK.bits() as i32;
     loop {

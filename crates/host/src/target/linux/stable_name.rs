@@ -82,7 +82,6 @@ mod tests {
         stable_names(&Roots::below(fake.root()), &directory(fake, name))
     }
 
-    /// Two drives, the first with a partition.
     fn two_disks() -> Fake {
         let fake = Fake::new();
         for (name, numbers, serial) in [("sda", "8:0", "S1"), ("sdb", "8:16", "S2")] {

@@ -100,7 +100,6 @@ const _: () = assert!(size_of::<LoopStatus>() == 232);
 /// The ioctl of loop(4).
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
-/// The object below a loop device.
 pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
     require_block_device(&device)?;
     // SAFETY: the kernel writes a whole `struct loop_info64`, which has the length of ours; every bit

@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE};
 use windows_sys::Win32::System::Ioctl::FSCTL_LOCK_VOLUME;
 
-/// Prefix of disk names.
 const DISK: &str = "PhysicalDrive";
 /// Reads of a device cover whole sectors, of at most 4096 bytes.
 const SECTOR: usize = 4_096;
@@ -32,7 +31,6 @@ struct Volume {
     folder: Option<PathBuf>,
     /// Numbers of its disks.
     disks: Vec<u32>,
-    /// Whether Windows is installed on it.
     system: bool,
 }
 
@@ -66,7 +64,6 @@ fn in_use(name: &str, volumes: &[Volume]) -> Option<(String, String)> {
     None
 }
 
-/// The mounted volumes.
 fn mounted() -> Vec<Volume> {
     let system = windows_folder().and_then(|folder| folder.to_str().map(str::to_owned));
     let of = |MountedVolume { name, mounts }: MountedVolume| {

@@ -17,7 +17,6 @@ use windows_sys::Win32::Storage::FileSystem::{
 /// Allows other programs any access to the file.
 const SHARED: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
-/// The handle that a call returned.
 fn opened(file: *mut c_void) -> Result<OwnedHandle> {
     if file == INVALID_HANDLE_VALUE || file.is_null() {
         return Err(Error::last_os_error());
@@ -54,7 +53,6 @@ pub(crate) fn file_number(file: impl AsHandle) -> Result<(u64, u64)> {
     Ok((u64::from(facts.dwVolumeSerialNumber), number))
 }
 
-/// Reserves clusters for the beginning of a file.
 pub(crate) fn reserve_clusters(file: impl AsHandle, length: u64) -> Result<()> {
     let bytes = i64::try_from(length).unwrap_or(i64::MAX);
     let asked = FILE_ALLOCATION_INFO { AllocationSize: bytes };

@@ -33,7 +33,6 @@ pub(super) enum Width {
 }
 
 impl Width {
-    /// The width of this many bytes.
     pub(super) fn of(bytes: usize) -> Option<Self> {
         match bytes {
             1 => Some(Self::One),
@@ -240,13 +239,11 @@ impl Assembler {
         self.labels[label.0] = Some(self.code.len());
     }
 
-    /// Jumps to the label.
     pub(super) fn jump(&mut self, label: Label) {
         self.jumps.push((self.code.len(), label));
         self.push(CLASS_JUMP, 0, 0, 0, 0);
     }
 
-    /// Jumps to the label if `left when right`.
     pub(super) fn jump_if(
         &mut self,
         left: Register,

@@ -19,7 +19,6 @@ struct Field {
     bytes: usize,
 }
 
-/// An event's number and its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Format {
     /// Its number for perf_event_open.

@@ -42,7 +42,6 @@ pub(super) const BIOS: usize = 16_384;
 pub(super) const ENTRY_BYTES: usize = 16;
 pub(super) const ENDS_BYTES: usize = (STREAMS + 1) * 8;
 
-/// Maps used by the programs.
 #[derive(Debug)]
 pub(super) struct Maps {
     /// Index of a bio to its slot and sector, and the time when it was queued.
@@ -53,7 +52,6 @@ pub(super) struct Maps {
     pub(super) requests: Map,
     /// Slot to the last ends, and the index of the next to replace.
     pub(super) ends: Map,
-    /// Slot to counts.
     pub(super) counts: Map,
 }
 
@@ -119,7 +117,6 @@ impl Fields {
     }
 }
 
-/// Parameters of the programs.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) maps: Maps,
@@ -217,7 +214,6 @@ impl<'a> Program<'a> {
         code.store(Width::Four, R10, SLOT, R7);
     }
 
-    /// Sets `R9` to the time.
     fn read_clock(&mut self) {
         self.code.call(KernelFunction::Nanoseconds);
         self.code.set(R9, R0);

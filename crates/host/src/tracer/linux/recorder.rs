@@ -21,7 +21,6 @@ use std::ffi::CString;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// Offsets of the event's fields.
 #[derive(Debug)]
 struct Fields {
     device: usize,

@@ -321,7 +321,6 @@ pub(super) struct Ring {
     base: std::ptr::NonNull<u8>,
 }
 
-/// A record in a ring.
 pub(super) enum Record<'a> {
     /// An event: its time in ns, and its fields.
     Event(u64, &'a [u8]),

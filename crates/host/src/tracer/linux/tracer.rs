@@ -195,7 +195,6 @@ pub(super) fn slot_numbers(
     Ok(numbers)
 }
 
-/// The tags of a disk's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tags {
     queues: usize,
@@ -270,7 +269,6 @@ fn numbers_of(roots: &Roots, device: DeviceNumber) -> Result<Vec<u32>, TracerErr
     Ok(std::iter::once(device).chain(numbers).filter_map(kernel_number).collect())
 }
 
-/// Requests in flight at the device.
 fn in_flight(roots: &Roots, (major, minor): DeviceNumber) -> u64 {
     let line = text(&roots.sys.join(format!("dev/block/{major}:{minor}/inflight")));
     let line = line.unwrap_or_default();

@@ -53,7 +53,6 @@ struct Head {
     rest: usize,
 }
 
-/// The types of the running kernel.
 pub(super) struct KernelTypes {
     bytes: Vec<u8>,
     strings: usize,

@@ -44,7 +44,6 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// An attached loop device.
 struct Loop {
     node: PathBuf,
     _file: TempDir,
@@ -72,7 +71,6 @@ impl Drop for Loop {
     }
 }
 
-/// A mounted file system.
 struct Mounted {
     point: TempDir,
 }

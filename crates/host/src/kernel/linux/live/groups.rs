@@ -172,7 +172,6 @@ fn of_io(roots: &Roots) -> (Vec<CgroupLimit>, Vec<CgroupShare>) {
     (found, shares)
 }
 
-/// The groups with a quota of CPU time.
 fn quotas(roots: &Roots) -> Vec<Quota> {
     let mut found: Vec<Quota> = Vec::new();
     walk(roots, CPU_CONTROLLER, |version, directory, group| {
@@ -186,7 +185,6 @@ fn quotas(roots: &Roots) -> Vec<Quota> {
     found
 }
 
-/// The groups with a limit of memory.
 fn memories(roots: &Roots) -> Vec<Memory> {
     let mut found: Vec<Memory> = Vec::new();
     walk(roots, MEMORY_CONTROLLER, |version, directory, group| {

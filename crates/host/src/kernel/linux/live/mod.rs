@@ -55,7 +55,6 @@ pub struct Sampler {
     /// Buffer for /proc/fs/cifs/Stats.
     shares: Vec<u8>,
     tracked: HashMap<String, Tracked>,
-    /// Time of the last reading.
     read_at: Moment,
     samples: u64,
     context: ContextReader,
@@ -99,7 +98,6 @@ struct Tracked {
     position: usize,
 }
 
-/// A point in time by both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moment {
     /// Nanoseconds since 1970.

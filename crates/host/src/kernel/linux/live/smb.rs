@@ -14,7 +14,6 @@ const FLUSH: u64 = 7;
 const READ: u64 = 8;
 const WRITE: u64 = 9;
 
-/// The counters of a server.
 #[derive(Debug, Default)]
 struct Server {
     ticks_per_s: Option<u64>,

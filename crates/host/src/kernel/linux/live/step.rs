@@ -13,7 +13,6 @@
 use crate::kernel::linux::diskstats::{DiskstatsLine, SECTOR_BYTES, TransferCounters, Wrapping};
 use record::{Figure, Interval, MOST_BYTES_PER_S, MOST_PER_S, OpInterval};
 
-/// Bytes of a sector.
 const SECTOR: f64 = SECTOR_BYTES as f64;
 /// Resolution of the kernel's times, in nanoseconds.
 const MS_NS: f64 = 1e6;
@@ -36,7 +35,6 @@ pub(crate) struct Span {
     pub(crate) duration_ns: u64,
 }
 
-/// The increases of one direction.
 #[derive(Clone, Copy)]
 struct Moved {
     ios: f64,
@@ -46,7 +44,6 @@ struct Moved {
 }
 
 impl Reading {
-    /// The first reading of a device.
     pub(crate) fn first(line: DiskstatsLine) -> Self {
         let mut times = Default::default();
         elapsed(&mut times, &line);

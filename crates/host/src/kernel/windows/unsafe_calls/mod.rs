@@ -33,9 +33,7 @@ use windows_sys::Win32::System::Threading::{
     THREAD_QUERY_LIMITED_INFORMATION,
 };
 
-/// Maximum letters of a path.
 const PATH_LETTERS: usize = 1_024;
-/// Maximum letters of a registry text.
 const TEXT_LETTERS: usize = 512;
 
 /// A text in the form that calls take.
@@ -186,7 +184,6 @@ pub(crate) fn console_columns(file: impl AsHandle) -> Option<u16> {
     u16::try_from(columns).ok().filter(|columns| done != 0 && *columns > 0)
 }
 
-/// Gives the calling thread the idle priority.
 pub(crate) fn idle_priority_of_this_thread() -> Result<()> {
     // SAFETY: no pointer is given; the handle refers to the calling thread.
     checked(unsafe { SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_IDLE) })

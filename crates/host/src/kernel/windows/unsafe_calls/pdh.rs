@@ -18,7 +18,6 @@ use windows_sys::Win32::System::Performance::{
     PdhGetFormattedCounterValue, PdhGetRawCounterArrayW, PdhOpenQueryW,
 };
 
-/// A call of PDH that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PdhError {
     call: &'static str,

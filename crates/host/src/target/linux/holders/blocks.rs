@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 /// Unit of sizes and starts in sysfs, in bytes.
 const SECTOR_BYTES: u64 = 512;
 
-/// A block device in sysfs.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) name: String,
@@ -36,7 +35,6 @@ impl Node {
         Some(Self { name: base_name(&directory), directory, numbers })
     }
 
-    /// The whole disk of a partition.
     pub(crate) fn disk(&self) -> Option<Self> {
         let disk = whole_disk(&self.directory);
         (disk != self.directory).then(|| Self::at(disk)).flatten()

@@ -41,7 +41,6 @@ impl FileNames {
         Self::with_layer(&mounts_of_process(roots, "self"), path, Some(id))
     }
 
-    /// The file at a path; `None` if there is none.
     pub(super) fn of_path(roots: &Roots, path: &Path) -> Option<Self> {
         let stat = rustix::fs::stat(path).ok()?;
         Some(Self::of_open_file(roots, path, &stat))

@@ -40,7 +40,6 @@ pub(crate) struct Use {
     pub(crate) remedy: String,
 }
 
-/// When the check is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// Before the target is opened for writing. The kernel is asked directly, too.

@@ -32,7 +32,6 @@ pub(super) fn find(roots: &Roots, reach: &Reach) -> Option<Use> {
     others.iter().find_map(|process| search.process(process)).or_else(|| search.locks(&ours))
 }
 
-/// Numbers of all visible processes.
 pub(super) fn numbers_of_processes(roots: &Roots) -> Vec<String> {
     let mut all = names(&roots.proc);
     all.retain(|name| name.bytes().all(|byte| byte.is_ascii_digit()));

@@ -9,7 +9,6 @@ use std::ops::Range;
 
 /// Maximum number of parts to follow; a real machine has a handful.
 const MOST_PARTS: usize = 512;
-/// All bytes of a file or device.
 const ALL: Range<u64> = 0..u64::MAX;
 
 /// The start of a walk.
@@ -47,7 +46,6 @@ pub(super) struct Part {
     member: bool,
     /// Whether it is below a loop device of the target.
     pub(super) below_loop: bool,
-    /// Whether it is the target itself.
     pub(super) start: bool,
 }
 

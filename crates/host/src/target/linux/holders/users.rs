@@ -143,7 +143,6 @@ fn namespaces(roots: &Roots) -> Vec<Namespace> {
     fresh.map(|process| Namespace { mounts: mounts_of_process(roots, &process), process }).collect()
 }
 
-/// Paths of the files and devices used as swap.
 fn swaps(roots: &Roots) -> Vec<PathBuf> {
     let table = text(&roots.proc.join("swaps")).unwrap_or_default();
     let paths = table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next());
