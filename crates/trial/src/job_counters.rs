@@ -140,7 +140,6 @@ impl JobCounters {
         }
     }
 
-    /// The histogram of latencies of a direction.
     #[inline]
     pub(crate) fn latency(&self, direction: usize) -> &LiveHistogram {
         &self.latency[direction]
@@ -158,7 +157,6 @@ impl JobCounters {
         }
     }
 
-    /// Adds a flush.
     pub(crate) fn book_flush(&self, latency_ns: u64) {
         self.flush.ios.add(1);
         self.flush.latency_ns.add(latency_ns);

@@ -30,7 +30,6 @@ impl Aligned {
     }
 }
 
-/// The legs of an array.
 pub(crate) struct Legs<'a> {
     files: &'a [OwnedFile],
     spec: VolumeSpec,
@@ -63,7 +62,6 @@ impl<'a> Legs<'a> {
         }
     }
 
-    /// Fills memory from the array.
     pub(crate) fn read(&mut self, offset: u64, memory: &mut [u8]) -> Result<usize, i32> {
         let (op, bytes) = (record::OpKind::Read, memory.len() as u32);
         let loads = vec![DiskLoad::default(); self.files.len()];
@@ -189,7 +187,6 @@ impl<'a> Legs<'a> {
         Ok(sum.iter().position(|&byte| byte != 0).filter(|_| parity).map(|first| first as u64))
     }
 
-    /// Repairs a row.
     fn make(
         &self,
         at: u64,

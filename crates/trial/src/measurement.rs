@@ -102,7 +102,6 @@ impl Slice {
         of_bytes(&self.ios)
     }
 
-    /// Bytes of all kinds.
     pub(crate) fn total_bytes(&self) -> u64 {
         of_bytes(&self.bytes)
     }

@@ -10,7 +10,6 @@ use engine::{Direct, EngineInfo, EngineVisitor, OpenEngine, Striped, Transport};
 use record::{CacheMode, EngineName, OwnEngineName};
 use std::sync::OnceLock;
 
-/// How jobs are started.
 type Start = fn(CrewStart) -> Result<Crew, TrialError>;
 
 static OWN: OnceLock<&'static [OwnEngine]> = OnceLock::new();

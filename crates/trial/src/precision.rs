@@ -8,7 +8,6 @@ use crate::{JobCounters, SLICES, Window};
 use record::{Nanos, Workload};
 use std::sync::Arc;
 
-/// When to check the precision.
 #[derive(Clone, Copy, Debug)]
 struct Looks {
     next: usize,
@@ -81,7 +80,6 @@ impl Precision {
     }
 }
 
-/// The number of slices that all jobs have finished.
 fn finished(jobs: &[Arc<JobCounters>]) -> usize {
     let of = |job: &Arc<JobCounters>| job.kept().slices.len().saturating_sub(1);
     jobs.iter().map(of).min().unwrap_or(0)
@@ -129,7 +127,6 @@ impl EnoughSeen {
         }
     }
 
-    /// As [`Precision::next_look`].
     pub(crate) fn next_look(&self) -> Option<usize> {
         match self {
             Self::Here(precision) => precision.next_look(),

@@ -78,7 +78,6 @@ pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
     }
 }
 
-/// Fills memory from a stripe.
 fn read_stripe(
     files: &[OwnedFile],
     layout: StripeLayout,

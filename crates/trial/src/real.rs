@@ -38,7 +38,6 @@ pub struct RealBackend {
     probe: Box<dyn Probe>,
     clock: JobClock,
     clock_cost_ns: f64,
-    /// Ceilings measured so far, by load.
     ceilings: Vec<(Workload, f64)>,
     /// The chosen way to handle requests, by what it depends on.
     batches: BTreeMap<BatchKey, Batch>,
@@ -264,7 +263,6 @@ impl RealBackend {
     }
 }
 
-/// The open files of a set of targets by cache mode.
 type FileSet = BTreeMap<CacheMode, Arc<Vec<OwnedFile>>>;
 
 fn files_of<'a>(
@@ -346,7 +344,6 @@ struct Watcher<'a> {
     tick: &'a mut dyn FnMut(f64),
 }
 
-/// Starts the jobs of a workload on the engine that it names.
 fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
     match start.plan.workload.engine {
         EngineName::Own(_) => own_engine::start(start),
@@ -363,7 +360,6 @@ fn not_here(engine: EngineName) -> TrialError {
     }
 }
 
-/// The thread that rebuilds a leg, if requested.
 fn rebuild_of(
     plan: RunPlan,
     number: u32,
@@ -471,7 +467,6 @@ fn busy_load(workload: &Workload) -> Workload {
     }
 }
 
-/// Requests per second of one run on the null engine.
 fn null_iops(busy: &Workload, clock: JobClock) -> f64 {
     let depth = busy.iodepth;
     let setup = Setup { depth, ..Setup::reading(Vec::new(), depth, 1) };

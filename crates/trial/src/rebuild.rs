@@ -38,7 +38,6 @@ pub(crate) struct RebuildCrew {
     handle: JoinHandle<Result<Outcome, EngineError>>,
     gate: Gate,
     pub(crate) counters: Arc<JobCounters>,
-    /// Its number among all jobs.
     pub(crate) number: u32,
 }
 
@@ -80,7 +79,6 @@ impl EngineVisitor for RebuildStart {
 }
 
 impl RebuildCrew {
-    /// Starts the rebuild.
     pub(crate) fn let_go(&self, controls: Vec<Arc<Control>>) {
         // A thread that died meanwhile reports it at its end.
         let _ = self.gate.send(controls);

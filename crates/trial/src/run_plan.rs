@@ -22,7 +22,6 @@ pub(crate) struct RunPlan {
     pub(crate) jobs: (u32, u32),
     /// How much later than the first workload's its window begins.
     pub(crate) delay: Nanos,
-    /// Requests that a job keeps in flight.
     pub(crate) depth: u32,
     pub(crate) batching: BatchChoice,
     pub(crate) seed: u64,
@@ -95,7 +94,6 @@ fn targets_of(plan: &RunPlan, job: u32) -> Vec<RawFile> {
     }
 }
 
-/// The setup of a job's engine.
 pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
     let (workload, seed) = (&plan.workload, plan.seed);
     Setup {

@@ -8,11 +8,9 @@ use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
 #[derive(Debug)]
 pub(crate) struct SteadyWindow<'a> {
     pub(crate) measurement: &'a Measurement,
-    /// Number of segments cut at the start.
     pub(crate) cut: usize,
     /// Slices of the reported part, including an unfinished one at an early end.
     pub(crate) slices: Vec<Slice>,
-    /// Number of whole slices.
     whole: usize,
     pub(crate) begin: Nanos,
     /// Sum of all slices.

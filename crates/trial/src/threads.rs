@@ -38,7 +38,6 @@ const SPIN: Nanos = Nanos(50_000);
 /// Opens the engine of a job (its index, its setup) on the job's thread.
 pub type Opening<E> = Arc<dyn Fn(u32, &Setup) -> Result<E, EngineError> + Send + Sync>;
 
-/// The result of a job's thread.
 type Outcome = Result<(JobTotals, Option<VerifyLog>), EngineError>;
 
 /// Starts the threads of a workload on engines of the named type.
@@ -108,7 +107,6 @@ impl EngineVisitor for CrewStart {
     }
 }
 
-/// The threads of one workload, whose engines are open.
 pub(crate) struct Crew {
     plan: RunPlan,
     first: u32,
@@ -119,7 +117,6 @@ pub(crate) struct Crew {
     gates: Vec<mpsc::Sender<Arc<Control>>>,
 }
 
-/// Results of the threads.
 struct Collected {
     totals: JobTotals,
     logs: Vec<VerifyLog>,
@@ -141,12 +138,10 @@ impl Crew {
         failure
     }
 
-    /// Number of threads.
     pub(crate) fn jobs(&self) -> u32 {
         self.handles.len() as u32
     }
 
-    /// Starts the jobs.
     fn let_go(&mut self, control: &Arc<Control>) {
         for gate in self.gates.drain(..) {
             // A thread that died meanwhile reports it at its end.
@@ -180,7 +175,6 @@ impl Crew {
     }
 }
 
-/// Runs the threads and waits for them.
 pub(crate) struct Driver<'a> {
     pub(crate) probe: &'a mut dyn Probe,
     /// Agrees on the begin of a part of a larger run.
@@ -317,7 +311,6 @@ impl Driver<'_> {
     }
 }
 
-/// The measurement of one workload, without the counters around its window.
 fn measurement(
     plan: &RunPlan,
     control: &Control,
@@ -365,7 +358,6 @@ fn measurement(
 /// Everything that a job's thread needs; it owns all of it.
 struct Life {
     job: u32,
-    /// Its number among the jobs of all workloads.
     number: u32,
     plan: RunPlan,
     gate: mpsc::Receiver<Arc<Control>>,

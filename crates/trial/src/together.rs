@@ -63,7 +63,6 @@ impl<'a> Together<'a> {
         &self.workload
     }
 
-    /// The reported part.
     pub(crate) fn steady(&self) -> SteadyWindow<'_> {
         SteadyWindow::of(&self.workload, &self.measurement)
     }

@@ -19,7 +19,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload::{Region, Request};
 
-/// Blocks of one piece of the table.
 const LEAF_BLOCKS: usize = 1_024;
 /// Set in a block's word while a write to it is in flight.
 const IN_FLIGHT: u32 = 1 << 31;
@@ -28,7 +27,6 @@ const OVERLAP: u32 = 1 << 30;
 /// The part of a generation that a word holds. Two writes to a block are confused only if exactly 2^30
 /// (about a thousand million) writes lie between them, or a multiple.
 const GENERATION: u64 = (1 << 30) - 1;
-/// Longest piece that is read back in one call.
 const BATCH_BYTES: usize = 256 << 10;
 /// Alignment of memory for direct reads.
 const PAGE_BYTES: usize = 4_096;

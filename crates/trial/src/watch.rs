@@ -10,12 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Longest sleep.
 const TICK: Nanos = Nanos(100_000_000);
 /// How long the other jobs have to end after one is stuck.
 const GRACE: Nanos = Nanos(1_000_000_000);
 
-/// The jobs of one workload.
 pub(crate) struct Group {
     pub(crate) control: Arc<Control>,
     pub(crate) counters: Vec<Arc<JobCounters>>,
@@ -23,7 +21,6 @@ pub(crate) struct Group {
     pub(crate) io_timeout: Nanos,
 }
 
-/// State of the watching thread.
 pub(crate) struct Watch<'a> {
     /// Whether the counters are also read at the segments of the window.
     pub(crate) cut_warm_up: bool,
@@ -40,7 +37,6 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct Watched {
     /// Counters at the begin of the window and of each later segment that was reached.
     pub(crate) before: Vec<ProbeSample>,
-    /// Counters at the end.
     pub(crate) after: ProbeSample,
     /// Which jobs ended; the others are left behind.
     pub(crate) finished: Vec<bool>,

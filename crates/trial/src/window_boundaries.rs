@@ -13,7 +13,6 @@ use record::Nanos;
 pub(crate) struct WindowBoundaries {
     window: Window,
     interval: Option<Nanos>,
-    /// Whether completions count now.
     pub(crate) counting: bool,
     over: bool,
     next: Nanos,

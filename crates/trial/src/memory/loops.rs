@@ -10,7 +10,6 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words in a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 /// Words per step of the unrolled loops: enough to make the cost of the loop itself negligible. With 32
 /// loads per step the compiler sums in a different order, and the loop was 4 to 9 % slower than the same
@@ -49,7 +48,6 @@ pub fn write(words: &[AtomicU64], value: u64) {
     }
 }
 
-/// The exclusive or of the first word of each line.
 pub(crate) fn read_lines(words: &[AtomicU64]) -> u64 {
     let mut sums = [0_u64; STEP_LINES];
     for step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
@@ -60,7 +58,6 @@ pub(crate) fn read_lines(words: &[AtomicU64]) -> u64 {
     sums.iter().fold(0, |all, sum| all ^ sum)
 }
 
-/// Writes `value` to the first word of each line.
 pub(crate) fn write_lines(words: &[AtomicU64], value: u64) {
     for step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
         for line in 0..STEP_LINES {

@@ -25,7 +25,6 @@ const SHIFT_BYTES: u64 = 4 << 20;
 const CACHE_PART: u64 = 4;
 /// Size of the buffer in memory, in multiples of the largest cache.
 const BEYOND_CACHES: u64 = 4;
-/// Smallest and largest buffer in memory.
 const MEMORY_BYTES: (u64, u64) = (64 << 20, 2 << 30);
 /// Divisor from free memory to the largest buffer: there are four buffers of that size.
 const FREE_PART: u64 = 16;

@@ -19,9 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use workload::{Rng, derive_seed};
 
-/// Bytes per call on the file.
 const CALL_BYTES: usize = 64 << 10;
-/// Bytes between two readings of the clock.
 const BATCH_BYTES: u64 = 4 << 20;
 /// Divisor from the length of a visit to that of its null loop.
 const NULL_PART: u32 = 4;

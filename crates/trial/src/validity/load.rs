@@ -143,7 +143,6 @@ pub(super) fn few(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The width of the rate's interval, if it is wide.
 fn wide(trial: &Trial) -> Option<f64> {
     let widths = trial.directions().filter_map(|direction| direction.iops_ci95_rel);
     widths.reduce(f64::min).filter(|width| *width > stats::WIDE_REL)

@@ -7,7 +7,6 @@ use record::{Finding, FindingCode, Trial, format_bytes, format_count};
 /// Share of our requests below which merging and splitting have no effect.
 const SHARE: f64 = 0.02;
 
-/// Size of a page of memory.
 const PAGE_BYTES: u64 = 4_096;
 
 /// Minimum share of our bytes that the device must have seen, so that its request count says something

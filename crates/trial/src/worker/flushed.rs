@@ -18,7 +18,6 @@ pub(super) struct Commit {
     flush: Flush,
     /// Writes left to hand over before the next flush.
     left: u32,
-    /// Begin of the current flush.
     began: Option<Nanos>,
 }
 

@@ -94,20 +94,17 @@ impl<'a> JobPlan<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     request: Request,
-    /// Hand-over.
     started: Nanos,
     /// Intended arrival, in an open loop.
     arrived: Nanos,
 }
 
-/// The loop that a job runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loop {
     Closed,
     Callback,
     Paced,
     Open,
-    /// Between flushes.
     Flushed,
 }
 
@@ -126,7 +123,6 @@ pub struct Worker<E, C> {
     prepared: Vec<Submission>,
     done: Vec<Completion>,
     in_flight: u32,
-    /// The last reading of the clock.
     now: Nanos,
     stopping: bool,
     failures_in_a_row: u64,
@@ -280,7 +276,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// Continues the search for the best way.
     #[cold]
     fn search(&mut self) {
         let Some(search) = &mut self.search else { return };
@@ -312,7 +307,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.control.job_out_of_requests();
     }
 
-    /// The next request of the stream.
     #[inline]
     fn draw(&mut self) -> Request {
         self.fill_batch();

@@ -113,7 +113,6 @@ pub(crate) fn sim_workload(change: impl FnOnce(&mut Spec)) -> Workload {
     spec.build(Bytes(1 << 30)).unwrap()
 }
 
-/// Whether a trial has a finding.
 pub(crate) fn has(trial: &Trial, code: FindingCode) -> bool {
     trial.findings.iter().any(|finding| finding.code == code)
 }
@@ -136,7 +135,6 @@ impl TrialBackend for Made {
     }
 }
 
-/// The document of a measurement.
 pub(crate) fn document(measurement: Measurement, workload: &Workload) -> Trial {
     let mut backend = Made(Some(measurement), workload.engine == EngineName::Sim);
     let stop = AtomicBool::new(false);
