@@ -92,8 +92,7 @@ pub(crate) fn serve_as(
         reader.read(from);
         thread::sleep(GRACE);
         if !ended.load(Ordering::Relaxed) {
-            // A device that does not respond blocks the working thread, and no process waits for its
-            // result.
+            // A device that does not respond blocks the working thread: do not wait for it.
             std::process::exit(EXIT_LEFT);
         }
     });

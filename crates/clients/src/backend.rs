@@ -105,8 +105,7 @@ impl TrialBackend for ClientsBackend {
         let each = (0..shares.len()).map(|rank| {
             let (link, share) = (&agents.links[rank], &shares[rank]);
             let drift = after[rank].map(|after| after.clock.offset_ns - link.clock.offset_ns);
-            // A client that was lost after it had delivered its result is not missing, and neither is one
-            // without jobs.
+            // A client lost after it delivered its result is not missing, and neither is one without jobs.
             let missing = share.jobs > 0 && back[rank].is_none();
             Client {
                 rank: rank as u32,

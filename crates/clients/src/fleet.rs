@@ -23,8 +23,7 @@ use trial::Precision;
 const EXCHANGES: u32 = 16;
 /// How often a waiting thread checks whether to continue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Maximum number of received, unprocessed messages. An agent that sends more is blocked and cannot fill
-/// the memory.
+/// Maximum number of unprocessed messages: an agent that sends more is blocked.
 const UNREAD: usize = 64;
 /// Minimum time from the agreement on a begin to the begin: enough to deliver messages and wake threads.
 const LEAD: Nanos = Nanos(50_000_000);
@@ -130,8 +129,7 @@ impl Agents {
         })
     }
 
-    /// Reads the clocks of all remaining agents, one after the other: simultaneous exchanges would delay
-    /// each other.
+    /// Reads the clocks of all remaining agents, one by one: parallel exchanges would delay each other.
     pub(crate) fn read_clocks(
         &mut self,
         mut set: impl FnMut(&mut Link, ClientClock, Nanos),
@@ -164,8 +162,7 @@ impl Agents {
         Ok(())
     }
 
-    /// When the agent received the question and answered it, and when the answer arrived; `None` if it is
-    /// lost.
+    /// When the agent received the question and answered it, and when the answer arrived; `None` if lost.
     fn clock_answer(
         &mut self,
         rank: usize,

@@ -54,8 +54,8 @@ pub(crate) struct Meeting<'a>(&'a Path);
 
 impl<'a> Meeting<'a> {
     pub(crate) fn open(path: &'a Path, text: &str) -> std::io::Result<Self> {
-        // A file left by an earlier job may be replaced. Anything else is the user's own file, or a trap by
-        // another user.
+        // A file left by an earlier job may be replaced. Anything else is the user's, or another user's
+        // trap.
         if std::fs::symlink_metadata(path).is_ok() {
             if !is_meeting(path) {
                 let why = "it exists, but was not written by an earlier job";

@@ -149,8 +149,7 @@ impl From<Permission> for Access {
     fn from(permission: Permission) -> Self {
         let Permission { write, overwrite, destroy } = permission;
         if write {
-            // The files of the command exist on the coordinator's machine; here a database is recognized by
-            // its contents.
+            // The command's files are on the coordinator; here a database is recognized by its contents.
             Self::ReadWrite { overwrite, destroy, keep: Vec::new() }
         } else {
             Self::ReadOnly
@@ -239,8 +238,7 @@ pub enum Reply {
         /// The time, relative to the begin of the window.
         at: Nanos,
     },
-    /// Intervals of a finished trial, in order, before the trial itself: in a long run they exceed the size
-    /// of a message.
+    /// Intervals of a finished trial, in order, before the trial: together they may exceed a message.
     Intervals {
         /// Results for the document.
         results: Vec<IntervalResult>,

@@ -218,8 +218,7 @@ impl TargetsElsewhere for Everywhere {
         let step = if makes_files { Step::WriteFile } else { Step::Prepare };
         let set = self.set;
         let mut agents = self.agents.borrow_mut();
-        // Use different data on each client: storage that all share would otherwise see the same blocks
-        // twice.
+        // Different data on each client: storage that all share would otherwise see the same blocks twice.
         let request = |rank: usize| Request::Prepare {
             set,
             engine,

@@ -17,8 +17,7 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    /// Time and number in one integer: comparing two keys needs no branch, and branches in a heap are
-    /// unpredictable.
+    /// Time and number in one integer: comparing keys needs no branch, which would be unpredictable.
     #[inline]
     fn key(&self) -> u128 {
         u128::from(self.at.0) << 64 | u128::from(self.sequence)

@@ -1,5 +1,4 @@
-//! The settings of a device before it is built: its parts and its keys, each with its line in a file if it
-//! has one.
+//! The settings of a device before it is built: parts and keys, each with its line in a file, if any.
 //!
 //! A name in the catalogue, a user's file and the keys of a command line all become such a form, and later
 //! settings override earlier ones. So a file may begin with a name (`like = "st15150w"`), the catalogue is

@@ -18,8 +18,7 @@ use workload::{Rng, derive_seed};
 
 /// Block size of the device's cache.
 const CACHE_BLOCK_BYTES: u64 = 4_096;
-/// Lower limit of a decreasing service time, as a share of the initial one: at zero, virtual time would
-/// stop.
+/// Minimum service time, as a share of the initial one: at zero, virtual time would stop.
 const FASTEST: f64 = 0.01;
 
 /// A queue with known parameters.

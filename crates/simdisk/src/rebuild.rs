@@ -1,5 +1,4 @@
-//! Counts the progress of rebuilding a failed disk in virtual time: due steps, steps in progress, bytes
-//! moved.
+//! Counts the progress of a rebuild in virtual time: due steps, steps in progress, bytes moved.
 //!
 //! The device executes a step like a request of its own, by the plan of the volume. The device decides
 //! when; this module only counts.

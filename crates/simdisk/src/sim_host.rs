@@ -248,8 +248,8 @@ impl SimHost {
         self.list(job);
     }
 
-    /// The counters as a kernel would report them now. The weighted time covers only completed requests, as
-    /// on Linux.
+    /// The counters as a kernel would report them. The weighted time covers completed requests, as on
+    /// Linux.
     #[must_use]
     pub fn counters(&self) -> DeviceSample {
         let mut counters = self.counters.clone();

@@ -1,5 +1,4 @@
-//! Parses TOML into keys, values and line numbers: the description of a device, and the source of each
-//! value.
+//! Parses TOML into keys, values and line numbers: a device's description and the source of each value.
 //!
 //! Values are stored as they would be typed after `sim:`, so that one parser of values serves files and
 //! command lines. Only comments after a value are kept: they give its source.

@@ -1,5 +1,4 @@
-//! Runs tests in a process of their own, because they are restricted or because the kernel accounts per
-//! process.
+//! Runs tests in a process of their own, to restrict it or because the kernel accounts per process.
 
 use std::io::Result;
 use std::process::{Command, Output};
@@ -12,8 +11,7 @@ pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// Runs a test of this binary in a process of its own, through a command that restricts the process (empty:
-/// directly).
+/// Runs a test of this binary in a process of its own, through a command that restricts it, if any.
 ///
 /// # Errors
 /// If it cannot be started.

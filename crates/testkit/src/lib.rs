@@ -1,5 +1,4 @@
-//! Provides what tests need of a machine: checks for capabilities, locks, and devices that are removed
-//! afterwards.
+//! Provides what tests need of a machine: checks for capabilities, locks, and temporary devices.
 //!
 //! A test that needs root, a loop device or fio begins with [`requires!`]. If the machine lacks one of
 //! them, the test ends there. It reports the skip past the test harness's capture, and in the file that

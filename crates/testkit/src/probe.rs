@@ -67,8 +67,7 @@ pub enum Capability {
     Matplotlib,
     /// The programs of sysstat: iostat, sadf and sadc.
     Sysstat,
-    /// A Prometheus server, an exporter of the machine's counters for it, and openssl to make its
-    /// certificate.
+    /// A Prometheus server, an exporter of the machine's counters, and openssl for its certificate.
     Prometheus,
 }
 

@@ -273,8 +273,7 @@ impl Server {
             let share = 0.5 + (shared.dice >> 40) as f64 / (1 << 24) as f64;
             let mut starts = begin;
             if let Some(cap) = cap.filter(|_| capped) {
-                // A token bucket that holds the requests of a short time, in which this process may not
-                // have run.
+                // A token bucket that holds the requests of a short time, in case this process did not run.
                 let slot = begin.checked_sub(BUCKET).map_or(shared.next, |at| at.max(shared.next));
                 starts = begin.max(slot);
                 shared.next = slot + Duration::from_secs_f64(1.0 / cap);

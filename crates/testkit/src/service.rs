@@ -18,8 +18,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts it; its standard error goes to the file `log`. It also ends with this process, however that
-    /// ends.
+    /// Starts it; its standard error goes to the file `log`. It also ends when this process ends.
     ///
     /// # Errors
     /// If the file cannot be created or the program cannot be run.
@@ -33,8 +32,7 @@ impl Service {
         Ok(Self { child, log: log.to_owned(), undo })
     }
 
-    /// The address that it reports to listen on, once it does so; parses the messages of Prometheus and its
-    /// exporters.
+    /// The address that it listens on, from its messages (those of Prometheus and its exporters).
     ///
     /// # Errors
     /// If it ends or reports no address; includes its output.

@@ -31,8 +31,7 @@ pub fn enter(place: &str, needed: &[Capability]) -> Option<TestLock> {
     None
 }
 
-/// Prints and counts a skip that is decided within a test, for example because the machine is too busy for
-/// a measurement.
+/// Prints and counts a skip that is decided within a test, for example on a machine that is too busy.
 pub fn skip(test: &str, reason: &str) {
     let line = format!("SKIP {test}: {}\n", reason.replace('\n', " "));
     // Not eprint!, which the test harness captures. A closed stream must not change the result.

@@ -129,8 +129,7 @@ fn tests_that_use_devices_exclude_each_other_and_others_do_not_wait() {
     assert!(got_it && entered >= released);
 }
 
-/// Starts a process that holds a device and a mount, ends it with this signal, and returns whether both
-/// still exist.
+/// Starts a process that holds a device and a mount, ends it with this signal; whether both still exist.
 fn left_by(signal: &str, words: &[&str]) -> bool {
     let tests = std::env::current_exe().unwrap();
     let holder = tests.ancestors().nth(2).unwrap().join("examples/hold_devices");

@@ -1,5 +1,4 @@
-//! Tracks when a paced job may send its next request: the arrivals of an open loop, and the think time of
-//! slots.
+//! Tracks when a paced job may send its next request: open-loop arrivals, and think time of slots.
 //!
 //! While all slots are in use, arrivals keep coming. A second copy of the request stream, drawn up to the
 //! present moment, counts them. Rejected: a queue of the waiting requests (it grows without bound on an

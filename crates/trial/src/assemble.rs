@@ -268,8 +268,7 @@ fn window_seconds(measurement: &Measurement) -> f64 {
     measurement.end.since(measurement.window.begin).as_secs_f64().max(1e-9)
 }
 
-/// The time series, several slices to a point. If the run ended early, an incomplete last point is left
-/// out.
+/// The time series, several slices to a point. After an early end, an incomplete point is left out.
 fn series(steady: &SteadyWindow<'_>) -> Series {
     let per_point = steady.slices.len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
     let slice_length = steady.measurement.window.slice_length();

@@ -25,8 +25,7 @@ const GAIN_MIN: f64 = 1.15;
 /// not yet seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Whether each request is handed over by a call of its own; otherwise one call hands over all that are
-    /// ready.
+    /// Whether each request is handed over by a call of its own; otherwise one call for all that are ready.
     pub one_by_one: bool,
     /// Completions to wait for at once, at least 1.
     pub wait_for: u32,

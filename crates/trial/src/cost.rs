@@ -14,8 +14,7 @@ const ELSEWHERE_SHARE_MIN: f64 = 0.1;
 /// Minimum difference for a finding, in µs per request: less is within the error of a soaker.
 const ELSEWHERE_US_MIN: f64 = 0.1;
 
-/// The cost of `ios` requests with `bytes` bytes between two samples, less the `spin_ns` that the pacer
-/// spent polling.
+/// The cost of `ios` requests with `bytes` bytes between two samples, less the `spin_ns` of polling.
 #[must_use]
 pub fn cpu_cost(
     before: &CpuSample,

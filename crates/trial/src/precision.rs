@@ -134,8 +134,7 @@ impl EnoughSeen {
         }
     }
 
-    /// When the run ends for precision, once that is known. If that moment has passed, the run ends at
-    /// once.
+    /// When the run ends for precision, once known. If that moment has passed, the run ends at once.
     pub(crate) fn end(
         &mut self,
         jobs: &[Arc<JobCounters>],

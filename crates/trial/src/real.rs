@@ -1,5 +1,4 @@
-//! Runs workloads on real targets: manages their descriptors and probe, and measures the limits of the
-//! harness.
+//! Runs workloads on real targets: descriptors, probe, and the limits of the harness.
 
 use crate::legs::Legs;
 use crate::own_engine;

@@ -112,8 +112,7 @@ pub(crate) struct Crew {
     first: u32,
     handles: Vec<JoinHandle<Outcome>>,
     counters: Vec<Arc<JobCounters>>,
-    /// Channels on which the threads wait until all engines are open. A thread exits if its channel is
-    /// dropped.
+    /// Threads wait here until all engines are open. A thread exits if its channel is dropped.
     gates: Vec<mpsc::Sender<Arc<Control>>>,
 }
 

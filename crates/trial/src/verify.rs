@@ -24,8 +24,8 @@ const LEAF_BLOCKS: usize = 1_024;
 const IN_FLIGHT: u32 = 1 << 31;
 /// Set where [`VerifyLog::overlaps`] says what the block may hold.
 const OVERLAP: u32 = 1 << 30;
-/// The part of a generation that a word holds. Two writes to a block are confused only if exactly 2^30
-/// (about a thousand million) writes lie between them, or a multiple.
+/// The part of a generation that a word holds. Two writes to a block are confused only if about 2^30 (a
+/// thousand million) writes lie between them, or a multiple.
 const GENERATION: u64 = (1 << 30) - 1;
 const BATCH_BYTES: usize = 256 << 10;
 /// Alignment of memory for direct reads.

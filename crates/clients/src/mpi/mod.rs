@@ -34,8 +34,7 @@ pub struct World {
     pub of: u32,
     /// Name of the library: the first line that it reports, up to a comma.
     pub library: String,
-    /// Whether every barrier so far was passed. One that was abandoned can neither be restarted nor
-    /// finished.
+    /// Whether every barrier so far was passed: an abandoned one can neither be restarted nor finished.
     whole: Mutex<bool>,
 }
 

@@ -1,5 +1,4 @@
-//! Reads the kernel: the devices under a path, the conditions of a measurement, counters, limits and CPU
-//! time.
+//! Reads the kernel: devices under a path, conditions of a measurement, counters, limits and CPU time.
 //!
 //! Everything here states facts; other crates interpret them. Each reader of /proc or /sys takes its
 //! [`Roots`], so that a test can supply a machine made of files. A fact that the kernel does not give is

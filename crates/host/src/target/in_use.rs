@@ -48,8 +48,7 @@ pub(crate) fn real_place(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Whether two paths are one file, under any name. Names also count, because a log of the database may not
-/// exist yet.
+/// Whether two paths are one file. Names also count, because a log of the database may not exist yet.
 pub(crate) fn same_file(identity: Identity, one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| Some(one) == identity(other))
         || real_place(one) == real_place(other)

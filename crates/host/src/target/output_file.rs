@@ -54,8 +54,7 @@ impl OutputFile {
         // A link stays a link: its target is created or replaced.
         let place = real_place(path);
         refuse_in_use(flag, path, in_use)?;
-        // Judged only by the resolved path: the link may point elsewhere by the time the result is put
-        // there.
+        // Judge only the resolved path: the link may point elsewhere by the time the result is there.
         if let Ok(facts) = fs::metadata(&place) {
             if facts.is_dir() {
                 return Err(wrong("is a directory; name a file in it"));

@@ -6,8 +6,7 @@ use crate::toml_text::{Entry, Fault};
 use record::{Nanos, format_bytes};
 use std::sync::Arc;
 
-/// Longest time of one step of a part. No machine takes longer, and sums of such times cannot overflow the
-/// clock.
+/// Longest time of one step of a part: realistic, and sums of such times cannot overflow the clock.
 const LONGEST_NS: u64 = 1_000_000_000;
 /// Longest time of a step that is done for each KiB.
 const LONGEST_PER_KIB_NS: u64 = 1_000_000;

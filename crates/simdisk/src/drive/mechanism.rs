@@ -125,8 +125,8 @@ impl Drive {
         self.admit_writes(asks);
     }
 
-    /// Sends the requested bytes that have been read. Returns when more will be there, or `None` if no more
-    /// are requested.
+    /// Sends the requested bytes read so far. Returns when more will be there; `None` if none are
+    /// requested.
     fn serve(&mut self, now_ns: u64, stream: &Stream, asks: &mut Vec<Ask>) -> Option<u64> {
         while let Some(reading) = self.reading.front_mut() {
             let burst = reading.end.min(reading.next + self.spec.burst_bytes);

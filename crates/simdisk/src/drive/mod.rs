@@ -41,8 +41,7 @@ pub struct Command {
 /// A transfer that the drive wants its interface to make for a command; `last` marks its last bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Send `bytes` to the host, up to byte `end`. The firmware is slow to find bytes that were sent before
-    /// (`again`).
+    /// Send `bytes` to the host, up to byte `end`. Bytes sent before (`again`) take the firmware longer.
     Send {
         id: u32,
         bytes: u32,

@@ -14,8 +14,7 @@ const REMEMBERED: usize = 8;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Segment {
     low: u64,
-    /// Byte after the last that has been read; while the head streams into the segment, the byte at which
-    /// it stops.
+    /// Byte after the last one read; while the head streams into the segment, the byte where it stops.
     pub(super) high: u64,
     /// End of the free part of the ring: everything before was sent or dropped.
     pub(super) sent: u64,
@@ -77,8 +76,7 @@ impl Segments {
         self.rereads && first + self.bytes / 4 >= segment.top
     }
 
-    /// The segment to read into from `first`, and the byte where reading begins: after the data already
-    /// there.
+    /// The segment to read into from `first`, and the byte where reading begins, after existing data.
     pub(super) fn begin(&mut self, first: u64, end: u64) -> (usize, u64) {
         self.clock += 1;
         let known = self.all.iter().position(|segment| {
@@ -107,8 +105,8 @@ impl Segments {
         self.active = None;
     }
 
-    /// Whether the segment that the head reads into, now at `high`, can still send a range after the head
-    /// has passed it.
+    /// Whether the segment that the head reads into, now at `high`, can send a range after the head passed
+    /// it.
     pub(super) fn keeps(&self, index: usize, high: u64, first: u64, end: u64) -> bool {
         let segment = &self.all[index];
         first >= segment.low.max(high.saturating_sub(self.bytes))

@@ -68,8 +68,7 @@ pub struct DriveSpec {
     /// Whether settling for a write takes longer than the skew between cylinders, so that sequential
     /// writing loses a revolution at each cylinder.
     pub write_misses_skew: bool,
-    /// Whether it accepts the data of a write while another write is not yet on the medium, with the write
-    /// cache off.
+    /// Whether, with the write cache off, it accepts the data of a write before the previous one has ended.
     pub overlaps_writes: bool,
     pub order: Order,
     /// Number of waiting requests from which it chooses.

@@ -63,8 +63,7 @@ impl FileLayer {
         run(0, bytes.div_ceil(PAGE_BYTES) as u32)
     }
 
-    /// The pages of frame `number` that `offset..end` touches; with `whole`, only those that it covers
-    /// fully.
+    /// The pages of frame `number` that `offset..end` touches; with `whole`, those fully covered.
     fn pages(&self, number: u64, offset: u64, end: u64, whole: bool) -> u32 {
         let base = number * self.rules.frame_bytes;
         let low = offset.max(base) - base;

@@ -29,8 +29,7 @@ use std::collections::VecDeque;
 use streams::Streams;
 use write_back::Pass;
 
-/// An action that the file layer requests from the machine. The actions of one call are carried out in
-/// order.
+/// An action that the file layer requests from the machine, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAction {
     /// A transfer; when it ends, the machine passes its tag to [`FileLayer::block_done`]. Adjacent
@@ -147,8 +146,7 @@ impl FileLayer {
         }
     }
 
-    /// Begins a trial: the cache is empty, the file in its first state. Transfers of the cache may still be
-    /// in flight.
+    /// Begins a trial with an empty cache and the file in its first state. Old transfers may be in flight.
     pub fn begin(&mut self, conditions: &Conditions) {
         debug_assert_eq!(self.requests.in_use(), 0, "a trial drains before it ends");
         let mut blocks = std::mem::take(&mut self.blocks);

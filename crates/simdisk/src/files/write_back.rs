@@ -74,8 +74,7 @@ impl FileLayer {
         }
     }
 
-    /// Begins a pass of its share of the dirty bytes, but at least `least` bytes, unless a pass is in
-    /// progress.
+    /// Begins a pass of its share of the dirty bytes, at least `least`, unless a pass is in progress.
     fn begin_pass(&mut self, now: Nanos, least: u64, out: &mut Vec<FileAction>) {
         if self.pass.active() {
             return;

@@ -75,8 +75,7 @@ impl FlashDevice {
         self.mapping.free_slots().saturating_sub(self.reserved.into())
     }
 
-    /// Whether the host may fill this many more slots. If free blocks are low, they are taken from its
-    /// promised slots.
+    /// Whether the host may fill this many more slots. If free blocks are low, uses its promised slots.
     pub(super) fn may_take(&mut self, now: Nanos, slots: u32) -> bool {
         let slots = u64::from(slots);
         // The same limit as in `collect`: between two different limits, the host would wait for nothing.

@@ -148,8 +148,7 @@ impl Dies {
         }
     }
 
-    /// Handles an event; returns the operation that it ended. The die has then already started its next
-    /// one.
+    /// Handles an event; returns the operation that it ended. The die has already started the next one.
     pub(super) fn happen(&mut self, now: Nanos, event: DieEvent) -> Option<(u32, Operation)> {
         let DieEvent { die, epoch, what } = event;
         let state = &mut self.dies[die as usize];

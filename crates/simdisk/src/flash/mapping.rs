@@ -120,8 +120,7 @@ impl Mapping {
         self.free.len() as u64 * u64::from(self.geometry.block_units) + u64::from(open)
     }
 
-    /// The full block with the fewest valid units, if it has at most `valid_max`; it now belongs to the
-    /// collector.
+    /// The full block with the fewest valid units, if at most `valid_max`; the collector now owns it.
     pub(super) fn take_victim(&mut self, valid_max: u32) -> Option<u32> {
         let blocks = self.full.iter().zip(&self.valid).zip(0u32..);
         let full =

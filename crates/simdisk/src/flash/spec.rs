@@ -162,8 +162,7 @@ const BUFFER_MIN: u64 = 256 << 10;
 const BUFFER_PAGES_MIN: u64 = 8;
 
 impl FlashSpec {
-    /// Whether the parameters are consistent, once all keys are set; otherwise the key, and values that
-    /// work.
+    /// Whether the parameters are consistent, once all keys are set; otherwise the key and valid values.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.dies.is_multiple_of(self.channels) {
             return Err(format!(

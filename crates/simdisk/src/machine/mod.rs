@@ -409,8 +409,7 @@ impl Machine {
         self.rebuild_on();
     }
 
-    /// Records that a step has moved its bytes. It keeps its stripes locked until all earlier steps are
-    /// done.
+    /// Records that a step has moved its bytes. Its stripes stay locked until all earlier steps are done.
     fn step_done(&mut self, number: u32) {
         let block = &self.blocks[number];
         let (offset, bytes) = (block.offset, block.bytes);

@@ -101,8 +101,7 @@ impl Machine {
         if port.open >= spec.tags {
             return None;
         }
-        // If a drive accepts only one command at a time, the host or adapter that holds the others chooses
-        // the order.
+        // If a drive accepts only one command at a time, the host or adapter chooses the order.
         let index = if spec.tags == 1 && spec.order != Order::Arrival && port.held.len() > 1 {
             let from = port.last_end;
             let window = spec.window.max(1) as usize;

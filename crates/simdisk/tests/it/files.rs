@@ -1,5 +1,4 @@
-//! Tests devices described by files: the catalogue as a user's file, optional entries, and errors by line
-//! and name.
+//! Tests devices described by files: the catalogue, optional entries, and errors by line and name.
 
 use crate::any_machine::run_some;
 use simdisk::{FAMILIES, SimKind, SimSpec};

@@ -20,8 +20,7 @@ use record::{Bytes, MemoryTest, ProcessorCache, format_bytes};
 const MEMSPEED_BYTES: u64 = 10 << 20;
 /// Buffer of the table of alignments, as in the 1997 paper.
 const SHIFT_BYTES: u64 = 4 << 20;
-/// Divisor from a cache's size to its buffer: the two buffers of a copy leave half of the cache to other
-/// data.
+/// Divisor from a cache's size to its buffer: the two buffers of a copy leave half of the cache free.
 const CACHE_PART: u64 = 4;
 /// Size of the buffer in memory, in multiples of the largest cache.
 const BEYOND_CACHES: u64 = 4;

@@ -280,8 +280,7 @@ mod tests {
     #[test]
     fn equal_clients_with_unequal_shares_of_a_depth_are_judged_equal() {
         for depths in DEALT {
-            // From a target that serves each request in the same time to one that serves only one request
-            // at a time.
+            // From a target with a constant service time to one that serves one request at a time.
             for power in 0..=10 {
                 let rate = |depth: &u32| 1_000.0 * f64::from(*depth).powf(f64::from(power) / 10.0);
                 let rates: Vec<f64> = depths.iter().map(rate).collect();

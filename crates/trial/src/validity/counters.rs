@@ -10,13 +10,11 @@ use record::{
     CacheMode, Confidence, EngineName, Finding, FindingCode, Trial, format_bytes, format_share,
 };
 
-/// Device requests at least this much larger than ours, without merging, come from the page cache's
-/// read-ahead.
+/// Minimum factor of unmerged device requests over ours for them to be the page cache's read-ahead.
 const READ_AHEAD_FACTOR: f64 = 1.5;
 /// Maximum share of merged requests on the device for that conclusion.
 const MERGED_SHARE: f64 = 0.01;
-/// Bytes in the direction that we did not use which any system transfers now and then, for its journal or
-/// its logs.
+/// Bytes in the unused direction that any system transfers now and then, for its journal or logs.
 const HOUSEKEEPING_BYTES: f64 = 1_048_576.0;
 /// File systems that write overwritten data to a new place, with all the metadata above it.
 const COPYING: [&str; 4] = ["btrfs", "bcachefs", "zfs", "f2fs"];

@@ -9,8 +9,7 @@ const SHARE: f64 = 0.02;
 
 const PAGE_BYTES: u64 = 4_096;
 
-/// Minimum share of our bytes that the device must have seen, so that its request count says something
-/// about ours.
+/// Minimum share of our bytes that the device must have seen to compare its requests with ours.
 const SEEN_SHARE: f64 = 0.1;
 
 /// The device counted fewer requests than ours for the same bytes.

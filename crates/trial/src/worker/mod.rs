@@ -43,8 +43,7 @@ const TIMED_EVERY: u64 = 256;
 pub enum Step {
     /// A request completed.
     Progress,
-    /// Nothing is due now: in virtual time the driver advances the clock, in real time the next step may
-    /// follow at once.
+    /// Nothing is due now. In virtual time the driver advances the clock; in real time it may step again.
     Blocked,
     /// Nothing is in flight, and nothing is due before this moment.
     Idle(Nanos),

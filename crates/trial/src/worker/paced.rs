@@ -1,5 +1,4 @@
-//! The loop of a job that is not always busy: it has arrivals, think time, or slots that wait for older
-//! ones.
+//! The loop of a job that is not always busy: it has arrivals, think time, or ordered slots.
 //!
 //! An open loop hands a request over at its intended arrival, or as soon as a slot is free, in order; none
 //! is dropped. Latency counts from the intended arrival, so a stall is charged to every arrival during it.
@@ -97,8 +96,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// When the next request is due without waiting for a completion; `None` if only a completion can make
-    /// one due.
+    /// When the next request is due; `None` if only a completion can make one due.
     fn next_moment<const OPEN: bool>(&mut self) -> Option<Nanos> {
         if OPEN {
             let arrivals = self.arrivals.as_mut().filter(|_| !self.free.is_empty())?;

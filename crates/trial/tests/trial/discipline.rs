@@ -53,8 +53,7 @@ impl Engine for Slow {
     }
 }
 
-/// Queue depth eight for a second at a millisecond each; the hundredth request takes as long as `until`
-/// others.
+/// Queue depth eight for a second, a millisecond each; the hundredth request takes as long as `until`.
 fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
     let workload = sim_workload(|spec| {
         spec.asked.discipline = discipline;

@@ -7,8 +7,7 @@ use workload::Spec;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Random requests of 4 KiB at queue depth 32 for two seconds, unless changed, with this percentage of
-/// reads.
+/// Random 4 KiB requests at queue depth 32 for two seconds, with this percentage of reads.
 fn run(device: &str, read_percent: u8, change: impl FnOnce(&mut Spec)) -> Trial {
     simulated(device, |spec| {
         spec.asked.read_percent = read_percent;

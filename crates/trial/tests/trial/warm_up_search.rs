@@ -68,8 +68,7 @@ fn open_run(load: f64, per_slice: f64, empty: bool, rng: &mut Rng) -> Vec<Slice>
     }
 }
 
-/// Share of steady runs that are cut. A small sample may exceed `most` by three standard errors, which are
-/// subtracted.
+/// Share of steady runs that are cut, less three standard errors if the sample is small.
 fn false_cuts(
     name: &str,
     runs: u32,

@@ -295,8 +295,7 @@ pub(crate) fn keeps_counters(disk: &Path) -> Option<bool> {
     Some(flag || !disk.join("mq").exists() && counted())
 }
 
-/// The choice in a list of the form `none [mq-deadline] kyber`; a text without brackets is returned
-/// unchanged.
+/// The choice in a list such as `none [mq-deadline] kyber`; a text without brackets is unchanged.
 fn chosen(list: &str) -> String {
     list.split_ascii_whitespace()
         .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
@@ -304,8 +303,7 @@ fn chosen(list: &str) -> String {
         .to_owned()
 }
 
-/// The serial number of a SCSI disk: vital product data page 0x80, after a header of four bytes (SPC-4,
-/// 7.8.18).
+/// The serial number of a SCSI disk: page 0x80, after a header of four bytes (SPC-4, 7.8.18).
 fn scsi_serial(disk: &Path) -> Option<String> {
     let page = input::kernel_bytes(&disk.join("device/vpd_pg80")).ok()?;
     let serial = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();

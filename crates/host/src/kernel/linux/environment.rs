@@ -142,8 +142,7 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     Some(known.map_or("unknown hypervisor", |(_, name)| name).to_owned())
 }
 
-/// Whether the firmware of an Arm machine describes a guest, by the product name if its vendor also makes
-/// whole machines.
+/// Whether the firmware of an Arm machine describes a guest; see `MAKERS` for the product names.
 fn is_arm_guest(roots: &Roots) -> bool {
     let says = |name: &str| text(&roots.sys.join("class/dmi/id").join(name)).unwrap_or_default();
     let (vendor, product) = (says("sys_vendor"), says("product_name"));

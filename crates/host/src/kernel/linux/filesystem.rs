@@ -1,5 +1,4 @@
-//! Describes the file system under an open file: its mount, its size, and two properties that distort
-//! numbers.
+//! Describes the file system of an open file: its mount, its size, and two properties that distort numbers.
 //!
 //! A file system in memory has no device to measure, and one that compresses stores less than was written.
 //! Both are derived from type and options, as the kernel prints them. Free space is what an ordinary user

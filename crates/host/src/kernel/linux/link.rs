@@ -9,8 +9,8 @@ use crate::kernel::read::{Roots, base_name, link_name, names, number, text};
 use record::DeviceFacts;
 use std::path::{Path, PathBuf};
 
-/// Drivers of virtual disks, the name of their link, and the kernel name of those disks that have no driver
-/// in sysfs.
+/// Drivers of virtual disks, the name of their link, and the kernel name of disks without a driver in
+/// sysfs.
 const VIRTUAL_DRIVERS: [(&str, &str, &str); 16] = [
     ("virtio_blk", "virtio", "vd"),
     ("virtio_scsi", "virtio scsi", ""),
@@ -55,8 +55,7 @@ const VIRTUAL_MODELS: [&str; 14] = [
     "XENSRC",
 ];
 
-/// Sets how a whole disk is attached, given its (resolved) sysfs directory; its model and vendor are
-/// already set.
+/// Sets how a whole disk is attached, from its (resolved) sysfs directory. Model and vendor must be set.
 pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     let path = upward_path(roots, disk);
     let driver = path

@@ -98,8 +98,7 @@ pub fn unescape(field: &[u8]) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Combines both option lists. `ro` on either side makes the mount read-only, so a `rw` on the other side
-/// would mislead.
+/// Combines both option lists. `ro` on either side makes the mount read-only, so it replaces a `rw`.
 fn merge_options(mount: &str, superblock: &str) -> String {
     let all = || mount.split(',').chain(superblock.split(',')).filter(|option| !option.is_empty());
     let read_only = all().any(|option| option == "ro");

@@ -109,8 +109,7 @@ mod tests {
         };
         std::thread::spawn(busy).join().unwrap();
         let after = counter.read().unwrap();
-        // This thread slept meanwhile, so the count is the other thread's, which may have shared the
-        // processor.
+        // This thread slept, so the count is the other thread's, which may have shared the processor.
         assert!(after - before > 1_000_000, "{before} {after}");
     }
 

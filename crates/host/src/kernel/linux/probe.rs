@@ -161,8 +161,7 @@ fn thread_ns(directory: &std::path::Path) -> Option<u64> {
         return schedstat.split_ascii_whitespace().next()?.parse().ok();
     }
     let stat = text(&directory.join("stat"))?;
-    // The name in parentheses can contain spaces; user and system time are the 12th and 13th field after
-    // it.
+    // The name may contain spaces; user and system time are the 12th and 13th field after it.
     let mut after_name = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let user: u64 = after_name.nth(11)?.parse().ok()?;
     let system: u64 = after_name.next()?.parse().ok()?;

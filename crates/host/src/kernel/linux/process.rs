@@ -1,5 +1,4 @@
-//! Describes a process: its program, its control group, whether it is a kernel thread, and its waiting
-//! requests.
+//! Describes a process: its program, its control group, and its waiting requests.
 //!
 //! In version 1 each controller has its own tree. A process may be in a meaningful group of one tree and in
 //! the root of all others (systemd's own tree names units, Docker's groups are in all). So the most
@@ -94,8 +93,7 @@ fn ring_info(path: &Path) -> Option<String> {
     None
 }
 
-/// Entries that the program put into a ring and has not reaped; `None` for a ring whose entries complete
-/// more than once.
+/// Entries put into a ring and not reaped; `None` if entries complete more than once.
 fn unreaped(info: &str) -> Option<u32> {
     let field = |name| info.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
     let (put, taken): (u32, u32) = (field("SqTail:")?, field("CqHead:")?);

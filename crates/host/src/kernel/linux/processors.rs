@@ -64,8 +64,7 @@ fn each_cpu(roots: &Roots, file: &str) -> Vec<String> {
         .collect()
 }
 
-/// What makes a comparison of CPU time uncertain here, each as a clause; `soaked` are the watched
-/// processors.
+/// What makes a comparison of CPU time uncertain, each as a clause; `soaked` are the watched processors.
 pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = Vec::new();
     let cpus = roots.sys.join(CPUS);

@@ -84,8 +84,7 @@ pub(crate) fn nvme_log_page(
     Ok(log)
 }
 
-/// The current value of a feature of an NVMe device (its first word), which may return `bytes` of data as
-/// well.
+/// The current value of a feature of an NVMe device (its first word), which may return `bytes` of data.
 pub(crate) fn nvme_feature(device: impl AsFd, feature: u8, bytes: usize) -> Result<u32, Errno> {
     let command = NvmeCommand { opcode: GET_FEATURES, ..NvmeCommand::default() };
     let words_10_to_15 = [u32::from(feature), 0, 0, 0, 0, 0];
@@ -117,8 +116,7 @@ const DM_TABLE_STATUS: Opcode = 0xC138_FD0C;
 const DM_HEADER_BYTES: u32 = 312;
 /// The interface version that every kernel since 2.6 accepts.
 const DM_VERSION: [u32; 3] = [4, 0, 0];
-/// Returns the line of each target instead of its status; the kernel wipes its own copy, which may contain
-/// a key.
+/// Returns the line of each target, not its status; the kernel wipes its copy, which may hold a key.
 const DM_STATUS_TABLE: u32 = 1 << 4;
 const DM_SECURE_DATA: u32 = 1 << 15;
 /// Without this flag, a pool writes its metadata before it responds.
@@ -180,9 +178,9 @@ pub(crate) fn dm_targets(
     Ok(found)
 }
 
-/// The targets after a header. Each is a `struct dm_target_spec` (begin, length, status, the offset of the
-/// next one from the start of the data, and 16 bytes for its kind), followed by its line, which ends with a
-/// zero.
+/// The targets after a header. Each has a `struct dm_target_spec` of 40 bytes: begin, length, status,
+/// offset of the next target from the start of the data, and 16 bytes for the kind. Its line follows,
+/// terminated by a zero.
 fn dm_lines(data: &[u8], targets: u32) -> Vec<(String, String)> {
     const SPEC_BYTES: usize = 40;
     let text = |bytes: &[u8]| {
@@ -286,8 +284,7 @@ pub(crate) fn set_idle_policy() -> Result<(), Errno> {
 
 /// CPU time used by a thread of this process, in ns.
 pub(crate) fn thread_cpu_ns(thread: &Pid) -> Option<u64> {
-    // include/linux/posix-timers.h: the complement of the number, then the bits for "per thread" and
-    // "scheduler".
+    // include/linux/posix-timers.h: the complement of the number, then the bits for thread and scheduler.
     let clock: libc::clockid_t = (!thread.as_raw_nonzero().get() << 3) | 4 | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live `timespec`, which the kernel only writes.

@@ -17,8 +17,7 @@ const FIRST_NAMESPACE: u32 = 1;
 /// The log page, and its first word for either kind.
 const LOG_PAGE: u8 = 0xD0;
 const MAGIC: [u32; 2] = [0x3C23_B510, 0xEC2C_0D7E];
-/// Offset of its four counters: after the magic, a reserved word, and counts, bytes and times of reads and
-/// writes.
+/// Offset of the four counters: after magic, reserved word, and counts, bytes and times of both directions.
 const COUNTERS_AT: usize = 8 + 6 * 8;
 /// Minimum time between two readings.
 const APART_NS: u64 = 950_000_000;

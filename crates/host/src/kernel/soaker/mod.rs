@@ -160,8 +160,7 @@ impl Soaker {
         self.shared.reading()
     }
 
-    /// The rate of each undisturbed soaker, from slices over about `length`. A soaker that did not run has
-    /// no rate.
+    /// The rate of each undisturbed soaker, from slices over about `length`; none if it did not run.
     #[must_use]
     pub fn calibrate(&self, length: Duration) -> Calibration {
         let slices = (length.as_nanos() / SLICE.as_nanos()).max(u128::from(MIN_SLICES));
@@ -217,8 +216,7 @@ impl Drop for Soaker {
     }
 }
 
-/// Loops per second of each soaker's own CPU time between two readings; `None` if that time is below
-/// `least` ns.
+/// Loops per second of each soaker's own CPU time between two readings; `None` below `least` ns.
 fn own_rates(
     (before, own_before): &(SoakSpan, Vec<u64>),
     (after, own_after): &(SoakSpan, Vec<u64>),
@@ -317,8 +315,7 @@ impl SoakSpan {
         self.others_ns(calibration) / all
     }
 
-    /// CPU time in ns that a load used in this span, beyond what the machine uses without it, as given by
-    /// `idle`.
+    /// CPU time in ns that a load used in this span, less the use of an idle machine as in `idle`.
     #[must_use]
     pub fn load_ns(&self, idle: &Self, calibration: &Calibration) -> f64 {
         let share = self.others_share(calibration) - idle.others_share(calibration);
@@ -381,8 +378,7 @@ impl Calibration {
     }
 }
 
-/// Collects the soaker's counts when the probe takes its other readings, at the boundaries of the measured
-/// window.
+/// Collects the soaker's counts whenever the probe samples: at the boundaries of the measured window.
 #[derive(Clone, Default)]
 pub struct SoakTap(Arc<Mutex<Option<Tapped>>>);
 

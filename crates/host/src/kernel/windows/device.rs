@@ -137,8 +137,7 @@ pub fn device_facts(name: &str) -> Option<DeviceFacts> {
     Some(facts)
 }
 
-/// The volume mounted at a path, as a device name: its letter, or its Windows name if it is mounted at a
-/// folder.
+/// The volume mounted at a path: its letter, or its Windows name if it is mounted at a folder.
 pub(crate) fn device_of_mount(mount: &Path) -> String {
     let text = mount.to_string_lossy();
     let name = bare(&text);

@@ -1,5 +1,4 @@
-//! Obtains the right to write to a block device: it must be named by its stable name, not in use, and
-//! blank.
+//! Claims a block device for writing: it must be named by its stable name, not in use, and blank.
 //!
 //! A device in use is rejected before it is opened. Then it is opened with O_EXCL, and everything else is
 //! decided on that descriptor, which stays open for the whole run, so that the kernel prevents mounts. A

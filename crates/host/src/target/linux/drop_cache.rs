@@ -1,5 +1,4 @@
-//! Counts the pages of an area in the page cache, and drops them in one of three ways before a buffered
-//! run.
+//! Counts the cached pages of an area, and drops them in one of three ways before a buffered run.
 //!
 //! - DONTNEED drops only the clean pages of the area: cheap, without privilege. `check` does this before
 //!   each buffered visit. Pages that are mapped, locked or being written stay.
@@ -7,8 +6,7 @@
 //!   This evicts everything else, including the contents of a cache at a lower level. The file is one hole
 //!   without a name. Each page is read twice, because in Linux pages that were used once do not evict pages
 //!   that were used more often. Memory of programs is not touched.
-//! - Dropping all caches (/proc/sys/vm/drop_caches) has the same effect at once, for the whole system, as
-//!   root.
+//! - Dropping all caches (/proc/sys/vm/drop_caches) does the same at once, for the whole system, as root.
 //!
 //! The remaining pages are counted by cachestat, or by mincore before Linux 6.5. Both inform only the owner
 //! or a user with write permission; for others the count is "unknown", never zero. Rejected for the scratch
@@ -37,8 +35,7 @@ const PROBE_BYTES: u64 = 4 << 20;
 const STRETCH_BYTES: u64 = 256 << 20;
 /// Maximum time of a scratch read: enough for 64 GiB at a GiB/s.
 const SCRATCH_TIME: Duration = Duration::from_secs(60);
-/// Divisor: the file is larger than the memory that caches files by this part, because other programs read
-/// meanwhile.
+/// Divisor: how much larger the file is than the memory for caching, because other programs read too.
 const SCRATCH_MARGIN_PART: u64 = 8;
 /// Longest piece that is mapped for counting.
 const MAPPED_BYTES: u64 = 1 << 30;
@@ -185,8 +182,7 @@ fn scratch_read(
     Ok(())
 }
 
-/// A scratch file in the first directory whose file system caches the pages of holes, with its first bytes
-/// read.
+/// A scratch file in the first directory whose file system caches holes, with its first bytes read.
 fn open_scratch(
     directories: &[PathBuf],
     length: u64,

@@ -1,5 +1,4 @@
-//! Finds where a file is placed on its device (FIEMAP), and how much of it reads as zeros without device
-//! access.
+//! Finds where a file is placed on its device (FIEMAP), and how much of it reads as zeros from memory.
 //!
 //! A hole or an allocated but unwritten extent is read at memory speed, and two files of the same size can
 //! be on different parts of a disk. Both must be known before numbers are trusted or compared. The map is

@@ -1,5 +1,4 @@
-//! Examines how the largest files below a path are placed on their device, as a quick check for a
-//! diagnosis.
+//! Examines how the largest files below a path are placed on their device, for a diagnosis.
 //!
 //! It is unknown which files a program will read, but large files get most of the requests. If they are
 //! compressed or fragmented, that explains otherwise unclear device counters. The check reads names and

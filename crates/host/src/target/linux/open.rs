@@ -24,8 +24,7 @@ use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Opens a path: a directory (with an unnamed test file, not yet written), a regular file, or a block
-/// device.
+/// Opens a path: a directory (with an unnamed, unwritten test file), a regular file, or a block device.
 ///
 /// `requested_size` is the size of the test file, or the minimum size of an existing target; `min_request`
 /// is the size of the largest request.

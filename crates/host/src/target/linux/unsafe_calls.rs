@@ -203,8 +203,7 @@ pub(crate) fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cac
     Ok(answer)
 }
 
-/// The number of cached pages, by mincore, for `length` bytes from the page at `offset`; kernels of any age
-/// have it.
+/// The number of cached pages, by mincore, for `length` bytes from the page at `offset`; on any kernel.
 pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Result<u64, Errno> {
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
     // SAFETY: a new mapping at an address of the kernel's choice, without any access rights.

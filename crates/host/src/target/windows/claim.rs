@@ -1,10 +1,10 @@
 //! Obtains the right to write to a disk or volume: it must be named by its own name, not in use, and blank.
 //!
-//! The following are refused, whatever the flags: the Windows volume and every disk with a part of it, a
-//! volume with a file system, and a disk that contains a volume with a letter, a volume mounted at a
-//! folder, or a signature in its first or last sectors. Then the volume is locked (FSCTL_LOCK_VOLUME),
-//! which fails while a program has a file open on it; it stays locked as long as its handle exists.
-//! Rejected: FSCTL_DISMOUNT_VOLUME without the lock, which takes files away from programs.
+//! Some volumes and disks are refused, whatever the flags: the Windows volume and every disk with a part of
+//! it, and a volume with a file system. A disk is also refused if it contains a volume with a letter or a
+//! volume mounted at a folder, or has a signature in its first or last sectors. Then the volume is locked
+//! (FSCTL_LOCK_VOLUME), which fails while a program has a file open on it; it stays locked as long as its
+//! handle exists. Rejected: FSCTL_DISMOUNT_VOLUME without the lock, which takes files away from programs.
 
 use crate::kernel::device::{MountedVolume, device_facts, opened_as, volume_extents, volumes};
 use crate::kernel::unsafe_calls::{device_control, open_device, windows_folder};

@@ -168,8 +168,7 @@ impl Issuers {
         Ok(found)
     }
 
-    /// Sets the number of waiting requests for processes that use only one disk, if there are few such
-    /// processes.
+    /// Sets the waiting requests of processes that use only one disk, if there are few such processes.
     fn look_at_waits(&self, rows: &mut BTreeMap<(usize, u32), ProcessIo>) {
         if rows.len() > LOOKED_AT {
             return;
@@ -370,8 +369,7 @@ fn fsync_program(map: &Map, format: &Format) -> Result<Vec<u64>, ProgramError> {
     code.finish()
 }
 
-/// Sets `R0` to the entry of the current process and the value in `first`; creates it if missing. Uses `R1`
-/// to `R4`.
+/// Sets `R0` to the entry of the current process and `first`; creates it if missing. Uses `R1` to `R4`.
 fn find_entry(code: &mut Assembler, map: &Map, first: Register, out: Label) {
     let (unknown, found) = (code.label(), code.label());
     code.call(KernelFunction::ProcessAndThread);

@@ -207,8 +207,7 @@ impl<'a> Program<'a> {
         code.load_place(R8, R6, fields.operation);
         code.compute(Arithmetic::And, R8, OPERATION);
         code.jump_if(R8, When::Above, WRITE, *out);
-        // A lone flush is a write without data until the block layer turns it into a request of another
-        // kind.
+        // A lone flush is a write without data until the block layer changes its type.
         code.load_place(R1, R6, fields.bytes);
         code.jump_if(R1, When::Equal, 0, *out);
         code.store(Width::Four, R10, SLOT, R7);

@@ -156,8 +156,7 @@ impl KernelTypes {
         Some(Place { offset: i16::try_from(bits / 8).ok()?, width })
     }
 
-    /// Position of a member in bits, and its type; members of unnamed members belong to the structure
-    /// itself.
+    /// Position of a member in bits, and its type; an unnamed member's members belong to the structure.
     fn member(&self, structure: Head, wanted: &str, deepest: usize) -> Option<(u32, u32)> {
         if !matches!(structure.kind, STRUCTURE | UNION) || deepest == 0 {
             return None;

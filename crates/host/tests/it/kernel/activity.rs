@@ -1,5 +1,4 @@
-//! Tests the measurement of other traffic on a disk, on a machine whose counters change between the two
-//! readings.
+//! Tests the measurement of other traffic on a disk, with counters that change between two readings.
 
 use host::kernel::{Roots, device_in_flight_activity};
 use record::DeviceFacts;

@@ -1,5 +1,4 @@
-//! Tests the sampler on machines made of files: hot-plug, resets, wraps, stacks, broken lines, and many
-//! devices.
+//! Tests the sampler on machines made of files: hot-plug, resets, wraps, stacks, and broken lines.
 
 use host::kernel::live::{Sampler, Selection, mount_points, wake_ups};
 use host::kernel::{self, Roots};

@@ -102,8 +102,7 @@ fn the_file_is_written_in_full_to_its_last_byte_with_rising_progress() {
     assert_eq!(seen.last(), Some(&(size, size)));
     assert!(seen.is_sorted());
     assert_eq!(content.len() as u64, size);
-    // A longer file begins with the same bytes: each byte depends on its position, not on which writer
-    // wrote it when.
+    // A longer file begins with the same bytes: each depends on its position, not on writer or time.
     let Some(longer) = written(size + CHUNK_BYTES, 3, &mut |_, _| {}) else { return };
     assert!(longer.starts_with(&content), "the content differs");
 }

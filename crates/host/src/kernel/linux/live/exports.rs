@@ -18,8 +18,7 @@ const WHOLE_MS: usize = 7;
 const SERVER_READ: usize = 4;
 const SERVER_WRITTEN: usize = 5;
 
-/// The NFS mounts in /proc/self/mountstats, as one device per export; `mounts` is called only if there are
-/// any.
+/// The NFS mounts in /proc/self/mountstats, one device per export; calls `mounts` only if there are any.
 pub(super) fn lines(text: &str, mounts: impl FnOnce() -> Vec<Mount>) -> Vec<DiskstatsLine> {
     let mut read: Vec<(DiskstatsLine, String)> = Vec::new();
     let mut open: Option<(DiskstatsLine, String)> = None;

@@ -18,8 +18,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::time::Duration;
 
-/// How often, and at what interval, a file that no program seems to use is checked again: two seconds in
-/// total.
+/// How often, and at what interval, a file without a visible user is checked: two seconds in total.
 const CLOSING_LOOKS: u32 = 40;
 const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 

@@ -76,8 +76,7 @@ fn layer_file(mounts: &[Mount], path: &Path) -> Option<FileId> {
     layers(&mount.options).find_map(|layer| FileId::of_path(&layer.join(inside)))
 }
 
-/// The folders of an overlay, the writable one first (Documentation/filesystems/overlayfs.rst of the
-/// kernel).
+/// The folders of an overlay, the writable one first (the kernel's overlayfs.rst).
 fn layers(options: &str) -> impl Iterator<Item = PathBuf> {
     let of = |name: &'static str| {
         let values = options.split(',').filter_map(move |option| option.strip_prefix(name));

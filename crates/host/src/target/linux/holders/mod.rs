@@ -1,5 +1,4 @@
-//! Decides whether a target may be written: what it consists of, and which processes or devices use any
-//! part of it.
+//! Decides whether a target may be written: what it consists of, and who uses any part of it.
 //!
 //! A target shares its bytes with other objects. Examples: a partition with its disk, a loop device with
 //! the file below it and with every other loop device over that file, a file of an overlay with the file of
@@ -44,8 +43,7 @@ pub(crate) struct Use {
 pub(crate) enum Moment {
     /// Before the target is opened for writing. The kernel is asked directly, too.
     Before,
-    /// While the target is open. Only tables are read, because our own claim would make the kernel report a
-    /// user.
+    /// While the target is open. Only tables are read: our own claim would look like another user.
     InHand,
 }
 

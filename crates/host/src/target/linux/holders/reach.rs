@@ -218,8 +218,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds loop devices over the same bytes. A loop device that is only attached is a user too: it exists
-    /// to be used.
+    /// Adds loop devices over the same bytes. One that is only attached counts as a user too.
     fn loops_over(&mut self, part: &Part) {
         for block in self.blocks {
             let Some((below, window)) = &block.below else { continue };

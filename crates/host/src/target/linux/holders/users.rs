@@ -1,5 +1,4 @@
-//! Finds users in the kernel's tables: mounts, swap, btrfs, zram, file servers and storage targets for
-//! other machines.
+//! Finds users in the kernel's tables: mounts, swap, btrfs, zram, file servers and storage targets.
 
 use super::Use;
 use super::blocks::{Block, Node, device_by_path};
