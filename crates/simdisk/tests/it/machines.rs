@@ -135,8 +135,8 @@ fn without_contention_four_disks_pass_what_their_bus_carries() {
 
 #[test]
 fn a_re_read_costs_a_revolution_where_the_drive_does_not_find_what_it_sent() {
-    // Riedel 1997, Table 3: 8.13 ms on the newer drive, 1.02 ms on the older one. For 64 KB the older one takes
-    // 16.5 ms, because the data passes under the head in more than one revolution.
+    // Riedel 1997, Table 3: 8.13 ms on the newer drive, 1.02 ms on the older one. For 64 KB the older one
+    // takes 16.5 ms, because the data passes under the head in more than one revolution.
     let ms = |target: &str, kib: u64| {
         let mut load = Loop::sequential(READ, kib, 1);
         (load.area, load.warm, load.count) = (kib << 10, 10, 200);

@@ -388,8 +388,7 @@ impl Tracked {
         self.device.facts.as_ref().is_none_or(|facts| facts.iostats != Some(false))
     }
 
-    /// Checks whether the kernel keeps counters, after the device fell silent or became active while they were
-    /// off.
+    /// Checks whether the kernel keeps counters, after the device fell silent or became active without them.
     fn look_whether_counted(&mut self, roots: &Roots) {
         let directory = directory(roots, &self.device.name);
         if let Some(facts) = &mut Arc::make_mut(&mut self.device).facts {
