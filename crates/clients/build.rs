@@ -1,9 +1,9 @@
-//! Compiles the few lines of C that call MPI, by the compiler of the MPI that is to be linked: `mpicc`, or
-//! what `MPICC` names. Without the feature it does nothing.
+//! Compiles the few lines of C that call MPI, with the compiler of the MPI library to link: `mpicc`, or the
+//! command in `MPICC`. Without the feature it does nothing.
 //!
-//! Handles of MPI are pointers in one library and numbers in another, and its constants differ as well: C
-//! that is compiled with the library's own header hides both. Rejected: the crates `mpi` and `mpi-sys`, which
-//! need libclang to read that header, for five functions.
+//! MPI handles are pointers in one library and numbers in another, and the constants differ too. C code
+//! compiled with the library's own header hides both. Rejected: the crates `mpi` and `mpi-sys`, which need
+//! libclang to read that header, for five functions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,12 +26,12 @@ fn link() -> Result<(), String> {
     let folder = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or("cargo names no folder")?;
     let (object, archive) = (folder.join("shim.o"), folder.join("libhalfpower_mpi_shim.a"));
     run(Command::new(&compiler).args(["-O2", "-fPIC", "-Wall", "-c", SHIM, "-o"]).arg(&object))?;
-    // An archive of before may have members that are not there any more.
+    // An old archive may have members that no longer exist.
     let _ = std::fs::remove_file(&archive);
     run(Command::new("ar").arg("crs").arg(&archive).arg(&object))?;
     println!("cargo::rustc-link-search=native={}", folder.display());
     println!("cargo::rustc-link-lib=static=halfpower_mpi_shim");
-    // Open MPI and MPICH print the command line that they stand for.
+    // The wrappers of Open MPI and MPICH print the command line that they run.
     let words = run(Command::new(&compiler).arg("-show"))?;
     let mut libraries = 0;
     for word in words.split_whitespace() {
@@ -48,7 +48,7 @@ fn link() -> Result<(), String> {
     }
 }
 
-/// What a command prints, or why it has no result.
+/// The standard output of a command, or why it failed.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| {
         format!(

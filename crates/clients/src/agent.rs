@@ -1,9 +1,9 @@
-//! The agent: does on its machine what a coordinator asks, over a pair of byte streams.
+//! Runs the agent: executes a coordinator's requests on its machine, over a pair of byte streams.
 //!
-//! One thread reads. It answers questions for the time at once, also while a trial runs, and hands
-//! everything else to the thread that works. A stream that ends, or says what is no message, is the
-//! order to stop: the load ends within a second of that, and the process, if something holds it, some seconds
-//! later. So a coordinator that is killed leaves no load behind, whatever carried its messages.
+//! One thread reads. It answers requests for the time at once, even during a trial, and hands everything
+//! else to the working thread. The end of the stream, or an invalid message, is the order to stop. The load
+//! then ends within a second; if the process is blocked, it exits some seconds later. So a coordinator that
+//! is killed leaves no load behind, whatever transports its messages.
 
 use crate::barrier::Barrier;
 use crate::frame::{self, Frame};
@@ -25,28 +25,28 @@ use std::thread;
 use std::time::{Duration, Instant};
 use trial::{AgreeOnBegin, JobCounters, JudgeElsewhere, Part, Ready, TrialError};
 
-/// Time between two signs of life, and between two lines of progress.
+/// Interval between two signs of life, and between two progress messages.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(1);
-/// How often the working thread looks at whether it is to stop.
+/// How often the working thread checks whether it must stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long the working thread has to end by itself once the stream has ended.
+/// How long the working thread may take to end once the stream has ended.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long a coordinator may say nothing: it gives a sign of life each second, and behind a network that
-/// was cut a stream does not end.
+/// How long a coordinator may be silent. It sends a sign of life each second; if the network is cut, the
+/// stream does not end.
 const DESERTED: Duration = Duration::from_secs(20);
-/// Intervals of a trial in one message. One is at most some hundred kilobytes: four histograms with all of their
-/// buckets.
+/// Intervals of a trial per message. One interval takes at most some hundred kilobytes: four histograms
+/// with all of their buckets.
 const INTERVALS_AT_A_TIME: usize = 64;
-/// Why a conversation ends that the other side did not end.
+/// Exit code if this side ends the conversation.
 const EXIT_LEFT: i32 = 130;
 
 pub(crate) type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end. What may be done
-/// to targets is what the coordinator was allowed to: whoever logs in to start an agent could write anyway.
+/// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end. The access to
+/// targets is what the coordinator was allowed: a user who can log in to start an agent could write anyway.
 ///
 /// # Errors
-/// If an answer cannot be written for another reason than that nobody reads any more.
+/// If an answer cannot be written, for a reason other than that the reader is gone.
 pub fn serve(
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,
@@ -55,16 +55,16 @@ pub fn serve(
     serve_as(Terms::default(), from, to, stop)
 }
 
-/// What a rank knows of itself beside what the coordinator asks.
+/// What a rank brings along, besides the coordinator's requests.
 #[derive(Default)]
 pub(crate) struct Terms {
-    /// What may be done to targets at most; none where the coordinator alone decides.
+    /// The most access to targets that this side allows; `None` if the coordinator alone decides.
     pub(crate) allowed: Option<Access>,
-    /// Where it meets the other ranks.
+    /// The barrier that it shares with the other ranks.
     pub(crate) barrier: Option<Arc<dyn Barrier>>,
 }
 
-/// Likewise, on these terms.
+/// As [`serve`], on these terms.
 pub(crate) fn serve_as(
     terms: Terms,
     from: impl Read + Send + 'static,
@@ -92,13 +92,13 @@ pub(crate) fn serve_as(
         reader.read(from);
         thread::sleep(GRACE);
         if !ended.load(Ordering::Relaxed) {
-            // A device that does not answer keeps the working thread: nobody waits for it any more.
+            // A device that does not respond blocks the working thread: do not wait for it.
             std::process::exit(EXIT_LEFT);
         }
     });
     let (heart, ended, left) = (Arc::clone(&out), Arc::clone(&over), stop.clone());
     thread::spawn(move || {
-        // Where nobody reads any more, writing may wait for long: the other thread looks at the time.
+        // If the reader is gone, a write may block for long; the next thread checks the time.
         while !ended.load(Ordering::Relaxed) && say(&heart, &Reply::Alive).is_ok() {
             thread::sleep(ALIVE_EVERY);
         }
@@ -135,8 +135,8 @@ pub(crate) fn say(out: &Out, reply: &Reply) -> std::io::Result<()> {
     frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), &text)
 }
 
-/// Tells the intervals of a trial, some at a time, so that signs of life come between them; what is left to
-/// answer is the trial without them.
+/// Sends the intervals of a trial in several messages, so that signs of life come between them. Returns the
+/// reply with the trial, without its intervals.
 pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Reply> {
     let (mut trial, mut totals) = (Box::new(made.trial), Box::new(made.totals));
     let mut of_trial = trial.result.intervals.as_mut().map(std::mem::take).unwrap_or_default();
@@ -149,16 +149,15 @@ pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Re
     Ok(Reply::Trial { trial, totals })
 }
 
-/// The thread that reads.
 struct Reader {
     out: Out,
     asked: mpsc::Sender<Request>,
     begins: mpsc::Sender<Begin>,
     end: AgreedEnd,
-    /// When the coordinator was heard last.
+    /// When the coordinator was last heard.
     heard: Arc<Mutex<Instant>>,
     stop: StopFlag,
-    /// Whether the coordinator asked for the end of its load.
+    /// Whether the coordinator asked to end its load.
     told: Arc<AtomicBool>,
 }
 
@@ -168,7 +167,7 @@ impl Reader {
         while let Ok(Some(frame)) = frame::read(&mut from) {
             let received = MonotonicClock.now();
             *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-            // Lines of others are none of ours; a frame that cannot be read ends the conversation.
+            // Lines that are not frames are ignored; an invalid frame ends the conversation.
             let Frame::Text(text) = frame else { continue };
             let Ok(request) = protocol::parse(&text) else { break };
             let taken = match request {
@@ -200,10 +199,10 @@ impl Reader {
     }
 }
 
-/// When the window of the trial in progress ends after its begin, once the coordinator has said it.
+/// When the window of the current trial ends, relative to its begin, once the coordinator has sent it.
 type AgreedEnd = Arc<Mutex<Option<Nanos>>>;
 
-/// The coordinator, as it judges the precision of all clients together.
+/// The coordinator, which judges the precision of all clients together.
 struct CoordinatorJudge {
     out: Out,
     end: AgreedEnd,
@@ -211,7 +210,7 @@ struct CoordinatorJudge {
 
 impl JudgeElsewhere for CoordinatorJudge {
     fn tell(&mut self, slices: Vec<u64>, at: Nanos) {
-        // Nobody who reads: the reading thread notices, and ends the run.
+        // If the reader is gone, the reading thread notices it and ends the run.
         let _ = say(&self.out, &Reply::Slices { ios: slices, at });
     }
 
@@ -223,11 +222,11 @@ impl JudgeElsewhere for CoordinatorJudge {
 /// When a window begins.
 enum Begin {
     At(Nanos),
-    /// So long after all ranks have met.
+    /// This long after all ranks have met.
     Meet(Nanos),
 }
 
-/// A set of targets on its way.
+/// A set of targets that is being prepared.
 enum Set {
     Opened(Box<RealTargets>),
     Ready(Box<Session>),
@@ -236,7 +235,7 @@ enum Set {
 struct Agent {
     out: Out,
     stop: StopFlag,
-    /// Whether the coordinator asked for the end of its load.
+    /// Whether the coordinator asked to end its load.
     told: Arc<AtomicBool>,
     terms: Terms,
     begin: Arc<Mutex<mpsc::Receiver<Begin>>>,
@@ -244,7 +243,7 @@ struct Agent {
     sets: BTreeMap<u32, Set>,
 }
 
-/// What cannot be done, with its exit code.
+/// A reply, or an error with its exit code.
 type Outcome = Result<Reply, SessionError>;
 
 impl Agent {
@@ -253,8 +252,9 @@ impl Agent {
             let request = match requests.recv_timeout(LOOK_EVERY) {
                 Ok(request) => request,
                 Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
-                // A signal ends it; the coordinator sees the stream end. One that the coordinator stopped
-                // stays until it is let go: it would be taken for lost while its result is on its way.
+                // A signal ends the agent; the coordinator sees the stream end. If the coordinator stopped
+                // it, it stays until it is released: it would otherwise count as lost while its result is
+                // in transit.
                 Err(mpsc::RecvTimeoutError::Timeout)
                     if self.stop.load(Ordering::Relaxed) && !self.told.load(Ordering::SeqCst) =>
                 {
@@ -319,7 +319,7 @@ impl Agent {
             Request::Flush { set } => Ok(Reply::Flushed { ms: self.session(set)?.flush()? }),
             Request::Trial { set, workload, seed, first_job, jobs, judged } => {
                 let out = Arc::clone(&self.out);
-                // One that came after its trial was over is none of this.
+                // An end that arrived after the previous trial does not apply here.
                 *self.end.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 let (judge_out, end) = (Arc::clone(&self.out), Arc::clone(&self.end));
                 let judge = judged.then(|| -> Box<dyn JudgeElsewhere> {
@@ -350,7 +350,6 @@ impl Agent {
         }
     }
 
-    /// Says that the jobs are ready, and waits for the begin.
     fn agree(&self, counted: &Counted) -> AgreeOnBegin {
         let (out, begin) = (Arc::clone(&self.out), Arc::clone(&self.begin));
         let (stop, counted) = (self.stop.clone(), Arc::clone(counted));
@@ -389,7 +388,7 @@ impl Agent {
     }
 }
 
-/// What of an access this command line does not allow, if it asks for more.
+/// The part of the requested access that this command line does not allow, if any.
 fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
     let Access::ReadWrite { overwrite, destroy, .. } = asked else { return None };
     let (may_overwrite, may_destroy) = match allowed {
@@ -427,10 +426,9 @@ fn hello() -> Reply {
     }
 }
 
-/// What the jobs of the trial in progress count.
+/// The counters of the jobs of the current trial.
 type Counted = Arc<Mutex<Vec<Arc<JobCounters>>>>;
 
-/// Meets the other ranks.
 fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), TrialError> {
     let failed = |why: String| match stop.load(Ordering::Relaxed) {
         true => TrialError::Interrupted,
@@ -442,7 +440,6 @@ fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), Trial
     barrier.meet(stop).map_err(failed)
 }
 
-/// Tells the coordinator how far the trial is.
 struct Progress {
     out: Out,
     counters: Counted,
@@ -462,12 +459,12 @@ impl Progress {
             ios += more;
             bytes += more_bytes;
         }
-        // Nobody who reads: the reading thread notices, and ends the run.
+        // If the reader is gone, the reading thread notices it and ends the run.
         let _ = say(&self.out, &Reply::Progress { share: share.clamp(0.0, 1.0), ios, bytes });
     }
 }
 
-/// The display of a program whose coordinator is watched.
+/// A display that sends progress to the coordinator, which shows it.
 struct ToldDisplay {
     out: Out,
     last: Option<Instant>,
@@ -479,7 +476,7 @@ impl Display for ToldDisplay {
             return;
         }
         self.last = Some(Instant::now());
-        // Nobody who reads: the reading thread notices, and ends the step.
+        // If the reader is gone, the reading thread notices it and ends the step.
         let _ = say(&self.out, &Reply::Step { share: shown.share.clamp(0.0, 1.0) });
     }
 

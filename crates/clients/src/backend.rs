@@ -1,5 +1,5 @@
-//! The clients as one backend of trials: what a plan asks is dealt out, and what comes back is one
-//! measurement.
+//! Presents all clients as one backend of trials: divides the requested load among them, and combines their
+//! results into one measurement.
 
 use crate::fleet::{Agents, Limits, interrupted};
 use crate::link::Link;
@@ -16,19 +16,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use trial::{Measurement, PartTotals, Precision, TrialBackend, TrialError, together};
 
-/// Time that a trial may take beside its own, its ramp and the time that a device may be silent.
+/// Time that a trial may take in addition to its run time, its ramp and the I/O timeout.
 const BESIDE: Duration = Duration::from_secs(60);
 
-/// Runs workloads on all agents.
 pub(crate) struct ClientsBackend {
     agents: Rc<RefCell<Agents>>,
     set: u32,
     sharing: (TargetSharing, String),
-    /// Of the last run.
     last: Option<(Clients, Vec<Trial>)>,
 }
 
-/// A client that came back.
 struct Back {
     trial: Trial,
     totals: PartTotals,
@@ -53,11 +50,11 @@ impl TrialBackend for ClientsBackend {
         tick: &mut dyn FnMut(f64),
     ) -> Result<Measurement, TrialError> {
         let mut agents = self.agents.borrow_mut();
-        // A plan goes on with all of its clients, or not at all.
+        // A plan continues with all of its clients, or not at all.
         if agents.links.iter().any(|link| link.lost.is_some()) {
             return Err(TrialError::Interrupted);
         }
-        // Clocks drift by microseconds a second: those of the first trial do for no later one.
+        // Clocks drift by microseconds a second, so each trial needs a new reading.
         agents.read_clocks(Link::set_clock).map_err(|error| told(&error))?;
         let shares = split(workload, seed, agents.links.len() as u32, self.sharing.0);
         let (set, precision) = (self.set, Precision::of(workload));
@@ -94,7 +91,7 @@ impl TrialBackend for ClientsBackend {
             return Err(told(&interrupted()));
         };
         if measurement.ended_by == Some(record::EndedBy::Bytes) && workload.stop.passes.is_some() {
-            // Of a shared target, passes are dealt out as bytes.
+            // On a shared target, passes are divided as bytes.
             measurement.ended_by = Some(record::EndedBy::Passes);
         }
         let windows: Vec<Option<(Nanos, Nanos)>> = back
@@ -108,7 +105,7 @@ impl TrialBackend for ClientsBackend {
         let each = (0..shares.len()).map(|rank| {
             let (link, share) = (&agents.links[rank], &shares[rank]);
             let drift = after[rank].map(|after| after.clock.offset_ns - link.clock.offset_ns);
-            // One that went after it had delivered is missing in nothing, nor is one without jobs.
+            // A client lost after it delivered its result is not missing, and neither is one without jobs.
             let missing = share.jobs > 0 && back[rank].is_none();
             Client {
                 rank: rank as u32,
@@ -145,8 +142,8 @@ impl TrialBackend for ClientsBackend {
         shares_of(&mut clients, &trials);
         let boots: Vec<_> = agents.links.iter().map(|link| link.boot.as_ref()).collect();
         if boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]) {
-            // On one kernel the counters of a device are those of all clients: what one finds foreign
-            // there is what the others did.
+            // On one kernel, the counters of a device cover all clients: what one client reports as foreign
+            // I/O comes from the other clients.
             for trial in &mut trials {
                 trial.findings.retain(|finding| finding.code != FindingCode::ForeignIo);
             }
@@ -172,7 +169,7 @@ fn told(error: &SessionError) -> TrialError {
     }
 }
 
-/// A clock, and when it was read, by that of the coordinator.
+/// A reading of a client's clock, and its time by the coordinator's clock.
 #[derive(Clone, Copy)]
 struct Reading {
     clock: ClientClock,
@@ -185,7 +182,7 @@ impl Reading {
     }
 }
 
-/// When each began, against the agreed moment, or where there was none, against the first of them.
+/// When each client began, relative to the agreed moment; without one, relative to the first client.
 fn skews(
     agreed: Option<Nanos>,
     windows: &[Option<(Nanos, Nanos)>],
@@ -203,14 +200,14 @@ fn skews(
     };
     let mut skews: Vec<Option<Skew>> = each().map(skew).collect();
     if agreed.is_none() {
-        // The reading after the trial says more of when that was.
+        // The reading after the trial is more precise about that time.
         let first = skews.iter().flatten().map(|skew| skew.late_ns).min().unwrap_or_default();
         skews.iter_mut().flatten().for_each(|skew| skew.late_ns -= first);
     }
     skews
 }
 
-/// When a client began, against the agreed moment.
+/// When a client began, relative to the agreed moment.
 #[derive(Clone, Copy)]
 struct Skew {
     late_ns: i64,
@@ -220,10 +217,9 @@ struct Skew {
 }
 
 impl Skew {
-    /// Its begin by the clock of the coordinator. Where the clock was read again after the run, the offset is
-    /// that on the straight line between both readings. A clock does not drift evenly: the error grows by
-    /// what it is off where up to the begin, or from it on, it drifted at anything from nothing to twice the
-    /// mean.
+    /// The begin by the clock of the coordinator. If the clock was read again after the run, the offset is
+    /// interpolated linearly between both readings. A clock does not drift evenly, so the error also allows
+    /// for a drift, up to the begin or after it, from zero to twice the mean.
     fn of(
         agreed: Nanos,
         (began, length): (Nanos, Nanos),
@@ -242,19 +238,19 @@ impl Skew {
         Self { late_ns: i64::try_from(late).unwrap_or_default(), error_ns: error, length }
     }
 
-    /// When it ended after the agreed moment.
+    /// When it ended, relative to the agreed moment.
     fn end(&self) -> i128 {
         i128::from(self.late_ns) + i128::from(self.length.0)
     }
 }
 
-/// How far apart they began, and what their windows have in common.
+/// Sets the spread of the begins, and the common part of the windows.
 fn spread(clients: &mut Clients, skews: &[Skew]) {
     let first = skews.iter().map(|skew| skew.late_ns).min();
     let last = skews.iter().map(|skew| skew.late_ns).max();
     let end = skews.iter().map(Skew::end).min();
     let (Some(first), Some(last), Some(end)) = (first, last, end) else { return };
-    // The two that seem to be the outermost need not be.
+    // The two clients with the largest errors may be any two, not only the outermost.
     let mut errors: Vec<u64> = skews.iter().map(|skew| skew.error_ns).collect();
     errors.sort_unstable();
     let error = errors.iter().rev().take(2).sum::<u64>();
@@ -265,7 +261,6 @@ fn spread(clients: &mut Clients, skews: &[Skew]) {
     clients.common_window_ns = Some(Nanos(u64::try_from(common).unwrap_or(u64::MAX)));
 }
 
-/// What each did of all.
 fn shares_of(clients: &mut Clients, trials: &[Trial]) {
     let of = |id: &Option<String>| trials.iter().find(|trial| Some(&trial.id) == id.as_ref());
     let all: u64 = trials.iter().map(Trial::completed).sum();
@@ -293,7 +288,7 @@ mod tests {
     #[test]
     fn the_offset_at_the_begin_lies_between_the_readings_where_the_begin_does() {
         let before = reading(1_000, 500, 10);
-        // A tenth of the way, on which the clock went ahead by 400.
+        // A tenth of the time, in which the clock gained 400.
         let skew = |after| Skew::of(Nanos(2_000), (Nanos(2_540), Nanos(8_000)), before, after);
         let both = skew(Some(reading(11_000, 900, 20)));
         assert_eq!((both.late_ns, both.error_ns), (0, 20 + 40));
@@ -303,7 +298,7 @@ mod tests {
 
     #[test]
     fn of_a_barrier_the_first_to_leave_it_is_what_others_are_late_against() {
-        // The clock of the second is ahead by 500, and it was the first.
+        // The second clock is ahead by 500, and that client began first.
         let before = [reading(1_000, 0, 10), reading(1_000, 500, 10), reading(1_000, 0, 10)];
         let window = |began| Some((Nanos(began), Nanos(100)));
         let windows = [window(2_030), window(2_500), None];
@@ -313,7 +308,7 @@ mod tests {
         };
         assert_eq!(late(None, [None; 3]), [Some(30), Some(0), None]);
         assert_eq!(late(Some(Nanos(1_990)), [None; 3]), [Some(40), Some(10), None]);
-        // Half of the way to the reading after, by which its clock went ahead by 20 more.
+        // Half of the time until the next reading, by which the clock gained 20 more.
         let after = [Some(reading(3_000, 0, 10)), Some(reading(3_000, 520, 10)), None];
         assert_eq!(late(None, after), [Some(40), Some(0), None]);
     }
@@ -338,7 +333,7 @@ mod tests {
         let skew = |late_ns, length| Skew { late_ns, error_ns: 3, length: Nanos(length) };
         for (skews, common) in [
             (&[skew(0, 1_000), skew(20, 1_000)][..], 1_000 - 20 - 6),
-            // The one that began first was done long before the other.
+            // The client that began first ended long before the other.
             (&[skew(-10, 400), skew(20, 1_000)], 390 - 20 - 6),
             (&[skew(0, 100), skew(500, 1_000)], 0),
             (&[skew(7, 100)], 100),

@@ -1,20 +1,20 @@
-//! A barrier that ranks of a launcher have in common beside their connections to number 0.
+//! A barrier that the ranks of a launcher share, in addition to their connections to rank 0.
 //!
-//! With one they begin as programs of MPI do: each goes on when the last has come. Number 0 says when to come,
-//! once all engines are open: until then nobody waits in the barrier, which no rank leaves that has come before
-//! one that died. The compared clocks still tell when each began.
+//! With a barrier, ranks begin as MPI programs do: each continues when the last has arrived. Rank 0 starts
+//! the barrier once all engines are open. Until then no rank waits in it, because a rank inside cannot
+//! leave if another one died. The compared clocks still show when each rank began.
 
 use plan::session::StopFlag;
 use std::fmt::Debug;
 
 /// A barrier of all ranks.
 pub trait Barrier: Debug + Send + Sync {
-    /// What it is of, for people: the library.
+    /// The name of the library that implements it, for display.
     fn library(&self) -> String;
 
-    /// Comes back when all ranks have come.
+    /// Returns when all ranks have arrived.
     ///
     /// # Errors
-    /// If they do not come within a time that the barrier sets, or `stop` is set meanwhile: why.
+    /// If they do not arrive within the time limit of the barrier, or `stop` is set meanwhile: the reason.
     fn meet(&self, stop: &StopFlag) -> Result<(), String>;
 }

@@ -1,8 +1,9 @@
-//! The coordinator's side: agents are started, asked in turn, and listened to all at once.
+//! Runs the coordinator's side: starts the agents, sends them requests, and listens to all of them at once.
 //!
-//! Every wait has an end: an agent that says nothing for the time that it may be silent is lost, and so is
-//! one that gives signs of life but comes to no end of a step ([`crate::waits`]), or goes on long after its trial should have ended. Before a trial an agent that is lost is an
-//! error, because nothing was measured; in a trial it is a finding, and what the others measure is kept.
+//! Every wait has a limit. An agent is lost if it is silent for too long, if it is alive but does not
+//! finish a step ([`crate::waits`]), or if it continues long after its trial should have ended. Before a
+//! trial a lost agent is an error, because nothing was measured. During a trial it is a finding, and the
+//! results of the others are kept.
 
 use crate::agent::ALIVE_EVERY;
 use crate::judge::Judge;
@@ -18,40 +19,39 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use trial::Precision;
 
-/// Exchanges by which a clock is read before a run, and after it.
+/// Exchanges per reading of a clock, before a run and after it.
 const EXCHANGES: u32 = 16;
-/// How often somebody who waits looks at whether to go on.
+/// How often a waiting thread checks whether to continue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Messages that are read and not yet looked at: an agent that says more has to wait, and fills no memory.
+/// Maximum number of unprocessed messages: an agent that sends more is blocked.
 const UNREAD: usize = 64;
-/// Least time from the agreement on a begin to the begin: messages and threads are awake by then.
+/// Minimum time from the agreement on a begin to the begin: enough to deliver messages and wake threads.
 const LEAD: Nanos = Nanos(50_000_000);
 
 pub(crate) type Result<T, E = SessionError> = std::result::Result<T, E>;
 
-/// Agents that answered and may be asked.
+/// Agents that answered and accept requests.
 pub(crate) struct Agents {
     pub(crate) links: Vec<Link>,
     events: mpsc::Receiver<Event>,
     pub(crate) stop: StopFlag,
     deadlines: Deadlines,
-    /// Where people see for whom it waits.
+    /// Shows the user which agents it waits for.
     display: Box<dyn Display>,
-    /// What started them.
     pub(crate) launched_by: String,
-    /// How many processes a launcher started, if it did.
+    /// Number of processes, if a launcher started them.
     pub(crate) processes: Option<u32>,
-    /// Whether they have a barrier in common, by which trials begin.
+    /// Whether they share a barrier, by which trials begin.
     pub(crate) has_barrier: bool,
-    /// Gone once they are not needed any more.
+    /// Dropped when the agents are no longer needed.
     alive: Arc<()>,
 }
 
-/// What became of a question: the answer, or `None` where the agent is lost.
+/// The answer of each agent, or `None` if it is lost.
 pub(crate) type Answers<T> = Vec<Option<T>>;
 
 impl Agents {
-    /// Starts all and makes sure of their version and their clocks.
+    /// Starts all agents and checks their version and their clocks.
     pub(crate) fn start(
         launch: &mut Launch,
         deadlines: Deadlines,
@@ -78,7 +78,7 @@ impl Agents {
         Ok(agents)
     }
 
-    /// From now on all hear of this program each second, whatever it is at.
+    /// Sends a sign of life to all agents each second from now on, whatever the program does.
     fn give_signs_of_life(&self) {
         let outs: Vec<Out> = self.links.iter().map(Link::out).collect();
         let over = Arc::downgrade(&self.alive);
@@ -90,7 +90,7 @@ impl Agents {
         });
     }
 
-    /// Asks all who they are.
+    /// Asks all agents for their identity.
     fn greet(&mut self) -> Result<()> {
         let hello = Request::Hello { protocol: PROTOCOL, version: VERSION.to_owned() };
         self.links.iter_mut().for_each(|link| link.ask(&hello));
@@ -118,7 +118,6 @@ impl Agents {
         Ok(())
     }
 
-    /// An error for the first agent that is lost.
     pub(crate) fn nobody_lost(&self) -> Result<()> {
         let lost = self.links.iter().find_map(|link| Some((link, link.lost.as_ref()?)));
         lost.map_or(Ok(()), |(link, lost)| {
@@ -130,8 +129,7 @@ impl Agents {
         })
     }
 
-    /// Reads the clocks of all that are there, one after the other: exchanges side by side would wait for
-    /// each other.
+    /// Reads the clocks of all remaining agents, one by one: parallel exchanges would delay each other.
     pub(crate) fn read_clocks(
         &mut self,
         mut set: impl FnMut(&mut Link, ClientClock, Nanos),
@@ -164,7 +162,7 @@ impl Agents {
         Ok(())
     }
 
-    /// When it received the question and answered it, and when that came back; `None` if it is lost.
+    /// When the agent received the question and answered it, and when the answer arrived; `None` if lost.
     fn clock_answer(
         &mut self,
         rank: usize,
@@ -194,15 +192,14 @@ impl Agents {
         Ok(found)
     }
 
-    /// Waits a moment for what agents say, and notices those that say nothing; `window` is the length of
-    /// the trial in progress.
+    /// Waits briefly for messages, and detects silent agents; `window` is the length of the current trial.
     fn hear(&mut self, window: Option<Nanos>, mut take: impl FnMut(usize, Nanos, Reply)) {
         let mut next = self.events.recv_timeout(LOOK_EVERY).ok();
         while let Some(Event { rank, at, what }) = next {
             let link = &mut self.links[rank];
             link.heard = Instant::now();
             match what {
-                // Whatever was on its way from one that was given up is not believed.
+                // Ignore messages from an agent that was given up.
                 _ if link.lost.is_some() => {}
                 Message::Reply(reply) => match *reply {
                     Reply::Alive => {}
@@ -229,10 +226,10 @@ impl Agents {
         }
     }
 
-    /// Asks all that are there, and waits for an answer of each.
+    /// Sends a request to all remaining agents, and waits for the answer of each.
     ///
     /// # Errors
-    /// If one is lost, says that it cannot, or the user interrupts it.
+    /// If an agent is lost or reports a failure, or the user interrupts.
     pub(crate) fn ask_all<T>(
         &mut self,
         step: Step,
@@ -246,7 +243,7 @@ impl Agents {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// An answer of each that was asked, of all where it is not said who was.
+    /// Collects an answer from each agent that received a request; by default from all.
     ///
     /// # Errors
     /// As [`Agents::ask_all`].
@@ -309,8 +306,7 @@ impl Agents {
         }
     }
 
-    /// Loses those that have said nothing for too long, and those that are late, for the reason that `late`
-    /// gives.
+    /// Gives up agents that are silent for too long, and those that are late, with the reason from `late`.
     fn drop_silent(
         &mut self,
         silence: Duration,
@@ -329,11 +325,11 @@ impl Agents {
         }
     }
 
-    /// Runs a trial on the agents that have a request: waits until all are ready, agrees on the begin or has
-    /// them meet, and collects what comes back.
+    /// Runs a trial on the agents that have a request. Waits until all are ready, agrees on the begin or
+    /// has them meet, and collects the results.
     ///
     /// # Errors
-    /// If one cannot begin, or the user interrupts it before.
+    /// If an agent cannot begin, or the user interrupts before the begin.
     pub(crate) fn trial(
         &mut self,
         requests: &[Option<Request>],
@@ -354,7 +350,7 @@ impl Agents {
         let ready = ready.inspect_err(|_| self.tell_stop())?;
         let ahead = ready.iter().flatten().copied().max().unwrap_or_default();
         if self.has_barrier {
-            // Those without jobs come as well: the barrier is one of all ranks.
+            // Agents without jobs must come too: the barrier includes all ranks.
             for (link, asked) in self.links.iter_mut().zip(&asked) {
                 link.ask(&Request::Meet { ahead, idle: !asked });
             }
@@ -372,7 +368,6 @@ impl Agents {
         self.gather(&asked, Some(begin), limits, tick)
     }
 
-    /// What comes back of a trial that has begun.
     fn gather(
         &mut self,
         asked: &[bool],
@@ -425,11 +420,11 @@ impl Agents {
         }
     }
 
-    /// Names the end of all windows once the sum of what the clients count is known precisely enough.
+    /// Sends the end of all windows once the sum over the clients is known to the requested precision.
     fn end_where_known<T>(&mut self, judge: &mut Judge, asked: &[bool], trials: &Answers<T>) {
         let here = |link: &&Link| asked[link.rank] && link.lost.is_none();
         let counted: Vec<_> = self.links.iter().filter(here).collect();
-        // Where one is done by its bytes, what the others do from then on is another load.
+        // If one client has finished by its bytes, the remaining load is a different one.
         if counted.iter().any(|link| trials[link.rank].is_some()) {
             return;
         }
@@ -442,7 +437,7 @@ impl Agents {
         }
     }
 
-    /// Ends the trial in progress everywhere.
+    /// Stops the current trial on all agents.
     pub(crate) fn tell_stop(&mut self) {
         self.links.iter_mut().for_each(|link| link.ask(&Request::Stop));
     }
@@ -455,20 +450,18 @@ impl Drop for Agents {
     }
 }
 
-/// When a trial ends at the latest, and by what sooner.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     /// Length of its window.
     pub(crate) window: Nanos,
-    /// Time that it may take behind its begin.
+    /// Maximum time after its begin.
     pub(crate) longest: Duration,
-    /// How precisely the sum of all is to be known.
+    /// Requested precision of the sum over all clients.
     pub(crate) precision: Precision,
 }
 
-/// What came back of a trial, by rank.
 pub(crate) struct Trials {
-    /// The agreed begin, by the clock of the coordinator; none where they began by their barrier.
+    /// The agreed begin, by the clock of the coordinator; `None` if the trial began by a barrier.
     pub(crate) begin: Option<Nanos>,
     pub(crate) each: Answers<(Box<record::Trial>, Box<trial::PartTotals>)>,
 }
@@ -477,7 +470,7 @@ pub(crate) fn interrupted() -> SessionError {
     SessionError::ended("nothing was measured")
 }
 
-/// How many intervals a trial has at most that is asked for.
+/// The maximum number of intervals in a requested trial.
 fn intervals_of(request: Option<&Request>) -> usize {
     let Some(Request::Trial { workload, .. }) = request else { return 0 };
     let interval = workload.stop.interval_ns.filter(|interval| interval.0 > 0);
@@ -488,8 +481,8 @@ fn silent_text(silence: Duration) -> String {
     format!("it has sent nothing for {} s", silence.as_secs_f64())
 }
 
-/// The clock of an agent less ours: half of the sum of both differences, in which the times of the way there
-/// and back cancel as far as they are equal (RFC 5905, section 8).
+/// The clock of an agent minus ours: the mean of both differences. The transit times in both directions
+/// cancel as far as they are equal (RFC 5905, section 8).
 fn offset_ns((sent, back): (Nanos, Nanos), (received, replied): (Nanos, Nanos)) -> i64 {
     let there = i128::from(received.0) - i128::from(sent.0);
     let back = i128::from(replied.0) - i128::from(back.0);

@@ -1,4 +1,4 @@
-//! The coordinator against agents that answer as a test wants, on threads of this process.
+//! Tests the coordinator with agents on threads of this process, whose answers each test chooses.
 
 use crate::agent::{Out, say, tell_intervals};
 use crate::fleet::{Agents, Limits};
@@ -18,7 +18,7 @@ use trial::{IntervalTotals, JobTotals, PartTotals, Precision, Stuck, Window};
 /// Longer than any test takes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// An agent that answers who it is and what time it is, and everything else as it is told.
+/// An agent that answers questions for its identity and the time; `answer` handles everything else.
 fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> JoinedAgent {
     let (its_input, to) = std::io::pipe().expect("a pipe can be made");
     let (from, its_output) = std::io::pipe().expect("a pipe can be made");
@@ -55,7 +55,7 @@ fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> 
     JoinedAgent { host: host.to_owned(), from: Box::new(from), to: Box::new(to) }
 }
 
-/// Keeps for whom was waited, and with what.
+/// Records which agents the user saw being waited for, and in which step.
 #[derive(Clone, Default)]
 struct ShownWaits(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -109,7 +109,7 @@ fn an_agent_that_gives_signs_of_life_and_never_gets_ready_is_a_named_error() {
 fn people_see_for_whom_is_waited_and_with_what() {
     let told = ShownWaits::default();
     let seen = told.clone();
-    // It comes up once somebody was told that it has not.
+    // It starts after the user was told that it has not.
     let slow = agent("slow", move |_, _| {
         while seen.0.lock().expect("nobody panics").is_empty() {
             thread::sleep(Duration::from_millis(10));
@@ -160,7 +160,7 @@ fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jo
     assert_eq!(trials.begin, None);
     let back: Vec<bool> = trials.each.iter().map(Option::is_some).collect();
     assert_eq!(back, [true, true, false]);
-    // The one without jobs may be behind.
+    // The agent without jobs may be late.
     while came.lock().expect("nobody panics").len() < 3 {
         thread::sleep(Duration::from_millis(5));
     }
@@ -181,7 +181,7 @@ fn all_are_told_one_end_once_their_sum_is_known_and_the_lost_one_is_not_waited_f
                 let _ = say(out, &Reply::Failed { message, exit_code: 4 });
             }
             Request::Begin { .. } => {
-                // They take turns: neither is known by itself, both together are.
+                // They alternate: neither alone is known precisely, but both together are.
                 let ios = (0..64).map(|slice| 900 + 100 * ((slice + number) % 2)).collect();
                 let _ = say(out, &Reply::Slices { ios, at: Nanos(1_000 + number) });
             }
@@ -208,7 +208,7 @@ fn all_are_told_one_end_once_their_sum_is_known_and_the_lost_one_is_not_waited_f
     assert!(ends.len() == 2 && ends[0] == ends[1] && ends[0] > Nanos(1_001), "{ends:?}");
 }
 
-/// A trial of so many intervals, each with as many buckets as a histogram may have.
+/// A trial with `count` intervals, each with as many buckets as a histogram may have.
 fn long_part(count: usize, buckets: u32) -> PartOfTrial {
     let device = session::simulated("sim:mm1").expect("it is known").expect("it is simulated");
     let workload = Workload { runtime_ns: Nanos(100_000_000), ..Workload::default() };
@@ -244,8 +244,8 @@ fn long_part(count: usize, buckets: u32) -> PartOfTrial {
     PartOfTrial { trial, totals }
 }
 
-/// What the coordinator makes of an agent that hands over a trial of `told` intervals where `asked` were asked
-/// for.
+/// The result of the coordinator for an agent that sends a trial of `told` intervals when `asked` were
+/// requested.
 fn handed_over(
     told: usize,
     asked: u64,

@@ -1,35 +1,34 @@
-//! Frames on a byte stream that others write to as well: a mark, the length, the text, a line feed.
+//! Reads and writes frames on a byte stream that other programs write to as well. A frame is a mark, the
+//! length, the text and a line feed.
 //!
-//! A login shell prints banners, a launcher its warnings, and both on the stream that carries the protocol.
-//! So a frame says that it is one, and every other line is noise: handed back to be reported, bounded in
-//! length, never parsed. A length that is too large or a frame without its line feed ends the stream,
-//! because nothing behind it could be trusted.
+//! A login shell prints banners and a launcher prints warnings, on the same stream as the protocol. So each
+//! frame starts with a mark, and every other line is noise: limited in length, returned for reports, never
+//! parsed. If a length is too large or a frame lacks its line feed, the stream ends, because nothing after
+//! it could be trusted.
 
 use engine::input;
 use std::io::{self, BufRead, Write};
 
-/// What a frame begins with.
 const MARK: &str = "#halfpower ";
-/// The longest text of a frame. What may be longer is told in several: the intervals of a trial.
+/// The longest text of a frame. The intervals of a trial may be longer, so they are sent in several frames.
 pub const LONGEST: usize = 64 << 20;
-/// The most that is kept of a line of noise.
+/// Maximum length of a line of noise that is kept.
 const NOISE_KEPT: u64 = 4_096;
-/// Digits of a length.
 const DIGITS: usize = 9;
 
-/// What was read.
+/// A frame or a line of noise.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
     /// The text of a frame.
     Text(Vec<u8>),
-    /// A line of somebody else, cut where it is long.
+    /// A line of another program, truncated if long.
     Noise(String),
 }
 
-/// Writes a frame at once.
+/// Writes a frame immediately.
 ///
 /// # Errors
-/// Those of the stream; a text that is too long.
+/// Errors of the stream; a text that is too long.
 pub fn write(to: &mut impl Write, text: &[u8]) -> io::Result<()> {
     if text.len() > LONGEST {
         return Err(broken(&format!("a message of {} bytes is too long", text.len())));
@@ -44,11 +43,11 @@ pub fn write(to: &mut impl Write, text: &[u8]) -> io::Result<()> {
 /// Reads the next frame or line; `None` at the end of the stream.
 ///
 /// # Errors
-/// Those of the stream; a frame that is broken.
+/// Errors of the stream; an invalid frame.
 pub fn read(from: &mut impl BufRead) -> io::Result<Option<Frame>> {
     let mut head = Vec::new();
     let mut at = 0;
-    // Byte by byte only as long as it may be a frame.
+    // Read byte by byte only while it may be a frame.
     while at < MARK.len() {
         match byte(from)? {
             None if head.is_empty() => return Ok(None),
@@ -87,10 +86,10 @@ fn byte(from: &mut impl BufRead) -> io::Result<Option<u8>> {
     Ok((from.read(&mut one)? > 0).then_some(one[0]))
 }
 
-/// Reads a line of a stream without frames, cut where it is long; `None` at the end of the stream.
+/// Reads a line of a stream without frames, truncated if long; `None` at the end of the stream.
 ///
 /// # Errors
-/// Those of the stream.
+/// Errors of the stream.
 pub fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
     match byte(from)? {
         None => Ok(None),
@@ -99,7 +98,7 @@ pub fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
     }
 }
 
-/// A line that is no frame, of which the start is known.
+/// Reads the rest of a line that is not a frame, whose start is in `line`.
 fn rest_of_line(from: &mut impl BufRead, mut line: Vec<u8>) -> io::Result<String> {
     loop {
         let room = NOISE_KEPT.saturating_sub(line.len() as u64).max(1);
@@ -114,7 +113,7 @@ fn rest_of_line(from: &mut impl BufRead, mut line: Vec<u8>) -> io::Result<String
     }
 }
 
-/// A program may say anything in any encoding, and what it says is wanted all the same.
+/// Decodes a line of any encoding: a program's message must be readable in any case.
 fn lossy(line: &[u8]) -> String {
     String::from_utf8_lossy(line).trim_end().to_owned()
 }

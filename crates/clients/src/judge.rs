@@ -1,29 +1,29 @@
-//! When a run by precision ends: the coordinator judges what all clients counted, and names one end.
+//! Ends a run by precision: the coordinator checks the sum of all clients, and chooses one end.
 //!
-//! Windows are equally long, so that slices lie at equal places in them. At each look every client tells the
-//! requests of its slices; their sums are the series of which the document says later how precisely it is
-//! known. The end is a place in the window as well, the same for all and far enough ahead to reach all
-//! before it comes. So the windows stay equally long, and what they have in common is what it is of a run by
-//! time. Rejected: each client judges itself (they would end one after the other, and what each knows of its
-//! own rate says nothing of the sum), and an end at once (each would end when it hears of it).
+//! Windows have equal lengths, so their slices are at equal positions. At each check every client sends the
+//! requests of its slices; the sums form the series whose precision the document reports later. The end is
+//! a position in the window, the same for all clients and far enough ahead to reach all of them in time. So
+//! the windows stay equally long, and their common part is as large as in a run by time. Rejected: each
+//! client judges itself (they would end one after the other, and the precision of a client's rate says
+//! nothing about the sum), and an immediate end (each client would end when it receives the message).
 
 use record::Nanos;
 use trial::{Precision, SLICES};
 
-/// Least time from the judgement to the end. The thread that watches a trial looks ten times a second at
-/// least, on a machine that is busy.
+/// Minimum time from the decision to the end. The thread that watches a trial checks at least ten times a
+/// second, even on a busy machine.
 const LEAD: Nanos = Nanos(300_000_000);
 
-/// What a client told at its last look.
+/// What a client sent at its last check.
 struct ClientSlices {
     ios: Vec<u64>,
-    /// When, after the begin of its window.
+    /// When it was sent, relative to the begin of its window.
     at: Nanos,
-    /// When it came here.
+    /// When it arrived here.
     received: Nanos,
 }
 
-/// The looks at what all clients count.
+/// The precision checks on the counts of all clients.
 pub(crate) struct Judge {
     precision: Precision,
     told: Vec<Option<ClientSlices>>,
@@ -35,10 +35,10 @@ impl Judge {
         Self { precision, told: (0..clients).map(|_| None).collect(), ended: false }
     }
 
-    /// Takes what a client tells.
+    /// Stores the slices of a client.
     ///
     /// # Errors
-    /// If that was not asked for, or is more than there can be.
+    /// If no slices were requested, or there are more than possible.
     pub(crate) fn tell(
         &mut self,
         rank: usize,
@@ -52,8 +52,8 @@ impl Judge {
         Ok(())
     }
 
-    /// When all windows end, after their begins, once that is known. `counted` are the clients whose figures
-    /// are those of the run, with the times that a message takes there and back.
+    /// When all windows end, relative to their begins, once that is known. `counted` are the clients whose
+    /// counts are in the result, with their round-trip times.
     pub(crate) fn end(&mut self, counted: &[(usize, Nanos)], now: Nanos) -> Option<Nanos> {
         if self.ended || !self.precision.asked() {
             return None;
@@ -66,7 +66,7 @@ impl Judge {
             return None;
         }
         self.ended = true;
-        // It is farther now by the time since it came, and by that of its way.
+        // The client has advanced by the time since the message arrived, plus the transit time.
         let place = |(told, &(_, trip)): (&&ClientSlices, &(usize, Nanos))| {
             told.at.plus(now.since(told.received)).plus(trip)
         };
@@ -98,7 +98,7 @@ mod tests {
             judge.tell(rank, (even.clone(), Nanos(at)), Nanos(received)).expect("it was asked");
             assert_eq!(judge.end(&all, Nanos(10_000)), None, "the third has told nothing");
         }
-        // The third is lost: the figures are those of the others.
+        // The third client is lost: the result covers the others.
         let end = judge.end(&all[..2], Nanos(10_000)).expect("it is known");
         assert_eq!(end, Nanos(130_000 + 1_000 + 1_000 + 4_000).plus(LEAD));
         assert_eq!(judge.end(&all[..2], Nanos(20_000)), None);

@@ -1,8 +1,8 @@
-//! How agents come up: by the words of a template, or as ranks that find each other.
+//! Starts agents: by a command template, or as ranks that connect by themselves.
 //!
-//! The template is cut into words once, as a shell would, and never handed to a shell here: a host's name
-//! is a part of one word whatever it holds. What carries the agent may well use a shell over there, as ssh
-//! does, and an option may hide in a name, so that names are made of the characters of names.
+//! The template is split into words once, by shell rules, and never passed to a shell here: a host name is
+//! part of one word whatever it contains. The remote side may well use a shell, as ssh does, and a name
+//! could look like an option. So names may contain only the characters of host names.
 
 use crate::link::{Event, Link};
 use engine::input;
@@ -10,43 +10,43 @@ use plan::session::{self, Display, SessionError, StopFlag};
 use record::shell_word;
 use std::sync::mpsc;
 
-/// Logs in without asking, and gives up on a machine that does not answer.
+/// Logs in without prompts, and gives up on a machine that does not respond.
 pub const DEFAULT_LAUNCH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 \
                                   -o ServerAliveCountMax=3 {host} halfpower agent";
 
-/// Hosts and how an agent is started on each, or agents that have come by themselves.
+/// Hosts and the command that starts an agent on each, or agents that connect by themselves.
 pub struct Launch {
     hosts: Vec<String>,
     template: Vec<String>,
-    /// Where agents that have come by themselves wait.
+    /// Waits for the agents that connect by themselves.
     joined: Option<Joined>,
-    /// How many those are.
+    /// Number of those agents.
     pub(crate) processes: Option<u32>,
-    /// Whether those have a barrier in common.
+    /// Whether those agents share a barrier.
     pub(crate) has_barrier: bool,
 }
 
-/// Ranks that come by themselves: each with its streams.
+/// Waits for ranks that connect by themselves; returns each with its streams.
 pub type Joined =
     Box<dyn FnOnce(&StopFlag, &mut dyn Display) -> Result<Vec<JoinedAgent>, SessionError>>;
 
-/// One that has come.
+/// An agent that has connected.
 pub struct JoinedAgent {
     /// Its name.
     pub host: String,
-    /// What it says.
+    /// Stream of its messages.
     pub from: Box<dyn std::io::Read + Send>,
-    /// What is said to it.
+    /// Stream of messages to it.
     pub to: Box<dyn std::io::Write + Send>,
 }
 
 impl Launch {
-    /// A list of names, with commas or, of a file (`@FILE`), one a line, and a template with `{host}` or
-    /// `{rank}`.
+    /// Hosts and a template. The hosts are separated by commas, or one per line in a file (`@FILE`). The
+    /// template contains `{host}` or `{rank}`.
     ///
     /// # Errors
-    /// If the file cannot be read, a name has characters that names have not or comes twice, or the
-    /// template has unbalanced quotes.
+    /// If the file cannot be read, a name has invalid characters or occurs twice, or the template has
+    /// unbalanced quotes.
     pub fn new(hosts: &str, template: &str) -> Result<Self, SessionError> {
         let text = match hosts.strip_prefix('@') {
             None => hosts.to_owned(),
@@ -84,7 +84,7 @@ impl Launch {
         Ok(Self { hosts, template, joined: None, processes: None, has_barrier: false })
     }
 
-    /// So many agents that come by themselves.
+    /// A launch of `processes` agents that connect by themselves.
     #[must_use]
     pub fn joined(words: &str, processes: u32, joined: Joined) -> Self {
         Self {
@@ -96,27 +96,26 @@ impl Launch {
         }
     }
 
-    /// The same agents, which have a barrier in common.
+    /// The same agents with a shared barrier.
     #[must_use]
     pub fn with_barrier(self) -> Self {
         Self { has_barrier: true, ..self }
     }
 
-    /// The template, cut into the same words as what was typed; or what started those that came by
-    /// themselves.
+    /// The template, quoted so that it splits into the same words; or the command that started agents that
+    /// connect by themselves.
     pub(crate) fn words(&self) -> String {
         if self.processes.is_some() {
             return self.template.join(" ");
         }
         let quoted = |word: &String| match shlex::split(word) {
-            // Braces are nothing to a template: the word is left as people write it.
+            // Braces have no special meaning in a template, so such a word needs no quotes.
             Some(cut) if cut == [word.as_str()] => word.clone(),
             _ => shell_word(word),
         };
         self.template.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts them.
     pub(crate) fn links(
         &mut self,
         events: &mpsc::SyncSender<Event>,
@@ -144,7 +143,6 @@ impl Launch {
     }
 }
 
-/// A word with host and rank in their places.
 pub(crate) fn fill(word: &str, rank: usize, host: &str) -> String {
     word.replace("{host}", host).replace("{rank}", &rank.to_string())
 }

@@ -1,11 +1,11 @@
-//! One load from several machines: agents carry out parts of a workload, a coordinator makes them one.
+//! Runs one load from several machines: agents run parts of a workload, and a coordinator combines them.
 //!
-//! To the driver of plans the machines are targets that are elsewhere ([`Clients`] is a
-//! [`plan::session::Opener`]) and one backend of trials. What an agent does is what the program does on its own
-//! machine, step by step ([`serve`]). Launching is left to what people have: anything that carries
-//! standard input and output, as ssh, srun or kubectl exec, or ranks that come by themselves.
+//! To the driver of plans, the machines are remote targets ([`Clients`] is a [`plan::session::Opener`]) and
+//! one backend of trials. An agent does what the program does on its own machine, step by step ([`serve`]).
+//! Users choose how to launch agents: with anything that transports standard input and output, such as ssh,
+//! srun or kubectl exec, or as ranks that connect by themselves.
 //!
-//! [`mpi`] has the barrier of MPI, if it is linked.
+//! [`mpi`] provides the barrier of MPI, if it is linked.
 #![deny(unsafe_code)]
 
 mod agent;

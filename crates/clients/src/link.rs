@@ -1,4 +1,4 @@
-//! One agent as the coordinator sees it: how it was started, what it says, and that it is gone.
+//! The coordinator's connection to one agent: how it was started, its messages, and whether it is lost.
 
 use crate::frame::{self, Frame};
 use crate::protocol::{self, Reply, Request};
@@ -12,32 +12,32 @@ use std::thread;
 use std::time::{Duration, Instant};
 use trial::{IntervalTotals, PartTotals};
 
-/// Lines of an agent's standard error, and of noise before its messages, that are kept for a report.
+/// Number of lines kept for a report, of an agent's standard error and of noise before its messages.
 const LINES_KEPT: usize = 8;
-/// How long it takes a program to end after its streams.
+/// How long a program may take to end after its streams.
 const ENDING: Duration = Duration::from_millis(200);
-/// How long an agent has to end once its stream is closed, before it is killed.
+/// How long an agent may take to end once its stream is closed, before it is killed.
 const LEAVE: Duration = Duration::from_secs(5);
 
-/// What came from an agent.
+/// A message from an agent.
 pub(crate) struct Event {
     pub(crate) rank: usize,
-    /// When it came, by the monotonic clock.
+    /// When it arrived, by the monotonic clock.
     pub(crate) at: Nanos,
     pub(crate) what: Message,
 }
 
 pub(crate) enum Message {
     Reply(Box<Reply>),
-    /// The stream ended: why, where that is known.
+    /// The stream ended; the reason if known.
     Ended(Option<String>),
 }
 
-/// Where an agent is asked; nothing once it is gone.
+/// Stream for requests to an agent; `None` once the agent is lost.
 pub(crate) type Out = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
 type Lines = Arc<Mutex<VecDeque<String>>>;
 
-/// Intervals of a trial, and how many there may be.
+/// Intervals of a trial received so far, and their maximum number.
 #[derive(Default)]
 struct Intervals {
     most: usize,
@@ -45,32 +45,31 @@ struct Intervals {
     totals: Vec<IntervalTotals>,
 }
 
-/// An agent.
 pub(crate) struct Link {
     /// Its number, from 0.
     pub(crate) rank: usize,
-    /// As it was named.
+    /// Its name as given by the user.
     pub(crate) host: String,
     pub(crate) hostname: String,
     pub(crate) boot: Option<String>,
     pub(crate) default_engine: bool,
     pub(crate) clock: ClientClock,
-    /// When that was read, by the clock of the coordinator.
+    /// When its clock was read, by the clock of the coordinator.
     pub(crate) clock_read: Nanos,
-    /// When it was heard last.
+    /// When it was last heard.
     pub(crate) heard: Instant,
-    /// When it last told of progress with the step that it was asked for, and the share that was done.
+    /// When it last reported progress in the current step, and the completed share.
     pub(crate) advanced: Instant,
     pub(crate) step_share: f64,
-    /// Why it is none any more.
+    /// Why it is lost, if it is.
     pub(crate) lost: Option<LostClient>,
-    /// What it last told of the trial in progress: its share, requests, bytes.
+    /// Its last report on the current trial: completed share, requests, bytes.
     pub(crate) progress: Option<(f64, u64, u64)>,
-    /// Intervals of the trial in progress that it has told of.
+    /// Intervals of the current trial received from it.
     intervals: Intervals,
     to: Out,
     child: Option<Child>,
-    /// The words that started it; none where it came by itself.
+    /// The command that started it; empty if it connected by itself.
     words: String,
     /// Whether it has answered.
     pub(crate) known: bool,
@@ -78,7 +77,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Starts the words of a template, whose standard streams carry the messages.
+    /// Starts the command of a template; its standard streams transport the messages.
     pub(crate) fn start(
         rank: usize,
         host: &str,
@@ -89,8 +88,8 @@ impl Link {
         let mut command = Command::new(program);
         command.args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A terminal sends Ctrl-C to all processes of its group: those that carry the messages would end
-        // with what was measured still on its way.
+        // A terminal sends Ctrl-C to all processes of its group. In that group, the transport processes
+        // would end while results are still in transit.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command
@@ -113,7 +112,6 @@ impl Link {
         Ok(link)
     }
 
-    /// An agent behind streams that are there.
     pub(crate) fn on(
         rank: usize,
         host: &str,
@@ -146,31 +144,30 @@ impl Link {
         }
     }
 
-    /// Asks it something; what cannot be sent is known by the end of its stream.
+    /// Sends it a request. If that fails, the end of its stream shows it.
     pub(crate) fn ask(&mut self, request: &Request) {
         say(&self.to, request);
     }
 
-    /// From now on it is at another step.
     pub(crate) fn begin_step(&mut self) {
         let now = Instant::now();
         (self.heard, self.advanced, self.step_share) = (now, now, 0.0);
     }
 
-    /// It tells how far it is with its step: the same share again is no progress.
+    /// Records progress in the current step; the same share again is not progress.
     pub(crate) fn advance(&mut self, share: f64) {
         if share > self.step_share {
             (self.advanced, self.step_share) = (Instant::now(), share.min(1.0));
         }
     }
 
-    /// What it is asked next is a trial of at most so many intervals.
+    /// Prepares for a trial of at most this many intervals.
     pub(crate) fn begin_trial(&mut self, intervals: usize) {
         self.progress = None;
         self.intervals = Intervals { most: intervals, ..Intervals::default() };
     }
 
-    /// It tells of intervals: no more are kept than were asked for.
+    /// Stores received intervals, up to the requested number.
     pub(crate) fn keep_intervals(
         &mut self,
         results: Vec<IntervalResult>,
@@ -187,7 +184,7 @@ impl Link {
         }
     }
 
-    /// Puts the intervals that it told of into their trial.
+    /// Puts the received intervals into their trial.
     pub(crate) fn complete(&mut self, trial: &mut Trial, totals: &mut PartTotals) {
         let told = std::mem::take(&mut self.intervals);
         if let Some(intervals) = &mut trial.result.intervals {
@@ -196,17 +193,17 @@ impl Link {
         totals.totals.intervals = told.totals;
     }
 
-    /// Its clock, and when that was read.
+    /// Sets its clock, and when that was read.
     pub(crate) fn set_clock(&mut self, clock: ClientClock, read: Nanos) {
         (self.clock, self.clock_read) = (clock, read);
     }
 
-    /// Where it is asked, for the thread that gives signs of life.
+    /// Its stream for requests, for the thread that sends signs of life.
     pub(crate) fn out(&self) -> Out {
         Arc::clone(&self.to)
     }
 
-    /// It is gone: what was known of it is kept, and nothing is asked of it any more.
+    /// Marks it as lost: stores what is known about it, and sends no more requests.
     pub(crate) fn lose(&mut self, kind: LostKind, reason: String, window: Option<Nanos>) {
         if self.lost.is_some() {
             return;
@@ -230,13 +227,13 @@ impl Link {
         self.close();
     }
 
-    /// How the program that carried it ended, if it did: its streams end a moment before it does.
+    /// The exit status of the program that transported it, if it ended. Its streams end a moment earlier.
     fn ending(&mut self) -> Option<String> {
         let child = self.child.as_mut()?;
         let begin = Instant::now();
         while begin.elapsed() < ENDING {
             if let Ok(Some(status)) = child.try_wait() {
-                // Its last words are read by another thread.
+                // Another thread reads its last output.
                 thread::sleep(Duration::from_millis(20));
                 return Some(status.to_string());
             }
@@ -245,13 +242,13 @@ impl Link {
         None
     }
 
-    /// The last lines that were no messages.
+    /// The last lines that were not messages.
     fn last_lines(&self) -> String {
         let lines = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")
     }
 
-    /// Closes its stream, at which it ends its load.
+    /// Closes its stream, which ends its load.
     pub(crate) fn close(&mut self) {
         *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -274,7 +271,7 @@ impl Drop for Link {
     }
 }
 
-/// Ends a child that has not ended, with what it started: its group is its own.
+/// Kills a child that has not ended, and the processes that it started: they form their own group.
 fn kill_all(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
@@ -283,7 +280,6 @@ fn kill_all(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// Sends something, unless the agent is gone.
 pub(crate) fn say(out: &Out, request: &Request) {
     let Ok(text) = serde_json::to_vec(request) else { return };
     let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -305,7 +301,7 @@ fn keep(lines: &Lines, line: &str) {
     lines.push_back(line.chars().take(200).collect());
 }
 
-/// Reads what an agent says until its stream ends.
+/// Reads an agent's messages until its stream ends.
 fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::SyncSender<Event>) {
     let mut from = BufReader::new(from);
     let tell = |what| events.send(Event { rank, at: MonotonicClock.now(), what }).is_ok();

@@ -1,18 +1,19 @@
-//! The file by which ranks find each other: an address and a secret, readable by its user alone.
+//! The rendezvous file by which ranks find each other: an address and a secret, readable only by its user.
 //!
-//! Its name can be guessed, so that a file of another user, or one that others can read or write, is not believed.
+//! Its name can be guessed, so a file of another user, or one that other users can read or write, is
+//! rejected.
 
 use engine::input;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// Opens a file that nobody but this user can have written, and nobody else can read.
+/// Opens a file that only this user can have written and only this user can read.
 #[cfg(unix)]
 pub(crate) fn open_own(path: &Path) -> std::io::Result<File> {
     use rustix::fs::OFlags;
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-    // What somebody else put there may be a link, or a pipe that keeps the one who opens it.
+    // Another user may have put a link there, or a pipe that blocks the open.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| {
         match rustix::io::Errno::from_io_error(&error) {
@@ -20,7 +21,7 @@ pub(crate) fn open_own(path: &Path) -> std::io::Result<File> {
             _ => error,
         }
     })?;
-    // Of the file that is open: the name may mean another one by now.
+    // Check the open file: the name may refer to another file by now.
     let facts = file.metadata()?;
     if !facts.is_file() {
         return Err(refused("it is not a file"));
@@ -48,12 +49,13 @@ fn refused(why: &str) -> std::io::Error {
     std::io::Error::new(ErrorKind::PermissionDenied, text)
 }
 
-/// A file that goes away again.
+/// A rendezvous file, removed when dropped.
 pub(crate) struct Meeting<'a>(&'a Path);
 
 impl<'a> Meeting<'a> {
     pub(crate) fn open(path: &'a Path, text: &str) -> std::io::Result<Self> {
-        // What an earlier job left leads nowhere. Anything else is a file of the user's own, or another user's trap.
+        // A file left by an earlier job may be replaced. Anything else is the user's, or another user's
+        // trap.
         if std::fs::symlink_metadata(path).is_ok() {
             if !is_meeting(path) {
                 let why = "it exists, but was not written by an earlier job";
@@ -71,7 +73,7 @@ impl<'a> Meeting<'a> {
     }
 }
 
-/// Whether a file is that of a meeting: an address, and a secret of 32 digits.
+/// Whether a file is a rendezvous file: an address, and a secret of 32 digits.
 fn is_meeting(path: &Path) -> bool {
     let is_file = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file());
     let line = if is_file {

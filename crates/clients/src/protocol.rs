@@ -1,7 +1,7 @@
-//! What a coordinator asks of an agent, and what that answers: one JSON object in a frame each.
+//! The requests of a coordinator and the replies of an agent: one JSON object per frame.
 //!
-//! The steps are those of `plan::session::RealTargets` and `plan::session::Session`, so that an agent decides nothing
-//! that the same program on the same machine would decide otherwise. Beside them go the clock, which is
+//! The steps are those of `plan::session::RealTargets` and `plan::session::Session`, so that an agent
+//! decides exactly as the same program would on its own. In addition there are clock requests, which are
 //! answered at any time, and a sign of life each second.
 
 use host::target::Access;
@@ -12,84 +12,84 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use trial::{IntervalTotals, PartTotals};
 
-/// The version of these messages. Documents travel in them, so that programs of two versions do not
-/// talk to each other at all.
+/// The version of these messages. They contain documents, so programs of different versions do not
+/// communicate at all.
 pub const PROTOCOL: u32 = 3;
 
-/// Reads a message.
+/// Parses a message.
 ///
-/// By the one way in which this program reads documents, and with the kind of a message around it instead of
-/// among its fields: all others would bring code of their own for every part of a document.
+/// It uses the program's one parser of documents, and expects the kind of a message around it instead of
+/// among its fields. Other ways would generate more code for every part of a document.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not a valid message.
 pub(crate) fn parse<Message: DeserializeOwned>(text: &[u8]) -> Result<Message, String> {
     let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// What is asked.
+/// A request of the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Who is there; the first of all.
+    /// Asks for the agent's identity; the first request of all.
     Hello {
         /// [`PROTOCOL`].
         protocol: u32,
         /// Version of the program.
         version: String,
     },
-    /// The coordinator is alive; has no answer.
+    /// A sign of life from the coordinator; has no reply.
     Alive,
-    /// What time it is.
+    /// Asks for the time.
     Clock {
-        /// Handed back as it is.
+        /// Returned unchanged.
         sent: Nanos,
     },
     /// Opens targets as a set, without writing anything.
     Open {
         /// Number of the set.
         set: u32,
-        /// Their paths.
+        /// Paths of the targets.
         targets: Vec<String>,
-        /// What may be done to them.
+        /// Permitted access to them.
         access: Permission,
-        /// As of `RealTargets::open`.
+        /// As in `RealTargets::open`.
         size: Option<Bytes>,
-        /// Likewise, in bytes.
+        /// As in `RealTargets::open`, in bytes.
         min_request: Bytes,
     },
-    /// Looks at the area of a workload, and whether the machine has what it asks for.
+    /// Checks the area of a workload, and whether the machine has the features that it needs.
     LookAtArea {
         /// Number of the set.
         set: u32,
-        /// Whose.
+        /// The workload.
         workload: Box<Workload>,
     },
-    /// Opens a set once more.
+    /// Opens a set in another mode.
     OpenMode {
         /// Number of the set.
         set: u32,
-        /// With these flags.
+        /// Cache mode.
         cache: CacheMode,
-        /// Whether to write.
+        /// Whether to open for writing.
         write: bool,
     },
-    /// Writes test files and makes a set ready.
+    /// Writes test files and prepares a set.
     Prepare {
         /// Number of the set.
         set: u32,
-        /// To be used, or what can be used in its place.
+        /// The engine to use, or to replace if unavailable.
         engine: EngineName,
-        /// Seed of everything.
+        /// Seed of all random choices.
         seed: u64,
     },
-    /// Flushes what the page cache took of a set.
+    /// Flushes the data of a set from the page cache.
     Flush {
         /// Number of the set.
         set: u32,
     },
-    /// Makes a part of a workload ready.
+    /// Prepares a part of a workload.
     Trial {
         /// Number of the set.
         set: u32,
@@ -99,38 +99,36 @@ pub enum Request {
         seed: u64,
         /// The first of its jobs that run here.
         first_job: u32,
-        /// How many.
+        /// Number of those jobs.
         jobs: u32,
-        /// Whether it tells what it counted at each look at the precision, and is told its end.
+        /// Whether the agent sends its counts at each precision check, and receives the end.
         judged: bool,
     },
-    /// When its window begins, by the clock of the agent.
+    /// Sets when the window begins.
     Begin {
-        /// The moment.
+        /// The time by the clock of the agent.
         at: Nanos,
     },
-    /// The window begins once all ranks have come to their barrier.
+    /// The window begins once all ranks have arrived at their barrier.
     Meet {
-        /// So long after that: what the one with the most jobs needs, the same for all.
+        /// Time from the barrier to the begin: what the agent with the most jobs needs, the same for all.
         ahead: Nanos,
-        /// Whether this one has no jobs in the trial, and only comes.
+        /// Whether this agent has no jobs in the trial, and only joins the barrier.
         idle: bool,
     },
-    /// When the window of the trial in progress ends, sooner than planned.
+    /// Ends the window of the current trial earlier than planned.
     End {
-        /// The moment, after the begin of the window.
+        /// The end, relative to the begin of the window.
         after: Nanos,
     },
-    /// Ends the trial in progress; what it measured is handed back.
+    /// Stops the current trial; its results are returned.
     Stop,
 }
 
-/// What may be done to targets: `host::target::Access` as it travels.
+/// Permitted access to targets: `host::target::Access` in the form that is sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Permission {
-    /// Whether the targets may be written.
     write: bool,
-    /// Whether existing files may be overwritten.
     overwrite: bool,
     /// Block devices whose data may be destroyed.
     destroy: Vec<String>,
@@ -151,7 +149,7 @@ impl From<Permission> for Access {
     fn from(permission: Permission) -> Self {
         let Permission { write, overwrite, destroy } = permission;
         if write {
-            // The files of the command are on the machine that asks; here a database is known by its content.
+            // The command's files are on the coordinator; here a database is recognized by its contents.
             Self::ReadWrite { overwrite, destroy, keep: Vec::new() }
         } else {
             Self::ReadOnly
@@ -159,105 +157,104 @@ impl From<Permission> for Access {
     }
 }
 
-/// What is answered.
+/// A reply of the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// Who is here.
+    /// The agent's identity.
     Hello {
-        /// [`PROTOCOL`] there.
+        /// Its [`PROTOCOL`].
         protocol: u32,
-        /// Version of the program there.
+        /// Version of its program.
         version: String,
-        /// What the machine calls itself.
+        /// Host name of the machine.
         hostname: String,
-        /// Identity of its running kernel; null where it has none.
+        /// Identity of its running kernel; null if unavailable.
         boot: Option<String>,
         /// Whether the default engine can be used.
         default_engine: bool,
     },
     /// The time.
     Clock {
-        /// As it was asked.
+        /// From the request.
         sent: Nanos,
-        /// When the question came, by the monotonic clock.
+        /// When the request arrived, by the monotonic clock.
         received: Nanos,
-        /// When the answer went.
+        /// When the reply was sent.
         replied: Nanos,
     },
-    /// It is alive.
+    /// A sign of life.
     Alive,
     /// A set is open.
     Opened {
         /// Facts of its targets.
         facts: Vec<Target>,
-        /// Of each the numbers by which its kernel knows it; null where it has none.
+        /// The numbers by which the kernel identifies each target; null if it has none.
         identities: Vec<Option<(u64, u64, u64)>>,
-        /// What offsets must be multiples of, in bytes.
+        /// Alignment of offsets in bytes.
         alignment: u64,
-        /// Whether it may be written.
+        /// Whether the set may be written.
         writable: bool,
     },
-    /// It was done.
+    /// The request was executed.
     Done,
-    /// How far a step before a trial is, as the writing of test files.
+    /// Progress of a step before a trial, such as writing test files.
     Step {
-        /// Share of it that is done.
+        /// Completed share of the step.
         share: f64,
     },
-    /// A set is ready.
+    /// A set is prepared.
     Prepared {
         /// The engine that will be used.
         engine: EngineName,
         /// What was found.
         findings: Vec<Finding>,
     },
-    /// It was flushed.
+    /// The set was flushed.
     Flushed {
-        /// In so many milliseconds.
+        /// Duration in milliseconds.
         ms: f64,
     },
-    /// Engines are open.
+    /// The engines are open.
     Ready {
-        /// The least time from now to the begin of the window.
+        /// Minimum time from now to the begin of the window.
         ahead: Nanos,
     },
-    /// It has come to the barrier, in which it had nothing to begin.
+    /// The agent, which has no jobs, has passed the barrier.
     Met,
-    /// How far the trial is.
+    /// Progress of the trial.
     Progress {
-        /// Share of the run that is over.
+        /// Completed share of the run.
         share: f64,
         /// Requests counted so far.
         ios: u64,
         /// Their bytes.
         bytes: u64,
     },
-    /// What the slices of the window that are over have counted.
+    /// Counts of the completed slices of the window.
     Slices {
         /// The requests of each, from the first.
         ios: Vec<u64>,
-        /// When that was, after the begin of the window.
+        /// The time, relative to the begin of the window.
         at: Nanos,
     },
-    /// Intervals of a trial that is over, in order, before it itself: of a long run they are longer than a
-    /// message may be.
+    /// Intervals of a finished trial, in order, before the trial: together they may exceed a message.
     Intervals {
-        /// For its document.
+        /// Results for the document.
         results: Vec<IntervalResult>,
-        /// What its jobs counted.
+        /// Counts of the jobs.
         totals: Vec<IntervalTotals>,
     },
-    /// The trial is over; its intervals have been told.
+    /// The trial is finished; its intervals were already sent.
     Trial {
         /// Its document.
         trial: Box<Trial>,
-        /// What its jobs counted.
+        /// Counts of its jobs.
         totals: Box<PartTotals>,
     },
-    /// What was asked cannot be done.
+    /// The request failed.
     Failed {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         message: String,
         /// The exit code that the program would end with.
         exit_code: u8,

@@ -1,14 +1,15 @@
-//! Ranks of an MPI job, or tasks of srun, that find each other without MPI in this program.
+//! Connects the ranks of an MPI job, or the tasks of srun, without MPI in this program.
 //!
-//! A launcher starts the same command many times and tells each its number. Number 0 coordinates: it listens
-//! and writes where into a file, and the others look for that file, connect and serve it as agents. What is
-//! written is readable by its user alone and holds a secret, without which a connection is closed. On one
-//! machine the file lies in the user's folder for such files, or in that for temporary files, and only this
-//! machine can connect; over several it has to be named, in a folder that all see. Its name can be guessed,
-//! so that a file of another user, or one that others can read or write, is not believed. A barrier of MPI is
-//! used where a build has one ([`Barrier`]). Rejected: linking MPI by default (each of its libraries has
-//! another binary interface, so that one program would run under one of them), messages by MPI (a rank that dies would take those of
-//! all others with it), and reading standard input, which launchers give to rank 0 alone.
+//! A launcher starts the same command many times and gives each process its number. Rank 0 coordinates: it
+//! listens and writes its address to a file. The other ranks look for that file, connect, and serve rank 0
+//! as agents. The file is readable only by its user and holds a secret; a connection without the secret is
+//! closed. On one machine the file is in the user's runtime folder, or in the folder for temporary files,
+//! and only this machine can connect. On several machines the user must name it, in a folder that all of
+//! them see. Its name can be guessed, so a file of another user, or one that other users can read or write,
+//! is rejected. The barrier of MPI is used if it is built in ([`Barrier`]). Rejected: linking MPI by
+//! default (each MPI library has a different binary interface, so one program would run under only one of
+//! them), messages by MPI (a rank that dies would break those of all others), and reading standard input,
+//! which launchers give to rank 0 alone.
 
 use crate::agent::{Terms, serve_as};
 use crate::barrier::Barrier;
@@ -31,51 +32,50 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long ranks wait for each other where the user does not say it.
+/// Default time for which ranks wait for each other.
 const MEETING_TIME: Duration = Duration::from_secs(60);
-/// How often they look.
+/// How often they check.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long a connection has to say who it is.
+/// How long a new connection may take to identify itself.
 const INTRODUCTION: Duration = Duration::from_secs(5);
-/// Connections that may be on the way in beside those of ranks.
+/// Connections that may be pending in addition to those of ranks.
 const STRANGERS: usize = 64;
-/// The longest introduction.
+/// Maximum length of an introduction in bytes.
 const INTRODUCTION_BYTES: u64 = 200;
 
-/// Where launchers say the number of a process and how many there are.
+/// Environment variables in which launchers give the number of a process and the number of processes.
 const NUMBERS: [(&str, &str, &str); 3] = [
     ("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI", "PMI_RANK", "PMI_SIZE"),
     ("Slurm", "SLURM_PROCID", "SLURM_NTASKS"),
 ];
-/// Where they say how many of them are on this machine.
+/// Variables with the number of processes on this machine.
 const ON_THIS_MACHINE: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
-/// Where Slurm says how many machines there are.
+/// Variables in which Slurm gives the number of machines.
 const MACHINES: [&str; 2] = ["SLURM_STEP_NUM_NODES", "SLURM_NNODES"];
-/// Where they name the job.
 const JOBS: [&str; 3] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"];
 
-/// The place of this process among those that a launcher started.
+/// This process's position among those that a launcher started.
 #[derive(Clone, Debug)]
 pub struct Rank {
     /// Its number, from 0.
     pub number: u32,
-    /// How many there are.
+    /// Number of ranks.
     pub of: u32,
     launcher: &'static str,
     file: PathBuf,
     /// Whether only this machine may connect.
     local: bool,
-    /// How long the others are waited for.
+    /// How long to wait for the other ranks.
     patience: Duration,
     barrier: Option<Arc<dyn Barrier>>,
 }
 
 impl Rank {
-    /// By the environment; `file` is where they meet, if the user names it.
+    /// Reads the rank from the environment; `file` is the rendezvous file, if the user names one.
     ///
     /// # Errors
-    /// If no launcher says a number, or the processes are on several machines and no file is named.
+    /// If no launcher gives a number, or the processes are on several machines and no file is named.
     pub fn of_environment(file: Option<&Path>) -> Result<Self, SessionError> {
         Self::of(&|name| std::env::var(name).ok(), file)
     }
@@ -118,20 +118,20 @@ impl Rank {
         Ok(Self { number: rank, of, launcher, file, local, patience: MEETING_TIME, barrier: None })
     }
 
-    /// The same rank, which waits for the others so long.
+    /// The same rank with this time to wait for the others.
     #[must_use]
     pub fn waiting(self, patience: Option<Nanos>) -> Self {
         let patience = patience.map(|it| Duration::from_nanos(it.0));
         Self { patience: patience.unwrap_or(self.patience), ..self }
     }
 
-    /// The same, which meets the other ranks in a barrier before each trial.
+    /// The same rank, which meets the others in a barrier before each trial.
     #[must_use]
     pub fn meeting_in(self, barrier: Arc<dyn Barrier>) -> Self {
         Self { barrier: Some(barrier), ..self }
     }
 
-    /// The launch of number 0: it waits for the others, and takes part itself.
+    /// The launch of rank 0: it waits for the other ranks, and takes part itself.
     #[must_use]
     pub fn launch(&self) -> Launch {
         let rank = self.clone();
@@ -143,12 +143,12 @@ impl Rank {
         if self.barrier.is_some() { launch.with_barrier() } else { launch }
     }
 
-    /// Finds number 0 and serves it until it has finished. What number 0 asks to be done to targets is refused
-    /// where the command line of this process does not allow it: what is written here may be another file or
-    /// device of that name.
+    /// Finds rank 0 and serves it until it has finished. Access to targets is refused if this process's own
+    /// command line does not allow it: the file or device of that name may be a different one on this
+    /// machine.
     ///
     /// # Errors
-    /// If it cannot be found in time.
+    /// If rank 0 cannot be found in time.
     pub fn take_part(&self, stop: &StopFlag, allowed: Access) -> Result<(), SessionError> {
         let stream = self.find(stop)?;
         let failed = |error: std::io::Error| {
@@ -176,7 +176,7 @@ impl Rank {
         )))
     }
 
-    /// One look: a file of an earlier job, or one that is about to be replaced, leads nowhere.
+    /// One attempt. A file of an earlier job, or one that is about to be replaced, leads to no rank.
     fn try_find(&self) -> std::io::Result<TcpStream> {
         let mut bytes = Vec::new();
         input::at_most(open_own(&self.file)?, INTRODUCTION_BYTES, &mut bytes)?;
@@ -193,7 +193,7 @@ impl Rank {
         Ok(stream)
     }
 
-    /// Waits for the others; this process is the first of them.
+    /// Waits for the other ranks; this process is the first.
     fn gather(
         self,
         stop: &StopFlag,
@@ -248,12 +248,12 @@ impl Rank {
     }
 }
 
-/// Where ranks come in. Each connection says who it is on a thread of its own: anybody may connect, and one
-/// that says nothing must not hold up the others.
+/// Accepts the ranks. Each connection identifies itself on a thread of its own: any process may connect,
+/// and a silent one must not delay the others.
 struct Door {
     listener: TcpListener,
     secret: Arc<str>,
-    /// How many may be on the way in at a time.
+    /// Maximum number of pending connections.
     room: usize,
     told: mpsc::Sender<Option<(usize, JoinedAgent)>>,
     heard: mpsc::Receiver<Option<(usize, JoinedAgent)>>,
@@ -267,17 +267,17 @@ impl Door {
         Self { listener, secret: secret.into(), room, told, heard, on_the_way: 0 }
     }
 
-    /// Those that have said who they are since the last look.
+    /// The ranks that have identified themselves since the last call.
     fn come_in(&mut self) -> Vec<(usize, JoinedAgent)> {
         while self.on_the_way < self.room
             && let Ok((stream, _)) = self.listener.accept()
         {
             let (told, secret) = (self.told.clone(), Arc::clone(&self.secret));
             let ask = move || {
-                // One that does not say who it is, is none of ours.
+                // A connection that does not identify itself is not a rank.
                 let _ = told.send(introduced(stream, &secret).ok());
             };
-            // Without a thread for it, it is turned away, and comes again.
+            // If no thread can be started, the connection is closed, and the rank tries again.
             self.on_the_way += usize::from(thread::Builder::new().spawn(ask).is_ok());
         }
         let heard: Vec<_> = self.heard.try_iter().collect();
@@ -286,7 +286,6 @@ impl Door {
     }
 }
 
-/// The agent of this process.
 fn in_this_process(barrier: Option<Arc<dyn Barrier>>) -> std::io::Result<JoinedAgent> {
     let (its_input, to) = std::io::pipe()?;
     let (from, its_output) = std::io::pipe()?;
@@ -302,7 +301,7 @@ fn in_this_process(barrier: Option<Arc<dyn Barrier>>) -> std::io::Result<JoinedA
     })
 }
 
-/// Who a connection is of, once it has said the secret.
+/// Checks the secret of a connection, and returns its rank.
 fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, JoinedAgent)> {
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
@@ -320,8 +319,8 @@ fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, Joined
     Ok((rank, JoinedAgent { host: format!("{rank}:{host}"), from, to: Box::new(stream) }))
 }
 
-/// The line by which a connection says who it is. The time is that of the whole line: one that sends a byte
-/// now and then gets no more of it than one that sends none.
+/// The line by which a connection identifies itself. The time limit applies to the whole line, so that
+/// sending a byte now and then does not extend it.
 fn introduction(mut stream: &TcpStream, until: Instant) -> std::io::Result<String> {
     let mut line = Vec::new();
     let mut one = [0];
@@ -339,13 +338,13 @@ fn introduction(mut stream: &TcpStream, until: Instant) -> std::io::Result<Strin
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// Whether two texts are the same, in a time that does not tell where they differ.
+/// Whether two texts are equal, in a time that does not reveal where they differ.
 fn same(one: &str, other: &str) -> bool {
     let differ = one.bytes().zip(other.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     one.len() == other.len() && std::hint::black_box(differ) == 0
 }
 
-/// 128 bits that nobody else knows: the standard library seeds its hashers by the system's source.
+/// 128 secret bits: the standard library seeds its hashers from the system's random source.
 fn secret() -> String {
     let half = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", half(), half())
@@ -379,7 +378,7 @@ mod tests {
         assert!(!same("ab", "ac") && !same("ab", "a") && !same("", "a"));
     }
 
-    /// A display that nobody looks at.
+    /// A display that shows nothing.
     struct Unseen;
 
     impl Display for Unseen {
@@ -409,7 +408,7 @@ mod tests {
                 }
             };
             let address = text.split(' ').next().expect("it has an address");
-            // One after the other they would take longer than ranks wait for each other.
+            // One after the other, they would take longer than ranks wait for each other.
             let mute = MEETING_TIME.as_secs() / INTRODUCTION.as_secs() + 3;
             let mute: Vec<_> = (0..mute).map(|_| TcpStream::connect(address)).collect();
             let mut strange = TcpStream::connect(address).expect("it listens");

@@ -1,35 +1,35 @@
-//! Which part of a load each client makes. Pure.
+//! Divides a load among the clients. Pure functions.
 //!
-//! A workload names the jobs of all clients. As long as there are as many jobs as clients, each gets
-//! whole jobs, in order, some one more than others. With fewer, as in a plan that grows the queue depth of
-//! one job, the depth is dealt out: then the load has as many jobs as clients take part, and clients
-//! beyond the depth have nothing to do. Rejected: the whole depth on each client, because what a plan calls
-//! queue depth 8 would be 32 on four of them, and the first point of its curve would be missing.
+//! A workload gives the jobs of all clients together. With at least as many jobs as clients, each gets
+//! whole jobs, in order; some get one more than others. With fewer jobs, as in a plan that increases the
+//! queue depth of one job, the depth is divided. The load then has as many jobs as clients take part, and
+//! clients beyond the depth have no jobs. Rejected: the whole depth on each client, because queue depth 8
+//! in a plan would be 32 on four clients, and the first point of the curve would be missing.
 
 use record::{Bytes, TargetSharing, Workload};
 use workload::derive_seed;
 
-/// What one client is asked.
+/// The part of one client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
-    /// The workload whose jobs are numbered.
+    /// The workload in whose numbering its jobs are counted.
     pub workload: Workload,
     /// Its seed.
     pub seed: u64,
     /// The first job, in the numbering of the workload.
     pub first_job: u32,
-    /// How many; 0 for a client with nothing to do.
+    /// Number of jobs; 0 for a client without work.
     pub jobs: u32,
     /// The first job, in the numbering over all clients.
     pub rank_first_job: u32,
 }
 
-/// The seed of a client whose jobs are numbered from zero, apart from those of other clients.
+/// The seed of a client whose jobs are numbered from zero; it differs from those of other clients.
 fn own_seed(seed: u64, rank: u32) -> u64 {
     derive_seed(seed, (1 << 35) + u64::from(rank))
 }
 
-/// Deals a workload out to clients.
+/// Divides a workload among clients.
 #[must_use]
 pub fn split(whole: &Workload, seed: u64, clients: u32, sharing: TargetSharing) -> Vec<Share> {
     let clients = clients.max(1);
@@ -40,11 +40,11 @@ pub fn split(whole: &Workload, seed: u64, clients: u32, sharing: TargetSharing) 
     for ((jobs, iodepth), rank) in dealt.into_iter().zip(0..) {
         let part = |total: u64| part_of(total, (first, jobs, jobs_of_all));
         let mut workload = Workload { iodepth, ..whole.clone() };
-        // Shares are of one window.
+        // All parts must have the same window.
         workload.stop.cut_warm_up = false;
-        // It is asked of all together.
+        // Precision applies to all clients together.
         workload.stop.precision_ppm = None;
-        // What is transferred is said in bytes: passes are over the area of all.
+        // The limit is given in bytes: passes cover the area of all clients.
         let bytes = match sharing {
             TargetSharing::Shared => {
                 let passes = whole.stop.passes.map(|passes| area(whole) * u64::from(passes));
@@ -95,7 +95,7 @@ fn deal(whole: &Workload, clients: u32) -> Vec<(u32, u32)> {
     (0..clients).map(of).collect()
 }
 
-/// The part of a total for jobs `first` to `first + jobs` of all, so that the parts add up to it.
+/// The share of a total for jobs `first` to `first + jobs`; the shares of all jobs add up to the total.
 fn part_of(total: u64, (first, jobs, all): (u32, u32, u32)) -> u64 {
     let up_to = |job: u32| u128::from(total) * u128::from(job) / u128::from(all.max(1));
     (up_to(first + jobs) - up_to(first)) as u64

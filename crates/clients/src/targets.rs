@@ -1,4 +1,4 @@
-//! Targets on all agents, behind the same steps as targets here.
+//! Opens targets on all agents, by the same steps as local targets.
 
 use crate::backend::ClientsBackend;
 use crate::fleet::{Agents, Result};
@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use workload::Spec;
 
-/// File systems that other machines see as well.
+/// File systems that several machines can share.
 const NETWORK_FILESYSTEMS: [&str; 10] = [
     "nfs",
     "nfs4",
@@ -33,20 +33,20 @@ const NETWORK_FILESYSTEMS: [&str; 10] = [
     "fuse.glusterfs",
 ];
 
-/// Clients that are there, to open targets on.
+/// Connected clients, on which targets can be opened.
 pub struct Clients {
     agents: Rc<RefCell<Agents>>,
-    /// How the targets lie to each other, where the user says it.
+    /// Whether the clients share a target, if the user says so.
     sharing: Option<TargetSharing>,
     sets: Cell<u32>,
 }
 
 impl Clients {
-    /// Starts the agents and makes sure of their version and their clocks. Each may be silent for as long
-    /// as `silence` before it is given up; `display` shows for whom is waited where that takes long.
+    /// Starts the agents and checks their version and their clocks. Each is given up after `silence`
+    /// without a message; `display` shows the user which agents it waits for.
     ///
     /// # Errors
-    /// If one does not come up, is of another version, or the user interrupts it.
+    /// If an agent does not start or has another version, or the user interrupts.
     pub fn start(
         launch: &mut Launch,
         sharing: Option<TargetSharing>,
@@ -59,7 +59,7 @@ impl Clients {
         Ok(Self { agents: Rc::new(RefCell::new(agents)), sharing, sets: Cell::new(0) })
     }
 
-    /// How many they are.
+    /// Number of clients.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.agents.borrow().links.len() as u32
@@ -140,7 +140,7 @@ impl Opener for Clients {
         let times = |each: u64| each.saturating_mul(u64::from(clients));
         let asked = &mut spec.asked;
         asked.numjobs = asked.numjobs.saturating_mul(clients);
-        // What differs between clients cannot be cut off for all.
+        // A warm-up that differs between clients cannot be cut off for all.
         asked.stop.cut_warm_up = false;
         asked.rate_iops = asked.rate_iops.map(times);
         asked.write_rate_iops = asked.write_rate_iops.map(times);
@@ -153,7 +153,7 @@ impl Opener for Clients {
     }
 
     fn check_machine(&self, _asked: &Workload) -> Result<()> {
-        // Each agent looks at its own machine when it looks at the area.
+        // Each agent checks its own machine when it checks the area.
         Ok(())
     }
 
@@ -162,7 +162,7 @@ impl Opener for Clients {
     }
 }
 
-/// What an agent says of a set.
+/// An agent's report on a set.
 struct Opened {
     facts: Vec<Target>,
     identities: Vec<Option<(u64, u64, u64)>>,
@@ -170,7 +170,6 @@ struct Opened {
     writable: bool,
 }
 
-/// A set of targets that is open on all agents.
 struct Everywhere {
     agents: Rc<RefCell<Agents>>,
     set: u32,
@@ -219,7 +218,7 @@ impl TargetsElsewhere for Everywhere {
         let step = if makes_files { Step::WriteFile } else { Step::Prepare };
         let set = self.set;
         let mut agents = self.agents.borrow_mut();
-        // Other data on each: what lies below all of them would see the same blocks twice.
+        // Different data on each client: storage that all share would otherwise see the same blocks twice.
         let request = |rank: usize| Request::Prepare {
             set,
             engine,
@@ -238,8 +237,8 @@ impl TargetsElsewhere for Everywhere {
                 common.name()
             )));
         }
-        // What an agent found before any trial stands in its own trials; what all found is said once here
-        // as well, so that a reader of the whole sees it.
+        // Findings of an agent from before the trials are in its own trials. Those of all agents are also
+        // reported once here, so that the combined document shows them.
         let mut findings = Vec::new();
         if let Some((_, first)) = prepared.first() {
             let of_all = first.iter().filter(|it| prepared.iter().all(|(_, all)| all.contains(it)));
@@ -262,8 +261,8 @@ impl TargetsElsewhere for Everywhere {
     }
 }
 
-/// Facts of the targets as the document of the whole has them: as they were named, as large as the
-/// smallest, and with a device or a file system only where it is the same for all.
+/// Facts of the targets for the combined document: named as by the user, as large as the smallest, and with
+/// a device or a file system only if it is the same for all.
 fn facts(named: &[String], opened: &[Opened]) -> Vec<Target> {
     let Some(first) = opened.first() else { return Vec::new() };
     let of = |(index, path): (usize, &String)| {
@@ -285,11 +284,11 @@ fn facts(named: &[String], opened: &[Opened]) -> Vec<Target> {
 }
 
 /// Whether the source of a network file system names the machine that mounts it: `localhost:/x`,
-/// `[::1]:/x`, `//127.0.0.1/share`, `127.0.0.1:6789:/`, or Lustre's `0@lo:/x`. Of several servers that are
-/// named all must.
+/// `[::1]:/x`, `//127.0.0.1/share`, `127.0.0.1:6789:/`, or Lustre's `0@lo:/x`. If several servers are
+/// named, all must be local.
 fn is_own_host(source: &str) -> bool {
     let server = source.strip_prefix("//").unwrap_or(source);
-    // The path is what follows the last server.
+    // The path follows the last server.
     let servers = server.split_once('/').map_or(server, |(servers, _)| servers);
     servers.split(',').all(|server| {
         let host = match server.strip_prefix('[') {
@@ -303,7 +302,7 @@ fn is_own_host(source: &str) -> bool {
     })
 }
 
-/// Whether all load one target, and why that is believed.
+/// Whether all clients load one target, and the evidence.
 fn sharing(
     named: &[String],
     opened: &[Opened],
@@ -396,7 +395,7 @@ mod tests {
         }
     }
 
-    /// What a client says that has this source mounted.
+    /// The report of a client that has this source mounted.
     fn client(source: &str) -> Opened {
         let facts = Target {
             path: "/mnt/big".to_owned(),

@@ -1,27 +1,27 @@
-//! What agents are waited for, how long at most, and how people see that.
+//! Defines what the coordinator waits for, how long at most, and what the user sees of it.
 //!
-//! A sign of life tells that a program is there, not that it comes to an end: a file system whose server is
-//! gone keeps the thread that opens a file, and no other. So each step up to the begin of a trial has a
-//! time of its own, which begins anew only where the agent tells that it has done a part of the step.
+//! A sign of life shows that a program is running, not that it makes progress: a file system whose server
+//! is gone blocks the thread that opens a file, and no other. So each step up to the begin of a trial has
+//! its own time limit, which restarts only when the agent reports progress in the step.
 
 use plan::session::{Display, Shown};
 use std::time::{Duration, Instant};
 
-/// How long an agent may say nothing where the user does not say it: it gives a sign of life each second.
+/// Default time that an agent may be silent; it sends a sign of life each second.
 const SILENCE: Duration = Duration::from_secs(15);
-/// How long a launcher has to bring up its agent: a login with a slow name service takes many seconds.
+/// How long a launcher may take to start its agent: a login with a slow name service takes many seconds.
 const START_TIME: Duration = Duration::from_secs(60);
-/// How long targets may take to be opened and looked at.
+/// How long it may take to open and check targets.
 const OPEN_TIME: Duration = Duration::from_secs(60);
-/// How long a step may take that waits until data are written: what the page cache of a large machine holds for a
-/// slow disk takes minutes.
+/// How long a step may take that waits until data are written: writing the page cache of a large machine to
+/// a slow disk takes minutes.
 const WRITE_TIME: Duration = Duration::from_secs(600);
-/// What takes less is not worth a line.
+/// Shorter waits are not shown.
 const TOLD_AFTER: Duration = Duration::from_secs(1);
-/// Hosts that are named; of more it is said how many.
+/// Number of hosts that are named; the rest are only counted.
 const NAMED: usize = 3;
 
-/// What all agents are asked to do before they are asked anything else.
+/// A step that all agents complete before the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Start,
@@ -34,7 +34,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// As people read it, in at most 15 columns.
+    /// Name for display, at most 15 columns.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Start => "start agents",
@@ -48,10 +48,8 @@ impl Step {
     }
 }
 
-/// How long agents are waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadlines {
-    /// An agent that says nothing at all.
     pub(crate) silence: Duration,
     pub(crate) start: Duration,
     pub(crate) open: Duration,
@@ -59,8 +57,8 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// The usual ones. A time for silence that the user set holds from the start of the launcher on: an
-    /// agent that does not come up says nothing either.
+    /// The default limits. If the user sets the time for silence, it also applies while an agent starts,
+    /// which is silent too.
     pub(crate) fn new(silence: Option<Duration>) -> Self {
         Self {
             silence: silence.unwrap_or(SILENCE),
@@ -70,7 +68,7 @@ impl Deadlines {
         }
     }
 
-    /// The longest time that an agent may take for a step, or for a part of it that it tells of.
+    /// The longest time that an agent may take for a step, or between two progress reports in it.
     pub(crate) fn of(&self, step: Step) -> Duration {
         match step {
             Step::Start => self.start,
@@ -80,13 +78,13 @@ impl Deadlines {
         }
     }
 
-    /// How long an agent may say nothing meanwhile: one that is being started cannot say anything yet.
+    /// How long an agent may be silent during a step; during the start it cannot send anything yet.
     pub(crate) fn silence_in(&self, step: Step) -> Duration {
         if step == Step::Start { self.start } else { self.silence }
     }
 }
 
-/// Why an agent that gives signs of life is given up.
+/// Why an agent is given up that is alive.
 pub(crate) fn late_text(step: Step, within: Duration) -> String {
     format!(
         "it is alive, but has made no progress with {1:?} for {0} s; check that machine for the \
@@ -96,7 +94,7 @@ pub(crate) fn late_text(step: Step, within: Duration) -> String {
     )
 }
 
-/// A wait that people see once it takes long.
+/// A wait, shown to the user once it takes long.
 pub(crate) struct Waiting {
     step: Step,
     begin: Instant,
@@ -108,7 +106,7 @@ impl Waiting {
         Self { step, begin: Instant::now(), shown: false }
     }
 
-    /// Shows for whom it still waits, and the share of the step that is done.
+    /// Shows which agents it still waits for, and the completed share of the step.
     pub(crate) fn show(&mut self, display: &mut dyn Display, names: &[&str], share: f64) {
         if self.begin.elapsed() < TOLD_AFTER || names.is_empty() {
             return;
@@ -119,7 +117,6 @@ impl Waiting {
         display.show(&Shown { phase, share, waits_for, ..Shown::default() });
     }
 
-    /// Takes away what was shown.
     pub(crate) fn end(&self, display: &mut dyn Display) {
         if self.shown {
             display.clear();
@@ -127,7 +124,7 @@ impl Waiting {
     }
 }
 
-/// The first of some names, and how many more there are.
+/// The first few names, and the number of the others.
 fn named(names: &[&str]) -> String {
     let first = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(NAMED) {

@@ -1,4 +1,4 @@
-//! What the parts of a load come to is what the whole of it would have come to.
+//! The combined result of the parts of a load equals that of the whole load.
 
 use clients::split;
 use record::{Bytes, HistogramSnapshot, Nanos, TargetSharing, Workload};
@@ -11,7 +11,7 @@ fn below(random: &mut SplitMix64, limit: u64) -> u64 {
     random.next_u64() % limit
 }
 
-/// A part with so many drawn latencies, which are also recorded in `all`.
+/// A part with random latencies, which are also recorded in `all`.
 fn part(random: &mut SplitMix64, all: &mut Histogram, begin: u64) -> PartTotals {
     let window = Window { begin: Nanos(begin), end: Nanos(begin + 1_000_000_000) };
     let mut totals = JobTotals::default();
@@ -52,7 +52,7 @@ fn histograms_of_parts_add_up_to_the_histogram_of_all_requests_however_they_trav
         assert_eq!(sum, all.snapshot(), "seed {seed}");
         let ios: u64 = whole.totals.slices.iter().map(|slice| slice.ios[0]).sum();
         assert_eq!(ios, sum.count(), "seed {seed}");
-        // Percentiles of the whole are those of all requests, and no means of percentiles.
+        // Percentiles of the whole are those of all requests, not means of percentiles.
         assert_eq!(sum.percentile(0.99), all.snapshot().percentile(0.99), "seed {seed}");
         assert_eq!(whole.window, Window { begin: Nanos(0), end: Nanos(1_000_000_000) });
     }
@@ -117,7 +117,7 @@ fn a_plan_that_asks_for_less_depth_than_there_are_clients_leaves_some_idle() {
     let dealt = split(&whole, 1, 4, TargetSharing::Shared);
     let depths: Vec<u32> = dealt.iter().map(|it| it.workload.iodepth).collect();
     assert_eq!(depths, [3, 3, 2, 2]);
-    // As the rules on clients that lag behind are tried with.
+    // The same depths as in the tests of the rules on stragglers.
     for (depth, expected) in [(4, [2, 1, 1]), (8, [3, 3, 2])] {
         let whole = Workload { iodepth: depth, depth, ..whole.clone() };
         let dealt = split(&whole, 1, 3, TargetSharing::Shared);

@@ -1,7 +1,7 @@
-//! One enum over all devices, so that a call per event is direct and can be inlined.
+//! One enum for all devices, so that each call is direct and can be inlined.
 //!
-//! Rejected: `Box<dyn Device>` (an indirect call per event, twice a request on the fastest device),
-//! and generics up to the driver of a trial (compiled once per device for the same loop).
+//! Rejected: `Box<dyn Device>` (an indirect call per event, twice a request on the fastest device), and
+//! generics up to the driver of a trial (compiled once per device for the same loop).
 
 use crate::array::Array;
 use crate::device::{Arrival, Conditions, Device, Ended, Rebuilding};
@@ -11,7 +11,7 @@ use crate::queue::QueueDevice;
 use engine::ComponentSample;
 use record::Nanos;
 
-/// Any device: one variant each, and one line in `each` below.
+/// Any device. A new device needs one variant here and one line in `each` below.
 #[derive(Debug)]
 pub enum AnyDevice {
     /// Servers with one queue.
@@ -20,7 +20,7 @@ pub enum AnyDevice {
     Flash(Box<FlashDevice>),
     /// A machine with disk drives.
     Machine(Box<Machine>),
-    /// Devices bound into one.
+    /// Devices combined by a volume.
     Array(Box<Array<Self>>),
 }
 

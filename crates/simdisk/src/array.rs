@@ -1,6 +1,6 @@
-//! Devices bound into one by a volume, without a host, a bus or a controller of their own.
+//! Combines devices into one by a volume, without a host, a bus or a controller of their own.
 //!
-//! A member may be an array itself, so that RAID 10 is stripes over mirrors. Parity takes no time.
+//! A member may itself be an array, so RAID 10 is stripes over mirrors. Computing parity takes no time.
 
 use crate::device::{Arrival, Conditions, Device, Ended};
 use crate::slab::Slab;
@@ -13,24 +13,24 @@ struct Request {
     arrival: Arrival,
     plan: Plan,
     stage: usize,
-    /// Pieces of the stage that are not done.
+    /// Pieces of the current stage that are not done.
     left: usize,
     outcome: i32,
 }
 
-/// Devices bound into one.
+/// Several devices combined into one.
 #[derive(Debug)]
 pub struct Array<D> {
     members: Vec<D>,
     volume: Volume,
     loads: Vec<DiskLoad>,
     requests: BTreeMap<u32, Request>,
-    /// Token of the request and member, by token of the piece.
+    /// The token of the request and the member, by token of the piece.
     pieces: Slab<(u32, usize)>,
 }
 
 impl<D: Device> Array<D> {
-    /// An array of members of one size. The specification must have passed [`VolumeSpec::check`].
+    /// An array of members of equal size. The specification must have passed [`VolumeSpec::check`].
     #[must_use]
     pub fn new(spec: &VolumeSpec, members: Vec<D>) -> Self {
         let size = members.first().map_or(0, Device::size);
@@ -43,7 +43,7 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// Plans a request that was let in, and sends its first pieces.
+    /// Plans an admitted request, and sends its first pieces.
     fn start(&mut self, now: Nanos, token: u32, ended: &mut Vec<Ended>) {
         let Some(request) = self.requests.get_mut(&token) else { return };
         let Arrival { op, offset, bytes, .. } = request.arrival;
@@ -51,7 +51,7 @@ impl<D: Device> Array<D> {
         self.next_stage(now, token, ended);
     }
 
-    /// Sends the pieces of the next stage that has any; ends the request after the last one.
+    /// Sends the pieces of the next stage that is not empty; ends the request after the last stage.
     fn next_stage(&mut self, now: Nanos, token: u32, ended: &mut Vec<Ended>) {
         while let Some(request) = self.requests.get_mut(&token) {
             if request.stage == request.plan.stages.len() {
@@ -89,7 +89,7 @@ impl<D: Device> Device for Array<D> {
             Request { arrival: *arrival, plan: Plan::default(), stage: 0, left: 0, outcome };
         self.requests.insert(token, request);
         if self.volume.claim(token, op, offset, bytes) {
-            // A request has pieces, so that none ends as it arrives.
+            // Every request has pieces, so none can end on arrival.
             self.start(now, token, &mut Vec::new());
         }
     }

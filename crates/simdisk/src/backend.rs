@@ -1,9 +1,9 @@
-//! Jobs on one thread, against a simulated device in virtual time.
+//! Runs jobs on one thread, against a simulated device in virtual time.
 //!
-//! The driver steps the jobs that something happened to, in order of (virtual time, index), until
-//! none can go on, then lets time pass to the next event: a completion, a moment that a job waits
-//! for, or a boundary at which the counters are read. Only when the end of the run moves are all
-//! jobs stepped. What the watching thread does for real jobs happens between two moves.
+//! The driver steps the jobs that have something to do, in order of (virtual time, index), until all of
+//! them wait. Then it advances time to the next event: a completion, the end of a job's wait, or a boundary
+//! at which the counters are read. All jobs are stepped only when the end of the run changes. Between two
+//! advances the driver does the work of the watching thread of real runs.
 
 use crate::port::{SimClock, SimEngine, SimProbe};
 use crate::sim_host::SimHost;
@@ -21,8 +21,7 @@ use trial::{
     rebuild_result, seed_beside,
 };
 
-/// A job in virtual time: workload, seed and index of it. It takes single completions, and never
-/// spins.
+/// A job in virtual time, given its workload, seed and index. It takes single completions, and never spins.
 pub fn sim_worker<E: Engine>(
     host: &Rc<RefCell<SimHost>>,
     engine: E,
@@ -36,10 +35,10 @@ pub fn sim_worker<E: Engine>(
     Worker::new(engine, SimClock(Rc::clone(host)), &plan)
 }
 
-/// Steps a job as far as it goes; takes it out once it is done.
+/// Steps a job until it blocks; removes it when it is done.
 ///
 /// # Errors
-/// If its engine broke.
+/// If its engine failed.
 pub fn run_until_blocked<E: Engine>(
     job: &mut Option<Worker<E, SimClock>>,
 ) -> Result<Option<Worker<E, SimClock>>, TrialError> {
@@ -53,21 +52,21 @@ pub fn run_until_blocked<E: Engine>(
     }
 }
 
-/// Runs workloads on one simulated device, whose state and time go on from trial to trial.
+/// Runs workloads on one simulated device, whose state and time continue from trial to trial.
 #[derive(Debug)]
 pub struct SimBackend {
     host: Rc<RefCell<SimHost>>,
 }
 
 impl SimBackend {
-    /// A fresh device; `seed` makes its service times.
+    /// A new device; `seed` determines its service times.
     #[must_use]
     pub fn new(spec: &SimSpec, seed: u64) -> Self {
         let host = SimHost::new(spec.build(seed), format!("sim:{}", spec.text));
         Self { host: Rc::new(RefCell::new(host)) }
     }
 
-    /// Runs a workload on engines that `wrap` makes of the simulated ones, for faults on the way.
+    /// Runs a workload on engines that `wrap` makes from the simulated ones, for example to inject faults.
     ///
     /// # Errors
     /// If nothing could be measured.
@@ -90,7 +89,7 @@ impl SimBackend {
             .zip(0..)
             .map(|(job, number)| (&job.workload, job.delay_ns, seed_beside(seed, number)));
         let all = std::iter::once((workload, Nanos(0), seed)).chain(beside);
-        // A ramp of any is a ramp of all: their windows begin together, but for their delays.
+        // The longest ramp applies to all workloads: their windows begin together, except for their delays.
         let ramp = workload.all().map(|workload| workload.ramp_ns).max().unwrap_or_default();
         let mut groups: Vec<Group<'_>> = Vec::new();
         let mut workers = Vec::new();
@@ -117,7 +116,7 @@ impl SimBackend {
             groups.push(Group::new(workload, control, counters));
         }
         let window = groups[0].control.window();
-        // What an earlier trial rebuilt is that trial's.
+        // A rebuild that an earlier trial finished does not count.
         let rebuilds = self.host.borrow().rebuild().filter(|before| before.end.is_none());
         let mut drive = Drive {
             running: workers.len() as u32,
@@ -167,12 +166,11 @@ impl TrialBackend for SimBackend {
     }
 }
 
-/// The jobs of one workload.
 struct Group<'a> {
     workload: &'a Workload,
     control: Arc<Control>,
     counters: Vec<Arc<JobCounters>>,
-    /// The end of the run as its jobs know it.
+    /// The end of the run that its jobs last saw.
     known_end: Nanos,
     totals: JobTotals,
     stuck: Stuck,
@@ -192,7 +190,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What came of it, without the counters around its window.
+    /// The measurement, without the counters around its window.
     fn measurement(mut self, probe: &ProbeFacts) -> Measurement {
         if !self.logs.is_empty() {
             let checked = not_read_back(&self.logs, "a simulated device keeps no data");
@@ -203,26 +201,26 @@ impl<'a> Group<'a> {
 }
 
 struct Drive<'a, E> {
-    /// Of all groups, in order; `None` for one that has ended.
+    /// The jobs of all groups, in order; `None` for a job that has ended.
     workers: Vec<Option<Worker<E, SimClock>>>,
-    /// The first is that whose window the counters are read at.
+    /// The counters are read at the window of the first group.
     groups: Vec<Group<'a>>,
     stop: &'a AtomicBool,
     probe: SimProbe,
     before: Vec<ProbeSample>,
-    /// The counters at the end, once it has come.
+    /// The counters at the end, once read.
     after: Option<ProbeSample>,
-    /// When the counters are read next before the end; the end of time for never.
+    /// When the counters are read next before the end; the maximum time for never.
     boundary: Nanos,
     turn: Vec<u32>,
     running: u32,
     precision: Precision,
-    /// Whether the device rebuilds a disk, with which the run ends.
+    /// Whether the device rebuilds a disk; the run then ends with the rebuild.
     rebuilds: bool,
 }
 
 impl<E: Engine> Drive<'_, E> {
-    /// Runs it to its end; the counters at that of the first group.
+    /// Runs the jobs to the end; returns the counters at the end of the first group.
     fn run(&mut self) -> Result<ProbeSample, TrialError> {
         let window_end = self.groups[0].control.window().end;
         let last_end = self.groups.iter().map(|group| group.control.window().end).max();
@@ -269,7 +267,7 @@ impl<E: Engine> Drive<'_, E> {
         Ok(after)
     }
 
-    /// Whether the end of a group is another one than its jobs know: then it is their turn.
+    /// Whether the end of any group changed; schedules the jobs of those groups.
     fn ends_moved(&mut self) -> bool {
         let (mut moved, mut first) = (false, 0);
         for group in &mut self.groups {
@@ -285,7 +283,6 @@ impl<E: Engine> Drive<'_, E> {
         moved
     }
 
-    /// The group of a job.
     fn group_of<'g, 'b>(groups: &'g mut [Group<'b>], mut job: u32) -> &'g mut Group<'b> {
         let mut at = 0;
         while job >= groups[at].counters.len() as u32 {
@@ -304,7 +301,6 @@ impl<E: Engine> Drive<'_, E> {
         self.probe.0.borrow_mut().advance(time);
     }
 
-    /// Steps every job whose turn it is as far as it goes.
     fn step_turn(&mut self) -> Result<(), TrialError> {
         for job in self.turn.drain(..) {
             if let Some(worker) = run_until_blocked(&mut self.workers[job as usize])? {
@@ -340,8 +336,8 @@ impl<E: Engine> Drive<'_, E> {
         }
     }
 
-    /// Nothing is left to happen although jobs wait: a request that never completes. Leaves them
-    /// behind when the time allowed is over, and says when that is.
+    /// No event is left although jobs wait: a request never completes. Leaves the jobs behind when their
+    /// timeout has passed, and returns that time.
     fn fall_silent(&mut self) -> Nanos {
         let timeouts = self.groups.iter().map(|group| group.workload.stop.io_timeout_ns);
         let until = self.now().plus(timeouts.min().unwrap_or_default());
@@ -362,7 +358,7 @@ impl<E: Engine> Drive<'_, E> {
         until
     }
 
-    /// Ends the run with the rebuild: what is measured is the time of that.
+    /// Ends the run when the rebuild ends, so that the result covers the time of the rebuild.
     fn look_at_rebuild(&mut self) {
         let end = if self.rebuilds { self.probe.0.borrow().rebuild() } else { None };
         let Some(end) = end.and_then(|rebuild| rebuild.end) else { return };
@@ -373,7 +369,7 @@ impl<E: Engine> Drive<'_, E> {
         }
     }
 
-    /// Ends the run where the rate is known to the precision asked for.
+    /// Ends the run when the rate is known to the requested precision.
     fn look(&mut self) {
         let Some(look) = self.precision.next_look() else { return };
         let now = self.now();

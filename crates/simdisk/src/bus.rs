@@ -1,13 +1,13 @@
-//! Buses between adapters and drives: who is on, and for how long with each phase.
+//! Simulates the buses between adapters and drives: which drive has the bus, and how long each phase takes.
 //!
-//! A command crosses a SCSI bus in two or more connections. In the first the adapter selects the
-//! drive and hands over the command; the drive disconnects. When it has data to move it reselects
-//! the adapter, moves a burst, and with the last one gives status and completion; a write that is
-//! reported later takes one more connection. The phases are those of a bus analyser (Riedel 1997,
-//! Table 4). Where several want the bus, drives that reconnect go before new commands, because the
-//! sequencer of an adapter gives way when it is reselected; among equals the first to ask. Rejected:
-//! arbitration by SCSI number, which starves the far drives of a saturated bus and moves the same
-//! bytes. An IDE channel is a bus with one drive, without arbitration and disconnection.
+//! A command crosses a SCSI bus in two or more connections. In the first, the adapter selects the drive and
+//! hands over the command; the drive disconnects. When the drive has data to move, it reselects the adapter
+//! and moves a burst. With the last burst it gives status and completion; a write that is reported later
+//! takes one more connection. The phases are those of a bus analyser (Riedel 1997, Table 4). If several
+//! drives want the bus, drives that reconnect go before new commands, because the sequencer of an adapter
+//! gives way when it is reselected; among equals the first to ask goes first. Rejected: arbitration by SCSI
+//! number, which starves the far drives of a saturated bus and moves the same bytes. An IDE channel is a
+//! bus with one drive, without arbitration and disconnection.
 
 use std::collections::VecDeque;
 
@@ -32,8 +32,7 @@ pub(crate) const ARBITRATE_WIN: usize = 1;
 pub(crate) const RESELECT: usize = 2;
 pub(crate) const SELECT: usize = 3;
 pub(crate) const SELECT_END: usize = 4;
-/// Messages of a drive at one occasion: identify and tag, save pointers and disconnect, or command
-/// complete.
+/// A group of messages of a drive: identify and tag, save pointers and disconnect, or command complete.
 pub(crate) const MESSAGE_IN: usize = 5;
 pub(crate) const MESSAGE_OUT: usize = 6;
 pub(crate) const COMMAND: usize = 7;
@@ -43,22 +42,21 @@ pub(crate) const DATA_OUT: usize = 10;
 pub(crate) const DATA_OUT_END: usize = 11;
 pub(crate) const STATUS: usize = 12;
 
-/// A kind of bus. Rates in bytes per second.
+/// A type of bus. Rates in bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusSpec {
     pub most_drives: u32,
-    /// Time of each phase, but for data.
+    /// Time of each phase, except data.
     pub phase_ns: [u64; PHASES.len()],
     pub in_bytes_per_s: u64,
     pub out_bytes_per_s: u64,
 }
 
-/// One time on the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Connection {
     /// The adapter hands a command over.
     Command,
-    /// Data from the drive (inward) or to it; the command may end with the last of them.
+    /// Data from the drive (inward) or to it; the last data may end the command.
     Data {
         bytes: u32,
         inward: bool,
@@ -67,16 +65,16 @@ pub(crate) enum Connection {
     Report,
 }
 
-/// A bus: who has it, who wants it, and what its time went to.
+/// The state of a bus: which drive has it, which drives want it, and the time spent in each phase.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bus {
     spec: BusSpec,
-    /// Whether one at a time can be on.
+    /// Whether only one connection at a time is possible.
     contended: bool,
     busy: bool,
     reconnecting: VecDeque<u32>,
     selecting: VecDeque<u32>,
-    /// The drive that had the last command.
+    /// The drive that received the last command.
     pub(crate) heard: u32,
     pub(crate) phase_ns: [u64; PHASES.len()],
 }
@@ -86,7 +84,7 @@ impl Bus {
         Self { spec: *spec, contended, ..Self::default() }
     }
 
-    /// A drive wants a connection; whether it is on at once.
+    /// Requests a connection for a drive; returns whether it gets the bus at once.
     pub(crate) fn want(&mut self, drive: u32, command: bool) -> bool {
         if !self.busy || !self.contended {
             self.busy = true;
@@ -97,14 +95,14 @@ impl Bus {
         false
     }
 
-    /// The bus is free: who is on next.
+    /// Frees the bus; returns the drive that gets it next.
     pub(crate) fn next(&mut self) -> Option<u32> {
         let next = self.reconnecting.pop_front().or_else(|| self.selecting.pop_front());
         self.busy = next.is_some();
         next
     }
 
-    /// Goes through phases; how long that takes.
+    /// Counts these phases; returns their total time.
     fn spend(&mut self, phases: &[usize]) -> u64 {
         let mut spent_ns = 0;
         for &phase in phases {
@@ -114,7 +112,7 @@ impl Bus {
         spent_ns
     }
 
-    /// Time up to the data of a connection, or all of it where there are none.
+    /// Time up to the data of a connection, or the whole time of a connection without data.
     pub(crate) fn begin_ns(&mut self, connection: Connection) -> u64 {
         let met = if connection == Connection::Command { SELECT } else { RESELECT };
         let begun_ns = self.spend(&[ARBITRATE, ARBITRATE_WIN, met, SELECT_END, MESSAGE_IN]);
@@ -126,13 +124,12 @@ impl Bus {
             }
     }
 
-    /// Time of data at the bus's own rate.
     pub(crate) fn data_ns(&self, bytes: u64, inward: bool) -> u64 {
         let rate = if inward { self.spec.in_bytes_per_s } else { self.spec.out_bytes_per_s };
         bytes * 1_000_000_000 / rate.max(1)
     }
 
-    /// Time from the end of the data, which took `data_ns`, to the end of the connection.
+    /// Time from the end of the data to the end of the connection; the data took `data_ns`.
     pub(crate) fn end_ns(&mut self, connection: Connection, data_ns: u64) -> u64 {
         let Connection::Data { inward, last, .. } = connection else { return 0 };
         let (data, end) = if inward { (DATA_IN, DATA_IN_END) } else { (DATA_OUT, DATA_OUT_END) };

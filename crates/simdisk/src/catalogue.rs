@@ -1,10 +1,11 @@
-//! The parts that are known: every number of a drive, bus, adapter or host, with its source.
+//! The catalogue of parts: every number of a drive, bus, adapter or host, with its source.
 //!
-//! A part is a file below `catalogue/`, in the form in which a user describes one of his own. A value
-//! is a line; the comment behind it is its source, and is printed in the documentation. A source is a
-//! paper, a derivation from one, an assumption where the papers are silent and the published figures
-//! hardly depend on it, or a fit on one named figure; what was fitted is never fitted again on another
-//! one. A file is read when its part is first named, so that a start pays for no other.
+//! A part is a file below `catalogue/`, in the format in which a user describes a part. Each line holds one
+//! value; the comment after it is its source, which the documentation prints. A source is a paper, a
+//! derivation from one, an assumption, or a fit on one named figure. Assumptions are made only where the
+//! papers give no value and the published figures hardly depend on it. A fitted value is never fitted again
+//! on another figure. A file is read when its part is first named, so that the start-up cost covers only
+//! the parts in use.
 
 mod adapters;
 mod buses;
@@ -25,37 +26,37 @@ use crate::toml_text::{self, Entry, Fault, Given};
 use fields::Field;
 use std::sync::OnceLock;
 
-/// What begins with another part of the kind.
+/// The key that names another part as the base.
 pub(crate) const LIKE: &str = "like";
 
 /// One value of a part.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// What it is.
+    /// Name of the parameter.
     pub name: &'static str,
     /// Its value, in its unit; 0 and 1 for off and on.
     pub value: u64,
-    /// Its unit; empty for a number, the word for a choice.
+    /// Its unit; empty for a plain number, the word for a choice.
     pub unit: &'static str,
-    /// Where it comes from: paper, derived, assumed or fitted, a colon, and where, how, why or on
-    /// what.
+    /// Its source: "paper", "derived", "assumed" or "fitted", a colon, and the place, the derivation, the
+    /// reason or the figure.
     pub source: String,
 }
 
-/// A part.
+/// A part of the catalogue.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Drive, bus, adapter, host or flash drive.
     pub kind: &'static str,
-    /// Its name.
+    /// Name of the part.
     pub name: &'static str,
-    /// What it is.
+    /// One sentence about it.
     pub help: &'static str,
     /// Its values.
     pub parameters: Vec<Parameter>,
 }
 
-/// A part by its name, with its file.
+/// A part in the catalogue: its name and its file.
 struct Model {
     name: &'static str,
     text: &'static str,
@@ -66,7 +67,7 @@ const fn model(name: &'static str, text: &'static str) -> Model {
     Model { name, text, rows: OnceLock::new() }
 }
 
-/// All parts of a kind, `S` is what is simulated of one.
+/// All parts of a kind; `S` is the specification that the simulator uses.
 pub(crate) struct Parts<S: 'static> {
     kind: &'static str,
     fields: &'static [Field<S>],
@@ -74,7 +75,6 @@ pub(crate) struct Parts<S: 'static> {
 }
 
 impl<S: Default> Parts<S> {
-    /// What the rows of a part are to the simulator.
     pub(crate) fn build(&self, rows: &[Row]) -> S {
         let mut spec = S::default();
         for (field, row) in self.fields.iter().zip(rows) {
@@ -88,19 +88,19 @@ impl<S: Default> Parts<S> {
     }
 }
 
-/// What is asked of parts, whatever they are.
+/// Access to parts of any kind.
 pub(crate) trait AnyParts: Sync {
     fn kind(&self) -> &'static str;
     fn names(&self) -> String;
-    /// The values of a part that is known.
+    /// The values of a part in the catalogue.
     fn rows(&self, name: &str) -> Option<Rows>;
-    /// The same, with what is wrong with a name that is not known.
+    /// As [`Self::rows`], with an error for an unknown name.
     fn named(&self, entry: &Entry<'_>) -> Result<Rows, Fault>;
-    /// The values of a table of a file; those that it does not give are of `base`.
+    /// The values of a table in a file; missing ones are taken from `base`.
     fn read(&self, base: Option<&Rows>, table: &[Entry<'_>], line: usize) -> Result<Rows, Fault>;
     /// The lines of a file, each with its comment.
     fn lines(&self, rows: &[Row]) -> Vec<(String, String)>;
-    /// All of them, for documentation.
+    /// All parts of this kind, for documentation.
     fn parts(&self) -> Vec<Part>;
 }
 
@@ -182,10 +182,10 @@ impl<S: Default> AnyParts for Parts<S> {
     }
 }
 
-/// The kinds of parts that a machine is made of, in the order in which it names them.
+/// The kinds of parts of a machine, in the order in which it names them.
 pub(crate) const KINDS_OF_PARTS: [&dyn AnyParts; 4] = [&DRIVES, &BUSES, &ADAPTERS, &HOSTS];
 
-/// The part that an entry of a file names or describes; what it does not give is of `base`.
+/// The part that an entry of a file names or describes; missing values are taken from `base`.
 pub(crate) fn part(
     kind: &dyn AnyParts,
     base: Option<&Rows>,

@@ -1,41 +1,41 @@
-//! The contract of a simulated device: it takes requests, has events of its own and ends requests.
+//! The interface of a simulated device: it accepts requests, has events of its own, and ends requests.
 //!
-//! It knows neither jobs nor slots: [`SimHost`](crate::SimHost) gives each request a token. Between
-//! two trials its state stays (cache content, arm position, wear), as that of a real one does.
+//! A device knows neither jobs nor slots: [`SimHost`](crate::SimHost) gives each request a token. Its state
+//! (cache content, arm position, wear) persists between two trials, as on a real device.
 
 use engine::{ComponentSample, PhaseSample, RebuildState};
 use record::{CacheMode, Nanos, OpKind};
 use std::fmt::Debug;
 
-/// The error number of a request that failed: EIO.
+/// The error number of a failed request: EIO.
 pub(crate) const EIO: i32 = 5;
-/// The name of the component that is the processors of the simulated host: its busy time is the
-/// modelled CPU time of a trial, or that of its phase [`PROCESS`] if it has one.
+/// The component that represents the processors of the simulated host. Its busy time is the modelled CPU
+/// time of a trial; if it has a phase [`PROCESS`], only the time of that phase counts.
 pub(crate) const HOST_CPU: &str = "host CPU";
-/// The phase that is on the account of the measuring process: a system that counts by process, as
-/// NT does, leaves out what it starts by itself (Riedel 1997, section 2: "Not all processing overhead
-/// is charged to the process that caused it").
+/// The phase that is charged to the measuring process. A system that accounts by process, as NT does,
+/// leaves out the work that it starts by itself (Riedel 1997, section 2: "Not all processing overhead is
+/// charged to the process that caused it").
 pub(crate) const PROCESS: &str = "process";
 
-/// A request that reaches the device.
+/// A request that arrives at the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What the host knows it by; free again once it has ended.
+    /// Identifies the request to the host; may be reused once the request has ended.
     pub token: u32,
-    /// Direction.
+    /// Read or write.
     pub op: OpKind,
     /// First byte.
     pub offset: u64,
-    /// Length, at least 1.
+    /// Length in bytes, at least 1.
     pub bytes: u32,
 }
 
-/// A request that is done.
+/// A request that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Of its arrival.
+    /// The token of its arrival.
     pub token: u32,
-    /// When.
+    /// When it ended.
     pub at: Nanos,
     /// Bytes transferred, or a negated error number.
     pub outcome: i32,
@@ -46,28 +46,28 @@ pub struct Ended {
 pub struct Conditions {
     /// How requests use the caches.
     pub cache: CacheMode,
-    /// Where the area that is worked on begins.
+    /// First byte of the area that the workload uses.
     pub offset_bytes: u64,
-    /// Its length.
+    /// Length of the area.
     pub working_bytes: u64,
 }
 
-/// How the rebuild of a failed disk of an array stands.
+/// The progress of rebuilding a failed disk of an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilding {
-    /// The disk.
+    /// Number of the disk.
     pub disk: u32,
-    /// Bytes of it that are to be rebuilt.
+    /// Bytes to rebuild on it.
     pub disk_bytes: u64,
-    /// How far it is, and what it moved.
+    /// The progress, and the bytes moved.
     pub state: RebuildState,
     /// When it began.
     pub begin: Nanos,
-    /// When it ended; `None` while it goes on.
+    /// When it ended; `None` while in progress.
     pub end: Option<Nanos>,
 }
 
-/// The busy time of `units` parts of a name, and what it was spent on.
+/// The busy time of `units` components of one name, divided into phases.
 pub(crate) fn component(
     name: impl Into<String>,
     units: u32,
@@ -80,31 +80,31 @@ pub(crate) fn component(
 
 /// A simulated device.
 ///
-/// Contract: times given never go back; a request ends later than it arrives (by at least a nanosecond), exactly
-/// once, in an `advance`. All of it is a function of the specification, the seed and the calls.
+/// Contract: times passed in never decrease. Each request ends exactly once, in an `advance`, at least a
+/// nanosecond after its arrival. The behaviour depends only on the specification, the seed and the calls.
 pub trait Device: Debug {
-    /// A trial begins; nothing is in flight. State stays as the last trial left it.
+    /// Begins a trial, while nothing is in flight. The state stays as the last trial left it.
     fn begin(&mut self, _conditions: &Conditions) {}
 
-    /// Takes a request.
+    /// Accepts a request.
     fn arrive(&mut self, now: Nanos, arrival: &Arrival);
 
-    /// When it next has something to do of its own; background work included, but only while
-    /// something is in flight or dirty, so that a device that rests lets the run end.
+    /// The time of its next own event. This includes background work, but only while requests are in flight
+    /// or data is dirty, so that the run can end with an idle device.
     fn next_event(&self) -> Option<Nanos>;
 
-    /// Carries out the next event at or before `until`, if there is one; when that was. Appends what
-    /// ended, in order of time, then of arrival.
+    /// Executes the next event at or before `until`, if any, and returns its time. Appends the requests
+    /// that ended, in order of time, then of arrival.
     fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos>;
 
-    /// Carries out every event at or before `until`.
+    /// Executes every event at or before `until`.
     #[inline]
     fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
         while self.step(until, ended).is_some() {}
     }
 
-    /// As `advance`, but stops behind the first event at which a request ended, with all others of
-    /// its time. When the last event was that it carried out, `from` if there was none.
+    /// As `advance`, but stops after the first event that ended a request, including all others at the same
+    /// time. Returns the time of the last executed event, or `from` without one.
     #[inline]
     fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
         let (mut now, mut until) = (from, until);
@@ -120,14 +120,14 @@ pub trait Device: Debug {
     /// Capacity in bytes.
     fn size(&self) -> u64;
 
-    /// How the rebuild of a failed disk stands; `None` where none was asked for.
+    /// The progress of rebuilding a failed disk; `None` if no rebuild was requested.
     fn rebuild(&self) -> Option<Rebuilding> {
         None
     }
 
-    /// Busy time of each component since the device was made; nothing for a device without
-    /// components. The same components in the same order at every call, from the host outwards: of
-    /// two that were always busy, the one nearer to the host held up the other.
+    /// Busy time of each component since the device was created; empty for a device without components.
+    /// Every call returns the same components in the same order, from the host outwards. If two were always
+    /// busy, the one nearer to the host was the bottleneck.
     fn uses(&self) -> Vec<ComponentSample> {
         Vec::new()
     }

@@ -1,7 +1,7 @@
-//! Division by a number that stays: a multiplication by its reciprocal, exact for every dividend.
+//! Divides by a constant: multiplies by its reciprocal, exactly for every dividend.
 //!
-//! A simulated request divides some ten times by track lengths, heads and revolutions, which are
-//! known when the device is made; the processor's own division takes several times as long.
+//! A simulated request makes some ten divisions by track lengths, heads and revolutions, which are known
+//! when the device is created. The processor's own division takes several times as long.
 
 #[derive(Clone, Copy, Debug)]
 pub struct Divisor {
@@ -23,8 +23,8 @@ impl Divisor {
 
     #[inline]
     pub fn divide(self, dividend: u64) -> (u64, u64) {
-        // The reciprocal is short of 2^64 / value by one at most, so the product over 2^64 is short
-        // of the quotient by less than one, and its whole part by one at most.
+        // The reciprocal is at most one less than 2^64 / value. So the product divided by 2^64 is less than
+        // one below the quotient, and its whole part is at most one too small.
         let quotient = ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64;
         let remainder = dividend - quotient * self.value;
         let short = remainder >= self.value;

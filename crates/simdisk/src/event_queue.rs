@@ -1,14 +1,14 @@
-//! Events to come, in the order in which they happen.
+//! A queue of future events, in the order of their times.
 //!
-//! A binary heap over (time, number of the push): ties are the same in every run. Rejected: a
-//! calendar queue or a wheel of buckets (faster with many thousand events of one time scale, but a
-//! simulated array has few events in flight per drive, over six orders of magnitude of time).
+//! A binary heap over (time, push number), so that ties have the same order in every run. Rejected: a
+//! calendar queue or a wheel of buckets. They are faster with many thousand events on one time scale, but a
+//! simulated array has few events in flight per drive, over six orders of magnitude of time.
 
 use record::Nanos;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// One event. Compared the wrong way round, because the heap gives the largest.
+/// One event. The comparison is reversed, because the heap returns the largest.
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
     at: Nanos,
@@ -17,8 +17,7 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    /// Time and number as one: which of two comes first is no branch then, and a heap's branches
-    /// are not foreseeable.
+    /// Time and number in one integer: comparing keys needs no branch, which would be unpredictable.
     #[inline]
     fn key(&self) -> u128 {
         u128::from(self.at.0) << 64 | u128::from(self.sequence)
@@ -39,7 +38,7 @@ impl<E> PartialOrd for Entry<E> {
         Some(self.cmp(other))
     }
 
-    // What the heap asks for.
+    // The comparison that the heap uses.
     #[inline]
     fn le(&self, other: &Self) -> bool {
         self.key() >= other.key()
@@ -53,7 +52,7 @@ impl<E> Ord for Entry<E> {
     }
 }
 
-/// Events to come, each at its time. Keep `E` small and `Copy`: the heap moves it.
+/// Future events, each with its time. Keep `E` small and `Copy`: the heap moves it.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Entry<E>>,
@@ -74,7 +73,7 @@ impl<E: Copy> EventQueue<E> {
         self.heap.push(Entry { at, sequence: self.sequence, event });
     }
 
-    /// When the next event is.
+    /// The time of the next event.
     #[inline]
     #[must_use]
     pub fn next_at(&self) -> Option<Nanos> {

@@ -1,7 +1,7 @@
-//! The families of simulated devices: what has the same keys and is built in the same way.
+//! The families of simulated devices. Devices of a family have the same keys and are built in the same way.
 //!
-//! A family is a table of names, a table of keys and a way to begin; adding one is a line in
-//! [`FAMILIES`] and a variant of [`SimKind`].
+//! A family is a table of names, a table of keys and a function that creates the specification. To add one,
+//! add a line in [`FAMILIES`] and a variant of [`SimKind`].
 
 use crate::catalogue::{ADAPTERS, BUSES, DRIVES, HOSTS, KINDS_OF_PARTS, Rows};
 use crate::flash::{self, FlashSpec};
@@ -10,31 +10,31 @@ use crate::machine::{self, MachineSpec};
 use crate::queue_spec::{self, QueueSpec};
 use crate::toml_text::Given;
 
-/// The parts of a machine in the order of [`KINDS_OF_PARTS`]; of other families, none has a value.
+/// The parts of a machine in the order of [`KINDS_OF_PARTS`]; empty for other families.
 pub(crate) type Parts = [Rows; KINDS_OF_PARTS.len()];
 
 /// Devices that share their keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// What they are, in a word: `family = "…"` of a file.
+    /// The word for `family = "…"` in a file.
     pub name: &'static str,
-    /// What they are, as a heading.
+    /// The heading in lists.
     pub title: &'static str,
-    /// Their names.
+    /// Names of its devices.
     pub kinds: &'static [Kind],
     keys: fn() -> Vec<Key>,
-    /// The specification before any key is set, of the parts of a machine.
+    /// The specification from the parts of a machine, before any key is set.
     pub(crate) begin: fn(&Parts) -> SimKind,
 }
 
 impl Family {
-    /// Their keys, which hold for each of them.
+    /// The keys, which apply to every device of the family.
     #[must_use]
     pub fn keys(&self) -> Vec<Key> {
         (self.keys)()
     }
 
-    /// The keys that a name sets to something other than their default, with the value.
+    /// The keys that a device sets to a value other than the default.
     #[must_use]
     pub fn changes(&self, kind: &Kind) -> Vec<(String, String)> {
         if kind.file.is_empty() {
@@ -103,7 +103,7 @@ pub enum SimKind {
 }
 
 impl SimKind {
-    /// Sets a key; `false` if there is none of this name, an error if the value cannot be used.
+    /// Sets a key; returns `false` if the key is unknown, an error if the value cannot be used.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
         match self {
             Self::Queue(spec) => keys::set(queue_spec::KEYS, spec, key, value),
@@ -112,7 +112,6 @@ impl SimKind {
         }
     }
 
-    /// Whether the values go together.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Queue(_) => Ok(()),

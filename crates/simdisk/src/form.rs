@@ -1,9 +1,8 @@
-//! What is said of a device before it is built: its parts and its keys, each with the line of a file or
-//! without.
+//! The settings of a device before it is built: parts and keys, each with its line in a file, if any.
 //!
-//! A name of the catalogue, a file of the user's and the keys of a command line all become such a form,
-//! the later on top of the earlier. So a file may begin with a name (`like = "st15150w"`), the
-//! catalogue is written as a user's file is, and one reader says what is wrong with either.
+//! A name in the catalogue, a user's file and the keys of a command line all become such a form, and later
+//! settings override earlier ones. So a file may begin with a name (`like = "st15150w"`), the catalogue is
+//! written like a user's file, and one parser reports the errors of either.
 
 use crate::catalogue::{KINDS_OF_PARTS, LIKE, part};
 use crate::family::{FAMILIES, Family, Parts, SimKind};
@@ -11,9 +10,9 @@ use crate::keys::{Kind, near};
 use crate::toml_text::{self, Entry, Fault, Given};
 use std::sync::Arc;
 
-/// What says of which family a device is.
+/// The key that names the family of a device.
 pub(crate) const FAMILY: &str = "family";
-/// What people call a kind of drive, with the name of one of that kind.
+/// Common names of types of drive, with an example of each type in the catalogue.
 const KINDS_OF_DRIVES: [(&str, &str); 3] =
     [("hdd", "atlas10k"), ("ssd", "sata-ssd"), ("nvme", "nvme-ssd")];
 /// The name of the family that has parts.
@@ -24,33 +23,33 @@ const MACHINE: &str = "machine";
 pub(crate) struct Said {
     pub(crate) key: String,
     pub(crate) text: String,
-    /// The comment behind it; may be empty.
+    /// The comment after it; may be empty.
     pub(crate) remark: String,
     /// Its line in the user's file; `None` on the command line and in the catalogue.
     pub(crate) line: Option<usize>,
 }
 
 impl Said {
-    /// On the command line or in a table of the program's.
+    /// A setting from the command line or from a table of the program.
     pub(crate) fn typed(key: &str, text: &str) -> Self {
         Self { key: key.to_owned(), text: text.to_owned(), remark: String::new(), line: None }
     }
 }
 
-/// What is wrong with what is said.
+/// The error in a setting.
 pub(crate) enum Wrong {
-    /// The value, and why.
+    /// The value is wrong, and why.
     Value(String),
-    /// There is no such key; a near one as a clause, and all.
+    /// The key is unknown: a similar key as a clause, and all keys.
     Key(String, String),
 }
 
-/// A device as it is said.
+/// The settings of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
     pub(crate) family: &'static Family,
     pub(crate) parts: Parts,
-    /// The later holds.
+    /// Later settings override earlier ones.
     pub(crate) said: Vec<Said>,
 }
 
@@ -64,7 +63,7 @@ impl Form {
     /// A device of the catalogue.
     ///
     /// # Errors
-    /// There is none of this name: a near one as a clause, and all.
+    /// The name is unknown: a similar name as a clause, and all names.
     pub(crate) fn named(name: &str) -> Result<Self, (String, String)> {
         let (family, kind) = find(name).ok_or_else(|| {
             let drive = KINDS_OF_DRIVES.iter().find(|(kind, _)| *kind == name);
@@ -85,15 +84,14 @@ impl Form {
         Ok(form)
     }
 
-    /// Nothing said yet.
     fn blank(family: &'static Family) -> Self {
         Self { family, parts: KINDS_OF_PARTS.map(|_| Arc::from([])), said: Vec::new() }
     }
 
-    /// What a file says.
+    /// The settings in a file.
     ///
     /// # Errors
-    /// What is wrong in which line.
+    /// The error and its line.
     pub(crate) fn read(text: &str) -> Result<Self, Fault> {
         let entries = toml_text::read(text)?;
         let names = || FAMILIES.iter().map(|family| family.name);
@@ -125,7 +123,7 @@ impl Form {
         }
     }
 
-    /// The device that entries begin with, and the one that says so.
+    /// The device that entries start from, and the entry that names it.
     fn like<'a>(entries: &'a [Entry<'a>]) -> Result<Option<(Self, &'a Entry<'a>)>, Fault> {
         let Some(entry) = entries.iter().find(|entry| entry.key == LIKE) else { return Ok(None) };
         let name = entry.text()?;
@@ -135,7 +133,7 @@ impl Form {
         Ok(Some((form, entry)))
     }
 
-    /// What entries say on top of a form, or of what the family begins with.
+    /// Adds entries to a form, or to the initial settings of the family.
     fn on(
         family: &'static Family,
         base: Option<Self>,
@@ -190,15 +188,14 @@ impl Form {
         Ok(form)
     }
 
-    /// What was said last of a key.
     pub(crate) fn last(&self, key: &str) -> Option<&Said> {
         self.said.iter().rev().find(|said| said.key == key)
     }
 
-    /// The specification, whose values may not go together yet.
+    /// The specification; its values may still be inconsistent.
     ///
     /// # Errors
-    /// What is said that cannot be used, and why.
+    /// The setting that cannot be used, and why.
     pub(crate) fn build(&self) -> Result<SimKind, (&Said, Wrong)> {
         let mut kind = (self.family.begin)(&self.parts);
         for said in &self.said {

@@ -1,13 +1,13 @@
-//! A cap on requests and bytes per second: token buckets that requests pass in order.
+//! Limits requests and bytes per second, by token buckets that requests pass in order.
 //!
-//! Kept as the time at which a bucket will be full again (the generic cell rate algorithm, ITU-T
-//! I.371, 1993), so that no rounding adds up. A request passes once the bucket of requests holds a
-//! token and that of bytes owes nothing; its own bytes may leave a debt, so that a request larger
-//! than any bucket passes, too.
+//! A bucket is stored as the time at which it will be full again (the generic cell rate algorithm, ITU-T
+//! I.371, 1993), so that rounding errors do not add up. A request passes once the bucket of requests holds
+//! a token and the bucket of bytes has no debt. Its own bytes may leave a debt, so that a request larger
+//! than any bucket can pass too.
 
 use record::Nanos;
 
-/// A bucket: it is full at `full_at` and lets requests pass up to `slack_ns` before that.
+/// A bucket: full at `full_at`; requests may pass up to `slack_ns` before that.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     full_at_ns: f64,
@@ -24,7 +24,6 @@ impl Bucket {
     }
 }
 
-/// The gate; buckets are full at time zero.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     ns_per_request: f64,
@@ -33,14 +32,14 @@ pub(crate) struct Gate {
     bytes: Bucket,
 }
 
-/// Nanoseconds of each at a rate; none at 0, which is no limit.
+/// Nanoseconds per unit at a rate; 0 for the rate 0, which means no limit.
 pub(crate) fn ns_each(per_s: u64) -> f64 {
     if per_s == 0 { 0.0 } else { 1e9 / per_s as f64 }
 }
 
 impl Gate {
-    /// At most `iops` requests per second, after a rest `burst` of them at once, and at most
-    /// `bytes_per_s`, after a rest `burst_bytes` at once; 0 is no limit.
+    /// At most `iops` requests per second, with `burst` at once after a rest, and at most `bytes_per_s`,
+    /// with `burst_bytes` at once after a rest; 0 is no limit.
     pub(crate) fn new(iops: u64, burst: u64, bytes_per_s: u64, burst_bytes: u64) -> Self {
         let ns_per_request = ns_each(iops);
         let slack_ns = burst.saturating_sub(1) as f64 * ns_per_request;
@@ -59,7 +58,7 @@ impl Gate {
         }
         let open_ns = self.requests.open_at_ns().max(self.bytes.open_at_ns());
         let passed = now.max(Nanos(open_ns.max(0.0).ceil() as u64));
-        // From the exact moment, not the next whole nanosecond: the rate stays exact.
+        // Use the exact time, not the next whole nanosecond, to keep the rate exact.
         let at_ns = open_ns.max(now.0 as f64);
         self.requests.take(at_ns, self.ns_per_request);
         self.bytes.take(at_ns, f64::from(bytes) * self.ns_per_byte);

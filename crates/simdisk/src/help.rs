@@ -1,16 +1,14 @@
-//! The simulated devices and their keys, for the help of commands.
+//! Lists the simulated devices and their keys for the help of commands.
 //!
-//! The tables are those that the parser of `sim:` reads, so that the help cannot miss a name or a
-//! key. The help of a verb has the names; `run --list-sim` has the keys, too, with their defaults:
-//! they would be longer than the rest of the help. The parser of the command line does not wrap
-//! what stands below the flags; this does.
+//! The tables are those that the parser of `sim:` reads, so the help is always complete. The help of a verb
+//! lists the names. `run --list-sim` also lists the keys with their defaults, which are longer than the
+//! rest of the help. The command-line parser does not wrap the text below the flags, so this module does.
 
 use crate::family::{FAMILIES, Family};
 
-/// Columns of the help.
 const WIDTH: usize = 80;
 
-/// What stands below the flags of a verb, followed by the names of the simulated devices.
+/// Text below the flags of a verb, followed by the names of the simulated devices.
 #[must_use]
 pub fn help_with_names(before: &str) -> String {
     let mut text = format!("{before}\n\nSimulated devices, sim:NAME,key=value,...:\n");
@@ -64,12 +62,12 @@ fn section(family: &Family) -> String {
     text
 }
 
-/// A line that begins with `head`, wrapped below where the help of it begins.
+/// A line that begins with `head`; `help` is wrapped and aligned after it.
 fn row(head: &str, help: &str) -> String {
     let indent = head.len() + 2;
     let mut text = String::from(head);
     let mut column = head.len();
-    // Ahead of the first word stand two spaces, ahead of others one.
+    // Two spaces before the first word, one before others.
     let mut gap = 2;
     for word in help.split_whitespace() {
         if column + gap + word.len() > WIDTH {

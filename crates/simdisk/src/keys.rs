@@ -1,7 +1,7 @@
-//! Names and keys of `sim:NAME,key=value,...`, and the reading of values.
+//! Names and keys of `sim:NAME,key=value,...`, and the parsing of values.
 //!
-//! A family of devices has a table of names and one of keys; parser, errors, suggestions, help and
-//! list come from them. An error says which values are allowed; the parser adds key and value.
+//! A family of devices has a table of names and a table of keys; parser, errors, suggestions, help and list
+//! use these tables. An error names the allowed values; the parser adds key and value.
 
 use crate::toml_text::{self, Entry, Fault};
 use record::{Bytes, Nanos};
@@ -9,14 +9,14 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// A name after `sim:`.
+/// A device name after `sim:`.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// The name.
     pub name: &'static str,
-    /// What it sets, where no file says it: keys with their values.
+    /// Keys and values that it sets, if no file describes it.
     pub(crate) sets: &'static [(&'static str, &'static str)],
-    /// The file that describes it; empty for none.
+    /// The file that describes it; empty if none.
     pub(crate) file: &'static str,
     /// One sentence for the list of devices.
     pub help: &'static str,
@@ -26,12 +26,12 @@ pub(crate) const fn kind(name: &'static str, help: &'static str) -> Kind {
     Kind { name, sets: &[], file: "", help }
 }
 
-/// A kind that a file of the catalogue describes.
+/// A device that a file of the catalogue describes.
 pub(crate) const fn filed(name: &'static str, file: &'static str) -> Kind {
     Kind { name, sets: &[], file, help: about(file) }
 }
 
-/// What a file of the catalogue is about: the comment in its first line.
+/// The description of a file of the catalogue: the comment in its first line.
 pub(crate) const fn about(file: &'static str) -> &'static str {
     let (bytes, mut end) = (file.as_bytes(), 0);
     while bytes[end] != b'\n' {
@@ -45,7 +45,6 @@ impl Kind {
         Self { sets, ..self }
     }
 
-    /// The entries of its file.
     pub(crate) fn entries(&self) -> Vec<Entry<'static>> {
         toml_text::read(self.file).unwrap_or_else(|Fault { line, why }| {
             unreachable!("the file of {}, line {line}: {why}", self.name)
@@ -57,16 +56,16 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct Key {
     pub name: &'static str,
-    /// The default, or `BY_KIND` where names differ in it.
+    /// The default, or `BY_KIND` if devices have different defaults.
     pub default: Cow<'static, str>,
     /// What it sets, with the unit.
     pub help: &'static str,
 }
 
-/// The default of a key that each name sets for itself.
+/// The default of a key that each device sets itself.
 pub const BY_KIND: &str = "by kind";
 
-/// A key of the specification `S` and how a value of it is set.
+/// A key of the specification `S`, and the function that sets it.
 pub(crate) struct Setting<S> {
     key: Key,
     set: fn(&mut S, &str) -> Result<(), String>,
@@ -76,12 +75,12 @@ pub(crate) const fn key(name: &'static str, default: &'static str, help: &'stati
     Key { name, default: Cow::Borrowed(default), help }
 }
 
-/// Of a name that is not known: the nearest as a clause, if one is near, and all of them.
+/// For an unknown name: the most similar known name as a clause, if any, and all known names.
 pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> (String, String) {
     let known: Vec<&str> = known.collect();
     let near = known.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
     let near = near.filter(|&(distance, _)| distance <= 2);
-    // Else the only one of which it is a part.
+    // Otherwise the only name that contains it.
     let mut around = known.iter().filter(|known| name.len() > 3 && known.contains(name));
     let near =
         near.map(|(_, known)| known).or_else(|| around.next().filter(|_| around.next().is_none()));
@@ -95,12 +94,12 @@ impl Key {
     }
 }
 
-/// The keys of a table, for help and list.
+/// The keys of a table, for help and lists.
 pub(crate) fn keys<S>(table: &[Setting<S>]) -> Vec<Key> {
     table.iter().map(|setting| setting.key.clone()).collect()
 }
 
-/// Sets a key; `false` if the table has none of this name.
+/// Sets a key; returns `false` if the table does not contain it.
 pub(crate) fn set<S>(
     table: &[Setting<S>],
     spec: &mut S,
@@ -113,7 +112,6 @@ pub(crate) fn set<S>(
     }
 }
 
-/// The specification with the default of every key.
 pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>], keys: &[Key]) -> S {
     let mut spec = S::default();
     for key in keys {
@@ -123,13 +121,12 @@ pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>], keys: &[Key]) -> S
     spec
 }
 
-/// Puts a value that could be read where it belongs.
 pub(crate) fn put<T>(place: &mut T, value: Result<T, String>) -> Result<(), String> {
     *place = value?;
     Ok(())
 }
 
-/// Shortest service time: below it a minute of virtual time takes minutes of real time.
+/// Shortest service time: with shorter ones, a minute of virtual time takes minutes of real time.
 const SHORTEST: Nanos = Nanos(1_000);
 
 /// A time of at least a microsecond.
@@ -137,7 +134,6 @@ pub(crate) fn time(value: &str) -> Result<Nanos, String> {
     time_from(value, SHORTEST)
 }
 
-/// A time of at least `shortest`.
 pub(crate) fn time_from(value: &str, shortest: Nanos) -> Result<Nanos, String> {
     match value.parse::<Nanos>() {
         Ok(nanos) if nanos < shortest => {
@@ -168,7 +164,7 @@ pub(crate) fn switch(value: &str) -> Result<bool, String> {
     choice(value, &[("on", true), ("off", false)])
 }
 
-/// One of these words, with what it stands for.
+/// The value of one of these words.
 pub(crate) fn choice<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, String> {
     if let Some((_, choice)) = words.iter().find(|(word, _)| *word == value) {
         return Ok(*choice);
@@ -207,7 +203,7 @@ pub(crate) fn number(value: &str, least: f64, most: f64) -> Result<f64, String> 
     }
 }
 
-/// A percentage as a share.
+/// A percentage, returned as a share.
 pub(crate) fn percentage(value: &str, least: f64, most: f64) -> Result<f64, String> {
     match value.strip_suffix('%').unwrap_or(value).parse::<f64>() {
         Ok(percent) if (least..=most).contains(&percent) => Ok(percent / 100.0),

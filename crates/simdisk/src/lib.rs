@@ -1,14 +1,13 @@
-//! Simulated devices in virtual time, behind the same engine, clock and probe as real ones.
+//! Simulates devices in virtual time, behind the same engine, clock and probe interfaces as real ones.
 //!
-//! A [`SimHost`] holds one device, the virtual time and the events to come. Jobs share it on one
-//! thread: each has a [`SimEngine`] whose `wait` never blocks, and the driver of the jobs advances
-//! the host to its next event when none of them can go on. A [`Device`] is a queue with a known
-//! truth, a machine of drives, buses and a host, or a flash drive; a [`SimSpec`] reads its name and
-//! keys by the tables of [`FAMILIES`].
+//! A [`SimHost`] holds one device, the virtual time and the future events. Jobs share it on one thread.
+//! Each has a [`SimEngine`] whose `wait` never blocks; when no job can continue, their driver advances the
+//! host to its next event. A [`Device`] is a queue with known parameters, a machine of drives, buses and a
+//! host, or a flash drive. A [`SimSpec`] reads its name and keys by the tables of [`FAMILIES`].
 //!
-//! Time is u64 nanoseconds and the logarithm is a pure-Rust one, so a seed gives the same bytes of
-//! output on every machine. Rejected: simulated devices behind real time (slow, and as noisy as the
-//! machine), and a thread per simulated job (the order of events would be the scheduler's).
+//! Time is in u64 nanoseconds and the logarithm is pure Rust, so a seed gives the same bytes of output on
+//! every machine. Rejected: simulated devices in real time (slow, and as noisy as the machine), and a
+//! thread per simulated job (the scheduler would decide the order of events).
 #![forbid(unsafe_code)]
 
 mod any_device;

@@ -10,7 +10,7 @@ pub fn parts() -> impl Iterator<Item = Part> {
     KINDS_OF_PARTS.iter().flat_map(|kind| kind.parts()).chain(flash_drives())
 }
 
-/// The flash drives, whose parameters are their keys.
+/// The flash drives; their parameters are their keys.
 fn flash_drives() -> impl Iterator<Item = Part> {
     flash::KINDS.iter().filter_map(|kind| {
         let form = Form::named(kind.name).ok()?;
@@ -24,7 +24,7 @@ fn flash_drives() -> impl Iterator<Item = Part> {
     })
 }
 
-/// The value of a key in its unit; of a choice its place and its word.
+/// The value of a key, and its unit; for a choice, its index and its word.
 fn measured(text: &str) -> (u64, &'static str) {
     let number = |text: &str| text.parse::<u64>().ok();
     let bytes = |text: &str| text.parse::<Bytes>().ok().map(|bytes| bytes.0);

@@ -66,11 +66,10 @@ impl Clock for SimClock {
     }
 }
 
-/// Reads the simulated device's counters.
 #[derive(Clone, Debug)]
 pub(crate) struct SimProbe(pub(crate) Rc<RefCell<SimHost>>);
 
-/// The processors of the simulated host, where there is a model of it.
+/// The processors of the simulated host, if they are modelled.
 fn host_cpu(components: &[ComponentSample]) -> Option<&ComponentSample> {
     components.iter().find(|component| component.name == HOST_CPU)
 }
@@ -79,7 +78,7 @@ impl Probe for SimProbe {
     fn sample(&mut self) -> ProbeSample {
         let host = self.0.borrow();
         let components = host.components();
-        // What the model says of the host is work of its system: file layer, drivers, interrupts.
+        // The modelled CPU time is system work: file layer, drivers, interrupts.
         let cpu = host_cpu(&components).map(|host| {
             let process = host.phases.iter().find(|phase| phase.name == PROCESS);
             let system_ns = process.map_or(host.busy_ns, |phase| phase.busy_ns);

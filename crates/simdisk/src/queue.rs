@@ -1,9 +1,9 @@
-//! The queue device: a gate, servers with one queue in order of arrival, service times of known
-//! distribution.
+//! Simulates a queue: a gate, then servers with one queue in order of arrival, with service times of a
+//! known distribution.
 //!
-//! With first come, first served and a service time drawn at arrival, the completion time is known
-//! at arrival, so that a request costs one draw and two steps in heaps, whatever the queue's
-//! length. The gate (a cap) and the stalls keep that: both act in order of arrival.
+//! With first come, first served and a service time drawn at arrival, the completion time is known at
+//! arrival. So a request costs one draw and two heap operations, whatever the length of the queue. The gate
+//! (a limit) and the stalls preserve that: both act in order of arrival.
 
 use crate::device::{Arrival, Device, EIO, Ended};
 use crate::event_queue::EventQueue;
@@ -16,37 +16,36 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use workload::{Rng, derive_seed};
 
-/// Blocks by which the device's cache keeps data.
+/// Block size of the device's cache.
 const CACHE_BLOCK_BYTES: u64 = 4_096;
-/// Where a service time that shrinks ends, as a share of the first: at zero, virtual time would
-/// stand still.
+/// Minimum service time, as a share of the initial one: at zero, virtual time would stop.
 const FASTEST: f64 = 0.01;
 
-/// A device that is a queue with known parameters.
+/// A queue with known parameters.
 #[derive(Clone, Debug)]
 pub struct QueueDevice {
     spec: QueueSpec,
     rng: Rng,
     shape: Shape,
     gate: Gate,
-    /// What writes pass: as much as the write cache holds at once, then as fast as it drains.
+    /// The limit on writes: the capacity of the write cache at once, then the rate at which it drains.
     drain: Gate,
     stalls: Option<Stalls>,
-    /// When the last request ends that has arrived.
+    /// When the last request so far ends.
     busy_until: Nanos,
     /// When each server is free, soonest first.
     free_at: BinaryHeap<Reverse<Nanos>>,
-    /// Completions to come: token and outcome.
+    /// Future completions: token and outcome.
     ends: EventQueue<(u32, i32)>,
-    /// Direct-mapped cache: which block each line holds, plus one.
+    /// Direct-mapped cache: the block in each line, plus one.
     cache: Vec<u64>,
     ns_per_byte: f64,
 }
 
 impl QueueDevice {
-    /// A device at time zero; `seed` makes its service times.
+    /// A device at time zero; `seed` determines its service times.
     pub(crate) fn new(spec: &QueueSpec, seed: u64) -> Self {
-        // Apart from the streams of the jobs, which use small indices.
+        // Separate from the streams of the jobs, which use small indices.
         let rng = Rng::new(derive_seed(seed, u64::MAX));
         let stall_rng = Rng::new(derive_seed(seed, u64::MAX - 1));
         let free_at = (0..spec.servers).map(|_| Reverse(Nanos(0))).collect();
@@ -79,7 +78,7 @@ impl QueueDevice {
         Nanos((mean * factor) as u64).max(Nanos(1))
     }
 
-    /// Whether all blocks of the request are in the cache; they are afterwards.
+    /// Whether all blocks of the request are in the cache; adds them.
     fn cached(&mut self, request: &Arrival) -> bool {
         if self.cache.is_empty() {
             return false;
@@ -105,14 +104,14 @@ impl Device for QueueDevice {
         let service = self.service(now, arrival).plus(wake);
         let passed = self.gate.pass(now, arrival.bytes);
         let passed = if arrival.op == OpKind::Write && self.spec.drain_bytes_per_s > 0 {
-            // The slower medium takes as unequal times as the faster one.
+            // Times of the slower medium vary as much as those of the faster one.
             let bytes = f64::from(arrival.bytes) * self.shape.draw(&mut self.rng);
             self.drain.pass(passed, bytes as u32)
         } else {
             passed
         };
         let mut end = passed.plus(service);
-        // There is at least one server: the specification says so.
+        // The specification guarantees at least one server.
         if let Some(mut server) = self.free_at.peek_mut() {
             let start = server.0.max(passed);
             end = match &mut self.stalls {

@@ -1,7 +1,7 @@
 //! The parameters of the queue device, its names and its keys.
 //!
-//! A name is a set of defaults: every key holds for every name, so that `sim:capped,error=1e-4` or
-//! `sim:mm1,stall=20ms` need no device of their own.
+//! A name is a set of defaults. Every key works with every name, so that `sim:capped,error=1e-4` or
+//! `sim:mm1,stall=20ms` need no separate device.
 
 use crate::keys::{
     Kind, Setting, bytes, bytes_per_s, count, key, kind, number, or_none, percentage, put, time,
@@ -52,7 +52,7 @@ pub(crate) const KINDS: &[Kind] = &[
         .with(&[("service", "1ms"), ("servers", "8"), ("error", "1e-4")]),
 ];
 
-/// More than any bucket lets pass.
+/// Maximum rate of any bucket.
 const MOST: u64 = 1_000_000_000;
 
 pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
@@ -111,7 +111,7 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
 pub struct QueueSpec {
     /// Mean service time without transfer.
     pub service: Nanos,
-    /// Standard deviation of service times over their mean.
+    /// Coefficient of variation of service times: standard deviation over mean.
     pub cv: f64,
     /// Requests served at once.
     pub servers: u32,
@@ -119,35 +119,35 @@ pub struct QueueSpec {
     pub rate_bytes_per_s: u64,
     /// Capacity.
     pub size: Bytes,
-    /// Cache on the device; 0 is none.
+    /// Size of the cache on the device; 0 is none.
     pub cache: Bytes,
-    /// Service time of a hit.
+    /// Service time of a cache hit.
     pub hit: Nanos,
-    /// Requests per second that pass at most; 0 is no limit.
+    /// Limit in requests per second; 0 is no limit.
     pub iops: u64,
     /// Requests that may pass at once after a rest, at least 1.
     pub burst: u64,
-    /// Bytes per second that pass at most; 0 is no limit.
+    /// Limit in bytes per second; 0 is no limit.
     pub throughput_bytes_per_s: u64,
-    /// Bytes of writes that pass at once after a rest.
+    /// Bytes of writes that may pass at once after a rest.
     pub write_cache: Bytes,
-    /// Bytes of writes per second that pass once these are used up; 0 is no limit.
+    /// Limit in bytes of writes per second once `write_cache` is full; 0 is no limit.
     pub drain_bytes_per_s: u64,
-    /// How long the device stands still; 0 is never.
+    /// Length of a stall; 0 is no stalls.
     pub stall: Nanos,
     /// Mean time between the end of one stall and the begin of the next.
     pub stall_every: Nanos,
-    /// What a request takes longer that arrives after a rest; 0 is nothing.
+    /// Additional time of a request that arrives after a rest; 0 is none.
     pub wake: Nanos,
-    /// Time without a request after which the device rests.
+    /// Time without a request after which the device is at rest.
     pub wake_after: Nanos,
-    /// Growth of the service time per minute, as a share.
+    /// Increase of the service time per minute, as a share.
     pub drift_per_min: f64,
-    /// Probability of an error.
+    /// Probability that a request fails.
     pub error: f64,
 }
 
-/// A coefficient of variation: below 0.1 an Erlang distribution takes over a hundred draws.
+/// A coefficient of variation. Below 0.1 an Erlang distribution needs over a hundred draws.
 fn variation(value: &str) -> Result<f64, String> {
     match value.parse::<f64>() {
         Ok(cv) if cv == 0.0 || (0.1..=10.0).contains(&cv) => Ok(cv),

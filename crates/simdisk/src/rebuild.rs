@@ -1,7 +1,7 @@
-//! The rebuild of a failed disk in virtual time: steps that are due, steps in progress, bytes moved.
+//! Counts the progress of a rebuild in virtual time: due steps, steps in progress, bytes moved.
 //!
-//! The device carries a step out like a request of its own, by the plan of the volume. What happens
-//! when is the device's; this counts.
+//! The device executes a step like a request of its own, by the plan of the volume. The device decides
+//! when; this module only counts.
 
 use crate::device::Rebuilding;
 use record::{Nanos, OpKind};
@@ -10,7 +10,7 @@ use workload::volume::{Plan, REBUILD_DEPTH, RebuildSteps, Volume};
 /// How a failed disk is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RebuildSpec {
-    /// Bytes per second that are written to it at most; `None` for as fast as it goes.
+    /// Maximum bytes per second written to it; `None` for no limit.
     pub bytes_per_s: Option<u64>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Rebuild {
 }
 
 impl Rebuild {
-    /// That of a disk of a volume in chunks of so many bytes, from a moment on.
+    /// The rebuild of a disk of a volume with chunks of this many bytes, beginning at this time.
     pub(crate) fn new(
         spec: RebuildSpec,
         disk: u32,
@@ -44,7 +44,7 @@ impl Rebuild {
         step
     }
 
-    /// When the next step is due that waits for its time alone.
+    /// When the next step is due, unless it waits for a step in progress.
     pub(crate) fn due(&self) -> Option<u64> {
         self.steps.due().filter(|_| self.in_progress < REBUILD_DEPTH)
     }
@@ -59,7 +59,7 @@ impl Rebuild {
         }
     }
 
-    /// So many steps are over, and so much of the disk holds its bytes.
+    /// Records that this many steps have ended, and how much of the disk is rebuilt.
     pub(crate) fn over(&mut self, steps: usize, rebuilt: u64, now: Nanos) {
         self.in_progress -= steps as u32;
         self.told.state.rebuilt = rebuilt;

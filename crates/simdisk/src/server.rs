@@ -1,5 +1,5 @@
-//! What serves in order of arrival, so that the end of a piece of work is known when it is given:
-//! a controller, a wire, the processors of a host, a lane with a rate.
+//! Serves work in order of arrival, so that its end is known when it arrives: a controller, a wire, the
+//! processors of a host, a lane with a rate.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves for `work_ns` as soon as it is free, from `now_ns` at the earliest; when that is over.
+    /// Serves for `work_ns` as soon as it is free, from `now_ns` at the earliest; returns the end.
     #[inline]
     pub(crate) fn serve(&mut self, now_ns: u64, work_ns: u64) -> u64 {
         self.free_ns = self.free_ns.max(now_ns) + work_ns;
@@ -21,7 +21,7 @@ impl Server {
     }
 }
 
-/// Processors side by side: each piece of work goes to the one that is free first.
+/// Parallel processors: each piece of work goes to the one that is free first.
 #[derive(Clone, Debug)]
 pub(crate) struct Processors {
     free_ns: BinaryHeap<Reverse<u64>>,
@@ -30,12 +30,12 @@ pub(crate) struct Processors {
 }
 
 impl Processors {
-    /// Idle processors; with none, work takes no time.
+    /// Idle processors; with a count of 0, work takes no time.
     pub(crate) fn new(count: u32) -> Self {
         Self { free_ns: (0..count).map(|_| Reverse(0)).collect(), count, busy_ns: 0 }
     }
 
-    /// Gives them work at `now_ns`; when it is done.
+    /// Adds work at `now_ns`; returns when it is done.
     pub(crate) fn take(&mut self, now_ns: u64, work_ns: u64) -> u64 {
         self.busy_ns += work_ns;
         let Some(mut first) = self.free_ns.peek_mut() else { return now_ns };
@@ -44,8 +44,7 @@ impl Processors {
     }
 }
 
-/// Moves bytes one transfer after the other, in the order in which they are taken: an adapter, a PCI
-/// bus, memory.
+/// Moves bytes in transfers one after the other, in the order given: an adapter, a PCI bus, memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     in_bytes_per_s: u64,
@@ -56,12 +55,12 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// A free lane with a rate for each direction, seen from the host; 0 for one that never binds.
+    /// A free lane with a rate for each direction, seen from the host; 0 is no limit.
     pub(crate) fn new(in_bytes_per_s: u64, out_bytes_per_s: u64, contended: bool) -> Self {
         Self { in_bytes_per_s, out_bytes_per_s, contended, free_ns: 0, busy_ns: 0 }
     }
 
-    /// Takes a transfer that could begin at `now_ns`; when it ends.
+    /// Adds a transfer that could begin at `now_ns`; returns when it ends.
     pub(crate) fn take(&mut self, now_ns: u64, bytes: u64, inward: bool) -> u64 {
         let rate = if inward { self.in_bytes_per_s } else { self.out_bytes_per_s };
         if rate == 0 {

@@ -1,10 +1,9 @@
-//! Service times of a given mean and variation.
+//! Draws service times with a given mean and variation.
 //!
-//! Two moments decide the mean latency of one server (Pollaczek-Khinchine), so a distribution
-//! is fitted to them by its phases (Tijms 1994, Stochastic Models, p. 358): fixed, a mixture of two
-//! Erlang distributions below exponential, two exponential ones with balanced means above.
-//! Rejected: lognormal times (a tail so heavy that a mean converges slowly) and gamma (a rejection
-//! loop).
+//! Two moments determine the mean latency of one server (Pollaczek-Khinchine), so a phase-type distribution
+//! is fitted to them (Tijms 1994, Stochastic Models, p. 358): fixed, a mixture of two Erlang distributions
+//! for less variation than exponential, two exponential ones with balanced means for more. Rejected:
+//! lognormal times (a tail so heavy that a mean converges slowly) and gamma (a rejection loop).
 
 use workload::Rng;
 
@@ -13,13 +12,13 @@ use workload::Rng;
 pub(crate) enum Shape {
     Fixed,
     Exponential,
-    /// `phases` exponential phases of mean `scale`, with probability `fewer` one less.
+    /// `phases` exponential phases with mean `scale`; with probability `fewer`, one phase less.
     Erlang {
         phases: u32,
         fewer: f64,
         scale: f64,
     },
-    /// Exponential with mean `means[0]`, with probability `first`, or `means[1]`.
+    /// Exponential with mean `means[0]` with probability `first`, otherwise with `means[1]`.
     Hyper {
         first: f64,
         means: [f64; 2],
@@ -53,7 +52,7 @@ impl Shape {
             Self::Exponential => -libm::log(rng.unit()),
             Self::Erlang { phases, fewer, scale } => {
                 let count = phases - u32::from(rng.unit() < fewer);
-                // At most 100 phases: their product stays above the smallest number.
+                // At most 100 phases, so that their product does not underflow.
                 let product: f64 = (0..count).map(|_| rng.unit()).product();
                 -libm::log(product) * scale
             }

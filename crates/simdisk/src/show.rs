@@ -1,13 +1,12 @@
-//! A device as a file that describes it: every key with what it is, every value with its source.
+//! Prints a device as a file that describes it: every key with its meaning, every value with its source.
 
 use crate::catalogue::KINDS_OF_PARTS;
 use crate::form::{FAMILY, Form};
 use crate::keys::BY_KIND;
 
-/// Columns of comments.
 const WIDTH: usize = 80;
 
-/// The file of a form, whose name is `sim:` and `text`.
+/// The file for a form; the device is named `sim:` and `text`.
 pub(crate) fn shown(form: &Form, text: &str) -> String {
     let mut lines = format!("# sim:{text}\n");
     let kinds = form.family.kinds.iter();
@@ -36,7 +35,7 @@ pub(crate) fn shown(form: &Form, text: &str) -> String {
         });
     }
     for (kind, rows) in KINDS_OF_PARTS.iter().zip(&form.parts) {
-        // A key names a part of the catalogue, in place of that of the file.
+        // If a key names a part of the catalogue, that replaces the part of the file.
         let named = form.last(kind.kind()).and_then(|said| kind.rows(&said.text));
         let rows = kind.lines(named.as_ref().unwrap_or(rows));
         if rows.is_empty() {
@@ -56,12 +55,12 @@ pub(crate) fn shown(form: &Form, text: &str) -> String {
     lines
 }
 
-/// A value as TOML: numbers and switches as they are, all else as a text.
+/// A value as TOML: numbers and switches unquoted, everything else as a string.
 fn literal(value: &str) -> String {
     match value {
         "on" => "true".to_owned(),
         "off" => "false".to_owned(),
-        // Neither is a leading zero one of TOML's numbers, nor a number that it cannot hold.
+        // Numbers with a leading zero, or too large for TOML, must be strings.
         number if number.parse::<i64>().is_ok_and(|it| it.to_string() == number) => {
             number.to_owned()
         }
@@ -69,7 +68,6 @@ fn literal(value: &str) -> String {
     }
 }
 
-/// Lines of a comment.
 fn comment(text: &str) -> String {
     let mut lines = String::new();
     let mut column = WIDTH + 1;

@@ -1,8 +1,8 @@
-//! Virtual time, requests on their way, and the counters of the simulated device.
+//! Holds the virtual time, the requests in flight, and the counters of the simulated device.
 //!
-//! The host gives each request a token, moves the time from event to event, hands completions to
-//! the jobs that wait for them, and knows which jobs have something to do. The driver steps those
-//! alone, so that the cost of an event does not grow with the number of jobs.
+//! The host gives each request a token, advances time from event to event, passes completions to the jobs
+//! that wait for them, and knows which jobs have something to do. The driver steps only those, so that the
+//! cost of an event does not grow with the number of jobs.
 
 use crate::any_device::AnyDevice;
 use crate::device::{Arrival, Conditions, Device, Ended, Rebuilding};
@@ -12,7 +12,7 @@ use record::{Nanos, OpKind, Workload};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The error number of what is not supported.
+/// The error number of an unsupported operation.
 const EOPNOTSUPP: i32 = 95;
 const NEVER: Nanos = Nanos(u64::MAX);
 
@@ -26,15 +26,15 @@ struct Ticket {
 
 #[derive(Clone, Debug)]
 struct JobState {
-    /// Completions that it has not taken yet.
+    /// Completions that the job has not taken yet.
     due: Vec<Completion>,
-    /// The moment that it waits for at most; the end of time for none.
+    /// The latest time until which it waits; the maximum time if it waits for completions alone.
     wake: Nanos,
-    /// Whether it is among those that have something to do.
+    /// Whether it is listed as having something to do.
     listed: bool,
 }
 
-/// One simulated device with its time, shared by the jobs of a trial and kept between trials.
+/// One simulated device with its time. The jobs of a trial share it, and it persists between trials.
 #[derive(Debug)]
 pub struct SimHost {
     now: Nanos,
@@ -42,17 +42,17 @@ pub struct SimHost {
     tickets: Slab<Ticket>,
     jobs: Vec<JobState>,
     turn: Vec<u32>,
-    /// When jobs wake; one that no longer waits for that moment is passed over.
+    /// Wake-up times of jobs; outdated entries are skipped.
     wakes: BinaryHeap<Reverse<(Nanos, u32)>>,
     ended: Vec<Ended>,
     counters: DeviceSample,
-    /// Time that completed reads and writes spent in progress, as a kernel counts it apart.
+    /// Time that completed reads and writes were in flight, separately as a kernel counts it.
     pub progress_ns: [u64; 2],
     busy_since: Nanos,
 }
 
 impl SimHost {
-    /// A host at time zero; `name` is what the device's counters are called.
+    /// A host at time zero; `name` is the device name in the counters.
     #[must_use]
     pub fn new(device: AnyDevice, name: String) -> Self {
         Self {
@@ -76,8 +76,7 @@ impl SimHost {
         self.now
     }
 
-    /// Begins a trial of `jobs` jobs on the area of a workload; nothing is in flight from the one
-    /// before.
+    /// Begins a trial of `jobs` jobs on the area of a workload; nothing of the previous trial is in flight.
     pub fn admit(&mut self, jobs: u32, workload: &Workload) {
         debug_assert!(self.in_flight() == 0, "a trial drains before it ends");
         let job = JobState { due: Vec::new(), wake: NEVER, listed: false };
@@ -91,7 +90,7 @@ impl SimHost {
         });
     }
 
-    /// Takes a request of a job now.
+    /// Accepts a request of a job at the current time.
     #[inline]
     pub(crate) fn arrive(&mut self, job: u32, submission: &Submission) {
         if self.in_flight() == 0 {
@@ -105,7 +104,7 @@ impl SimHost {
         self.device.arrive(self.now, &Arrival { token, op, offset, bytes });
     }
 
-    /// Ends a flush, which no simulated device knows.
+    /// Rejects a flush, which no simulated device supports.
     pub(crate) fn refuse(&mut self, job: u32, slot: u32) {
         self.jobs[job as usize].due.push(Completion { slot, outcome: -EOPNOTSUPP });
         self.list(job);
@@ -122,7 +121,7 @@ impl SimHost {
         }
     }
 
-    /// A job waits until `deadline` at most, or for completions alone.
+    /// Makes a job wait until `deadline` at most, or for completions alone.
     #[inline]
     pub(crate) fn wake_at(&mut self, job: u32, deadline: Option<Nanos>) {
         let wake = deadline.unwrap_or(NEVER);
@@ -149,7 +148,7 @@ impl SimHost {
         }
     }
 
-    /// When the first job wakes that still waits for that.
+    /// The next wake-up time that a job still waits for.
     #[inline]
     fn next_wake(&mut self) -> Nanos {
         while let Some(&Reverse((at, job))) = self.wakes.peek() {
@@ -161,8 +160,7 @@ impl SimHost {
         NEVER
     }
 
-    /// Lets time pass up to `limit` at most, until some job has something to do; `false` if nothing
-    /// will ever come up.
+    /// Advances time up to `limit`, until a job has something to do; returns `false` if no event is left.
     #[inline]
     #[must_use]
     pub fn proceed(&mut self, limit: Nanos) -> bool {
@@ -189,7 +187,7 @@ impl SimHost {
         true
     }
 
-    /// Lets time pass until `time`, whatever comes up on the way.
+    /// Advances time to `time`, whatever happens on the way.
     #[inline]
     pub fn advance(&mut self, time: Nanos) {
         debug_assert!(time >= self.now, "virtual time does not go back");
@@ -250,8 +248,8 @@ impl SimHost {
         self.list(job);
     }
 
-    /// The counters as a kernel would show them now. The weighted time holds the requests that
-    /// have completed, as Linux counts it.
+    /// The counters as a kernel would report them. The weighted time covers completed requests, as on
+    /// Linux.
     #[must_use]
     pub fn counters(&self) -> DeviceSample {
         let mut counters = self.counters.clone();
@@ -262,20 +260,20 @@ impl SimHost {
         counters
     }
 
-    /// Requests in progress now.
+    /// Requests in flight now.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.tickets.in_use() as u32
     }
 
-    /// How the rebuild of the device's failed disk stands, where one was asked for.
+    /// The progress of rebuilding a failed disk, if requested.
     #[must_use]
     pub fn rebuild(&self) -> Option<Rebuilding> {
         self.device.rebuild()
     }
 
-    /// Busy time so far of the device's components.
+    /// Busy time of the device's components so far.
     #[must_use]
     pub fn components(&self) -> Vec<ComponentSample> {
         self.device.uses()

@@ -1,15 +1,15 @@
-//! Values by small numbers that are used again: what is in flight, and what waits.
+//! Stores values under small, reusable numbers: requests in flight, and requests that wait.
 //!
-//! A number that was given up is the next one given out, so numbers stay as small as the most that
-//! were in use at once, and nothing is allocated after that many. Numbers that are given from
-//! outside, and spread widely, have a [`NumberMap`].
+//! The number released last is the next one assigned. So numbers stay below the maximum in use at once, and
+//! nothing is allocated beyond that. For numbers that come from outside and are widely spread, use a
+//! [`NumberMap`].
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::ops::{Index, IndexMut};
 
-/// From a number (of a stripe, a frame) to a value. The hash has no random seed, so that the cost of a
-/// lookup is the same in every run. Nothing iterates over such a map: its order reaches no result.
+/// A map from numbers (of a stripe, a frame) to values. The hash has no random seed, so that a lookup costs
+/// the same in every run. No code iterates over such a map, so its order affects no result.
 pub(crate) type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<DefaultHasher>>;
 
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Keeps a value; its number.
+    /// Stores a value; returns its number.
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
@@ -40,7 +40,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// A number whose value is what was left there, so that its memory is used again.
+    /// A number whose old value is still there, so that its memory is used again.
     #[inline]
     pub(crate) fn reuse(&mut self) -> u32
     where
@@ -52,7 +52,7 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Gives a number up; its value stays until the number is used again.
+    /// Releases a number; its value stays until the number is used again.
     #[inline]
     pub(crate) fn release(&mut self, number: u32) {
         debug_assert!(self.free.len() > 64 || !self.free.contains(&number), "given up twice");
@@ -73,7 +73,7 @@ impl<T> Slab<T> {
         self.values.len() - self.free.len()
     }
 
-    /// Every value, those given up included.
+    /// Every value, including released ones.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut()
     }

@@ -1,5 +1,4 @@
-//! Reading `sim:NAME,key=value,...` and `sim:FILE.toml,key=value,...` into the specification of a
-//! device.
+//! Parses `sim:NAME,key=value,...` and `sim:FILE.toml,key=value,...` into the specification of a device.
 
 use crate::any_device::AnyDevice;
 use crate::family::SimKind;
@@ -13,7 +12,7 @@ use engine::input;
 use record::{Bytes, hex_digest};
 use std::path::Path;
 
-/// How the name of a file ends that describes a device.
+/// The suffix of files that describe a device.
 const DESCRIPTION: &str = ".toml";
 
 /// A simulated target.
@@ -21,38 +20,37 @@ const DESCRIPTION: &str = ".toml";
 pub struct SimSpec {
     /// The text after `sim:`, as given.
     pub text: String,
-    /// What it describes.
+    /// The device that it describes.
     pub kind: SimKind,
-    /// Hash of the file that describes it; `None` for a device of the
-    /// catalogue.
+    /// Hash of the file that describes it; `None` for a device of the catalogue.
     pub file_hash: Option<String>,
 }
 
-/// A simulated target that does not exist. All of these are errors of usage.
+/// An invalid simulated target; all are usage errors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// A name or a key that there is not, a near one as a clause, and all of them.
+    /// An unknown name or key, a similar one as a clause, and all known ones.
     #[error("{0}{1}; use one of {2}")]
     Unknown(String, String, String),
-    /// Not of the form key=value.
+    /// An argument that is not of the form key=value.
     #[error("in a simulated target, '{0}' does not have the form key=value")]
     Form(String),
-    /// A key, a value of it that cannot be read, and why.
+    /// A key, an invalid value, and why.
     #[error("{0}={1} cannot be used with this simulated device: {2}")]
     Value(String, String, String),
-    /// A file that describes a device, and what is wrong with it.
+    /// A file that describes a device, and its error.
     #[error("sim:{0}: {1}")]
     File(String, String),
-    /// A target whose values do not go together, and why.
+    /// A target whose values are inconsistent, and why.
     #[error("sim:{0} cannot be built: {1}")]
     Together(String, String),
 }
 
 impl SimSpec {
-    /// Reads `NAME,key=value,...`, the text after `sim:`.
+    /// Parses `NAME,key=value,...`, the text after `sim:`.
     ///
     /// # Errors
-    /// Names the part that is wrong and, for a name that is nearly right, the right one.
+    /// Names the wrong part and, for a nearly correct name, the right one.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let name = text.split(',').next().unwrap_or_default();
         let (form, file_hash) = form_of(text)?;
@@ -60,7 +58,7 @@ impl SimSpec {
         Ok(Self { text: text.to_owned(), kind, file_hash })
     }
 
-    /// The device `NAME,key=value,...` as a file that describes it, with all that can be changed.
+    /// The device `NAME,key=value,...` as a file that describes it, with everything that can be changed.
     ///
     /// # Errors
     /// As [`Self::parse`].
@@ -71,7 +69,7 @@ impl SimSpec {
         Ok(shown(&form, text))
     }
 
-    /// The same without the rebuild of a failed disk; `None` where there is none.
+    /// The same device without the rebuild of a failed disk; `None` if it has none.
     #[must_use]
     pub fn without_rebuild(&self) -> Option<Self> {
         let SimKind::Machine(machine) = &self.kind else { return None };
@@ -89,7 +87,7 @@ impl SimSpec {
         }
     }
 
-    /// The device at time zero; `seed` makes every random choice of it.
+    /// The device at time zero; `seed` determines its random choices.
     #[must_use]
     pub fn build(&self, seed: u64) -> AnyDevice {
         match &self.kind {
@@ -100,12 +98,11 @@ impl SimSpec {
     }
 }
 
-/// What a file holds, or why it cannot be read.
 fn file_text(path: &Path) -> Result<String, String> {
     input::text(path, input::MACHINE).map_err(|error| error.reason.to_string())
 }
 
-/// What `NAME,key=value,...` says, and the hash of the file if the name is one.
+/// The settings in `NAME,key=value,...`, and the hash of the file if the name is one.
 fn form_of(text: &str) -> Result<(Form, Option<String>), SpecError> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
@@ -128,7 +125,7 @@ fn form_of(text: &str) -> Result<(Form, Option<String>), SpecError> {
     Ok((form, file_hash))
 }
 
-/// The specification of what is said, if it holds together.
+/// The specification from the settings, if they are consistent.
 fn built(form: &Form, text: &str, name: &str) -> Result<SimKind, SpecError> {
     let kind = form.build().map_err(|(said, wrong)| match (said.line, wrong) {
         (None, Wrong::Value(why)) => SpecError::Value(said.key.clone(), said.text.clone(), why),

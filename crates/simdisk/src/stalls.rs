@@ -1,8 +1,8 @@
-//! Times at which a device stands still, all of its servers with it.
+//! Times at which a device stalls, with all of its servers.
 //!
-//! Stalls have a fixed length and exponential times between them, drawn from a generator of their
-//! own, so that they come at the same times whatever the load; a request goes on after one where it
-//! was. With one server that never rests, a service time S takes S (1 + length / mean time between)
+//! Stalls have a fixed length and exponential times between them. They are drawn from a generator of their
+//! own, so that they occur at the same times under any load; a request continues after a stall where it
+//! stopped. With one server that is always busy, a service time S takes S (1 + length / mean time between)
 //! on average.
 
 use record::Nanos;
@@ -14,7 +14,7 @@ pub(crate) struct Stalls {
     length: Nanos,
     every: Nanos,
     rng: Rng,
-    /// Begins of the stalls drawn so far, from the first that is not over.
+    /// Begins of the stalls drawn so far, from the first that has not ended.
     begins: VecDeque<Nanos>,
     drawn_until: Nanos,
 }
@@ -35,7 +35,7 @@ impl Stalls {
         self.begins[index]
     }
 
-    /// When work of this length ends that may begin at `start`; starts never go back.
+    /// The end of work of this length that may begin at `start`; starts must not decrease.
     pub(crate) fn end_of(&mut self, start: Nanos, work: Nanos) -> Nanos {
         while self.begin(0).plus(self.length) <= start {
             self.begins.pop_front();

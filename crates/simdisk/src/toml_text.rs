@@ -1,33 +1,33 @@
-//! Reads TOML as words with their lines: what a device is made of, and where each value is from.
+//! Parses TOML into keys, values and line numbers: a device's description and the source of each value.
 //!
-//! Values are kept as they would be typed behind `sim:`, so that one reader of values serves files and
-//! command lines. Of comments, only those behind a value are kept: they say where it is from.
+//! Values are stored as they would be typed after `sim:`, so that one parser of values serves files and
+//! command lines. Only comments after a value are kept: they give its source.
 
 use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong, and in which line, from 1.
+/// An error, and its line, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) line: usize,
     pub(crate) why: String,
 }
 
-/// A key with what it is set to.
+/// A key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) key: Cow<'a, str>,
     /// Its line, from 1.
     pub(crate) line: usize,
     pub(crate) value: Given<'a>,
-    /// The comment behind it, without its sign; empty for none.
+    /// The comment after it, without the `#`; empty if none.
     pub(crate) remark: &'a str,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Given<'a> {
-    /// A text, a number or a switch, as it would be typed.
+    /// A string, a number or a switch, as it would be typed.
     Text(Cow<'a, str>),
     Table(Vec<Entry<'a>>),
 }
@@ -52,7 +52,7 @@ impl Entry<'_> {
 /// The entries of a document in their order.
 ///
 /// # Errors
-/// If it is no TOML, or has values that no device takes (lists and dates).
+/// If it is not TOML, or has values that no device accepts (lists and dates).
 pub(crate) fn read(text: &str) -> Result<Vec<Entry<'_>>, Fault> {
     let root = DeTable::parse(text).map_err(|error| {
         let (line, why) = workload::toml_fault(text, &error);
@@ -95,7 +95,7 @@ fn entry<'a>(
     Ok(Entry { key, line, value, remark })
 }
 
-/// The comment behind a value that ends at `end`.
+/// The comment after a value that ends at `end`.
 fn behind(text: &str, end: usize) -> &str {
     let rest = text.get(end..).unwrap_or("").lines().next().unwrap_or("");
     rest.trim().strip_prefix('#').map_or("", str::trim)

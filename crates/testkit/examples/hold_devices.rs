@@ -1,5 +1,4 @@
-//! Holds a loop device with a file system on it until a signal or a kill ends it; a test of what is
-//! then left behind.
+//! Holds a loop device with a file system until a signal or a kill; a test checks what is left behind.
 
 use halfpower_testkit::{LoopDevice, Mounted, undo_on_signals};
 

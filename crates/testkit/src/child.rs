@@ -1,4 +1,4 @@
-//! Tests in a process of their own: because it is restricted, or because the kernel accounts per process.
+//! Runs tests in a process of their own, to restrict it or because the kernel accounts per process.
 
 use std::io::Result;
 use std::process::{Command, Output};
@@ -11,8 +11,7 @@ pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// Runs a test of this binary in a process of its own, through a command that changes what the
-/// process may do (empty: directly).
+/// Runs a test of this binary in a process of its own, through a command that restricts it, if any.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -36,7 +35,7 @@ pub fn passes_in_child(test: &str, through: &[&str]) {
     let output = in_child(test, through).unwrap_or_else(|error| panic!("{test}: {error}"));
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
-    // A skip counts as passed for cargo: what the child left out, nobody would have tested.
+    // Cargo counts a skip as passed, and then no process would have run the test.
     let done = text.contains("1 passed") && !text.contains("SKIP ");
     assert!(output.status.success() && done, "{text}");
 }

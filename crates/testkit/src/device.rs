@@ -1,37 +1,37 @@
-//! Block devices that a test makes by the system's own programs, and that go away with the value.
+//! Creates block devices by the system's own programs, and removes them when the value is dropped.
 
 use crate::undo::{Folder, Undo, run};
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Name of a loop device's file in its folder.
+/// Name of the backing file in its folder.
 const BACKING: &str = "disk";
 
-/// A loop device over a sparse temporary file, or over what a test has made.
+/// A loop device over a sparse temporary file, or over a file or device of the test.
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
     file: PathBuf,
     _undo: Undo,
-    /// Of the temporary file; goes after the device.
+    /// Folder of the temporary file; dropped after the device.
     _folder: Option<Folder>,
 }
 
 impl LoopDevice {
-    /// Makes one of so many bytes with a logical block of 512 bytes.
+    /// Creates one of this size with a logical block of 512 bytes.
     ///
     /// # Errors
-    /// If the file or the device cannot be made.
+    /// If the file or the device cannot be created.
     pub fn new(bytes: u64) -> Result<Self> {
         Self::within(&std::env::temp_dir(), bytes, 512)
     }
 
-    /// Makes one whose backing file lies in `folder` (on a small file system: a disk that promises
-    /// more than it has), with a logical block of a power of two from 512 to 4096.
+    /// Creates one whose backing file is in `folder` (on a small file system: a disk with less space than
+    /// it reports). Its logical block is a power of two from 512 to 4096.
     ///
     /// # Errors
-    /// If the file or the device cannot be made.
+    /// If the file or the device cannot be created.
     pub fn within(folder: &Path, bytes: u64, logical_block_bytes: u32) -> Result<Self> {
         let folder = Folder::within(folder, "halfpower-loop-")?;
         let file = folder.path().join(BACKING);
@@ -42,16 +42,16 @@ impl LoopDevice {
         Ok(device)
     }
 
-    /// Makes one over an existing file or device, with options of losetup.
+    /// Creates one over an existing file or device, with options of losetup.
     ///
     /// # Errors
-    /// If the device cannot be made.
+    /// If the device cannot be created.
     pub fn over(file: &Path, options: &[&str]) -> Result<Self> {
         let name = run(Command::new("losetup").args(["--find", "--show"]).args(options).arg(file))?;
         let name = name.trim();
         let path = PathBuf::from(name);
         let undo = Undo::by(format!("loop device {name}"), &["losetup", "--detach", name]);
-        // A loop device keeps what somebody who was killed had set on it: the kernel's own values.
+        // A loop device keeps the settings of a test that was killed: restore the kernel's defaults.
         let queue = format!("/sys/class/block/{}/queue", name.trim_start_matches("/dev/"));
         for (setting, value) in [("read_ahead_kb", "128"), ("scheduler", "none")] {
             std::fs::write(format!("{queue}/{setting}"), value)?;
@@ -59,7 +59,7 @@ impl LoopDevice {
         Ok(Self { path, file: file.to_owned(), _undo: undo, _folder: None })
     }
 
-    /// The file below it. What is cut off it is gone from the device: reads fail there.
+    /// The backing file. If it is truncated, reads beyond its end fail on the device.
     #[must_use]
     pub fn backing_file(&self) -> PathBuf {
         self.file.clone()
@@ -80,11 +80,11 @@ pub struct Zram {
 }
 
 impl Zram {
-    /// Makes one of so many bytes. It is empty: reads of it are zeros that cost almost nothing
-    /// until it is written full with data that does not compress.
+    /// Creates one of this size. It is empty: reads return zeros at almost no cost until it is filled with
+    /// data that does not compress.
     ///
     /// # Errors
-    /// If the kernel makes none.
+    /// If the kernel cannot create one.
     pub fn new(bytes: u64) -> Result<Self> {
         let number: u32 = std::fs::read_to_string("/sys/class/zram-control/hot_add")?
             .trim()
@@ -94,7 +94,7 @@ impl Zram {
             "echo 1 > /sys/block/zram{number}/reset && echo {number} > \
              /sys/class/zram-control/hot_remove"
         );
-        // Made before the size is set, so that it is removed if that fails.
+        // Created before the size is set, so that the device is removed if that fails.
         let path = PathBuf::from(format!("/dev/zram{number}"));
         let undo = Undo::by(format!("zram device {}", path.display()), &["sh", "-c", &remove]);
         std::fs::write(format!("/sys/block/zram{number}/disksize"), bytes.to_string())?;

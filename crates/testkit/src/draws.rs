@@ -1,8 +1,8 @@
-//! How many draws a statistical test makes.
+//! Sets the number of draws of a statistical test.
 //!
-//! Thousands of draws prove a coverage or a rate of false alarms, and take minutes. `cargo test`
-//! makes a small sample of the same seeds; `cargo xtask prove` sets [`PROVE`] and makes all of
-//! them. Rejected: a Cargo feature, which would build every test twice.
+//! Proving a coverage or a rate of false alarms takes thousands of draws, and minutes. `cargo test` makes a
+//! small sample of the same seeds; `cargo xtask prove` sets [`PROVE`] and makes all of them. Rejected: a
+//! Cargo feature, which would build every test twice.
 
 /// Set by `cargo xtask prove`: tests make all of their draws.
 pub const PROVE: &str = "HALFPOWER_PROVE";

@@ -1,10 +1,10 @@
-//! Whether the tests are those of another processor, and what runs their programs then.
+//! Detects tests that run for another processor, and names the emulator for their programs.
 
-/// Names the variable with the command that runs programs of the tests' processor, such as
-/// `qemu-aarch64 -L /usr/aarch64-linux-gnu`; `cargo xtask aarch64` sets it.
+/// Variable with the command that runs programs of the tests' processor, such as `qemu-aarch64 -L
+/// /usr/aarch64-linux-gnu`; `cargo xtask aarch64` sets it.
 pub const EMULATOR: &str = "HALFPOWER_TEST_EMULATOR";
 
-/// That command; `None` where the machine's processor is the tests' own.
+/// The emulator command; `None` if the tests run on the machine's own processor.
 #[must_use]
 pub fn emulator() -> Option<String> {
     std::env::var(EMULATOR).ok().filter(|command| !command.is_empty())

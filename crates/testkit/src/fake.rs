@@ -1,8 +1,8 @@
-//! A machine made of files: the trees `proc`, `sys` and `dev` below one folder.
+//! Simulates a machine by files: the trees `proc`, `sys` and `dev` in one folder.
 //!
-//! It is built as the kernel builds sysfs: real directories under `devices`, symbolic links from
-//! `dev/block`, `class/block` and `slaves`, so that the code under test follows the same kind of
-//! path as on a real machine.
+//! It has the structure of the kernel's sysfs: real directories under `devices`, symbolic links from
+//! `dev/block`, `class/block` and `slaves`. So the code under test follows the same paths as on a real
+//! machine.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,16 +11,16 @@ use tempfile::TempDir;
 
 const WRITABLE: &str = "a temporary folder can be written";
 
-/// The fake machine; gone when dropped.
+/// The fake machine; removed when dropped.
 #[derive(Debug)]
 pub struct Fake {
     directory: TempDir,
 }
 
 impl Fake {
-    /// A machine without anything.
+    /// An empty machine.
     #[must_use]
-    // It makes a folder: a default would hide that.
+    // It creates a folder, which a `Default` would hide.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let directory = TempDir::new().expect(WRITABLE);
@@ -30,7 +30,7 @@ impl Fake {
         Self { directory }
     }
 
-    /// The folder of the three trees.
+    /// The folder that contains the three trees.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.directory.path()
@@ -51,7 +51,7 @@ impl Fake {
         self.sys_bytes(path, text.as_bytes());
     }
 
-    /// The same for a file that holds no text.
+    /// Writes a binary file under the fake /sys.
     pub fn sys_bytes(&self, path: &str, content: &[u8]) {
         Self::write(&self.path("sys").join(path), content);
     }
@@ -65,7 +65,7 @@ impl Fake {
         symlink(to, from).expect(WRITABLE);
     }
 
-    /// Makes a block device at a path under `devices`, with its links and a size in sectors.
+    /// Creates a block device at a path under `devices`, with its links and a size in sectors.
     pub fn block(&self, path: &str, numbers: &str, sectors: u64) {
         let name = Path::new(path).file_name().expect(WRITABLE).to_str().expect(WRITABLE);
         let path = format!("devices/{path}");

@@ -1,7 +1,7 @@
-//! A control group whose I/O or memory is held back, as a container's is.
+//! Creates control groups whose I/O or memory is limited, as in a container.
 //!
-//! Version 1, because it can be made wherever its controller is mounted, without a say in the
-//! groups above. Rejected: version 2, whose I/O controller cannot be used while version 1 has it.
+//! Version 1, because such a group can be created wherever its controller is mounted, without control over
+//! the parent groups. Rejected: version 2, whose I/O controller cannot be used while version 1 has it.
 
 use crate::undo::Undo;
 use std::fs;
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Where the controller is mounted on systems that have it.
+/// Usual mount point of the controller.
 const MOUNT: &str = "/sys/fs/cgroup/blkio";
 const MEMORY_MOUNT: &str = "/sys/fs/cgroup/memory";
 
-/// What a group can be held back in.
+/// What a group can be limited in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Throttle {
     /// Reads per second.
@@ -28,7 +28,7 @@ pub enum Throttle {
 }
 
 impl Throttle {
-    /// The file of the group that sets it.
+    /// The group's file that sets the limit.
     fn file(self) -> &'static str {
         match self {
             Self::ReadIops => "blkio.throttle.read_iops_device",
@@ -47,10 +47,10 @@ pub struct ThrottledGroup {
 }
 
 impl ThrottledGroup {
-    /// Makes one without a limit.
+    /// Creates a group without a limit.
     ///
     /// # Errors
-    /// If the controller is not mounted, or groups cannot be made in it.
+    /// If the controller is not mounted, or groups cannot be created in it.
     pub fn new() -> Result<Self> {
         let (folder, undo) = made(MOUNT)?;
         let group = Self { folder, _undo: undo };
@@ -60,7 +60,7 @@ impl ThrottledGroup {
         Err(Error::other(format!("{MOUNT} does not throttle")))
     }
 
-    /// Holds requests to a device down to so many a second, or bytes a second; 0 lets them go.
+    /// Limits requests or bytes per second to a device; 0 removes the limit.
     ///
     /// # Errors
     /// If the device is unknown or the kernel refuses.
@@ -74,7 +74,7 @@ impl ThrottledGroup {
         &self.folder
     }
 
-    /// A command that enters the group and becomes the program that its arguments name.
+    /// A command that enters the group and executes the program that its arguments name.
     #[must_use]
     pub fn entered(&self) -> Command {
         entered(&self.folder)
@@ -89,12 +89,12 @@ fn entered(folder: &Path) -> Command {
     command
 }
 
-/// A group in the tree of a controller, and what removes it.
+/// Creates a group in the tree of a controller; returns it with the undo that removes it.
 fn made(mount: &str) -> Result<(PathBuf, Undo)> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
     let folder = Path::new(mount).join(format!("halfpower-test-{}-{number}", std::process::id()));
-    // A plain folder would be made where no controller is mounted.
+    // Without a mounted controller, this would create a plain folder.
     if !Path::new(mount).join("tasks").exists() {
         return Err(Error::other(format!("no control groups of version 1 at {mount}")));
     }
@@ -112,32 +112,32 @@ pub struct MemoryGroup {
 }
 
 impl MemoryGroup {
-    /// Makes one that may have so many bytes.
+    /// Creates a group limited to this many bytes.
     ///
     /// # Errors
-    /// If the controller is not mounted, or groups cannot be made in it.
+    /// If the controller is not mounted, or groups cannot be created in it.
     pub fn new(bytes: u64) -> Result<Self> {
         let (folder, undo) = made(MEMORY_MOUNT)?;
         fs::write(folder.join("memory.limit_in_bytes"), bytes.to_string())?;
         Ok(Self { folder, _undo: undo })
     }
 
-    /// A command that enters the group and becomes the program that its arguments name.
+    /// A command that enters the group and executes the program that its arguments name.
     #[must_use]
     pub fn entered(&self) -> Command {
         entered(&self.folder)
     }
 }
 
-/// Holds all writes to a block device down to so many bytes a second, and what waits in memory to
-/// be written to it to about `dirty_bytes`.
+/// Limits all writes to a block device to this many bytes per second, and the dirty data for it in memory
+/// to about `dirty_bytes`.
 ///
 /// # Errors
 /// If the device is unknown, or the kernel has no such limit (the second needs Linux 6.2).
 pub fn slow_writes(device: &Path, bytes_per_s: u64, dirty_bytes: u64) -> Result<Undo> {
     let numbers = numbers(device)?;
     let memory = format!("/sys/class/bdi/{numbers}");
-    // Write-back is the kernel's, so that its group is the root.
+    // The kernel does the write-back, so it counts in the root group.
     let limit = format!("{MOUNT}/{}", Throttle::WriteBytes.file());
     let give_back = format!(
         "echo {numbers} 0 > {limit}; echo 0 > {memory}/strict_limit; echo 100 > {memory}/max_ratio"
@@ -149,7 +149,7 @@ pub fn slow_writes(device: &Path, bytes_per_s: u64, dirty_bytes: u64) -> Result<
     Ok(undo)
 }
 
-/// `7:3`, as the kernel prints the numbers of a device.
+/// The numbers of a device as the kernel prints them, such as `7:3`.
 fn numbers(device: &Path) -> Result<String> {
     let name = device.file_name().unwrap_or_default().to_string_lossy();
     Ok(fs::read_to_string(format!("/sys/block/{name}/dev"))?.trim().to_owned())

@@ -1,11 +1,10 @@
-//! What tests need of a machine: whether it has something, who uses it now, and devices that go
-//! away again.
+//! Provides what tests need of a machine: checks for capabilities, locks, and temporary devices.
 //!
-//! A test that needs root, a loop device or fio begins with [`requires!`]. Where the machine lacks
-//! it, the test ends there and says so past the test harness's capture and in the file that
-//! `HALFPOWER_SKIP_LOG` names, so that `cargo xtask ci` counts the skips, and fails where a machine
-//! should have had what was missing. Rejected: `#[ignore]` (no reason, decided at build time).
-//! Tests that make devices or mounts hold one lock across all processes.
+//! A test that needs root, a loop device or fio begins with [`requires!`]. If the machine lacks one of
+//! them, the test ends there. It reports the skip past the test harness's capture, and in the file that
+//! `HALFPOWER_SKIP_LOG` names. `cargo xtask ci` counts the skips, and fails if a machine should have had
+//! what was missing. Rejected: `#[ignore]` (no reason, decided at build time). Tests that create devices or
+//! mounts hold one lock across all processes.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -38,11 +37,11 @@ pub use skip::{SKIP_LOG, TestLock, enter, skip};
 pub use state::{dirty_bytes, frozen, partition, read_only, scheduler, setting, swap_on};
 pub use undo::{Folder, Undo, undo_left_over, undo_on_signals};
 
-/// Ends the test that it stands in, with a counted skip, unless the machine has everything named;
-/// `requires!(Root, Loop)` with the names of [`Capability`].
+/// Ends the calling test with a counted skip, unless the machine has everything named: `requires!(Root,
+/// Loop)` with the names of [`Capability`].
 ///
-/// Where one of them is a device or a mount, the rest of the block holds the lock of all tests
-/// that use devices: use it once per test, and at its beginning.
+/// If one of them is a device or a mount, the rest of the block holds the lock of all tests that use
+/// devices. So use it once per test, at the beginning.
 #[macro_export]
 macro_rules! requires {
     ($($capability:ident),+ $(,)?) => {

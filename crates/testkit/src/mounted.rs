@@ -1,7 +1,7 @@
-//! File systems that a test mounts, and a folder on the disk that the tests run from.
+//! Mounts file systems for tests, and provides a folder on the disk that the tests run from.
 //!
-//! The temporary directory of a system is often memory, so what a test needs of a disk it gets
-//! beside the test's own program, which cargo built on one.
+//! The temporary directory of a system is often in memory. A test that needs a disk gets a folder next to
+//! its own program, which cargo built on a disk.
 
 use crate::undo::{Folder, Undo, run};
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ impl Mounted {
         Self::with_options(kind, source, "defaults")
     }
 
-    /// The same with mount options, comma-separated.
+    /// As [`Mounted::new`], with comma-separated mount options.
     ///
     /// # Errors
     /// As for [`Mounted::new`].
@@ -38,8 +38,8 @@ impl Mounted {
             .arg(folder.path()))?;
         let path = folder.path().to_string_lossy();
         let what = format!("mount {path}");
-        // Lazily only where no device below is to be free when this is dropped: a test that failed
-        // may still hold a file on it.
+        // Unmount lazily only if no device below must be free afterwards: a failed test may still have a
+        // file open on it.
         let undo = match kind {
             "tmpfs" => Undo::by(what, &["umount", "--lazy", &path]),
             _ => Undo::by(what, &["umount", &path]),
@@ -47,7 +47,7 @@ impl Mounted {
         Ok(Self { _undo: undo, folder })
     }
 
-    /// Mounts a RAM file system of so many bytes.
+    /// Mounts a RAM file system of this size.
     ///
     /// # Errors
     /// If mounting is not allowed.
@@ -55,27 +55,27 @@ impl Mounted {
         Self::with_options("tmpfs", "halfpower-test", &format!("size={bytes}"))
     }
 
-    /// Makes it read-only.
+    /// Remounts it read-only.
     ///
     /// # Errors
-    /// If the kernel refuses, as where a file on it is open for writing.
+    /// If the kernel refuses, for example because a file on it is open for writing.
     pub fn make_read_only(&self) -> Result<()> {
         run(Command::new("mount").args(["-o", "remount,ro"]).arg(self.path())).map(drop)
     }
 
-    /// Makes a btrfs on a device and mounts it with these options.
+    /// Creates a btrfs on a device and mounts it with these options.
     ///
     /// # Errors
-    /// If it cannot be made or mounted.
+    /// If it cannot be created or mounted.
     pub fn btrfs(device: &Path, options: &str) -> Result<Self> {
         run(Command::new("mkfs.btrfs").args(["-q", "-f", "-m", "single"]).arg(device))?;
         Self::with_options("btrfs", device, options)
     }
 
-    /// Makes a btrfs over several devices, data striped and metadata twice, and mounts it.
+    /// Creates a btrfs over several devices, with striped data and duplicated metadata, and mounts it.
     ///
     /// # Errors
-    /// If it cannot be made or mounted.
+    /// If it cannot be created or mounted.
     pub fn btrfs_striped(devices: &[&Path]) -> Result<Self> {
         run(Command::new("mkfs.btrfs")
             .args(["-q", "-f", "-d", "raid0", "-m", "raid1"])
@@ -83,11 +83,11 @@ impl Mounted {
         Self::new("btrfs", devices[0])
     }
 
-    /// Makes an ext4 on a device and mounts it. It has no journal and leaves undone what can be
-    /// left, so that an empty one writes little, now and later.
+    /// Creates an ext4 on a device and mounts it. It has no journal, and optional initialization is off, so
+    /// that an empty one writes little, now and later.
     ///
     /// # Errors
-    /// If it cannot be made or mounted.
+    /// If it cannot be created or mounted.
     pub fn ext4(device: &Path) -> Result<Self> {
         run(Command::new("mkfs.ext4")
             .args(["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=1"])
@@ -95,7 +95,7 @@ impl Mounted {
         Self::with_options("ext4", device, "noinit_itable")
     }
 
-    /// The same with a journal, inside or on a device of its own.
+    /// As [`Mounted::ext4`], with a journal, internal or on a separate device.
     ///
     /// # Errors
     /// As for [`Mounted::ext4`].
@@ -119,10 +119,10 @@ impl Mounted {
     }
 }
 
-/// A temporary folder beside the running program, which is on a disk.
+/// A temporary folder next to the running program, which is on a disk.
 ///
 /// # Errors
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn disk_folder() -> Result<TempDir> {
     let program = std::env::current_exe()?;
     let folder = program.parent().unwrap_or(Path::new("."));

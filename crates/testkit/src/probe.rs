@@ -1,7 +1,7 @@
-//! Whether the machine has what a test needs, found out by trying it.
+//! Tries out whether the machine has what a test needs.
 //!
-//! A loop device may be listed and still be refused by a container, so each probe does the
-//! smallest real thing: asks for a free loop number, mounts and unmounts an empty file system.
+//! A loop device may be listed and still be refused by a container. So each probe does the smallest real
+//! operation: it requests a free loop number, or mounts and unmounts an empty file system.
 
 use crate::undo::run;
 use crate::{Mounted, ServedDisk, ThrottledGroup, disk_folder};
@@ -10,20 +10,20 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// Room for the test files of all tests that run at the same time.
+/// Space for the test files of all tests that run at the same time.
 const ROOM_BYTES: u64 = 4 << 30;
 
-/// The collector of sar, which is not on the path (Debian's and others' place).
+/// The collector of sar, which is not on the path (its location on Debian and others).
 pub const SADC: &str = "/usr/lib/sysstat/sadc";
 
-/// Something that not every machine has.
+/// A feature that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// The effective user is root.
     Root,
-    /// Loop devices can be made.
+    /// Loop devices can be created.
     Loop,
-    /// Compressed RAM block devices can be made.
+    /// Compressed RAM block devices can be created.
     Zram,
     /// File systems can be mounted.
     Mount,
@@ -31,15 +31,15 @@ pub enum Capability {
     Served,
     /// The program fio.
     Fio,
-    /// The folder of the tests takes `O_DIRECT` and has room for test files.
+    /// The folder of the tests supports `O_DIRECT` and has space for test files.
     Disk,
-    /// ext4 file systems can be made (mkfs.ext4).
+    /// ext4 file systems can be created (mkfs.ext4).
     Ext4,
-    /// btrfs file systems can be made (mkfs.btrfs).
+    /// btrfs file systems can be created (mkfs.btrfs).
     Btrfs,
-    /// XFS file systems can be made (mkfs.xfs).
+    /// XFS file systems can be created (mkfs.xfs).
     Xfs,
-    /// Swap can be made and used (mkswap, swapon).
+    /// Swap can be created and used (mkswap, swapon).
     Swap,
     /// File systems can be frozen (fsfreeze).
     Freeze,
@@ -47,44 +47,42 @@ pub enum Capability {
     Partitions,
     /// A command can be run in a mount namespace of its own (unshare).
     Namespace,
-    /// A control group of version 1 can be made that throttles I/O.
+    /// A control group of version 1 that throttles I/O can be created.
     BlkioGroup,
-    /// Another program's system calls can be watched and made to fail (strace).
+    /// Another program's system calls can be traced and made to fail (strace).
     Strace,
     /// A program can be run as another user (setpriv, as root).
     Setpriv,
     /// A program can be run on a terminal of its own (script).
     Terminal,
-    /// A browser that runs without a screen (chromium).
+    /// A headless browser (chromium).
     Chromium,
-    /// Python from 3.9 on, with an SQLite that knows the tables of the store (3.37).
+    /// Python 3.9 or later, with an SQLite that supports the tables of the store (3.37).
     Python,
-    /// The same with pandas.
+    /// Python with pandas.
     Pandas,
-    /// The same with pandas, pyarrow and DuckDB, which read Parquet files.
+    /// Python with pandas, pyarrow and DuckDB, which read Parquet files.
     ParquetReaders,
-    /// The same with pandas and matplotlib.
+    /// Python with pandas and matplotlib.
     Matplotlib,
     /// The programs of sysstat: iostat, sadf and sadc.
     Sysstat,
-    /// A Prometheus server, an exporter of the machine's counters for it, and openssl to make its
-    /// certificate.
+    /// A Prometheus server, an exporter of the machine's counters, and openssl for its certificate.
     Prometheus,
 }
 
 impl Capability {
-    /// `needs NAME: why`, with the name as [`requires!`](crate::requires) takes it; `None` where the
-    /// machine has it.
+    /// `needs NAME: why`, with the name as in [`requires!`](crate::requires); `None` if the machine has it.
     #[must_use]
     pub fn lack(self) -> Option<String> {
         self.missing().map(|why| format!("needs {self:?}: {why}"))
     }
 
-    /// Why the machine does not have it; `None` where it has.
+    /// Why the machine does not have it; `None` if it does.
     #[must_use]
     pub fn missing(self) -> Option<String> {
         let words = |error: std::io::Error| error.to_string();
-        // Commands that succeed where it is there.
+        // Commands that succeed if the feature is present.
         let commands: &[&str] = match self {
             Self::Root => return (!is_root()).then(|| "the tests do not run as root".to_owned()),
             Self::Zram if !is_root() => return Some("zram devices need root".to_owned()),
@@ -137,7 +135,7 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Why a command does not succeed; `None` where it does.
+/// Why a command failed; `None` if it succeeded.
 fn failure(words: &str) -> Option<String> {
     let mut words = words.split(' ');
     let program = words.next().unwrap_or_default();
@@ -151,7 +149,7 @@ fn failure(words: &str) -> Option<String> {
     }
 }
 
-/// Test files need `O_DIRECT`, and what halfpower leaves free (5 %, 1 GiB at least) beside them.
+/// Test files need `O_DIRECT`, and space beyond what halfpower leaves free (5 %, at least 1 GiB).
 fn disk_missing() -> Option<String> {
     let outcome = disk_folder().and_then(|folder| {
         OpenOptions::new()

@@ -1,9 +1,10 @@
 //! A disk whose latencies a test chooses: a loop device over a file that this process serves by FUSE.
 //!
-//! A loop device over memory is as fast as the processors, so what harms a disk harms it only where other programs
-//! leave the processors alone. This one sleeps for each request instead. It serves several requests at once, and what it takes
-//! for a read, a write, a flush and a discard can change while it is in use. The data are in an unlinked sparse
-//! file in memory. Rejected: a throttled control group (a cap, no latency); a kernel module (few machines have one).
+//! A loop device over memory is as fast as the processors, so slowing it down works only if other programs
+//! leave the processors alone. This disk sleeps for each request instead. It serves several requests at
+//! once, and the times of reads, writes, flushes and discards can change while it is in use. The data are
+//! in an unlinked sparse file in memory. Rejected: a throttled control group (a limit, no latency); a
+//! kernel module (few machines have one).
 
 use crate::device::LoopDevice;
 use crate::undo::{Folder, Undo, run};
@@ -15,19 +16,19 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Largest write of one request, and room for its head beside it.
+/// Largest write in one request, and the buffer for it with its header.
 const LARGEST: usize = 1 << 20;
 const ROOM: usize = LARGEST + 4096;
 const HEAD: usize = 40;
-/// Requests that the kernel keeps in flight at most, more than a load here has.
+/// Maximum requests that the kernel keeps in flight; more than any load here.
 const IN_FLIGHT: u16 = 512;
 const BLOCK: u64 = 4096;
-/// Time whose unused requests a cap lets through later.
+/// A cap lets the unused requests of this time through later.
 const BUCKET: Duration = Duration::from_millis(100);
-/// Attributes are valid for this long, seconds: nothing changes them.
+/// How long attributes are valid, in seconds: nothing changes them.
 const VALID_S: u64 = 3600;
 
-/// Service time of each kind of request. A request takes 0.5 to 1.5 times this.
+/// Service times by kind of request. Each request takes 0.5 to 1.5 times its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Service {
     /// For a read.
@@ -36,9 +37,9 @@ pub struct Service {
     pub write: Duration,
     /// For a flush of its cache, during which a loop device starts nothing else.
     pub flush: Duration,
-    /// For a discard; the same.
+    /// For a discard, during which a loop device starts nothing else.
     pub discard: Duration,
-    /// Reads and writes per second, at most.
+    /// Maximum reads and writes per second.
     pub cap: Option<f64>,
 }
 
@@ -47,15 +48,14 @@ struct Shared {
     service: Service,
     /// When the next request may begin, under a cap.
     next: Instant,
-    /// State of the jitter.
     dice: u64,
 }
 
-/// The disk.
+/// A disk served by this process.
 #[derive(Debug)]
 pub struct ServedDisk {
     shared: Arc<Mutex<Shared>>,
-    // Dropped in this order: the device, and the mount, whose end ends the servers.
+    // Dropped in this order: first the device, then the mount, whose end stops the servers.
     device: Option<LoopDevice>,
     _mount: Undo,
     file: PathBuf,
@@ -63,17 +63,17 @@ pub struct ServedDisk {
 }
 
 impl ServedDisk {
-    /// Makes a disk of `bytes` that serves up to `servers` requests at the same time.
+    /// Creates a disk of `bytes` that serves up to `servers` requests at the same time.
     ///
     /// # Errors
-    /// If the kernel has no FUSE, or the device cannot be made.
+    /// If the kernel has no FUSE, or the device cannot be created.
     pub fn new(bytes: u64, servers: usize) -> Result<Self> {
         let mut disk = Self::file(bytes, servers)?;
         disk.device = Some(LoopDevice::over(&disk.file, &["--direct-io=on"])?);
         Ok(disk)
     }
 
-    /// The same without a loop device over it.
+    /// As [`ServedDisk::new`], without a loop device over it.
     ///
     /// # Errors
     /// If the kernel has no FUSE.
@@ -84,7 +84,7 @@ impl ServedDisk {
         let data = tempfile::tempfile_in("/dev/shm")?;
         data.set_len(bytes)?;
         let wire = File::options().read(true).write(true).open("/dev/fuse")?;
-        // The mount program gets the wire as its standard input.
+        // The mount program gets the FUSE connection as its standard input.
         let options =
             "fd=0,rootmode=100644,user_id=0,group_id=0,default_permissions,max_read=1048576";
         let mut mount = Command::new("mount");
@@ -103,13 +103,13 @@ impl ServedDisk {
         Ok(Self { shared, device: None, _mount: undo, file, _folder: folder })
     }
 
-    /// The device, or the file where there is none.
+    /// The device, or the file if there is no device.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.device.as_ref().map_or(&self.file, LoopDevice::path)
     }
 
-    /// Changes what it takes from now on; what it took before.
+    /// Changes the service times from now on; returns the previous ones.
     pub fn serves(&self, change: impl FnOnce(&mut Service)) -> Service {
         let mut shared = locked(&self.shared);
         let before = shared.service;
@@ -120,7 +120,7 @@ impl ServedDisk {
 
 impl Drop for ServedDisk {
     fn drop(&mut self) {
-        // What waits in a long service would hold up the end of the device.
+        // Requests in a long service would delay the removal of the device.
         self.serves(|service| *service = Service::default());
     }
 }
@@ -137,7 +137,7 @@ struct Server {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// A request of the kernel, behind its head.
+/// A request of the kernel, without its header.
 struct Request<'a> {
     call: u32,
     body: &'a [u8],
@@ -157,7 +157,7 @@ impl Request<'_> {
     }
 }
 
-/// The calls of FUSE that come here (include/uapi/linux/fuse.h).
+/// The FUSE calls that occur here (include/uapi/linux/fuse.h).
 mod call {
     pub(super) const FORGET: u32 = 2;
     pub(super) const GETATTR: u32 = 3;
@@ -204,7 +204,7 @@ impl Server {
             out.extend(error.to_ne_bytes());
             out.extend(unique);
             out.extend(answer);
-            // One that was interrupted wants no answer.
+            // An interrupted request expects no answer.
             let _ = (&*self.wire).write(&out);
         }
     }
@@ -213,7 +213,7 @@ impl Server {
         match request.call {
             call::INIT => Ok(init()),
             call::GETATTR | call::SETATTR => Ok(self.attributes()),
-            // A handle, and: past the page cache, and several writes at once.
+            // A handle, and the flags for direct I/O and parallel writes.
             call::OPEN => Ok([0_u64.to_ne_bytes(), (1_u64 | 1 << 6).to_ne_bytes()].concat()),
             call::READ => {
                 let (at, length) = (request.long(8), request.word(16) as usize);
@@ -228,7 +228,7 @@ impl Server {
                 self.data.write_all_at(data.ok_or_else(|| Error::other("short"))?, at)?;
                 Ok([length.to_ne_bytes(), 0_u32.to_ne_bytes()].concat())
             }
-            // Without a block size of the file system a loop device discards nothing.
+            // Without a block size of the file system, a loop device does not discard.
             call::STATFS => {
                 let blocks = self.bytes / BLOCK;
                 let longs = [blocks, blocks, blocks, 1, 1].map(u64::to_ne_bytes).concat();
@@ -242,7 +242,6 @@ impl Server {
         }
     }
 
-    /// The attributes of a regular file.
     fn attributes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend(VALID_S.to_ne_bytes());
@@ -256,7 +255,7 @@ impl Server {
         out
     }
 
-    /// Sleeps for what the disk takes.
+    /// Sleeps for the service time of a request.
     fn wait(&self, request: &Request<'_>, begin: Instant) {
         let begin = {
             let mut shared = locked(&self.shared);
@@ -268,13 +267,13 @@ impl Server {
                 call::FALLOCATE => (discard, false),
                 _ => return,
             };
-            // A linear congruential generator (Knuth's MMIX) is chance enough for a jitter.
+            // A linear congruential generator (Knuth's MMIX) is random enough for jitter.
             shared.dice =
                 shared.dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let share = 0.5 + (shared.dice >> 40) as f64 / (1 << 24) as f64;
             let mut starts = begin;
             if let Some(cap) = cap.filter(|_| capped) {
-                // As a bucket of tokens that holds those of a moment, in which this process may not have run.
+                // A token bucket that holds the requests of a short time, in case this process did not run.
                 let slot = begin.checked_sub(BUCKET).map_or(shared.next, |at| at.max(shared.next));
                 starts = begin.max(slot);
                 shared.next = slot + Duration::from_secs_f64(1.0 / cap);

@@ -1,4 +1,4 @@
-//! Servers of other programs that run as long as a test.
+//! Runs servers of other programs for the duration of a test.
 
 use crate::Undo;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Longer than a server takes to start on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server in a process of its own, which ends with this value.
+/// A server in a process of its own, ended when this value is dropped.
 pub struct Service {
     child: Child,
     log: PathBuf,
@@ -18,11 +18,10 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts it; what it says on standard error goes to the file `log`. It ends with this process too,
-    /// however that ends.
+    /// Starts it; its standard error goes to the file `log`. It also ends when this process ends.
     ///
     /// # Errors
-    /// If the file cannot be made or the program cannot be run.
+    /// If the file cannot be created or the program cannot be run.
     pub fn start(mut command: Command, log: &Path) -> Result<Self> {
         let file = File::create(log)?;
         command.stdout(Stdio::null()).stderr(Stdio::from(file)).stdin(Stdio::null());
@@ -33,11 +32,10 @@ impl Service {
         Ok(Self { child, log: log.to_owned(), undo })
     }
 
-    /// The address that it says it listens on, once it does: the words of Prometheus and of its
-    /// exporters.
+    /// The address that it listens on, from its messages (those of Prometheus and its exporters).
     ///
     /// # Errors
-    /// If it ends or says nothing; with what it said.
+    /// If it ends or reports no address; includes its output.
     pub fn address(&mut self) -> Result<String> {
         let begin = Instant::now();
         loop {

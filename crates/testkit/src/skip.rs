@@ -1,25 +1,25 @@
-//! The decision to run or to skip, the record of skips, and the lock.
+//! Decides whether a test runs or is skipped, records skips, and holds the lock.
 
 use crate::Capability;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 
-/// Names the file to which skips are appended.
+/// Variable that names the file to which skips are appended.
 pub const SKIP_LOG: &str = "HALFPOWER_SKIP_LOG";
 
-/// Held while a test uses what the machine has once; released when it is dropped or the process
-/// ends, however it ends.
+/// Held while a test uses resources that the machine has only once. It is released when dropped or when the
+/// process ends, however it ends.
 #[derive(Debug)]
 pub struct TestLock {
     _file: Option<File>,
 }
 
-/// What [`requires!`](crate::requires) calls: `None`, with the skip recorded, where something is
-/// missing. `place` is the path of an item within the test function, whose last part is cut off.
+/// Called by [`requires!`](crate::requires): `None`, with the skip recorded, if something is missing.
+/// `place` is the path of an item within the test function; its last part is removed.
 #[must_use]
 pub fn enter(place: &str, needed: &[Capability]) -> Option<TestLock> {
     let test = place.rsplit_once("::").map_or(place, |(test, _)| test);
-    // Held before anything is probed, because some probes make a device or a mount.
+    // Locked before the probes, because some of them create a device or a mount.
     let shared =
         |it: &Capability| matches!(it, Capability::Loop | Capability::Zram | Capability::Mount);
     let lock = TestLock { _file: needed.iter().any(shared).then(lock_devices) };
@@ -31,11 +31,10 @@ pub fn enter(place: &str, needed: &[Capability]) -> Option<TestLock> {
     None
 }
 
-/// Prints and counts a skip that is decided within a test, as where the machine turns out to be
-/// too busy to judge a measurement by.
+/// Prints and counts a skip that is decided within a test, for example on a machine that is too busy.
 pub fn skip(test: &str, reason: &str) {
     let line = format!("SKIP {test}: {}\n", reason.replace('\n', " "));
-    // Not eprint!, which the test harness captures. A closed stream does not change the outcome.
+    // Not eprint!, which the test harness captures. A closed stream must not change the result.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(path) = std::env::var_os(SKIP_LOG) {
         OpenOptions::new()
@@ -52,7 +51,7 @@ pub fn skip(test: &str, reason: &str) {
 /// Waits until no other test of any process uses devices.
 fn lock_devices() -> File {
     let path = std::env::temp_dir().join("halfpower-test-devices.lock");
-    // Reading is enough for a lock, and all that another user's file allows.
+    // A lock only needs read access, and another user's file allows no more.
     File::open(&path)
         .or_else(|_| OpenOptions::new().create(true).append(true).open(&path))
         .and_then(|file| file.lock().map(|()| file))

@@ -1,18 +1,18 @@
-//! States of a device or file system that a test sets, and that end with the value.
+//! Sets states of a device or file system that end when the value is dropped.
 
 use crate::undo::{Undo, run};
 use std::io::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Sets a state of a path with one command; another one undoes it.
+/// Sets a state of a path with one command; another command undoes it.
 fn set(what: &str, begin: &[&str], end: &[&str], path: &Path) -> Result<Undo> {
     run(Command::new(begin[0]).args(&begin[1..]).arg(path))?;
     let path = path.to_string_lossy();
     Ok(Undo::by(format!("{what} {path}"), &[end, &[&path]].concat()))
 }
 
-/// Makes swap space of a device or file and uses it after all other swap.
+/// Creates swap space on a device or file and uses it after all other swap.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -21,7 +21,7 @@ pub fn swap_on(path: &Path) -> Result<Undo> {
     set("swap", &["swapon", "--priority", "0"], &["swapoff"], path)
 }
 
-/// Freezes a mounted file system: who writes to it waits.
+/// Freezes a mounted file system: programs that write to it wait.
 ///
 /// # Errors
 /// If the file system does not support it.
@@ -52,7 +52,7 @@ pub fn scheduler(device: &Path, name: &str) -> Result<Undo> {
     Ok(Undo::by(format!("scheduler of {file}"), &["sh", "-c", &back]))
 }
 
-/// Gives a file of the kernel that holds one value another one.
+/// Changes a kernel file that holds one value.
 ///
 /// # Errors
 /// If there is no such file, or the kernel refuses.
@@ -63,12 +63,12 @@ pub fn setting(file: &Path, value: &str) -> Result<Undo> {
     Ok(Undo::by(&name, &["sh", "-c", &format!("echo {now} > {name}")]))
 }
 
-/// Lets so many bytes wait to be written before programs are stopped, on the whole machine.
+/// Sets the dirty bytes at which programs that write are blocked, for the whole machine.
 ///
 /// # Errors
 /// If the kernel refuses.
 pub fn dirty_bytes(bytes: u64) -> Result<Undo> {
-    // Setting one of the two takes back the other.
+    // Setting one of the two resets the other.
     const BYTES: &str = "/proc/sys/vm/dirty_bytes";
     const RATIO: &str = "/proc/sys/vm/dirty_ratio";
     let read = |file: &str| std::fs::read_to_string(file).map(|text| text.trim().to_owned());
@@ -81,8 +81,8 @@ pub fn dirty_bytes(bytes: u64) -> Result<Undo> {
     Ok(Undo::by(BYTES, &["sh", "-c", &back]))
 }
 
-/// Tells the kernel of a partition of so many sectors of 512 bytes without a table on the disk; its
-/// device, for a disk whose name ends in a number.
+/// Tells the kernel about a partition of this many sectors of 512 bytes, without a partition table on the
+/// disk; returns its device. For a disk whose name ends in a number.
 ///
 /// # Errors
 /// If the kernel refuses.

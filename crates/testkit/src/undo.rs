@@ -1,10 +1,9 @@
-//! What is changed on the machine, and the command that undoes it.
+//! Records changes on the machine, with the commands that undo them.
 //!
-//! A change is undone when its [`Undo`] is dropped, and after [`undo_on_signals`] also when a
-//! signal ends the process. For one that is killed each change is noted in a file, and
-//! [`undo_left_over`] carries out what the files of dead processes say. They lie where only root
-//! can write, because root believes them; without root nothing is noted. Rejected: finding what is
-//! left over by name.
+//! A change is undone when its [`Undo`] is dropped, and after [`undo_on_signals`] also when a signal ends
+//! the process. In case the process is killed, each change is noted in a file; [`undo_left_over`] runs the
+//! commands in the files of dead processes. Only root can write to the folder of these files, because root
+//! trusts them; without root nothing is noted. Rejected: finding left-over changes by name.
 
 use std::fs;
 use std::io::{Error, Result};
@@ -15,19 +14,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The folder of the notes.
 const NOTES: &str = "/run/halfpower-undo";
 /// Signals that end a process by default.
 const ENDING: [i32; 3] =
     [signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
 
-/// A change that is not undone yet.
+/// A change that has not been undone.
 #[derive(Clone, Debug)]
 struct Change {
     id: u64,
     what: String,
     command: Vec<String>,
-    /// Whether it outlives the process: a process of its own may not be ended by its number later.
+    /// Whether it is noted because it outlives the process. A started process is not: its number may belong
+    /// to another process later.
     noted: bool,
 }
 
@@ -45,13 +44,13 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Notes a change with the command that undoes it.
+    /// Records a change with the command that undoes it.
     #[must_use]
     pub fn by(what: impl Into<String>, command: &[&str]) -> Self {
         Self::new(what.into(), command, true)
     }
 
-    /// A process that has been started, and that is killed unless it is forgotten.
+    /// A started process, which is killed unless it is forgotten.
     #[must_use]
     pub fn process(id: u32) -> Self {
         Self::new(format!("process {id}"), &["kill", "-KILL", &id.to_string()], false)
@@ -67,7 +66,7 @@ impl Undo {
         Self { id }
     }
 
-    /// There is nothing to undo any more.
+    /// Drops the record: nothing needs to be undone any more.
     pub fn forget(&self) {
         drop(self.take());
     }
@@ -83,41 +82,41 @@ impl Undo {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        // Nothing where a signal was faster.
+        // `None` if a signal was faster.
         if let Some(change) = self.take() {
             undo(&change.what, &change.command);
         }
     }
 }
 
-/// Undoes one change; whether it is undone.
+/// Undoes one change; returns whether that worked.
 fn undo(what: &str, command: &[String]) -> bool {
     let undone = patiently(|| run(Command::new(&command[0]).args(&command[1..])));
-    // A drop cannot fail, and must not panic in a test that is failing already.
+    // A drop cannot return an error, and must not panic in a test that already fails.
     if let Err(error) = &undone {
         eprintln!("{what} was left behind: {error}");
     }
     undone.is_ok()
 }
 
-/// Writes what is to be undone where [`undo_left_over`] looks for it, as far as that is possible.
+/// Writes the notes for [`undo_left_over`], as far as possible.
 fn write_notes(changes: &[Change]) {
     let noted: Vec<&Change> = changes.iter().filter(|change| change.noted).collect();
     let path = Path::new(NOTES).join(std::process::id().to_string());
     if noted.is_empty() {
-        // There may be none.
+        // The file may not exist.
         let _ = fs::remove_file(path);
         return;
     }
     let line = |change: &&Change| format!("{}\t{}\n", change.what, change.command.join("\t"));
     let text: String = noted.iter().map(line).collect();
     if fs::create_dir_all(NOTES).is_ok() {
-        // Without the right to write, a kill leaves something behind: no reason to fail.
+        // Without write permission, a kill leaves changes behind; that is no reason to fail.
         let _ = fs::write(path, text);
     }
 }
 
-/// Undoes what processes left behind that were killed; what it undid.
+/// Undoes what killed processes left behind; returns what it undid.
 pub fn undo_left_over() -> Vec<String> {
     let mut undone = Vec::new();
     for entry in fs::read_dir(NOTES).into_iter().flatten().flatten() {
@@ -136,16 +135,16 @@ pub fn undo_left_over() -> Vec<String> {
             let good = undo(&what, &command);
             undone.extend(good.then_some(what));
         }
-        // What could not be undone was said, and would not be the next time either: mostly it is gone.
+        // A failed undo was reported, and would fail next time too: usually the change is already gone.
         let _ = fs::remove_file(entry.path());
     }
     undone
 }
 
-/// From here on a signal that ends this process undoes its changes first, the newest first.
+/// From now on, a signal that ends this process first undoes its changes, the newest first.
 ///
 /// # Errors
-/// If the signals cannot be watched.
+/// If the signals cannot be handled.
 pub fn undo_on_signals() -> Result<()> {
     let mut signals = signal_hook::iterator::Signals::new(ENDING)?;
     std::thread::spawn(move || {
@@ -161,7 +160,7 @@ pub fn undo_on_signals() -> Result<()> {
     Ok(())
 }
 
-/// A temporary folder that also goes when a signal ends the process.
+/// A temporary folder that is also removed when a signal ends the process.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -169,10 +168,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes one in `parent` whose name begins with `prefix`.
+    /// Creates one in `parent` whose name begins with `prefix`.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn within(parent: &Path, prefix: &str) -> Result<Self> {
         let path = tempfile::Builder::new().prefix(prefix).tempdir_in(parent).map(TempDir::keep)?;
         let text = path.to_string_lossy().into_owned();
@@ -187,7 +186,7 @@ impl Folder {
     }
 }
 
-/// Runs a command; its standard output, or an error with its words.
+/// Runs a command; returns its standard output, or an error with its messages.
 pub(crate) fn run(command: &mut Command) -> Result<String> {
     let output = command
         .output()
@@ -199,8 +198,8 @@ pub(crate) fn run(command: &mut Command) -> Result<String> {
     Err(Error::other(format!("{command:?}: {}", words.trim())))
 }
 
-/// Tries again for a second: what a process used is busy for a moment after its end, because the
-/// kernel gives up the files of a ring, for one, in its own time.
+/// Retries for a second: resources of a process stay busy briefly after its end, for example because the
+/// kernel releases the files of a ring later.
 fn patiently<T>(attempt: impl Fn() -> Result<T>) -> Result<T> {
     const TRIES: u32 = 50;
     const PAUSE: Duration = Duration::from_millis(20);

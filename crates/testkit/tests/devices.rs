@@ -1,18 +1,18 @@
-//! The devices are real and go away; the skips are written down; the lock excludes.
+//! Tests that devices are real and are removed, skips are recorded, and the lock excludes other tests.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use halfpower_testkit::{Capability, LoopDevice, Mounted, Zram, requires, undo_left_over};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Size of a block device that the kernel states, in bytes.
+/// Size of a block device by the kernel, in bytes.
 fn kernel_size_bytes(device: &Path) -> u64 {
     let name = device.file_name().unwrap().to_str().unwrap();
     let sectors = std::fs::read_to_string(format!("/sys/block/{name}/size")).unwrap();
     sectors.trim().parse::<u64>().unwrap() * 512
 }
 
-/// What is written to a device comes back from it.
+/// Checks that data written to a device can be read back.
 fn check_keeps_data(device: &Path) {
     let mut file = std::fs::File::options().read(true).write(true).open(device).unwrap();
     file.write_all(&[0x5a; 4096]).unwrap();
@@ -129,8 +129,7 @@ fn tests_that_use_devices_exclude_each_other_and_others_do_not_wait() {
     assert!(got_it && entered >= released);
 }
 
-/// Starts a process that holds a device and a mount, ends it with this signal, and says whether both
-/// are still there.
+/// Starts a process that holds a device and a mount, ends it with this signal; whether both still exist.
 fn left_by(signal: &str, words: &[&str]) -> bool {
     let tests = std::env::current_exe().unwrap();
     let holder = tests.ancestors().nth(2).unwrap().join("examples/hold_devices");
@@ -157,7 +156,7 @@ fn left_by(signal: &str, words: &[&str]) -> bool {
     left
 }
 
-/// Whether a loop device and a mount are there.
+/// Whether a loop device and a mount exist.
 fn held(device: &str, mounted: &str) -> bool {
     let name = device.trim_start_matches("/dev/");
     let table = std::fs::read_to_string("/proc/self/mounts").unwrap();

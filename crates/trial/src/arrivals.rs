@@ -1,27 +1,25 @@
-//! The arrivals of an open loop and the think time of slots: what a paced job waits for.
+//! Tracks when a paced job may send its next request: open-loop arrivals, and think time of slots.
 //!
-//! A second copy of the request stream, drawn up to the present moment, counts the arrivals that wait
-//! while all slots are in use. Rejected: a queue of the waiting requests (it grows without bound on an
-//! overloaded device), and a thread that makes arrivals (the hand-over costs more than most requests).
+//! While all slots are in use, arrivals keep coming. A second copy of the request stream, drawn up to the
+//! present moment, counts them. Rejected: a queue of the waiting requests (it grows without bound on an
+//! overloaded device), and a thread that generates arrivals (the hand-over costs more than most requests).
 
 use crate::{KINDS, OpenTotals, Window};
 use record::{Nanos, OpKind, Workload};
 use std::collections::VecDeque;
 use workload::{Request, RequestStream};
 
-/// Descriptors drawn from the stream at a time.
 pub(crate) const BATCH: usize = 256;
-/// A request that asks for nothing, to fill memory with.
+/// A placeholder that initializes memory for requests.
 pub(crate) const NO_REQUEST: Request = Request { offset: 0, bytes: 0, op: OpKind::Read };
 
-/// Requests with their arrivals, drawn in batches.
+/// Requests with their arrival times, drawn in batches.
 #[derive(Debug)]
 pub(crate) struct Timed {
     stream: RequestStream,
     requests: Vec<Request>,
     times: Vec<Nanos>,
     next: usize,
-    /// When the job's run began.
     origin: Nanos,
 }
 
@@ -36,7 +34,7 @@ impl Timed {
         }
     }
 
-    /// The next request and its intended arrival; `None` after the last, where there is one.
+    /// The next request and its intended arrival; `None` after the last one of a finite stream.
     pub(crate) fn peek(&mut self) -> Option<(Request, Nanos)> {
         if self.next == self.requests.len() {
             let count = self.stream.fill_timed(&mut self.requests, &mut self.times);
@@ -53,21 +51,20 @@ impl Timed {
     }
 }
 
-/// The arrivals of an open loop.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     pub(crate) due: Timed,
-    /// Handed over since the run began.
+    /// Requests handed over since the run began.
     taken: u64,
-    /// The same stream, up to the present, and how many it has seen.
+    /// A copy of the stream, drawn up to the present, and the number of arrivals drawn from it.
     seen: Timed,
     arrived: u64,
     /// Arrivals by direction since counting began.
     offered: [u64; KINDS],
-    /// Since when there has been a free slot all the time; `None` while there is none.
+    /// Since when at least one slot has been free without interruption; `None` while all are in use.
     pub(crate) free_since: Option<Nanos>,
     pub(crate) spin: Nanos,
-    /// Time polled away since the last boundary.
+    /// Time spent polling since the last boundary.
     pub(crate) spin_ns: u64,
     pub(crate) polling_since: Option<Nanos>,
     pub(crate) counting: bool,
@@ -75,7 +72,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// `spin`: how long before an arrival the job polls.
+    /// `spin`: how long before an arrival the job starts to poll.
     pub(crate) fn new(
         stream: &RequestStream,
         workload: &Workload,
@@ -98,7 +95,6 @@ impl Arrivals {
         }
     }
 
-    /// Draws the copy up to `now`.
     fn see(&mut self, now: Nanos) {
         while let Some((request, at)) = self.seen.peek() {
             if at >= now {
@@ -110,14 +106,13 @@ impl Arrivals {
         }
     }
 
-    /// From here on arrivals count.
     pub(crate) fn begin_counting(&mut self, begin: Nanos) {
         self.see(begin);
         self.offered = [0; KINDS];
         self.counting = true;
     }
 
-    /// Counts what waits, all slots being in use.
+    /// Updates the backlog while all slots are in use.
     pub(crate) fn look_at_backlog(&mut self, now: Nanos) {
         self.see(now);
         let waiting = self.arrived.saturating_sub(self.taken);
@@ -126,7 +121,7 @@ impl Arrivals {
         }
     }
 
-    /// A request with this arrival was handed over at `start`.
+    /// Records that the request with this arrival was handed over at `start`.
     pub(crate) fn handed_over(&mut self, arrived: Nanos, start: Nanos) {
         self.taken += 1;
         if !self.counting {
@@ -140,7 +135,7 @@ impl Arrivals {
         }
     }
 
-    /// What it came to when counting ended at `end`.
+    /// The totals when counting ended at `end`.
     pub(crate) fn finish(mut self, end: Nanos) -> OpenTotals {
         if self.counting {
             self.see(end);
@@ -152,11 +147,11 @@ impl Arrivals {
     }
 }
 
-/// Slots that think before their next request.
+/// Slots that wait for their think time before the next request.
 #[derive(Debug)]
 pub(crate) struct Think {
     pub(crate) time: Nanos,
-    /// When each goes on, soonest first: all think equally long.
+    /// When each slot continues, soonest first: all think for the same time.
     pub(crate) slots: VecDeque<(Nanos, u32)>,
 }
 

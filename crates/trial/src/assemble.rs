@@ -1,4 +1,4 @@
-//! From the raw outcome of a run to the trial document.
+//! Builds the trial document from the raw results of a run.
 
 use crate::counters::{components, cpu, device_counters};
 use crate::measurement::{flush_kind, of_bytes, write_kind};
@@ -14,29 +14,29 @@ use record::{
 };
 use std::sync::atomic::AtomicBool;
 
-/// Points of the time series that a document keeps.
+/// Maximum points of the time series in a document.
 const SERIES_POINTS: usize = 64;
 
-/// What a document says beside the measurement.
+/// What the document contains besides the measurement.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// Its id.
+    /// Id of the trial.
     pub id: String,
-    /// When it began, RFC 3339 in UTC; `None` for a simulated one.
+    /// Start of the run, RFC 3339 in UTC; `None` if simulated.
     pub time: Option<String>,
     /// Version of the program.
     pub halfpower_version: String,
-    /// What is read or written.
+    /// Targets that are read or written.
     pub targets: Vec<Target>,
-    /// Conditions; `None` for a simulated one.
+    /// System conditions; `None` if simulated.
     pub environment: Option<Environment>,
     /// Findings from before the run (a fall-back, the state of the target).
     pub findings: Vec<Finding>,
-    /// What was done to the page cache before it.
+    /// How the page cache was dropped before the run.
     pub cache_dropped: Option<record::CacheDropped>,
     /// How the target was brought into its steady state.
     pub preconditioning: Option<record::Preconditioning>,
-    /// Of each job beside the first its targets; none where it uses those of the first.
+    /// Targets of each job after the first; empty if the job uses the first job's targets.
     pub beside: Vec<Vec<Target>>,
 }
 
@@ -56,11 +56,11 @@ pub fn run_trial(
     Ok(measured.0)
 }
 
-/// The same with what it was made of. `asked` and its seed are what the backend runs; where that is a part
-/// of a larger run, `workload` is what the part comes to.
+/// As [`run_trial`], and also returns the measurement. The backend runs `asked` with its seed. If that is
+/// part of a larger run, `workload` is the load of all parts together.
 ///
 /// # Errors
-/// The same.
+/// As [`run_trial`].
 pub fn run_measured(
     backend: &mut dyn TrialBackend,
     workload: &Workload,
@@ -73,7 +73,7 @@ pub fn run_measured(
     let (clients, parts) = backend.clients().unzip();
     let steady = SteadyWindow::of(workload, &measurement);
     let together = Together::of(workload, &measurement);
-    // Counters are held against all jobs: what they were asked, and what they did.
+    // Counters cover all jobs, so compare them with the requests of all jobs.
     let ours = together.as_ref().map(|all| (all.workload(), all.steady().total));
     let ours = || ours.as_ref().map_err(|why| (**why).to_owned());
     let mut trial = Trial {
@@ -124,14 +124,14 @@ pub fn run_measured(
     Ok((trial, measurement))
 }
 
-/// Of all jobs; `each` are their own results.
+/// The result of all jobs together; `each` holds the results of the single jobs.
 fn total<'r>(
     together: &Together<'_>,
     asked: [bool; KINDS],
     each: impl Iterator<Item = &'r TrialResult>,
 ) -> TrialResult {
     let mut total = result(together.workload(), asked, &together.steady());
-    // Jobs of a closed loop keep no completion times apart from their latencies.
+    // Jobs of a closed loop have no completion times separate from their latencies.
     let (mut open, mut closed, mut concurrency) = (false, false, 0.0);
     for result in each {
         concurrency += result.concurrency;
@@ -179,7 +179,7 @@ fn result(workload: &Workload, asked: [bool; KINDS], steady: &SteadyWindow<'_>) 
     }
 }
 
-/// What any of these jobs was asked for, by kind.
+/// The kinds of request that these jobs make.
 fn kinds_asked<'w>(jobs: impl IntoIterator<Item = &'w Workload>) -> [bool; KINDS] {
     let mut asked = [false; KINDS];
     for job in jobs {
@@ -190,7 +190,7 @@ fn kinds_asked<'w>(jobs: impl IntoIterator<Item = &'w Workload>) -> [bool; KINDS
     asked
 }
 
-/// Mean requests in flight: Little's law on the times between hand-over and completion.
+/// Mean requests in flight, by Little's law from the times between hand-over and completion.
 fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
     let times = match arrival {
         Arrival::Closed => &counts.latency_ns,
@@ -245,7 +245,7 @@ fn relative(estimate: Option<record::Estimate>) -> Option<f64> {
     estimate.map(|estimate| estimate.relative_half_width()).filter(|width| width.is_finite())
 }
 
-/// What the system calls an error number.
+/// The system's text for an error number.
 fn error_text(errno: i32) -> String {
     let text = std::io::Error::from_raw_os_error(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
@@ -263,13 +263,12 @@ fn time_summary(
     stats::summarise(histogram, sum_ns as f64 / ios as f64, mean_ci95_rel)
 }
 
-/// From the window's begin to the end of counting, a warm-up included; never zero.
+/// Seconds from the begin of the window to the end of counting, warm-up included; never zero.
 fn window_seconds(measurement: &Measurement) -> f64 {
     measurement.end.since(measurement.window.begin).as_secs_f64().max(1e-9)
 }
 
-/// The slices, several to a point; where the run ended early, without a last point that would be
-/// cut short.
+/// The time series, several slices to a point. After an early end, an incomplete point is left out.
 fn series(steady: &SteadyWindow<'_>) -> Series {
     let per_point = steady.slices.len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
     let slice_length = steady.measurement.window.slice_length();

@@ -1,66 +1,65 @@
-//! How a job hands its requests over, and how many completions it waits for at once.
+//! Decides how a job hands requests over, and how many completions it waits for at once.
 //!
-//! Where the device sets the pace, a job hands each request over by a call of its own, as programs do and
-//! as fio does: a batch reaches the device later, and the block layer merges what lies adjacent in it.
-//! Where the program and the kernel set the pace, as on memory, batches save calls, and waiting for
-//! several completions saves wake-ups, though it holds back those that came first. Before the window
-//! opens a job spends a few short turns with each of several ways, and keeps the first that is as fast as
-//! any. A stream of adjacent requests has nothing to find out: in a batch it would become another one.
-//! Rejected: a fixed share of the depth (a device with a long tail would be held to its slowest
-//! requests), and a search in the window (the result would be that of several loads).
+//! If the device sets the pace, a job hands over each request by a call of its own, as applications and fio
+//! do. A batch would reach the device later, and the block layer would merge adjacent requests in it. If
+//! the program and the kernel set the pace, as on memory, batches save system calls. Waiting for several
+//! completions then saves wake-ups, but delays the first ones. Before the window opens, a job tries each
+//! way in a few short turns and uses the first one that is as fast as the fastest. A stream of adjacent
+//! requests is not searched: a batch would turn it into a different stream. Rejected: a fixed share of the
+//! depth (a device with a long tail would run at the pace of its slowest requests), and a search within the
+//! window (the result would mix several loads).
 
 use record::{EngineName, Nanos, Pattern, Workload};
 
-/// Depth of a job from which on waiting for several completions is tried.
+/// Minimum queue depth at which waiting for several completions is tried.
 const WAIT_DEPTH_MIN: u32 = 32;
-/// Length of a turn.
 const TURN: Nanos = Nanos(4_000_000);
-/// Turns of each way.
 const ROUNDS: usize = 3;
-/// A rate within this share of the best is as good.
+/// A rate of at least this share of the best counts as equally fast.
 const AS_GOOD: f64 = 0.97;
-/// Gain over the first way without which that is kept: more than noise makes of a few turns.
+/// Minimum gain over the first way to switch from it: more than the noise of a few turns.
 const GAIN_MIN: f64 = 1.15;
 
-/// How a job handles its requests. One by one, it takes a completion, accounts for it and hands the next
-/// request over before it looks at another, so that its depth is always in flight or waiting to be seen.
+/// How a job handles its requests. With `one_by_one` it takes a completion, accounts for it and hands over
+/// the next request before it takes another, so that its full depth is always in flight or completed but
+/// not yet seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Whether each request is handed over by a call of its own; else all that are ready, together.
+    /// Whether each request is handed over by a call of its own; otherwise one call for all that are ready.
     pub one_by_one: bool,
-    /// Completions that are waited for at once, at least 1.
+    /// Completions to wait for at once, at least 1.
     pub wait_for: u32,
 }
 
 impl Batch {
-    /// All requests that are ready are handed over together, and any completion ends the wait.
+    /// One call hands over all requests that are ready, and any completion ends the wait.
     pub const TOGETHER: Self = Self { one_by_one: false, wait_for: 1 };
     /// Each request by a call of its own.
     pub const SINGLE: Self = Self { one_by_one: true, wait_for: 1 };
 }
 
-/// What a job is told of it.
+/// How a job finds its way to handle requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchChoice {
-    /// Do it this way.
+    /// Use this way.
     Fixed(Batch),
-    /// Find out before the window begins.
+    /// Search for the best way before the window begins.
     Search(Ways),
 }
 
-/// The ways that are worth a try.
+/// The ways to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ways {
-    /// Requests that a job has in flight.
+    /// Requests that a job keeps in flight.
     depth: u32,
-    /// Whether the engine has a call to hand requests over.
+    /// Whether handing over takes a call of the engine.
     calls: bool,
-    /// Whether requests follow each other on the device, so that a batch of them would be merged.
+    /// Whether requests are adjacent on the device, so that a batch of them would be merged.
     adjacent: bool,
 }
 
 impl Ways {
-    /// Those of a workload whose jobs have so many requests in flight.
+    /// The ways for a workload whose jobs keep `depth` requests in flight.
     #[must_use]
     pub fn of(workload: &Workload, depth: u32) -> Self {
         let calls =
@@ -70,7 +69,7 @@ impl Ways {
         Self { depth, calls, adjacent: cursor || blended }
     }
 
-    /// All of them; the first is what programs do.
+    /// All ways; the first is what applications do.
     fn list(self) -> Vec<Batch> {
         let first = self.first();
         if self.depth < 2 || self.calls && self.adjacent {
@@ -85,13 +84,13 @@ impl Ways {
         ways
     }
 
-    /// The way where nothing is known.
+    /// The way to use without a search.
     #[must_use]
     pub fn first(self) -> Batch {
         if self.calls { Batch::SINGLE } else { Batch::TOGETHER }
     }
 
-    /// How long a search takes; nothing where there is nothing to try.
+    /// Length of the search; zero if there is only one way.
     pub(crate) fn search_time(self) -> Nanos {
         match self.list().len() {
             1 => Nanos(0),
@@ -103,7 +102,7 @@ impl Ways {
 #[derive(Debug)]
 pub(crate) struct Search {
     ways: Vec<Batch>,
-    /// Per way: requests per nanosecond in its turns.
+    /// For each way, its requests per nanosecond in each turn.
     rates: Vec<Vec<f64>>,
     turn: usize,
     begin: Option<Nanos>,
@@ -111,21 +110,21 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// `None` where there is nothing to try.
+    /// `None` if there is only one way.
     pub(crate) fn new(ways: Ways) -> Option<Self> {
         let ways = ways.list();
         let rates = vec![Vec::with_capacity(ROUNDS); ways.len()];
         (ways.len() > 1).then_some(Self { ways, rates, turn: 0, begin: None, count: 0 })
     }
 
-    /// The way whose turn it is.
+    /// The way to use in this turn.
     pub(crate) fn current(&self) -> Batch {
         self.ways[self.turn % self.ways.len()]
     }
 
-    /// Takes note of `count` completions seen at `now`; whether a turn is over.
+    /// Counts `count` completions seen at `now`; returns whether a turn has ended.
     pub(crate) fn observe(&mut self, now: Nanos, count: usize) -> bool {
-        // The first completions belong to the turn before.
+        // The first completions belong to the previous turn.
         let begin = *self.begin.get_or_insert(now);
         if now > begin {
             self.count += count as u64;
@@ -142,12 +141,12 @@ impl Search {
         true
     }
 
-    /// Whether every way had its turns.
+    /// Whether every way had all of its turns.
     pub(crate) fn over(&self) -> bool {
         self.turn >= self.ways.len() * ROUNDS
     }
 
-    /// The first way that is as good as any; the first of all where one had no turn.
+    /// The first way that is as fast as the fastest; the first of all if any way had no turn.
     pub(crate) fn choice(&self) -> Batch {
         if self.rates.iter().any(Vec::is_empty) {
             return self.ways[0];
@@ -166,7 +165,7 @@ mod tests {
 
     const RANDOM: Ways = Ways { depth: 128, calls: true, adjacent: false };
 
-    /// What a search comes to where the rate depends on the way alone, in requests per ms.
+    /// The result of a search in which the rate depends on the way alone, in requests per ms.
     fn found(ways: Ways, rate: impl Fn(Batch) -> u64) -> Batch {
         let mut search = Search::new(ways).unwrap();
         let mut now = Nanos(1);
@@ -182,7 +181,7 @@ mod tests {
     fn a_device_that_sets_the_pace_gets_and_returns_requests_one_by_one() {
         assert_eq!(found(RANDOM, |_| 100), Batch::SINGLE);
         assert_eq!(found(RANDOM, |way| if way.one_by_one { 120 } else { 100 }), Batch::SINGLE);
-        // A gain that noise could be is none.
+        // A gain that may be noise does not count.
         let noise = |way: Batch| if way.wait_for == 16 { 110 } else { 100 };
         assert_eq!(found(RANDOM, noise), Batch::SINGLE);
     }
@@ -204,7 +203,7 @@ mod tests {
             assert!(Search::new(ways).is_none() && ways.search_time() == Nanos(0));
             assert_eq!(ways.first(), Batch::SINGLE);
         }
-        // Nothing merges where no call hands requests over.
+        // Without a call to hand requests over, no requests are merged.
         assert!(Search::new(Ways { adjacent: true, calls: false, ..RANDOM }).is_some());
     }
 

@@ -1,11 +1,11 @@
-//! When a run ends, agreed between its jobs and the thread that watches them.
+//! Decides when a run ends, shared by its jobs and the thread that watches them.
 //!
-//! The planned end of the window is one atomic that anyone may lower; jobs load it once per step. A run
-//! by bytes or passes claims its requests from a common budget, a batch at a time, so that exactly the
-//! bytes asked for are transferred (rounded up to a request) whatever the number of jobs. Passes over several
-//! targets without a stripe have a budget for each target, because a job that gets more of the processor would
-//! else leave another target without its passes. Rejected:
-//! ending such a run at the completion that crosses the mark (it leaves requests in flight).
+//! The end of the window is one atomic that any thread may lower; each job loads it once per step. In a run
+//! limited by bytes or passes, jobs claim batches of requests from a common budget. Exactly the requested
+//! bytes are then transferred (rounded up to a request), whatever the number of jobs. Passes over several
+//! targets without a stripe have one budget per target. Otherwise a job with more processor time would take
+//! the passes of another target. Rejected: ending such a run at the completion that crosses the limit (it
+//! leaves requests in flight).
 
 use crate::measurement::write_kind;
 use crate::{JobTotals, Measurement, Stuck, Window};
@@ -14,17 +14,17 @@ use record::{EndedBy, Nanos, Workload};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What jobs and watcher share about the end of a run.
+/// End of the run, shared by the jobs and the watching thread.
 #[derive(Debug)]
 pub struct Control {
     window: Window,
     end: AtomicU64,
     ended: Mutex<Option<EndedBy>>,
-    /// One, or one for each target; empty where nothing limits the bytes.
+    /// One budget, or one per target; empty without a byte limit.
     budgets: Vec<Budget>,
-    /// Jobs of a replay that have requests left; `None` where requests are drawn.
+    /// Jobs of a replay that have requests left; `None` without a replay.
     replaying: Option<AtomicU32>,
-    /// What its writes are counted as in the end.
+    /// The kind under which the writes are reported.
     write_kind: usize,
 }
 
@@ -35,19 +35,19 @@ struct Budget {
     rule: EndedBy,
 }
 
-/// Bytes of the targets' areas, together: a stripe's area goes over all of them.
+/// Total bytes of the areas on all targets; the area of a stripe spans all of them.
 pub(crate) fn area_bytes(workload: &Workload) -> u64 {
     workload.size_bytes.0.saturating_mul(areas(workload))
 }
 
-/// Areas that jobs have to themselves: of a stripe there is one, else one on each target.
+/// Number of separate areas: one for a stripe, otherwise one per target.
 fn areas(workload: &Workload) -> u64 {
     if workload.stripe_bytes.is_some() { 1 } else { u64::from(workload.targets.max(1)) }
 }
 
-/// Bytes that a run by bytes or passes transfers, and which rule says so; the lesser counts.
+/// Bytes that a run by bytes or passes transfers, and the rule that sets it; the lower limit applies.
 pub(crate) fn byte_limit(workload: &Workload) -> Option<(u64, EndedBy)> {
-    // The passes of a replay are over its requests.
+    // A replay counts its passes in requests, not in bytes.
     let passes = workload.stop.passes.filter(|_| workload.replay.is_none());
     let passes = passes
         .map(|passes| (area_bytes(workload).saturating_mul(u64::from(passes)), EndedBy::Passes));
@@ -56,7 +56,7 @@ pub(crate) fn byte_limit(workload: &Workload) -> Option<(u64, EndedBy)> {
 }
 
 impl Control {
-    /// For a run of `workload` in `window`.
+    /// Control of a run of `workload` in `window`.
     #[must_use]
     pub fn new(workload: &Workload, window: Window) -> Self {
         let budgets = byte_limit(workload).map_or_else(Vec::new, |(limit, rule)| {
@@ -74,20 +74,20 @@ impl Control {
         Self { window, end, ended, budgets, replaying, write_kind }
     }
 
-    /// The window as planned.
+    /// The planned window.
     #[must_use]
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// First moment that does not count any more, as known now.
+    /// First moment that no longer counts, as known now.
     #[inline]
     #[must_use]
     pub fn end(&self) -> Nanos {
         Nanos(self.end.load(Ordering::Relaxed))
     }
 
-    /// Ends the run at `at`, unless it ends before that anyway.
+    /// Ends the run at `at`, unless it ends earlier anyway.
     pub fn end_at(&self, at: Nanos, by: Option<EndedBy>) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if at < self.end() {
@@ -102,32 +102,32 @@ impl Control {
         self.end() <= self.window.begin
     }
 
-    /// What lowered the end, if anything did.
+    /// What ended the run early, if anything.
     #[must_use]
     pub fn ended_by(&self) -> Option<EndedBy> {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether requests have to be claimed.
+    /// Whether jobs must claim their requests.
     #[inline]
     pub(crate) fn limited(&self) -> bool {
         !self.budgets.is_empty()
     }
 
-    /// Whether nothing may be made before the window, since it would be missing in it.
+    /// Whether the requests are limited, so that none may be sent before the window.
     pub(crate) fn finite(&self) -> bool {
         self.limited() || self.replaying.is_some()
     }
 
-    /// A job has made the last of its requests.
+    /// Records that a job has sent its last request.
     pub(crate) fn job_out_of_requests(&self) {
         if let Some(jobs) = &self.replaying {
             jobs.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Claims `wanted` bytes for requests of a job in the window; less than that is granted once, and
-    /// then the job is to hand over requests until they make up for what was granted, and no more.
+    /// Claims `wanted` bytes for requests of a job in the window. Grants less only once, when the budget
+    /// runs out: the job then hands over requests until they cover the granted bytes, and stops.
     pub(crate) fn claim(&self, job: u32, wanted: u64) -> u64 {
         let of_target = job as usize % self.budgets.len().max(1);
         let Some(budget) = self.budgets.get(of_target) else { return wanted };
@@ -139,7 +139,7 @@ impl Control {
         wanted.min(left.max(0) as u64)
     }
 
-    /// The rule whose bytes or requests were all claimed.
+    /// The rule whose bytes or requests are all claimed.
     #[must_use]
     pub fn exhausted(&self) -> Option<EndedBy> {
         if self.replaying.as_ref().is_some_and(|jobs| jobs.load(Ordering::Relaxed) == 0) {
@@ -149,7 +149,7 @@ impl Control {
         self.budgets.first().filter(|_| all).map(|budget| budget.rule)
     }
 
-    /// What jobs did under it, without the counters around their window.
+    /// The measurement of these jobs, without the counters around their window.
     #[must_use]
     pub fn measurement(&self, totals: JobTotals, stuck: Stuck, probe: &ProbeFacts) -> Measurement {
         let (end, ended_by) = self.ending(&totals, stuck);
@@ -167,8 +167,7 @@ impl Control {
         }
     }
 
-    /// When and why counting ended: by the clock, lowered or not, or with the last of the bytes
-    /// asked for.
+    /// When and why counting ended: at the planned or lowered end, or with the last of the requested bytes.
     #[must_use]
     fn ending(&self, totals: &JobTotals, stuck: Stuck) -> (Nanos, Option<EndedBy>) {
         let (end, by) = (self.end(), self.ended_by());
@@ -176,7 +175,7 @@ impl Control {
             return (end, Some(EndedBy::Silence));
         }
         match self.exhausted() {
-            // The last moment that counts is the end's neighbour.
+            // The end is the moment after the last one that counts.
             Some(rule) if by.is_none() && totals.last.0 + 1 < end.0 => {
                 (Nanos(totals.last.0 + 1), Some(rule))
             }
@@ -204,7 +203,7 @@ mod tests {
         assert_eq!((apart.claim(0, 10), apart.exhausted()), (0, None));
         assert_eq!(apart.claim(1, 200), 200);
         assert_eq!(apart.exhausted(), Some(EndedBy::Passes));
-        // A stripe is one area, whoever asks for it.
+        // A stripe has one area, whichever job claims from it.
         let stripe = control(2, true);
         assert_eq!((stripe.claim(0, 150), stripe.claim(1, 150)), (150, 50));
         assert_eq!(stripe.exhausted(), Some(EndedBy::Passes));

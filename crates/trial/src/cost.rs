@@ -1,21 +1,20 @@
-//! Processor cost of a trial, and what the two bounds of it say about each other.
+//! Computes the CPU cost of a trial, and compares its two bounds.
 //!
-//! The lower bound is what the scheduler charged to this process, its io_uring workers (`iou-wrk`,
-//! `iou-sqp`) included. It leaves out interrupts, kernel workers of a loop device or a file system, and
-//! the hypervisor. The upper bound comes from a pass beside a soaker; the truth lies between the two.
-//! Time that the pacer of an open loop polled away is taken off, first from user time.
+//! The lower bound is the time that the scheduler charged to this process, including its io_uring workers
+//! (`iou-wrk`, `iou-sqp`). It excludes interrupts, kernel workers of a loop device or a file system, and
+//! the hypervisor. The upper bound comes from a run next to a soaker; the true cost lies between the two.
+//! Time that the pacer of an open loop spent polling is subtracted, from user time first.
 
 use engine::{CpuSample, MachineTimes, Processors};
 use record::{Confidence, CpuCost, CpuSplit, CpuUpper, Estimate, Finding, FindingCode, Measured};
 
 const MIB: f64 = (1 << 20) as f64;
-/// A difference between the bounds below this share of the upper one is not worth a finding.
+/// Minimum difference between the bounds for a finding, as a share of the upper one.
 const ELSEWHERE_SHARE_MIN: f64 = 0.1;
-/// Nor is one below this time per request, in µs: it is within what a soaker can tell.
+/// Minimum difference for a finding, in µs per request: less is within the error of a soaker.
 const ELSEWHERE_US_MIN: f64 = 0.1;
 
-/// The cost of `ios` requests with `bytes` bytes between two samples, without `spin_ns` that a
-/// pacer spent on its own.
+/// The cost of `ios` requests with `bytes` bytes between two samples, less the `spin_ns` of polling.
 #[must_use]
 pub fn cpu_cost(
     before: &CpuSample,
@@ -33,7 +32,7 @@ pub fn cpu_cost(
     let system_ns = system_ns.saturating_sub(spin_ns - spin_in_user);
     let total_ns = (user_ns + system_ns) as f64;
     let per = |amount: u64, value: f64| (amount > 0).then(|| value / amount as f64);
-    // All processors busy: their number over the time that one request, or one byte, takes.
+    // Rate with all processors busy: their number divided by the time that one request, or one byte, takes.
     let saturation = |amount: u64| {
         let ns_each = per(amount, total_ns).filter(|&ns| ns > 0.0 && processors.usable > 0.0)?;
         Some(processors.usable * 1e9 / ns_each)
@@ -75,8 +74,8 @@ pub fn cpu_cost(
     }
 }
 
-/// What the bounds say of each other, once both are there: who else pays for this load, and
-/// whether the upper one can be trusted.
+/// Findings from the two bounds, once both are known: whether other processes or the kernel do work for
+/// this load, and whether the upper bound can be trusted.
 #[must_use]
 pub fn cpu_findings(cost: &CpuCost) -> Vec<Finding> {
     let Some(upper) = &cost.upper else { return Vec::new() };
@@ -87,7 +86,7 @@ pub fn cpu_findings(cost: &CpuCost) -> Vec<Finding> {
     found
 }
 
-/// The upper bound must not lie below the lower one by more than its interval.
+/// The upper bound must not be below the lower one by more than its interval.
 fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
     if lower_us <= upper.us_per_io.high {
         return None;
@@ -137,7 +136,7 @@ fn doubts(upper: &CpuUpper) -> Option<Finding> {
     )
 }
 
-/// More than the load's own processes were charged, beyond interval and margin.
+/// CPU time beyond what the load's own processes were charged, outside the interval and the margin.
 fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
     let Estimate { value, low, .. } = upper.elsewhere_us_per_io?;
     let margin = (ELSEWHERE_SHARE_MIN * upper.us_per_io.value).max(ELSEWHERE_US_MIN);

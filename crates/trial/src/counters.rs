@@ -1,4 +1,4 @@
-//! What was counted outside of the jobs, over the part of a run that is reported.
+//! Reports the counters of the device and the processors over the steady part of a run.
 
 use crate::cost::cpu_cost;
 use crate::steady_window::SteadyWindow;
@@ -10,20 +10,20 @@ use record::{
 };
 use stats::Ordered;
 
-/// The counters may be read later than the boundaries by this part of the time between them, or by a
-/// millisecond: more, and what they saw is not what the jobs did.
+/// Maximum lateness of a counter reading, as a part (one in 50) of the time between the boundaries, but at
+/// least one millisecond. Beyond that, the counters do not match the jobs.
 const LATENESS_PARTS: u64 = 50;
 
-/// The readings at both ends of the part, and the time between them.
+/// The readings at both ends of the steady part, and the time between them.
 struct Readings<'a> {
     before: &'a ProbeSample,
     after: &'a ProbeSample,
     span_ns: f64,
 }
 
-/// The readings, or why they say nothing about the part: read too far from its ends, as happens when the
-/// jobs leave no processor to the thread that reads them. Once the jobs have done all that they were asked
-/// for, nothing is at work any more, and the last reading may come at any time.
+/// The readings, or why they do not match the steady part: they were taken too far from its ends, as
+/// happens when the jobs leave no processor to the thread that reads them. Once the jobs have finished all
+/// of their requests, the system is idle, and the last reading may be taken at any time.
 fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
     let measurement = steady.measurement;
     let Some(before) = measurement.before.get(steady.cut) else {
@@ -42,15 +42,14 @@ fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
             format_nanos(late.0 as f64)
         ));
     }
-    // Before the begin nothing was at work, where the first reading was taken earlier.
+    // If the first reading was taken early, no requests ran between it and the begin.
     let span_ns = last.since(before.at.max(begin)).0.max(1) as f64;
     Ok(Readings { before, after, span_ns })
 }
 
-/// Fewest steps of CPU time in a window: the two edges are then off by 3 % at most.
+/// Minimum steps of CPU time in a window; the error at the two ends is then at most 3 %.
 const STEPS_MIN: f64 = 64.0;
 
-/// CPU time, or why it was not measured.
 pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, String> {
     let measurement = steady.measurement;
     let not_counted = || measurement.probe.no_cpu_reason.clone();
@@ -71,12 +70,12 @@ pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, St
     Ok(cpu_cost(&before, &after, ios, bytes, ours.spin_ns, split, processors))
 }
 
-/// Components of a kind up to which a document has each of them.
+/// Maximum number of components of a kind that a document lists one by one.
 const EACH_SHOWN: usize = 64;
-/// Components of a kind with more than that which it has one by one.
+/// Number of components listed one by one if a kind has more than that.
 const BUSIEST_SHOWN: usize = 16;
 
-/// How busy the components of a simulated device were; none on a real one.
+/// Utilization of the components of a simulated device; empty on a real one.
 pub(crate) fn components(steady: &SteadyWindow<'_>) -> Vec<ComponentUse> {
     let Ok(Readings { before, after, span_ns }) = readings(steady) else { return Vec::new() };
     let pairs = before.components.iter().zip(&after.components);
@@ -84,7 +83,7 @@ pub(crate) fn components(steady: &SteadyWindow<'_>) -> Vec<ComponentUse> {
         .map(|(before, after)| {
             debug_assert_eq!(before.name, after.name, "the same components at every reading");
             let busy_ns = after.busy_ns.saturating_sub(before.busy_ns) as f64;
-            // By name: a phase that had not happened yet is in no reading of before.
+            // Matched by name: a phase that first occurs later is missing from the earlier readings.
             let phases = after.phases.iter().map(|phase| {
                 let earlier = before.phases.iter().find(|earlier| earlier.name == phase.name);
                 let earlier_ns = earlier.map_or(0, |earlier| earlier.busy_ns);
@@ -94,7 +93,7 @@ pub(crate) fn components(steady: &SteadyWindow<'_>) -> Vec<ComponentUse> {
             ComponentUse {
                 name: after.name.clone(),
                 units: after.units,
-                // Work is counted when it ends, so that a window may see a little more than all.
+                // Work is counted when it ends, so the sum may slightly exceed the window.
                 busy_share: (busy_ns / (span_ns * f64::from(after.units.max(1)))).min(1.0),
                 phases: phases.collect(),
             }
@@ -103,13 +102,13 @@ pub(crate) fn components(steady: &SteadyWindow<'_>) -> Vec<ComponentUse> {
     condensed(all)
 }
 
-/// What kind of component a name says: the name without its numbers.
+/// The kind of a component: its name without digits.
 fn kind_of(name: &str) -> String {
     name.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
-/// The components, but of a kind of which there are very many the busiest alone, and the others as
-/// one: a document of a thousand drives would else be a megabyte of them.
+/// The components; if a kind has very many, its busiest one by one and the rest as one entry. Otherwise a
+/// document of a thousand drives would contain a megabyte of components.
 fn condensed(all: Vec<ComponentUse>) -> Vec<ComponentUse> {
     if all.len() <= EACH_SHOWN {
         return all;
@@ -118,7 +117,7 @@ fn condensed(all: Vec<ComponentUse>) -> Vec<ComponentUse> {
     kinds.into_iter().flat_map(|(kind, members)| shown_of(&kind, members)).collect()
 }
 
-/// Of many components of a kind the busiest, in their order, and the others as one.
+/// The busiest of many components of a kind, in their order, and the rest as one entry.
 fn shown_of(kind: &str, members: Vec<ComponentUse>) -> Vec<ComponentUse> {
     if members.len() <= EACH_SHOWN {
         return members;
@@ -153,7 +152,7 @@ fn others_as_one(kind: &str, others: &[&ComponentUse]) -> ComponentUse {
     ComponentUse { name, units, busy_share: all_busy / f64::from(units.max(1)), phases }
 }
 
-/// What the device counted, or why that was not measured.
+/// The device's counters, or why they were not measured.
 pub(crate) fn device_counters(
     workload: &Workload,
     steady: &SteadyWindow<'_>,
@@ -169,7 +168,7 @@ pub(crate) fn device_counters(
     let before = before.device.as_ref().ok_or_else(not_counted)?;
     let trims = ours.ios[TRIM] > 0;
     let trimmed = after.ios[2].saturating_sub(before.ios[2]);
-    // Of other jobs the counters tell all the same.
+    // If there are other jobs too, the counters are still useful.
     let others = ours.ios[0] + ours.ios[1] > 0;
     if trims && trimmed == 0 && !others {
         return Err(
@@ -180,7 +179,7 @@ pub(crate) fn device_counters(
     }
     let delta = |field: fn(&DeviceSample) -> [u64; 3]| {
         let (before, after) = (field(before), field(after));
-        // Only the directions that were asked for: others' writes do not blur our reads.
+        // Only the requested directions: writes of other processes must not affect our reads.
         let read = if workload.read_percent > 0 { after[0].saturating_sub(before[0]) } else { 0 };
         let writes = workload.writes() && (ours.ios[1] > 0 || !trims);
         let write = if writes { after[1].saturating_sub(before[1]) } else { 0 };
@@ -196,7 +195,7 @@ pub(crate) fn device_counters(
     let (our_ios, our_bytes) = (ours.total_ios() - left_out.0, ours.total_bytes() - left_out.1);
     let ratio = |theirs: u64, ours: u64| (ours > 0).then(|| theirs as f64 / ours as f64);
     let ratio_bytes = ratio(bytes, our_bytes);
-    // Splits are what is left over once merged requests are counted again, if all bytes are ours.
+    // If all bytes are ours, the requests beyond ours, with merged ones added back, are splits.
     let ours_alone =
         workload.cache.direct() && ratio_bytes.is_some_and(|ratio| (0.98..=1.02).contains(&ratio));
     Ok(DeviceCounters {

@@ -1,52 +1,52 @@
-//! Why a trial has no result.
+//! Errors that leave a trial without a result.
 
 use engine::EngineError;
 
-/// A trial that could not be run to its end.
+/// Why a trial could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// The engine could not be opened, or broke.
+    /// The engine could not be opened, or failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The user or the system asked for an end.
+    /// The user or the system interrupted the run.
     #[error("interrupted")]
     Interrupted,
     /// A job's thread could not be started.
     #[error("job {job} of {jobs} could not be started ({source}); reduce --numjobs")]
     Thread {
-        /// Which job.
+        /// Number of the job.
         job: u32,
-        /// Of how many.
+        /// Number of jobs in the run.
         jobs: u32,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A job's thread ended in a panic, which is a defect of this program.
+    /// A job's thread panicked, which is a defect of this program.
     #[error("job {0} ended in an internal error; please report this with the command line")]
     Panic(u32),
-    /// Only a part of a workload was asked of a backend that runs whole ones.
+    /// This backend cannot run a part of a workload.
     #[error("a simulated device runs complete workloads and cannot run a part of one")]
     NoPart,
-    /// Machines that were to carry it out could not: what happened, and where.
+    /// The clients could not run the load: what happened, and on which machine.
     #[error("{0}")]
     Clients(String),
-    /// The simulation has nothing left to happen although jobs wait, which is a defect.
+    /// The simulation has no events left although jobs wait, which is a defect.
     #[error("the simulated device lost a request; please report this with the command line")]
     Lost,
     /// The target was not opened for the cache mode of the workload.
     #[error("the target was not opened for --cache {0}")]
     CacheMode(&'static str),
-    /// The engine of the workload is not one that this backend can run.
+    /// This backend cannot run the engine of the workload.
     #[error("the engine '{0}' cannot be used on this target")]
     WrongEngine(&'static str),
-    /// The engine of the workload is one that another operating system has.
+    /// The engine of the workload exists only on another operating system.
     #[error("the engine '{name}' needs {system}; on this system use --ioengine {instead}")]
     Elsewhere {
-        /// Its name.
+        /// Name of the engine.
         name: &'static str,
         /// The system that has it.
         system: &'static str,
-        /// What comes closest here.
+        /// The closest engine on this system.
         instead: &'static str,
     },
 }

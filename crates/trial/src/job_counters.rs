@@ -1,17 +1,17 @@
-//! What a job makes known while it runs, so that a run whose device hangs can still report it.
+//! Publishes what a job counts while it runs, so that a run whose device hangs can still be reported.
 //!
-//! The job's thread alone writes the counts and histograms of the moment, with relaxed loads and
-//! stores: plain instructions, yet the watcher may read at any time. At the boundaries of slices,
-//! segments and intervals the job drains them into the [`JobTotals`] behind a lock that it alone takes
-//! while all goes well. Rejected: a histogram for each segment in the loop (memory traffic), and
-//! messages from job to watcher (allocation in the loop).
+//! Only the job's thread writes the current counts and histograms, with relaxed loads and stores. These are
+//! plain instructions, yet the watcher may read at any time. At the boundaries of slices, segments and
+//! intervals the job moves the counts into the [`JobTotals`] behind a lock, which in normal operation only
+//! the job takes. Rejected: a histogram for each segment in the loop (memory traffic), and messages from
+//! job to watcher (allocation in the loop).
 
 use crate::{JobTotals, Segment, Slice};
 use record::{BUCKETS, HistogramSnapshot, Nanos, bucket_index};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A counter with one writer: adding is a load and a store.
+/// A counter with one writer, so that adding is a load and a store.
 #[derive(Debug, Default)]
 struct Counter(AtomicU64);
 
@@ -30,15 +30,15 @@ impl Counter {
     }
 }
 
-/// A histogram in the making, by the buckets of [`record::bucket_index`].
+/// A histogram that is being filled, by the buckets of [`record::bucket_index`].
 ///
-/// Each bucket has two counters side by side, for requests to use in turn: times that fall into
-/// one bucket one after another, as those of a batch do, would else wait for each other's store.
+/// Each bucket has two counters side by side, used alternately. With one counter, successive times in the
+/// same bucket, as in a batch, would wait for each other's store.
 #[derive(Debug)]
 pub(crate) struct LiveHistogram {
     buckets: [[Counter; 2]; BUCKETS],
-    /// Whether anything was counted since it was emptied; looking at all buckets of the histograms
-    /// that a job has no use for would take the others out of the cache.
+    /// Whether anything was counted since the last drain. Scanning all buckets of unused histograms would
+    /// evict the used ones from the cache.
     filled: AtomicBool,
 }
 
@@ -50,14 +50,14 @@ impl LiveHistogram {
         }
     }
 
-    /// Counts a time; `turn` is any number that changes from one to the next. What was counted is
-    /// seen after [`LiveHistogram::fill`].
+    /// Counts a time; `turn` is any number that changes with each call. The count becomes visible after
+    /// [`LiveHistogram::fill`].
     #[inline]
     pub(crate) fn record(&self, nanos: u64, turn: usize) {
         self.buckets[bucket_index(nanos)][turn & 1].add(1);
     }
 
-    /// Says that something was counted.
+    /// Marks the histogram as not empty.
     #[inline]
     fn fill(&self) {
         self.filled.store(true, Ordering::Relaxed);
@@ -87,7 +87,7 @@ struct LiveCounts {
     completion_ns: Counter,
 }
 
-/// Sums over the requests of one batch, of one direction.
+/// Sums over the requests of one direction in a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BatchSums {
     pub(crate) ios: u64,
@@ -104,7 +104,7 @@ impl BatchSums {
     }
 }
 
-/// What is known of one job.
+/// The counters of one job.
 #[derive(Debug)]
 pub struct JobCounters {
     counts: [LiveCounts; 2],
@@ -113,7 +113,7 @@ pub struct JobCounters {
     beat: AtomicU64,
     in_flight: AtomicU32,
     kept: Mutex<JobTotals>,
-    /// Of flushes, apart from what the loop of every job counts in.
+    /// Flushes, counted apart from the counts that the loop of every job updates.
     flush: LiveCounts,
     flush_latency: LiveHistogram,
 }
@@ -125,7 +125,7 @@ impl Default for JobCounters {
 }
 
 impl JobCounters {
-    /// Nothing known yet.
+    /// Counters at zero.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -140,13 +140,12 @@ impl JobCounters {
         }
     }
 
-    /// The histogram of latencies of a direction.
     #[inline]
     pub(crate) fn latency(&self, direction: usize) -> &LiveHistogram {
         &self.latency[direction]
     }
 
-    /// Adds the sums over a batch of requests.
+    /// Adds the sums of a batch of requests.
     #[inline]
     pub(crate) fn book(&self, direction: usize, sums: &BatchSums) {
         if sums.ios > 0 {
@@ -158,7 +157,6 @@ impl JobCounters {
         }
     }
 
-    /// Adds a flush.
     pub(crate) fn book_flush(&self, latency_ns: u64) {
         self.flush.ios.add(1);
         self.flush.latency_ns.add(latency_ns);
@@ -166,7 +164,7 @@ impl JobCounters {
         self.flush_latency.fill();
     }
 
-    /// What an open loop adds: the time from hand-over to completion.
+    /// Adds the time from hand-over to completion of a request of an open loop.
     #[inline]
     pub(crate) fn book_completion(&self, direction: usize, completion_ns: u64, turn: usize) {
         self.counts[direction].completion_ns.add(completion_ns);
@@ -198,13 +196,13 @@ impl JobCounters {
         }
     }
 
-    /// What is kept at boundaries.
+    /// The totals up to the last boundary.
     pub(crate) fn kept(&self) -> MutexGuard<'_, JobTotals> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests and bytes counted up to the last boundary that was passed: while the job runs, without
-    /// those of the slice in progress.
+    /// Requests and bytes counted up to the last boundary that was passed. While the job runs, the current
+    /// slice is not included.
     #[must_use]
     pub fn so_far(&self) -> (u64, u64) {
         let kept = self.kept();
@@ -214,7 +212,7 @@ impl JobCounters {
         kept.slices.iter().fold((0, 0), add)
     }
 
-    /// Says that something completed at `now`, or was handed over when nothing was in flight.
+    /// Records that a request completed at `now`, or was handed over while none was in flight.
     #[inline]
     pub(crate) fn beat(&self, now: Nanos) {
         self.beat.store(now.0, Ordering::Relaxed);
@@ -225,13 +223,13 @@ impl JobCounters {
         self.in_flight.store(count, Ordering::Relaxed);
     }
 
-    /// Requests in flight, as last said.
+    /// Requests in flight, as last published.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// How long requests have been in flight without any of them completing.
+    /// How long requests have been in flight without a completion.
     #[must_use]
     pub fn silence(&self, now: Nanos) -> Nanos {
         if self.in_flight() == 0 {
@@ -240,8 +238,8 @@ impl JobCounters {
         now.since(Nanos(self.beat.load(Ordering::Relaxed)))
     }
 
-    /// Everything counted so far, that of the unfinished slice included. For the end of a job, and
-    /// for a job that is left behind.
+    /// Everything counted so far, including the unfinished slice. Called at the end of a job, and for a job
+    /// that is left behind.
     #[must_use]
     pub fn take(&self) -> JobTotals {
         let mut kept = self.kept();

@@ -1,26 +1,26 @@
-//! The legs of an array, read and compared by plain calls: not by the engine under test.
+//! Reads and compares the legs of an array by plain calls, not by the engine under test.
 //!
-//! In each row of chunks all copies are equal, or the exclusive or over all legs is zero. Before a run that
-//! is verified the legs are made so, as an array is when it is made: a write that takes the new parity
-//! from the old one would else keep what was wrong with it. Rows that had to be made are counted: on legs
-//! that an array wrote before, they are what a kill between data and parity left.
+//! In each row of chunks either all copies are equal, or the exclusive or of all legs is zero. Before a
+//! verified run the legs are brought into this state, as when an array is created. Otherwise a write that
+//! computes the new parity from the old one would carry an existing error on. Repaired rows are counted: on
+//! legs that an array wrote before, they show where a kill hit between data and parity.
 
 use engine::{OwnedFile, RebuildState, SystemError, read_all, read_up_to_end, write_all};
 use record::{Bytes, LegCheck};
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
 
-/// What memory for reads past the page cache is aligned to.
+/// Alignment of memory for direct reads.
 const PAGE_BYTES: usize = 4_096;
-/// Rows that are described.
+/// Maximum number of rows that are described.
 const DESCRIBED: usize = 16;
 
-/// Memory that begins at a page.
+/// Memory that starts at a page boundary.
 #[derive(Debug, Default)]
 struct Aligned(Vec<u8>);
 
 impl Aligned {
-    /// The first `length` bytes, which hold anything.
+    /// The first `length` bytes, with arbitrary contents.
     fn get(&mut self, length: usize) -> &mut [u8] {
         if self.0.len() < length + PAGE_BYTES {
             self.0.resize(length + PAGE_BYTES, 0);
@@ -30,7 +30,6 @@ impl Aligned {
     }
 }
 
-/// The legs of an array.
 pub(crate) struct Legs<'a> {
     files: &'a [OwnedFile],
     spec: VolumeSpec,
@@ -42,14 +41,14 @@ pub(crate) struct Legs<'a> {
 }
 
 impl<'a> Legs<'a> {
-    /// Those of an array of which a rebuild has come so far.
+    /// The legs of an array whose rebuild has reached this state.
     pub(crate) fn new(
         files: &'a [OwnedFile],
         spec: &VolumeSpec,
         leg_bytes: u64,
         rebuild: &RebuildState,
     ) -> Self {
-        // What is rebuilt in part is read as if it were not.
+        // A partly rebuilt leg is read as if it were not rebuilt.
         let serves = rebuild.rebuilt >= leg_bytes;
         let read = VolumeSpec { failed: spec.failed.filter(|_| !serves), ..*spec };
         Self {
@@ -63,7 +62,6 @@ impl<'a> Legs<'a> {
         }
     }
 
-    /// Fills memory from the array.
     pub(crate) fn read(&mut self, offset: u64, memory: &mut [u8]) -> Result<usize, i32> {
         let (op, bytes) = (record::OpKind::Read, memory.len() as u32);
         let loads = vec![DiskLoad::default(); self.files.len()];
@@ -98,7 +96,7 @@ impl<'a> Legs<'a> {
         Ok(memory.len())
     }
 
-    /// The rows that can be compared, and why not all.
+    /// The number of rows that can be compared, and why not all.
     fn comparable(&self, rebuild: &RebuildState) -> (u64, &'static str) {
         let mirror_left = self.spec.raid == Raid::Raid1 && self.files.len() > 2;
         match self.spec.failed {
@@ -117,7 +115,7 @@ impl<'a> Legs<'a> {
         }
     }
 
-    /// Which legs hold a row.
+    /// The legs that hold data of a row.
     fn holders(&self, rebuild: &RebuildState) -> Vec<usize> {
         let failed = self.spec.failed.filter(|_| rebuild.rebuilt < self.leg_bytes);
         let whole = |leg: &usize| Some(*leg as u32) != failed;
@@ -127,8 +125,8 @@ impl<'a> Legs<'a> {
         }
     }
 
-    /// Compares the legs row by row. With `make` those that do not agree are made to, by their parity or
-    /// by the first copy; else they are counted. Ends early when `stop` is set.
+    /// Compares the legs row by row. With `make`, rows that disagree are repaired from their parity or
+    /// their first copy; otherwise they are counted. Ends early when `stop` is set.
     pub(crate) fn compare(
         &mut self,
         rebuild: &RebuildState,
@@ -189,7 +187,6 @@ impl<'a> Legs<'a> {
         Ok(sum.iter().position(|&byte| byte != 0).filter(|_| parity).map(|first| first as u64))
     }
 
-    /// Makes a row agree.
     fn make(
         &self,
         at: u64,

@@ -1,9 +1,9 @@
-//! One workload, run once: the loop of a job, the driver of jobs on real targets, and the document.
+//! Runs one workload once: the loop of a job, the drivers of jobs on real targets, and the trial document.
 //!
 //! A job is a [`Worker`], a state machine that any driver can step. [`RealBackend`] gives each job a
-//! thread; the simulator's backend steps all jobs on one thread in virtual time. Both end in the same
+//! thread; the simulator's backend steps all jobs on one thread in virtual time. Both produce the same
 //! [`Measurement`], which [`run_trial`] turns into the trial document. [`validity`] decides from the
-//! document alone whether its numbers mean what they say.
+//! document alone whether its numbers can be trusted.
 #![forbid(unsafe_code)]
 
 mod arrivals;
@@ -57,17 +57,17 @@ use record::Workload;
 use std::sync::atomic::AtomicBool;
 use workload::derive_seed;
 
-/// The seed of a workload beside the first, apart from those of the first one's jobs.
+/// The seed of a workload after the first; it differs from the seeds of the first workload's jobs.
 #[must_use]
 pub fn seed_beside(seed: u64, number: u64) -> u64 {
     derive_seed(seed, (1 << 34) + number)
 }
 
-/// Something that can run workloads: a real target or a simulated one.
+/// Runs workloads on a real target or a simulated one.
 pub trait TrialBackend {
-    /// Runs a workload. `stop` ends it early, before its window with [`TrialError::Interrupted`],
-    /// in it with what was measured, marked as such. `tick` is called a few times a second with
-    /// the share of the run that is over (real runs only).
+    /// Runs a workload. `stop` ends it early: before the window with [`TrialError::Interrupted`], within
+    /// the window with a result that is marked as interrupted. `tick` is called a few times a second with
+    /// the completed share of the run (real runs only).
     ///
     /// # Errors
     /// If nothing could be measured.
@@ -82,12 +82,12 @@ pub trait TrialBackend {
     /// Makes the next run a part of a larger one.
     ///
     /// # Errors
-    /// If this backend cannot, as in virtual time, where there is nothing to agree on.
+    /// If this backend cannot, as in virtual time, where there is no begin to agree on.
     fn take_part(&mut self, _part: Part) -> Result<(), TrialError> {
         Err(TrialError::NoPart)
     }
 
-    /// The clients of the last run with their own trials; `None` where it was made by one program alone.
+    /// The clients of the last run with their own trials; `None` if a single program made it.
     fn clients(&mut self) -> Option<(record::Clients, Vec<record::Trial>)> {
         None
     }

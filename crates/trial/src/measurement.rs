@@ -1,8 +1,8 @@
-//! The raw outcome of a run: counts, sums, histograms, and the counters around the window.
+//! The raw results of a run: counts, sums, histograms, and the counters around the window.
 //!
-//! The window is cut in three ways. Slices are short and carry sums only: batch means, the look at the
-//! precision and the search for a warm-up work on them. Segments carry histograms: a warm-up ends at a
-//! boundary of them, where the probe is read too. Intervals are what the user asked to see one by one.
+//! The window is divided in three ways. Slices are short and hold sums only; batch means, the precision
+//! check and the search for a warm-up use them. Segments hold histograms; a warm-up ends at a segment
+//! boundary, where the probe is read too. Intervals are those that the user wants to see one by one.
 
 use engine::{ProbeFacts, ProbeSample};
 use record::{ArrayResult, EndedBy, HistogramSnapshot, Instead, Nanos, VerifyResult, Workload};
@@ -10,31 +10,31 @@ use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use std::collections::BTreeMap;
 
-/// Equal slices of the window in which completions are counted: enough for batch means to choose
-/// their batches from, few enough to cost a job 72 KiB.
+/// Equal slices of the window in which completions are counted: enough to choose the batches of batch
+/// means, and few enough to cost a job only 72 KiB.
 pub const SLICES: usize = 1_024;
-/// Equal segments of the window with a histogram each.
+/// Equal segments of the window with one histogram each.
 pub const SEGMENTS: usize = 16;
-/// Slices of a segment.
+/// Slices in a segment.
 pub const SLICES_PER_SEGMENT: usize = SLICES / SEGMENTS;
 
-/// What is counted apart: reads, writes, flushes, which carry no bytes, and trims.
+/// Kinds that are counted separately: reads, writes, flushes (which carry no bytes) and trims.
 pub const KINDS: usize = 4;
-/// The index of flushes; reads and writes have that of their direction.
+/// The index of flushes; reads and writes use the index of their direction.
 pub const FLUSH: usize = 2;
 /// The index of trims.
 pub const TRIM: usize = 3;
-/// What moves bytes.
+/// The kinds that transfer bytes.
 const OF_BYTES: [usize; 3] = [0, 1, TRIM];
 
-/// Where what a workload writes is counted in the end; in the loop it is that of writes. Of a job that only
-/// flushes, flushes are the requests: they stay where those are, so that its rate and its concurrency
-/// are theirs.
+/// The kind under which the writes of a workload are reported; the loop counts them all as writes. In a job
+/// that only flushes, flushes are the requests and stay with the writes, so that its rate and its
+/// concurrency include them.
 pub(crate) fn write_kind(workload: &Workload) -> usize {
     if workload.instead == Some(Instead::Trim) { TRIM } else { 1 }
 }
 
-/// Where the flushes of a job are counted.
+/// The kind under which the flushes of a job are counted.
 pub(crate) fn flush_kind(workload: &Workload) -> usize {
     if workload.instead == Some(Instead::Flush) { 1 } else { FLUSH }
 }
@@ -44,17 +44,17 @@ pub(crate) fn flush_kind(workload: &Workload) -> usize {
 pub struct Window {
     /// First moment that counts.
     pub begin: Nanos,
-    /// First moment that does not count any more.
+    /// First moment that no longer counts.
     pub end: Nanos,
 }
 
 impl Window {
-    /// Length of a slice; the last may be longer by what the division leaves.
+    /// Length of a slice; the last one also gets the remainder of the division.
     pub(crate) fn slice_length(self) -> Nanos {
         Nanos((self.end.since(self.begin).0 / SLICES as u64).max(1))
     }
 
-    /// When slice `index` begins; the window's end for the one after the last.
+    /// When slice `index` begins; the end of the window for the index after the last.
     #[must_use]
     pub fn slice_begin(self, index: usize) -> Nanos {
         if index >= SLICES {
@@ -64,7 +64,7 @@ impl Window {
     }
 }
 
-/// The sum over what moves bytes.
+/// The sum over the kinds that transfer bytes.
 pub(crate) fn of_bytes(counts: &[u64; KINDS]) -> u64 {
     OF_BYTES.iter().map(|&kind| counts[kind]).sum()
 }
@@ -74,18 +74,18 @@ pub(crate) fn of_bytes(counts: &[u64; KINDS]) -> u64 {
 pub struct Slice {
     /// Requests completed in full.
     pub ios: [u64; KINDS],
-    /// Bytes that they transferred.
+    /// Bytes transferred by them.
     pub bytes: [u64; KINDS],
     /// Sum of their latencies.
     pub latency_ns: [u64; KINDS],
-    /// Sum of their completion times; zero in a closed loop, where they are the latencies.
+    /// Sum of their completion times; zero in a closed loop, where these equal the latencies.
     pub completion_ns: [u64; KINDS],
     /// Time spent polling for the next arrival.
     pub spin_ns: u64,
 }
 
 impl Slice {
-    /// Adds what another counted.
+    /// Adds the counts of another slice.
     pub fn add(&mut self, other: &Self) {
         for direction in 0..KINDS {
             self.ios[direction] += other.ios[direction];
@@ -102,7 +102,6 @@ impl Slice {
         of_bytes(&self.ios)
     }
 
-    /// Bytes of all.
     pub(crate) fn total_bytes(&self) -> u64 {
         of_bytes(&self.bytes)
     }
@@ -132,7 +131,7 @@ impl Segment {
     }
 }
 
-/// One interval that the user asked for.
+/// Counts of one interval that the user asked for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct IntervalTotals {
     /// Counts and sums.
@@ -144,14 +143,14 @@ pub struct IntervalTotals {
 /// Requests of one direction that did not complete in full, at any time of the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Failures {
-    /// Transferred less than asked.
+    /// Requests that transferred less than asked.
     pub short: u64,
-    /// Failed, by error number.
+    /// Failed requests, by error number.
     pub errors: BTreeMap<i32, u64>,
 }
 
 impl Failures {
-    /// Counts an outcome that is not the whole request: bytes, or a negated error number.
+    /// Counts an incomplete request by its outcome: the bytes transferred, or a negated error number.
     pub fn add(&mut self, outcome: i32) {
         if outcome < 0 {
             *self.errors.entry(-outcome).or_default() += 1;
@@ -160,7 +159,7 @@ impl Failures {
         }
     }
 
-    /// Adds what another counted.
+    /// Adds the failures of another job.
     pub fn merge(&mut self, other: &Self) {
         self.short += other.short;
         for (&errno, &count) in &other.errors {
@@ -169,14 +168,14 @@ impl Failures {
     }
 }
 
-/// Some times: how many, their sum and the longest.
+/// Count, sum and maximum of a set of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// How many.
+    /// Number of times.
     pub count: u64,
-    /// Their sum.
+    /// Sum.
     pub sum_ns: u64,
-    /// The longest.
+    /// Longest.
     pub max_ns: u64,
 }
 
@@ -201,16 +200,16 @@ impl Times {
 pub struct OpenTotals {
     /// Arrivals in the window, by kind.
     pub offered: [u64; KINDS],
-    /// Intended arrival to hand-over of what was handed over.
+    /// Time from the intended arrival to the hand-over, for all requests handed over.
     #[serde(with = "stats::kept_histogram")]
     pub late: Histogram,
-    /// The same times.
+    /// Count, sum and maximum of the same times.
     pub late_times: Times,
-    /// Those of the arrivals that found a free slot.
+    /// The same times, only for arrivals that found a free slot.
     pub pacer_late: Times,
-    /// Most arrivals that waited at one time.
+    /// Maximum number of arrivals that waited at one time.
     pub backlog_max: u64,
-    /// Arrivals that waited at the end.
+    /// Arrivals still waiting at the end.
     pub backlog_end: u64,
 }
 
@@ -220,26 +219,26 @@ impl OpenTotals {
         self.late.merge(&other.late);
         self.late_times.merge(&other.late_times);
         self.pacer_late.merge(&other.pacer_late);
-        // Of one job each: at which moment the others had theirs is not known.
+        // An upper limit: the jobs may have had their maximum at different times.
         self.backlog_max += other.backlog_max;
         self.backlog_end += other.backlog_end;
     }
 }
 
-/// Batches that were handed over and waited for.
+/// Totals over batches that were handed over and waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchTotals {
     /// Hand-overs.
     pub calls: u64,
     /// Requests in them.
     pub requests: u64,
-    /// Hand-overs by a call of their own.
+    /// Times of hand-overs by a call of their own.
     pub timed: Times,
-    /// Completions that were waited for at once; of several jobs the most.
+    /// Completions that a job waits for at once; the maximum over several jobs.
     pub complete_batch: u32,
-    /// Whether each request was handed over by a call of its own; of several jobs, of any.
+    /// Whether each request was handed over by a call of its own; true for several jobs if true for any.
     pub one_by_one: bool,
-    /// How long the first completion was held back in some of the waits for several.
+    /// How long the first completion was delayed, from a sample of the waits for several.
     pub waits: Times,
 }
 
@@ -254,34 +253,34 @@ impl BatchTotals {
     }
 }
 
-/// Everything that a job counted, or several jobs together.
+/// Everything that one job or several jobs counted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobTotals {
-    /// The window in at most [`SLICES`] equal parts; fewer where the run ended before.
+    /// The window in at most [`SLICES`] equal parts; fewer if the run ended early.
     pub slices: Vec<Slice>,
     /// The window in at most [`SEGMENTS`] equal parts.
     pub segments: Vec<Segment>,
-    /// The intervals asked for.
+    /// The intervals that the user asked for.
     pub intervals: Vec<IntervalTotals>,
-    /// What did not complete in full, by kind.
+    /// Requests that did not complete in full, by kind.
     pub failures: [Failures; KINDS],
-    /// The last moment at which something counted completed.
+    /// Time of the last counted completion.
     pub last: Nanos,
-    /// Of an open loop.
+    /// Totals of an open loop.
     pub open: Option<OpenTotals>,
     /// Deepest nesting of completion calls.
     pub callback_depth: Option<u32>,
     /// Hand-overs.
     pub batches: BatchTotals,
-    /// What the engine got from the kernel.
+    /// Features that the kernel granted to the engine.
     pub features: Vec<String>,
-    /// What reading back found.
+    /// Result of reading back.
     pub verify: Option<VerifyResult>,
-    /// What the legs of an array hold, and how its rebuild went.
+    /// Contents of the legs of an array, and the result of its rebuild.
     pub array: Option<Box<ArrayResult>>,
 }
 
-/// Adds a histogram to another; the common case of an empty one costs nothing.
+/// Adds a histogram to another; fast if `from` is empty, the common case.
 pub(crate) fn absorb(into: &mut HistogramSnapshot, from: &HistogramSnapshot) {
     if into.buckets.is_empty() {
         into.buckets.clone_from(&from.buckets);
@@ -295,7 +294,7 @@ fn absorb_each(into: &mut [HistogramSnapshot; KINDS], from: &[HistogramSnapshot;
 }
 
 impl JobTotals {
-    /// The same with what was counted as writes counted as `kind`, which was done in their place.
+    /// Moves the counts of writes to `kind`, the request type that the job made in place of writes.
     pub(crate) fn with_writes_as(mut self, kind: usize) -> Self {
         self.slices.iter_mut().for_each(|slice| slice.swap(kind));
         for segment in &mut self.segments {
@@ -314,7 +313,7 @@ impl JobTotals {
     }
 }
 
-/// Grows `mine` to the length of `theirs` and adds part by part.
+/// Grows `mine` to the length of `theirs` and adds element by element.
 fn add_each<T: Default>(mine: &mut Vec<T>, theirs: &[T], add: impl Fn(&mut T, &T)) {
     if mine.len() < theirs.len() {
         mine.resize_with(theirs.len(), T::default);
@@ -325,7 +324,7 @@ fn add_each<T: Default>(mine: &mut Vec<T>, theirs: &[T], add: impl Fn(&mut T, &T
 }
 
 impl JobTotals {
-    /// Adds counts to the slice and interval in progress.
+    /// Adds counts to the current slice and interval.
     pub(crate) fn add_counts(&mut self, counts: &Slice) {
         if let Some(slice) = self.slices.last_mut() {
             slice.add(counts);
@@ -335,7 +334,7 @@ impl JobTotals {
         }
     }
 
-    /// Adds histograms to the segment and interval in progress.
+    /// Adds histograms to the current segment and interval.
     pub(crate) fn add_histograms(&mut self, histograms: &Segment) {
         if let Some(segment) = self.segments.last_mut() {
             segment.add(histograms);
@@ -345,7 +344,7 @@ impl JobTotals {
         }
     }
 
-    /// Adds what another job counted.
+    /// Adds the counts of another job.
     pub fn merge(&mut self, other: &Self) {
         add_each(&mut self.slices, &other.slices, Slice::add);
         add_each(&mut self.segments, &other.segments, Segment::add);
@@ -368,37 +367,37 @@ impl JobTotals {
     }
 }
 
-/// Jobs and requests that were left behind when a device stopped answering.
+/// Jobs and requests left behind when a device stopped responding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
-    /// Jobs.
+    /// Number of jobs.
     pub jobs: u32,
     /// Their requests in flight.
     pub requests: u64,
 }
 
-/// The raw outcome of a run.
+/// The raw results of a run.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The window as planned.
+    /// The planned window.
     pub window: Window,
-    /// First moment that does not count: its end, or an earlier one.
+    /// First moment that no longer counts: the end of the window, or earlier.
     pub end: Nanos,
-    /// Why it ended before, if it did.
+    /// Why the run ended early, if it did.
     pub ended_by: Option<EndedBy>,
     /// All jobs together.
     pub totals: JobTotals,
-    /// Counters at the begin of the window and, where a warm-up may be cut off, of each further
+    /// Counters at the begin of the window and, if a warm-up may be cut off, at the begin of each later
     /// segment that was reached.
     pub before: Vec<ProbeSample>,
     /// Counters at the end.
     pub after: ProbeSample,
-    /// What never came back.
+    /// Jobs and requests that never returned.
     pub stuck: Stuck,
-    /// What the probe knows beside the counters.
+    /// Facts from the probe that are not counters.
     pub probe: ProbeFacts,
     /// Limits of the harness; `None` in virtual time.
     pub harness: Option<record::Harness>,
-    /// What came of the workloads beside it, in their order; counters are only in the first.
+    /// The workloads that ran at the same time, in their order; only the first measurement has counters.
     pub beside: Vec<Measurement>,
 }

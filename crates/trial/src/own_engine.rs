@@ -1,8 +1,8 @@
-//! Engines that a build brings along: a name, its capabilities, and the start of its jobs.
+//! Registers engines that a build adds: a name, its capabilities, and the function that starts its jobs.
 //!
-//! The loop of a job is compiled for each engine's type, so what is registered is not an engine
-//! behind a pointer but the function that starts jobs on it: one indirect call per workload, none
-//! per request. Rejected: shared libraries, which have no stable interface for such types.
+//! The loop of a job is compiled for each engine's type. So the registered item is not an engine behind a
+//! pointer but the function that starts jobs on it: one indirect call per workload, none per request.
+//! Rejected: shared libraries, which have no stable interface for such types.
 
 use crate::TrialError;
 use crate::threads::{Crew, CrewStart};
@@ -10,12 +10,11 @@ use engine::{Direct, EngineInfo, EngineVisitor, OpenEngine, Striped, Transport};
 use record::{CacheMode, EngineName, OwnEngineName};
 use std::sync::OnceLock;
 
-/// How jobs are started.
 type Start = fn(CrewStart) -> Result<Crew, TrialError>;
 
 static OWN: OnceLock<&'static [OwnEngine]> = OnceLock::new();
 
-/// An engine of a build of its own.
+/// An engine that a build adds.
 #[derive(Clone, Copy)]
 pub struct OwnEngine {
     info: EngineInfo,
@@ -24,11 +23,11 @@ pub struct OwnEngine {
 }
 
 impl OwnEngine {
-    /// The engine of a transport: the word of `--ioengine`, the most requests that one job really
-    /// has in flight, the cache modes that it can do, and a line of help.
+    /// The engine of a transport: its name for `--ioengine`, the maximum requests that one job really has
+    /// in flight, the supported cache modes, and a line of help.
     ///
     /// # Panics
-    /// If the word is no name, which in a constant ends the build.
+    /// If the name is invalid, which in a constant fails the build.
     #[must_use]
     pub const fn new<T: Transport>(
         name: &'static str,
@@ -41,7 +40,7 @@ impl OwnEngine {
         Self { info, direct: start_on::<Direct<T>>, striped: start_on::<Striped<T>> }
     }
 
-    /// What is known of it before it is opened.
+    /// Facts about the engine that are known before it is opened.
     #[must_use]
     pub fn info(&self) -> &EngineInfo {
         &self.info
@@ -52,16 +51,16 @@ fn start_on<E: OpenEngine>(start: CrewStart) -> Result<Crew, TrialError> {
     start.visit::<E>()
 }
 
-/// Gives this process engines of its own, once.
+/// Registers this process's own engines, once.
 ///
 /// # Errors
-/// The name that is there already, or that this was done before.
+/// If a name is already taken, or engines were already registered.
 pub fn add_own_engines(own: &'static [OwnEngine]) -> Result<(), String> {
     engine::add_engines(own.iter().map(|engine| engine.info).collect())?;
     OWN.set(own).map_err(|_| "register engines once, before the program starts its work".to_owned())
 }
 
-/// Starts jobs on the own engine that the workload names.
+/// Starts jobs on the registered engine that the workload names.
 pub(crate) fn start(start: CrewStart) -> Result<Crew, TrialError> {
     let name = start.plan.workload.engine;
     let own = OWN.get().and_then(|own| own.iter().find(|engine| engine.info.name == name));

@@ -1,10 +1,10 @@
-//! A run that is a part of a larger one: some of the jobs of a workload, begun at an agreed moment, and
-//! what the parts come to together.
+//! Runs a part of a larger run: some of the jobs of a workload, starting at an agreed moment. Also combines
+//! the results of all parts.
 //!
-//! The jobs of a workload are numbered through over all parts, so that the loads of four machines with two
-//! jobs each are those of one machine with eight. What parts counted is added up as what jobs counted is:
-//! histograms bucket by bucket, slices by their place in the window. Rejected: a document made of the
-//! documents of the parts, whose percentiles could only be averaged.
+//! Jobs are numbered across all parts, so four machines with two jobs each make the same load as one
+//! machine with eight. Results of parts are added as those of jobs are: histograms by bucket, slices by
+//! their position in the window. Rejected: a document made of the documents of the parts, whose percentiles
+//! could only be averaged.
 
 use crate::{JobCounters, JobTotals, JudgeElsewhere, Measurement, Stuck, TrialError, Window};
 use engine::{ProbeFacts, ProbeSample, Processors};
@@ -12,32 +12,32 @@ use record::{EndedBy, Harness, Nanos, Workload};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a part knows once all its engines are open, and nothing has been asked of the target.
+/// What a part knows once all its engines are open and before its first request.
 pub struct Ready {
-    /// The least time from the agreement to the begin of its window.
+    /// The minimum time from the agreement to the begin of its window.
     pub ahead: Nanos,
-    /// What its jobs count, to be looked at while they run.
+    /// Counters of its jobs, readable while they run.
     pub counters: Vec<Arc<JobCounters>>,
 }
 
-/// Agrees on the begin of the window, by the clock of the jobs, whose origin is that of the system's monotonic
-/// clock; waits for the others meanwhile.
+/// Agrees with the other parts on the begin of the window, and waits for them. The time is by the clock of
+/// the jobs, which has the origin of the system's monotonic clock.
 pub type AgreeOnBegin = Box<dyn FnMut(&Ready) -> Result<Nanos, TrialError>>;
 
-/// Which part of a workload a run makes.
+/// The part of a workload that a run makes.
 pub struct Part {
-    /// Number of its first job among the jobs of the workload.
+    /// Number of its first job among the jobs of the whole workload.
     pub first_job: u32,
-    /// How many of them; at least one.
+    /// Number of its jobs, at least one.
     pub jobs: u32,
-    /// Asked once, when it is ready.
+    /// Called once, when the part is ready.
     pub begin: AgreeOnBegin,
-    /// Who finds that all parts together are known precisely enough, where that ends the run.
+    /// Judges the precision of all parts together, if that ends the run.
     pub judge: Option<Box<dyn JudgeElsewhere>>,
 }
 
 impl Part {
-    /// The workload of these jobs alone, as the document of the part says it.
+    /// The workload of these jobs alone, as in the document of the part.
     #[must_use]
     pub fn workload(&self, whole: &Workload) -> Workload {
         let share = |rate: u64| rate * u64::from(self.jobs) / u64::from(whole.numjobs.max(1));
@@ -51,25 +51,25 @@ impl Part {
     }
 }
 
-/// What a part counted, in the form in which it travels between machines.
+/// The counts of a part, in the form in which they are sent between machines.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartTotals {
     /// Its window, by the clock of its jobs.
     pub window: Window,
-    /// First moment that does not count.
+    /// First moment that no longer counts.
     pub end: Nanos,
-    /// Why it ended before the window did, if it did.
+    /// Why it ended early, if it did.
     pub ended_by: Option<EndedBy>,
-    /// What its jobs counted.
+    /// Counts of its jobs.
     pub totals: JobTotals,
-    /// What never came back.
+    /// Jobs and requests that never returned.
     pub stuck: Stuck,
-    /// The limits of the program there.
+    /// The limits of the harness on its machine.
     pub harness: Option<Harness>,
 }
 
 impl PartTotals {
-    /// Of a measurement that ran alone.
+    /// The totals of a measurement that ran alone.
     #[must_use]
     pub fn of(measurement: &Measurement) -> Self {
         Self {
@@ -83,8 +83,8 @@ impl PartTotals {
     }
 }
 
-/// All parts as one measurement, whose window begins at zero: each counts from its own begin, and the
-/// end is that of the last. Counters are not among it: each part has those of its own machine. `None`
+/// All parts as one measurement whose window begins at zero: each part counts from its own begin, and the
+/// last end applies. Counters are not included, since each part has those of its own machine. `None`
 /// without a part.
 #[must_use]
 pub fn together(parts: &[PartTotals]) -> Option<Measurement> {
@@ -119,17 +119,17 @@ pub fn together(parts: &[PartTotals]) -> Option<Measurement> {
         if let (Some(all), Some(one)) = (&mut sum.harness, &part.harness) {
             all.ceiling_iops = all.ceiling_iops.min(one.ceiling_iops);
             all.clock_cost_ns = all.clock_cost_ns.max(one.clock_cost_ns);
-            // What batching adds differs by machine.
+            // The effect of batching differs by machine.
             all.batching = None;
         }
     }
     Some(sum)
 }
 
-/// Why all ended: the gravest reason of any that broke off, or what was asked for where each part came to it.
-/// One that ran out of its time did not, so that all together did not either.
+/// Why the parts ended: the most severe reason of a part that aborted, or the requested rule if every part
+/// met it. If one part ran out of time, all parts together did not meet the rule.
 fn ended_by(parts: &[PartTotals]) -> Option<EndedBy> {
-    // Reasons are declared in the order of their gravity.
+    // Reasons are declared in order of severity.
     let gravest = parts.iter().filter_map(|part| part.ended_by).max()?;
     let broke_off = gravest >= EndedBy::Failures;
     (broke_off || parts.iter().all(|part| part.ended_by.is_some())).then_some(gravest)

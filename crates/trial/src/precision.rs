@@ -1,14 +1,13 @@
-//! When a run by precision has seen enough.
+//! Decides when a run by precision has enough data.
 //!
-//! Looking again and again until an interval is narrow selects the moments at which it is narrow by
-//! chance, so the looks are few, four at most, each after twice as many slices as the one before;
-//! `stats::known_to` says what else it takes.
+//! Checking again and again until an interval is narrow selects the moments at which it is narrow by
+//! chance. So there are at most four checks, each after twice as many slices as the one before;
+//! `stats::known_to` defines the other conditions.
 
 use crate::{JobCounters, SLICES, Window};
 use record::{Nanos, Workload};
 use std::sync::Arc;
 
-/// When to look.
 #[derive(Clone, Copy, Debug)]
 struct Looks {
     next: usize,
@@ -21,7 +20,7 @@ impl Looks {
         (self.next <= SLICES).then_some(self.next)
     }
 
-    /// Whether these slices are enough for the next look, which is then made.
+    /// Whether these slices are enough for the next check; if so, counts it as made.
     fn due(&mut self, whole: usize) -> bool {
         let due = whole >= self.next;
         while self.next <= whole {
@@ -31,7 +30,7 @@ impl Looks {
     }
 }
 
-/// The looks at the precision of a run.
+/// The precision checks of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Precision {
     asked_ppm: Option<u32>,
@@ -39,32 +38,32 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// What a workload asks for.
+    /// The precision that a workload requests.
     #[must_use]
     pub fn of(workload: &Workload) -> Self {
         Self { asked_ppm: workload.stop.precision_ppm, looks: Looks::FIRST }
     }
 
-    /// Whether any is asked for.
+    /// Whether a precision is requested.
     #[must_use]
     pub fn asked(&self) -> bool {
         self.asked_ppm.is_some()
     }
 
-    /// The slices after which the next look is due; `None` where none is to come.
+    /// The number of slices after which the next check is due; `None` after the last check.
     #[must_use]
     pub fn next_look(&self) -> Option<usize> {
         self.looks.next().filter(|_| self.asked())
     }
 
-    /// Whether the rate is known to the precision asked for, from the slices that all jobs have
-    /// finished. Looks only where these are enough for the next look.
+    /// Whether the rate is known to the requested precision, from the slices that all jobs have finished.
+    /// Checks only if these are enough for the next check.
     pub fn reached(&mut self, jobs: &[Arc<JobCounters>]) -> bool {
         self.asked() && self.known(finished(jobs), || sums(jobs, finished(jobs)))
     }
 
-    /// The same of parts of a run, from the requests that each counted in its slices: they are added up by
-    /// their places in the windows, as they are in the document.
+    /// As [`Precision::reached`], for the parts of a run, from the requests that each counted in its
+    /// slices. Slices are added by their position in the windows, as in the document.
     pub fn reached_by(&mut self, parts: &[&[u64]]) -> bool {
         let whole = parts.iter().map(|slices| slices.len()).min().unwrap_or(0);
         let sum = |place| parts.iter().map(|slices| slices[place]).sum();
@@ -81,7 +80,6 @@ impl Precision {
     }
 }
 
-/// The slices that all jobs have finished.
 fn finished(jobs: &[Arc<JobCounters>]) -> usize {
     let of = |job: &Arc<JobCounters>| job.kept().slices.len().saturating_sub(1);
     jobs.iter().map(of).min().unwrap_or(0)
@@ -98,24 +96,24 @@ fn sums(jobs: &[Arc<JobCounters>], whole: usize) -> Vec<u64> {
     totals
 }
 
-/// Whoever judges the parts of a run together.
+/// Judges the precision of all parts of a run together, outside this part.
 pub trait JudgeElsewhere {
-    /// Takes the requests of each slice that is over, `at` after the begin of the window.
+    /// Sends the requests of each finished slice, `at` after the begin of the window.
     fn tell(&mut self, slices: Vec<u64>, at: Nanos);
 
-    /// The agreed end, after the begin of the window, once it is known.
+    /// The agreed end, relative to the begin of the window, once it is known.
     fn end(&self) -> Option<Nanos>;
 }
 
-/// Who finds that a run has seen enough.
+/// Where the precision of a run is judged.
 pub(crate) enum EnoughSeen {
-    /// The run itself.
+    /// In this process.
     Here(Precision),
-    /// It is a part of one, and is told.
+    /// Outside: this run is a part of a larger one.
     Elsewhere(PartLooks),
 }
 
-/// The looks of a part: at each it tells what it counted.
+/// The checks of a part: at each it sends its counts.
 pub(crate) struct PartLooks {
     looks: Looks,
     judge: Box<dyn JudgeElsewhere>,
@@ -129,7 +127,6 @@ impl EnoughSeen {
         }
     }
 
-    /// As [`Precision::next_look`].
     pub(crate) fn next_look(&self) -> Option<usize> {
         match self {
             Self::Here(precision) => precision.next_look(),
@@ -137,7 +134,7 @@ impl EnoughSeen {
         }
     }
 
-    /// When the run ends because of it, once that is known; one that is told too late ends at once.
+    /// When the run ends for precision, once known. If that moment has passed, the run ends at once.
     pub(crate) fn end(
         &mut self,
         jobs: &[Arc<JobCounters>],
@@ -169,7 +166,7 @@ mod tests {
 
     #[test]
     fn parts_are_judged_by_their_sum_and_at_the_looks_alone() {
-        // Two that take turns: each is unsteady, and both together are not.
+        // Two parts that alternate: each is unsteady, but their sum is steady.
         let turns =
             |odd: u64| (0..128).map(|it| 900 + 100 * ((it + odd) % 2)).collect::<Vec<u64>>();
         let (one, other) = (turns(0), turns(1));

@@ -1,8 +1,9 @@
-//! Reading back what was written, from the device and not from memory.
+//! Reads written data back, from the device and not from memory.
 //!
-//! Through the page cache, the kernel would answer from the pages that the writes left: those are
-//! written to the device and dropped first, and the document says how many stayed. Each block is read
-//! by a plain call, not by the engine under test, whose own faults could then hide each other.
+//! Through the page cache, the kernel would serve reads from the pages that the writes left. Those pages
+//! are first written to the device and dropped, and the document reports how many stayed. Each block is
+//! read by a plain call, not by the engine under test: a fault of the engine in reads could hide its fault
+//! in writes.
 
 use crate::legs::Legs;
 use crate::verify::{Checked, VerifyLog};
@@ -11,9 +12,8 @@ use host::target;
 use record::{Bytes, Workload, format_bytes};
 use std::sync::atomic::AtomicBool;
 
-/// Reads back all blocks of these jobs through the descriptors that they used, of an array through its
-/// legs. Ends early, with a
-/// part of the answer, when `stop` is set.
+/// Reads back all blocks of these jobs through the descriptors that they used; blocks of an array through
+/// its legs. When `stop` is set, ends early with a partial result.
 pub(crate) fn read_back(
     workload: &Workload,
     logs: Vec<VerifyLog>,
@@ -41,7 +41,7 @@ pub(crate) fn read_back(
     checked
 }
 
-/// What there is to say where nothing can be read back, as of a device that does not answer.
+/// The result if nothing can be read back, for example from a device that does not respond.
 #[must_use]
 pub fn not_read_back(logs: &[VerifyLog], why: &str) -> Checked {
     let mut checked = Checked::default();
@@ -50,13 +50,13 @@ pub fn not_read_back(logs: &[VerifyLog], why: &str) -> Checked {
     checked
 }
 
-/// Makes sure that reads come from the device, and says how.
+/// Ensures that reads come from the device, and describes how.
 pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
     if workload.cache.direct() {
         return "with direct I/O".to_owned();
     }
     let area = match workload.stripe_bytes {
-        // A stripe's area goes over all of all targets.
+        // The area of a stripe spans all targets completely.
         Some(_) => (Bytes(0), Bytes(u64::MAX >> 1)),
         None => (workload.offset_bytes, workload.size_bytes),
     };
@@ -78,7 +78,6 @@ pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
     }
 }
 
-/// Fills the memory from a stripe.
 fn read_stripe(
     files: &[OwnedFile],
     layout: StripeLayout,

@@ -1,4 +1,4 @@
-//! A real target: its descriptors, its probe, and the limits of the harness beside it.
+//! Runs workloads on real targets: descriptors, probe, and the limits of the harness.
 
 use crate::legs::Legs;
 use crate::own_engine;
@@ -22,40 +22,39 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use workload::volume;
 
-/// Length of a run on the null engine that finds the harness's ceiling: thousands of requests.
+/// Length of a run on the null engine that measures the harness's ceiling: thousands of requests.
 const CEILING_RUN: Nanos = Nanos(1_000_000);
-/// Such runs; the fastest counts, which nothing else on the machine held up.
+/// Number of such runs; the fastest counts, because it was disturbed least.
 const CEILING_RUNS: u32 = 3;
 
-/// Requests of an engine that is opened only to be tried.
+/// Request size of an engine that is opened only as a test.
 const SMALLEST: Bytes = Bytes(512);
 
-/// Runs workloads on targets, each open once for each cache mode that is used.
+/// Runs workloads on targets. Each target is opened once for each cache mode in use.
 pub struct RealBackend {
-    /// Of each set of targets: those of the first job, then of jobs beside it.
+    /// The sets of targets: first that of the first job, then those of other jobs.
     files: Vec<FileSet>,
     probe: Box<dyn Probe>,
     clock: JobClock,
     clock_cost_ns: f64,
-    /// Ceilings by the load that they were measured with, once each.
     ceilings: Vec<(Workload, f64)>,
-    /// How jobs handle their requests, by what the answer depends on, found once each.
+    /// The chosen way to handle requests, by what it depends on.
     batches: BTreeMap<BatchKey, Batch>,
-    /// Arrays whose legs were made to agree, by their set of targets.
+    /// Arrays whose legs were made consistent, by their set of targets.
     made: Vec<(u32, Redundancy)>,
-    /// What the next run is a part of.
+    /// Set if the next run is a part of a larger one.
     part: Option<Part>,
 }
 
-/// The arrays of a run by their set of targets: jobs on one set share it.
+/// The arrays of a run by their set of targets; jobs on one set share it.
 type Arrays = BTreeMap<usize, Arc<SharedArray>>;
 
-/// What decides whether the program or the device sets the pace: engine, cache mode, what there is
-/// to try, jobs, share of reads, largest request.
+/// What decides whether the program or the device sets the pace: engine, cache mode, possible ways, jobs,
+/// share of reads, largest request.
 type BatchKey = (EngineName, CacheMode, Ways, u32, u8, Bytes);
 
 impl RealBackend {
-    /// A backend on descriptors of the targets, in order, whose flags fit their cache modes.
+    /// A backend on descriptors of the targets, in order, whose flags match their cache modes.
     #[must_use]
     pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFile>>, probe: Box<dyn Probe>) -> Self {
         let clock = JobClock::new();
@@ -71,14 +70,14 @@ impl RealBackend {
         }
     }
 
-    /// Adds a set of targets for jobs beside the first.
+    /// Adds a set of targets for jobs after the first.
     pub fn add_targets(&mut self, files: BTreeMap<CacheMode, Vec<OwnedFile>>) {
         self.files.push(shared(files));
     }
 
-    /// Requests per second that one job of this workload reaches on the null engine: the limit of
-    /// the program itself, by the code path of every other engine that is always busy. What an
-    /// engine does for its requests (system calls, data for writes) is not in it.
+    /// Requests per second that one job of this workload reaches on the null engine. This is the limit of
+    /// the program itself, on the code path that all engines use when they are always busy. It excludes the
+    /// work of the engine for its requests (system calls, data for writes).
     fn ceiling(&mut self, workload: &Workload) -> f64 {
         let load = busy_load(workload);
         if let Some((_, ceiling)) = self.ceilings.iter().find(|(known, _)| *known == load) {
@@ -90,8 +89,8 @@ impl RealBackend {
         ceiling
     }
 
-    /// Runs a workload on engines that `open` opens, each on its job's thread. For engines that
-    /// are not in the table, as faulty ones in tests are.
+    /// Runs a workload on engines that `open` opens, each on its job's thread. For engines that are not in
+    /// the table, such as faulty ones in tests.
     ///
     /// # Errors
     /// If nothing could be measured.
@@ -106,10 +105,10 @@ impl RealBackend {
         self.run(workload, seed, Watcher { stop, tick }, |start| start.on(open))
     }
 
-    /// A measurement with the limits of the harness; keeps what it found.
+    /// Adds the limits of the harness to a measurement, and stores the way that its search found.
     fn completed(&mut self, workload: &Workload, mut measurement: Measurement) -> Measurement {
         let batches = measurement.totals.batches;
-        // Beside others it was found for that load alone.
+        // A way found next to other workloads is valid only for that combination.
         let alone = workload.beside.is_empty();
         if alone && matches!(self.batching(workload), BatchChoice::Search(_)) {
             let wait_for = batches.complete_batch.max(1);
@@ -126,8 +125,8 @@ impl RealBackend {
         measurement
     }
 
-    /// What is known of how to handle requests. A run by bytes has no time before its window to find
-    /// out, and a job that is not always busy no way to.
+    /// How to handle requests, as far as known. A run by bytes has no time for a search before its window,
+    /// and a job that is not always busy cannot search.
     fn batching(&self, workload: &Workload) -> BatchChoice {
         let limited = workload.stop.max_bytes.is_some() || workload.stop.passes.is_some();
         let busy = workload.arrival == Arrival::Closed
@@ -142,7 +141,7 @@ impl RealBackend {
         }
     }
 
-    /// Runs a workload, and those beside it; `start` starts the jobs of the first.
+    /// Runs a workload and those beside it; `start` starts the jobs of the first.
     fn run(
         &mut self,
         workload: &Workload,
@@ -150,7 +149,7 @@ impl RealBackend {
         watcher: Watcher<'_>,
         start: impl FnOnce(CrewStart) -> Result<Crew, TrialError>,
     ) -> Result<Measurement, TrialError> {
-        // A stop that came before is one, however late a busy machine begins.
+        // An earlier stop counts, even if a busy machine starts late.
         if watcher.stop.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
@@ -171,7 +170,7 @@ impl RealBackend {
         if let Some(made) = self.make_legs(workload, watcher.stop)? {
             first_plan.made = Some(made);
         }
-        // One job's writes are enough for the whole array to be looked at.
+        // If any job verifies its writes, the whole array is compared.
         let verified = |set: u32| {
             workload.by_targets().any(|(of, it)| {
                 of == set && it.array.is_some() && it.data == Data::Tagged && it.carries()
@@ -220,8 +219,8 @@ impl RealBackend {
         files_of(&self.files, workload, targets)
     }
 
-    /// Makes the legs of arrays agree whose writes are verified, once; what was found of those of the
-    /// first workload.
+    /// Makes the legs of arrays consistent whose writes are verified, once; returns the result for the
+    /// arrays of the first workload.
     fn make_legs(
         &mut self,
         workload: &Workload,
@@ -232,7 +231,7 @@ impl RealBackend {
             let array = workload.array.zip(workload::volume_spec(workload));
             let Some((array, spec)) = array else { continue };
             let verifies = workload.data == Data::Tagged && workload.carries();
-            // Without a leg the others are right whatever they hold.
+            // Without redundancy left, the legs are consistent whatever they hold.
             let lone = spec.raid != volume::Raid::Raid1 || workload.targets < 3;
             if !verifies || array.failed.is_some() && lone || self.made.contains(&(set, array)) {
                 continue;
@@ -250,7 +249,7 @@ impl RealBackend {
         Ok(first)
     }
 
-    /// The plan of a workload on a set of targets, which begins later than the first.
+    /// The plan of a workload on a set of targets, which begins `delay` after the first.
     fn plan(
         &self,
         workload: &Workload,
@@ -263,7 +262,6 @@ impl RealBackend {
     }
 }
 
-/// The open files of a set of targets by cache mode.
 type FileSet = BTreeMap<CacheMode, Arc<Vec<OwnedFile>>>;
 
 fn files_of<'a>(
@@ -310,11 +308,11 @@ fn plan_on(
     })
 }
 
-/// Opens the engine of one job of each workload, on a thread like that of a run, and closes it: what an
-/// engine, a control group or a priority refuses is known before a test file is written.
+/// Opens the engine of one job of each workload, on a thread like that of a run, and closes it. This
+/// detects an engine, a control group or a priority that cannot be used before a test file is written.
 ///
 /// # Errors
-/// What a run would end with before its first request.
+/// The error with which the run would end before its first request.
 pub fn try_engines(
     sets: impl IntoIterator<Item = BTreeMap<CacheMode, Vec<OwnedFile>>>,
     workload: &Workload,
@@ -326,8 +324,8 @@ pub fn try_engines(
         let batching = BatchChoice::Fixed(Ways::of(workload, real_iodepth(workload)).first());
         let set = (targets as usize, Nanos(0));
         let mut plan = plan_on(&sets, (clock, batching), workload, set, 0, &mut arrays)?;
-        // With the smallest buffers: the kernel takes its time to give back memory that was pinned, and
-        // the run that follows must find its limit unused.
+        // Use the smallest buffers: the kernel needs time to release pinned memory, and the next run must
+        // find its limit unused.
         let bs = vec![SizeShare { bytes: SMALLEST, percent: 100 }];
         plan.workload = Arc::new(Workload { numjobs: 1, bs, ..workload.clone() });
         plan.jobs = (0, 1);
@@ -339,13 +337,12 @@ pub fn try_engines(
     Ok(())
 }
 
-/// Who is told how far a run is, and who may end it.
+/// Receives the progress of a run, and may end it.
 struct Watcher<'a> {
     stop: &'a AtomicBool,
     tick: &'a mut dyn FnMut(f64),
 }
 
-/// The jobs of a workload on the engine that it names.
 fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
     match start.plan.workload.engine {
         EngineName::Own(_) => own_engine::start(start),
@@ -362,7 +359,6 @@ fn not_here(engine: EngineName) -> TrialError {
     }
 }
 
-/// The thread that rebuilds a leg, where that is asked for.
 fn rebuild_of(
     plan: RunPlan,
     number: u32,
@@ -390,8 +386,8 @@ fn batch_key(workload: &Workload) -> BatchKey {
     )
 }
 
-/// Refuses a depth that an asynchronous engine cannot have. One that takes one request after the other has
-/// a depth of one whatever was asked for, which the document says.
+/// Rejects a depth that an asynchronous engine cannot reach. A synchronous engine has a depth of one
+/// whatever was requested; the document says so.
 fn check_depth(workload: &Workload) -> Result<(), TrialError> {
     let info = engine_info(workload.engine).filter(|info| info.max_depth > 1);
     match info.filter(|info| workload.iodepth > info.max_depth) {
@@ -404,13 +400,13 @@ fn check_depth(workload: &Workload) -> Result<(), TrialError> {
     }
 }
 
-/// Largest number of requests that one job of this workload really has in flight.
+/// Maximum number of requests that one job of this workload really has in flight.
 fn real_iodepth(workload: &Workload) -> u32 {
     let info = engine_info(workload.engine);
     info.map_or(workload.iodepth, |info| workload.iodepth.min(info.max_depth))
 }
 
-/// What batching does to latencies; `None` where every request was handed over alone.
+/// The effect of batching on latencies; `None` if every request was handed over alone.
 fn batching(totals: &BatchTotals) -> Option<Batching> {
     let error_mean_ns = totals.timed.mean_ns()?;
     let together = totals.requests > totals.calls && !totals.one_by_one;
@@ -445,10 +441,9 @@ impl TrialBackend for RealBackend {
     }
 }
 
-/// What the program itself does for one job of this workload, as a load of the null engine that
-/// is always busy: which requests it makes up (direction, sizes, pattern, area) and how many it
-/// keeps in flight with its engine. All else is at its default, so that two workloads with one
-/// ceiling have one such load.
+/// The work of the program itself for one job of this workload, as an always busy load of the null engine:
+/// the requests that it generates (direction, sizes, pattern, area) and its depth. Everything else is at
+/// its default, so that workloads with the same ceiling share one load.
 fn busy_load(workload: &Workload) -> Workload {
     let depth = real_iodepth(workload);
     Workload {
@@ -471,7 +466,6 @@ fn busy_load(workload: &Workload) -> Workload {
     }
 }
 
-/// Requests per second of one run on the null engine.
 fn null_iops(busy: &Workload, clock: JobClock) -> f64 {
     let depth = busy.iodepth;
     let setup = Setup { depth, ..Setup::reading(Vec::new(), depth, 1) };

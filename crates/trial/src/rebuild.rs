@@ -1,9 +1,9 @@
-//! The rebuild of an array's failed leg, on a thread beside the jobs, by the engine that they use.
+//! Rebuilds an array's failed leg, on a thread next to the jobs, by the engine that they use.
 //!
-//! A step is some whole chunks of the leg, a few of them in flight at once, as fast as they go or at
-//! times that make a rate. The thread counts as a job for whoever watches (it may be silent, be left
-//! behind, end the run by breaking), but not for the result: what it moves stands apart. The run ends
-//! with the rebuild, so that the latencies are those of the time of the rebuild.
+//! A step is several whole chunks of the leg, with a few in flight at once, either as fast as possible or
+//! at a fixed rate. The watcher treats the thread as a job: it may fall silent, be left behind, or end the
+//! run by an error. The result does not: rebuild traffic is reported separately. The run ends with the
+//! rebuild, so its latencies are those during the rebuild.
 
 use crate::run_plan::{Leaving, RunPlan, setup_of, sleep_until};
 use crate::{Control, Failures, JobCounters, TrialError};
@@ -17,13 +17,13 @@ use std::thread::{self, JoinHandle};
 use workload::Request;
 use workload::volume::{REBUILD_DEPTH, RebuildSteps};
 
-/// The longest sleep before a step that is not due.
+/// The longest sleep before a step that is not yet due.
 const LONGEST_SLEEP: Nanos = Nanos(50_000_000);
 
-/// What the thread is told when all engines are open: the ends of all workloads, the first's before.
+/// Opened when all engines are open; sends the controls of all workloads, the first workload's first.
 type Gate = mpsc::Sender<Vec<Arc<Control>>>;
 
-/// What came of it, without what the array itself counted.
+/// Result of the rebuild, without the array's own counters.
 #[derive(Debug)]
 struct Outcome {
     failures: Failures,
@@ -38,11 +38,9 @@ pub(crate) struct RebuildCrew {
     handle: JoinHandle<Result<Outcome, EngineError>>,
     gate: Gate,
     pub(crate) counters: Arc<JobCounters>,
-    /// Its number among all jobs.
     pub(crate) number: u32,
 }
 
-/// Starts the thread.
 pub(crate) struct RebuildStart {
     pub(crate) plan: RunPlan,
     pub(crate) array: Redundancy,
@@ -81,13 +79,12 @@ impl EngineVisitor for RebuildStart {
 }
 
 impl RebuildCrew {
-    /// Opens the gate.
     pub(crate) fn let_go(&self, controls: Vec<Arc<Control>>) {
-        // A thread that died meanwhile says so at its end.
+        // A thread that died meanwhile reports it at its end.
         let _ = self.gate.send(controls);
     }
 
-    /// What came of it; where it does not end, what it had done.
+    /// The result; for a thread that did not finish, its progress so far.
     pub(crate) fn collect(self, finished: bool) -> Result<(RebuildResult, Failures), TrialError> {
         let number = self.number;
         if !finished {
@@ -116,7 +113,7 @@ fn result_of(array: &Redundancy, shared: &SharedArray, length: Nanos) -> Rebuild
     rebuild_result(array.failed.unwrap_or_default(), array.leg_bytes, &shared.rebuild(), length)
 }
 
-/// What the rebuild of a leg of so many bytes came to in so long.
+/// The result of rebuilding a leg of this many bytes in this time.
 #[must_use]
 pub fn rebuild_result(
     number: u32,
@@ -185,7 +182,7 @@ impl RebuildStart {
             }
         };
         if self.shared.rebuild().rebuilt >= self.array.leg_bytes.0 {
-            // A workload that has moved all of its bytes ended before.
+            // A workload that has transferred all of its bytes has already ended.
             for control in controls.iter().filter(|control| control.exhausted().is_none()) {
                 control.end_at(outcome.end, Some(EndedBy::Rebuilt));
             }
@@ -194,7 +191,7 @@ impl RebuildStart {
     }
 }
 
-/// Makes the steps until the last, the first that fails, or the end of the run.
+/// Makes the steps until the last one, the first failure, or the end of the run.
 fn run(
     engine: &mut impl Engine,
     mut steps: RebuildSteps,
@@ -231,7 +228,7 @@ fn run(
         let due = steps.due().map(Nanos).filter(|_| !over);
         if in_flight == 0 {
             let Some(due) = due else {
-                // What was left off lasted until the end of the run.
+                // An unfinished rebuild lasted until the end of the run.
                 if over && !failed && steps.due().is_some() {
                     outcome.end = outcome.end.max(control.end()).min(now);
                 }

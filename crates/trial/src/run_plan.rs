@@ -1,4 +1,4 @@
-//! What every thread of a run knows and says: its plan, how its engine is opened, and that it is over.
+//! The plan that all threads of a run share: how to open an engine, and how a thread reports its end.
 
 use crate::{BatchChoice, Control};
 use engine::{AsRawFile, Clock, JobClock, OwnedFile, RawFile, Setup, SharedArray};
@@ -8,32 +8,31 @@ use std::thread;
 use std::time::Duration;
 use workload::derive_seed;
 
-/// Memory of a slot of a job that moves no data.
+/// Memory of a slot of a job that transfers no data.
 const NO_DATA: u32 = 4_096;
 
-/// What the driver and the threads of one workload know of a run.
+/// The plan of one workload, shared by the driver and its threads.
 #[derive(Clone)]
 pub(crate) struct RunPlan {
-    /// Shared with the threads: one that a silent device keeps must find its descriptors, not others
-    /// under the same numbers.
+    /// Shared with the threads: a thread stuck on a silent device must keep its descriptors open, or their
+    /// numbers could be reused for other files.
     pub(crate) files: Arc<Vec<OwnedFile>>,
     pub(crate) workload: Arc<Workload>,
-    /// The first of its jobs that run here, and how many do: all, but in a part of a larger run.
+    /// The first of its jobs that run here, and their number: all jobs, except in a part of a larger run.
     pub(crate) jobs: (u32, u32),
-    /// How much later than that of the first workload its window begins.
+    /// How much later than the first workload's its window begins.
     pub(crate) delay: Nanos,
-    /// Requests that a job has in flight.
     pub(crate) depth: u32,
     pub(crate) batching: BatchChoice,
     pub(crate) seed: u64,
     pub(crate) clock: JobClock,
-    /// The array that the files are bound into.
+    /// The array that the files form.
     pub(crate) array: Option<Arc<SharedArray>>,
-    /// Whether its legs are compared at the end: by the first workload on it.
+    /// Whether its legs are compared at the end; set for the first workload on it.
     pub(crate) compares: bool,
-    /// Whether any job on the array verifies what it wrote.
+    /// Whether any job on the array verifies its writes.
     pub(crate) verified: bool,
-    /// What comparing them before the run found.
+    /// Result of comparing the legs before the run.
     pub(crate) made: Option<LegCheck>,
 }
 
@@ -48,7 +47,7 @@ impl RunPlan {
     }
 }
 
-/// Says that the thread is over, however it ends; one that panics ends the run for all.
+/// Reports the end of a thread, however it ends; a panic ends the run for all threads.
 pub(crate) struct Leaving {
     number: u32,
     endings: mpsc::Sender<u32>,
@@ -60,7 +59,7 @@ impl Leaving {
         Self { number, endings, control: None }
     }
 
-    /// What it ends where the thread panics.
+    /// Sets the control to end if the thread panics.
     pub(crate) fn watch(&mut self, control: &Arc<Control>) {
         self.control = Some(Arc::clone(control));
     }
@@ -71,7 +70,7 @@ impl Drop for Leaving {
         if let Some(control) = self.control.as_ref().filter(|_| thread::panicking()) {
             control.end_at(Nanos(0), None);
         }
-        // Nobody listens any more where the job was left behind.
+        // If the job was left behind, the receiver is gone.
         let _ = self.endings.send(self.number);
     }
 }
@@ -95,7 +94,6 @@ fn targets_of(plan: &RunPlan, job: u32) -> Vec<RawFile> {
     }
 }
 
-/// What a job's engine is opened with.
 pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
     let (workload, seed) = (&plan.workload, plan.seed);
     Setup {
@@ -113,7 +111,7 @@ pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
         writes: workload.carries(),
         instead: workload.instead,
         flushes: workload.flush.map(|flush| flush.kind),
-        // Other data in every trial and job, else a second trial would write the same blocks.
+        // Different data in every trial and job; otherwise a second trial would write identical blocks.
         data_seed: derive_seed(seed, (1 << 32) + u64::from(job)),
         data: workload.data,
         compressible_percent: workload.compressible_percent,

@@ -1,21 +1,19 @@
-//! The part of a run that is reported: its window without a warm-up that was cut off.
+//! The reported part of a run: its window without the warm-up that was cut off.
 
 use crate::measurement::{absorb, of_bytes};
 use crate::{Measurement, SLICES, SLICES_PER_SEGMENT, Segment, Slice};
 use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
 
-/// The part that is reported, and the start that is not.
+/// The reported part of a run, and the segments cut from its start.
 #[derive(Debug)]
 pub(crate) struct SteadyWindow<'a> {
     pub(crate) measurement: &'a Measurement,
-    /// Segments that are left out at the start.
     pub(crate) cut: usize,
-    /// Slices of the part, the unfinished one at an early end included.
+    /// Slices of the reported part, including an unfinished one at an early end.
     pub(crate) slices: Vec<Slice>,
-    /// How many of them are whole.
     whole: usize,
     pub(crate) begin: Nanos,
-    /// Everything in it.
+    /// Sum of all slices.
     pub(crate) total: Slice,
     pub(crate) warm_up: Option<WarmUp>,
 }
@@ -61,12 +59,12 @@ impl<'a> SteadyWindow<'a> {
         self.duration().as_secs_f64().max(1e-9)
     }
 
-    /// The slices that are whole: what statistics are made of.
+    /// The whole slices, used for statistics.
     pub(crate) fn whole(&self) -> &[Slice] {
         &self.slices[..self.whole]
     }
 
-    /// What its segments hold of these histograms, added up.
+    /// The sum of these histograms over the reported segments.
     pub(crate) fn histogram(
         &self,
         of: impl Fn(&Segment) -> &HistogramSnapshot,
@@ -78,10 +76,9 @@ impl<'a> SteadyWindow<'a> {
     }
 }
 
-/// Number of segments to leave out at the start of these whole slices. In a closed loop the requests
-/// per slice are looked at. In an open loop their rate is that of the arrivals whatever the device
-/// does, so the sum of latencies per slice is, which is the number of requests in flight but
-/// for a constant.
+/// Number of segments to cut at the start of these whole slices. A closed loop is judged by the requests
+/// per slice. In an open loop that is the arrival rate, whatever the device does. So it is judged by the
+/// sum of latencies per slice, which is the number of requests in flight times a constant.
 #[must_use]
 pub fn segments_to_cut(slices: &[Slice], open: bool) -> usize {
     let value = |slice: &Slice| {

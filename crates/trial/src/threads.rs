@@ -1,9 +1,9 @@
-//! Jobs on threads of their own, and the thread that watches them.
+//! Runs each job on a thread of its own, and waits for them.
 //!
-//! A thread that a silent device keeps in the kernel cannot be joined, so each owns everything that it
-//! refers to, and is left behind; its counters tell what it had done. Rejected: deadlines in every wait
-//! of every job (a timer armed per system call), and a signal to a stuck thread (uninterruptible sleep
-//! ignores it).
+//! A thread that a silent device keeps in the kernel cannot be joined. So each thread owns everything that
+//! it refers to, and is left behind; its counters show its progress. Rejected: deadlines in every wait of
+//! every job (a timer armed per system call), and a signal to a stuck thread (uninterruptible sleep ignores
+//! it).
 
 use crate::legs::Legs;
 use crate::precision::{EnoughSeen, JudgeElsewhere};
@@ -25,25 +25,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-/// Time between the opening of the gate and the first request, and more for each job: every
-/// thread is awake by then.
+/// Time between the start signal and the first request, plus a time per job: by then every thread is awake.
 const LEAD: Nanos = Nanos(200_000);
 const LEAD_PER_JOB: Nanos = Nanos(20_000);
-/// How much earlier than needed the jobs of a part are let go.
+/// How much earlier than needed the jobs of a part are started.
 const EARLY: Nanos = Nanos(10_000_000);
-/// The longest sleep of a job that begins later.
+/// The longest single sleep of a job that begins later.
 const DELAY_PIECE: Nanos = Nanos(50_000_000);
-/// How long before an arrival a job stops to block and polls: a thread is woken later than asked
-/// by less than this, mostly.
+/// How long before an arrival a job stops blocking and polls: most wake-ups are late by less than this.
 const SPIN: Nanos = Nanos(50_000);
 
 /// Opens the engine of a job (its index, its setup) on the job's thread.
 pub type Opening<E> = Arc<dyn Fn(u32, &Setup) -> Result<E, EngineError> + Send + Sync>;
 
-/// What a job's thread ends with.
 type Outcome = Result<(JobTotals, Option<VerifyLog>), EngineError>;
 
-/// Starts the threads of a workload on engines of the type that its name stands for.
+/// Starts the threads of a workload on engines of the named type.
 pub(crate) struct CrewStart {
     pub(crate) plan: RunPlan,
     /// Number of its first job among those of all workloads.
@@ -52,7 +49,7 @@ pub(crate) struct CrewStart {
 }
 
 impl CrewStart {
-    /// Starts the threads and lets them open their engines.
+    /// Starts the threads, which open their engines.
     pub(crate) fn on<E: Engine + 'static>(self, open: &Opening<E>) -> Result<Crew, TrialError> {
         let (first_job, jobs) = self.plan.jobs;
         let (opened, openings) = mpsc::channel();
@@ -110,17 +107,15 @@ impl EngineVisitor for CrewStart {
     }
 }
 
-/// The threads of one workload, whose engines are open.
 pub(crate) struct Crew {
     plan: RunPlan,
     first: u32,
     handles: Vec<JoinHandle<Outcome>>,
     counters: Vec<Arc<JobCounters>>,
-    /// Where the threads wait until all engines are open; they go home where it is dropped.
+    /// Threads wait here until all engines are open. A thread exits if its channel is dropped.
     gates: Vec<mpsc::Sender<Arc<Control>>>,
 }
 
-/// What came of them.
 struct Collected {
     totals: JobTotals,
     logs: Vec<VerifyLog>,
@@ -128,7 +123,7 @@ struct Collected {
 }
 
 impl Crew {
-    /// Sends everybody home; the first thing that went wrong.
+    /// Ends all threads; returns the first error.
     pub(crate) fn disband(mut self) -> Option<TrialError> {
         self.gates.clear();
         let mut failure = None;
@@ -142,20 +137,18 @@ impl Crew {
         failure
     }
 
-    /// How many threads it has.
     pub(crate) fn jobs(&self) -> u32 {
         self.handles.len() as u32
     }
 
-    /// Opens the gate.
     fn let_go(&mut self, control: &Arc<Control>) {
         for gate in self.gates.drain(..) {
-            // A thread that died meanwhile says so at its end.
+            // A thread that died meanwhile reports it at its end.
             let _ = gate.send(Arc::clone(control));
         }
     }
 
-    /// Joins those that ended and reads the counters of those that are left behind.
+    /// Joins the threads that ended and reads the counters of those that are left behind.
     fn collect(&mut self, finished: &[bool]) -> Result<Collected, TrialError> {
         let mut collected =
             Collected { totals: JobTotals::default(), logs: Vec::new(), stuck: Stuck::default() };
@@ -181,20 +174,19 @@ impl Crew {
     }
 }
 
-/// Who waits for the threads.
 pub(crate) struct Driver<'a> {
     pub(crate) probe: &'a mut dyn Probe,
-    /// Who says when a part of a larger run begins.
+    /// Agrees on the begin of a part of a larger run.
     pub(crate) begin: Option<AgreeOnBegin>,
-    /// Who judges the precision of that run.
+    /// Judges the precision of that run.
     pub(crate) judge: Option<Box<dyn JudgeElsewhere>>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tick: &'a mut dyn FnMut(f64),
 }
 
 impl Driver<'_> {
-    /// Runs workloads at the same time: the first is the one whose window the counters are read at,
-    /// and whose measurement holds those of the others.
+    /// Runs workloads at the same time. Counters are read at the window of the first, and its measurement
+    /// contains those of the others.
     pub(crate) fn run(
         mut self,
         mut crews: Vec<Crew>,
@@ -214,8 +206,8 @@ impl Driver<'_> {
                 return Err(error);
             }
         };
-        // Where nothing precedes the window, the first reading cannot come too late: it is taken before
-        // any request, and a short run on a busy machine is counted from its first byte.
+        // If no requests precede the window, take the first reading before any request. It then cannot be
+        // late, and a short run on a busy machine is counted from its first byte.
         let at_rest = (ahead == Nanos(0)).then(|| self.probe.sample());
         let begin = agreed.unwrap_or_else(|| clock.now().plus(lead).plus(ahead));
         let mut groups = Vec::new();
@@ -264,7 +256,7 @@ impl Driver<'_> {
             let finished = watched.finished[rebuild.number as usize];
             match rebuild.collect(finished) {
                 Ok((result, failures)) => {
-                    // As failed reads of verification: of a workload that only writes, its writes.
+                    // Counted like failed reads of verification: as writes if the workload only writes.
                     let direction = usize::from(first.read_percent == 0);
                     if let Some(collected) = collected.first_mut() {
                         collected.totals.failures[direction].merge(&failures);
@@ -292,7 +284,7 @@ impl Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// The begin of the window where others have a say in it; comes back when its jobs are due.
+    /// The agreed begin of the window, if other parts take part; returns when its jobs are due to start.
     fn agreed(
         &mut self,
         crews: &[Crew],
@@ -303,7 +295,7 @@ impl Driver<'_> {
         let counters = crews.iter().flat_map(|crew| crew.counters.iter().cloned()).collect();
         let ready = Ready { ahead: ahead.plus(EARLY), counters };
         let begin = agree(&ready)?;
-        // A thread that is woken late is early all the same; requests before the window do not count.
+        // A thread that wakes up late is still early enough; requests before the window do not count.
         let ahead = ahead.plus(EARLY);
         while clock.now().plus(ahead) < begin {
             if self.stop.load(Ordering::Relaxed) {
@@ -312,13 +304,12 @@ impl Driver<'_> {
             let left = begin.since(clock.now().plus(ahead)).min(DELAY_PIECE);
             sleep_until(clock, clock.now().plus(left));
         }
-        // Whoever is late begins when it can, and says so.
+        // A late part begins when it can, and reports the delay.
         let least = ahead.since(EARLY);
         Ok(Some(begin.max(clock.now().plus(least))))
     }
 }
 
-/// What came of one workload, without the counters around its window.
 fn measurement(
     plan: &RunPlan,
     control: &Control,
@@ -342,7 +333,7 @@ fn measurement(
         if !interrupted && stop.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
-        // Failed reads count as reads, or as writes where the run does nothing else.
+        // Failed reads count as reads, or as writes if the run makes no reads.
         let direction = usize::from(plan.workload.read_percent == 0);
         totals.failures[direction].merge(&checked.failures);
         totals.verify = Some(checked.result);
@@ -351,7 +342,7 @@ fn measurement(
         plan.compares && (verifies || plan.verified || rebuild.is_some()) && !interrupted;
     let check = legs.filter(|_| compared && stuck.jobs == 0).map(|mut legs| {
         if !verifies {
-            // Not what the page cache holds of them.
+            // Compare the device's data, not the page cache's.
             let _ = read_back::method(&plan.workload, &plan.files);
         }
         let made = plan.made.as_ref().map_or(0, |before| before.made);
@@ -363,17 +354,16 @@ fn measurement(
     Ok(control.measurement(totals, stuck, facts))
 }
 
-/// Everything that a job's thread knows; it owns all of it.
+/// Everything that a job's thread needs; it owns all of it.
 struct Life {
     job: u32,
-    /// Its number among the jobs of all workloads.
     number: u32,
     plan: RunPlan,
     gate: mpsc::Receiver<Arc<Control>>,
     counters: Arc<JobCounters>,
 }
 
-/// Binds the thread, and those that it starts, to processors.
+/// Binds the thread, and the threads that it starts, to processors.
 fn bind(processors: &[u32]) -> Result<(), EngineError> {
     if processors.is_empty() {
         return Ok(());
@@ -396,7 +386,7 @@ impl Life {
         let ranked = joined.and_then(|()| priority.map_or(Ok(()), engine::set_io_priority));
         let bound = ranked.and_then(|()| bind(&workload.processors));
         let engine = bound.and_then(|()| open(self.job, &setup_of(&self.plan, self.job)));
-        // The receiver outlives all threads; were it gone, the gate would still decide.
+        // The receiver outlives all threads; if it were gone, the gate would still decide.
         let _ = opened.send(engine.is_ok());
         let control = self.gate.recv();
         let (engine, Ok(control)) = (engine?, control) else {
@@ -420,13 +410,13 @@ impl Life {
         let mut worker = Worker::new(engine, run.clock, &plan);
         if run.delay > Nanos(0) {
             let begin = Nanos(control.window().begin.0.saturating_sub(run.ahead().0));
-            // In pieces: the run may be ended meanwhile.
+            // Sleep in short pieces, because the run may end meanwhile.
             while self.plan.clock.now() < begin && self.plan.clock.now() < control.end() {
                 self.sleep_until(begin.min(self.plan.clock.now().plus(DELAY_PIECE)));
             }
         }
         if control.finite() && run.workload.ramp_ns.0 == 0 {
-            // Else what is handed over before the window would come on top of the bytes asked for.
+            // Otherwise requests handed over before the window would be added to the requested bytes.
             self.sleep_until(control.window().begin);
         }
         loop {

@@ -1,4 +1,4 @@
-//! Jobs that ran at the same time, as if they were one.
+//! Combines jobs that ran at the same time, as if they were one.
 
 use crate::steady_window::SteadyWindow;
 use crate::{FLUSH, Measurement};
@@ -6,17 +6,17 @@ use record::{Arrival, EndedBy, EngineName, Instead, Nanos, Workload};
 
 use std::borrow::Cow;
 
-/// Part of the run by which the ends of the jobs may differ.
+/// Divisor: the ends of the jobs may differ by this part of the run.
 const APART_MAX: u64 = 100;
 
-/// What all jobs did, over the window that they have in common.
+/// The counts of all jobs, over their common window.
 pub(crate) struct Together<'a> {
     workload: Cow<'a, Workload>,
     measurement: Cow<'a, Measurement>,
 }
 
 impl<'a> Together<'a> {
-    /// Of a workload and those beside it; an error where their windows are not one.
+    /// Combines a workload and those beside it; an error if their windows differ.
     pub(crate) fn of(
         workload: &'a Workload,
         measurement: &'a Measurement,
@@ -28,7 +28,7 @@ impl<'a> Together<'a> {
         let (window, end) = (measurement.window, measurement.end);
         let allowed = Nanos(end.since(window.begin).0 / APART_MAX);
         let apart = |other: &Measurement| {
-            // One that has made all of its recording adds nothing after it.
+            // A job that has replayed all of its recording adds nothing afterwards.
             let made = other.ended_by == Some(EndedBy::Recording);
             let sooner = if made { Nanos(0) } else { end.since(other.end) };
             other.window != window || other.end.since(end).max(sooner) > allowed
@@ -46,7 +46,8 @@ impl<'a> Together<'a> {
             sum.stuck.jobs += other.stuck.jobs;
             sum.stuck.requests += other.stuck.requests;
         }
-        // Latencies begin before the hand-over where any job has arrivals; there is I/O where any does some.
+        // Latencies include the wait before hand-over if any job has arrivals; there is I/O if any job does
+        // some.
         let open = workload.all().map(|job| job.arrival).find(|it| *it != Arrival::Closed);
         let engine = workload.all().map(|job| job.engine).find(|it| *it != EngineName::Null);
         let workload = Workload {
@@ -57,12 +58,11 @@ impl<'a> Together<'a> {
         Ok(Self { workload: Cow::Owned(workload), measurement: Cow::Owned(sum) })
     }
 
-    /// The workload of a job that did all of it, as far as a result asks for one.
+    /// The workload of a single job that did all of it, as far as a result needs one.
     pub(crate) fn workload(&self) -> &Workload {
         &self.workload
     }
 
-    /// The part that is reported.
     pub(crate) fn steady(&self) -> SteadyWindow<'_> {
         SteadyWindow::of(&self.workload, &self.measurement)
     }

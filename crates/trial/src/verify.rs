@@ -1,17 +1,16 @@
-//! What a job wrote, kept so that it can be read back and judged.
+//! Records what a job wrote, so that it can be read back and checked.
 //!
-//! A [`VerifyLog`] keeps for each block of a job's region which write it holds. Jobs that verify keep to
-//! regions of their own, so one log knows all writes to its blocks. Writes to one block that were in
-//! flight together may have reached the device in any order: each of them is as right as the last. A
-//! write that failed, came back short or never came back leaves blocks of which nothing can be said,
-//! until a later one succeeds.
+//! A [`VerifyLog`] records for each block of a job's region which write it holds. Jobs that verify use
+//! separate regions, so one log knows all writes to its blocks. Writes to one block that were in flight
+//! together may reach the device in any order, so any of them is correct. After a write that failed, was
+//! short or never completed, the contents of its blocks are unknown until a later write succeeds.
 //!
-//! Four bytes a block, in pieces that are made when their part of the area is first written; a write
-//! costs a load and a store for each of its blocks at its begin and at its end. Rejected: a list of all
-//! writes (grows with the run), the newest generation alone (calls one of two racing writes stale), and
-//! checking each read during the run (the work would be in the latency).
+//! The log takes four bytes per block, in pieces allocated when their part of the area is first written. A
+//! write costs a load and a store for each of its blocks, at its begin and again at its end. Rejected: a
+//! list of all writes (grows with the run), the newest generation alone (reports one of two racing writes
+//! as stale), and checking each read during the run (adds to the latency).
 //!
-//! A run that only reads compares its blocks with the tags that an earlier run of the same seed left.
+//! A read-only run compares its blocks with the tags that an earlier run with the same seed left.
 
 use crate::Failures;
 use engine::tag::{Reading, Tag, Tags, read};
@@ -20,46 +19,44 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload::{Region, Request};
 
-/// Blocks of one piece of the table.
 const LEAF_BLOCKS: usize = 1_024;
 /// Set in a block's word while a write to it is in flight.
 const IN_FLIGHT: u32 = 1 << 31;
 /// Set where [`VerifyLog::overlaps`] says what the block may hold.
 const OVERLAP: u32 = 1 << 30;
-/// The part of a generation that a word holds. Two writes of one block that lie a thousand million
-/// writes apart look alike, one in as many pairs.
+/// The part of a generation that a word holds. Two writes to a block are confused only if about 2^30 (a
+/// thousand million) writes lie between them, or a multiple.
 const GENERATION: u64 = (1 << 30) - 1;
-/// Longest piece that is read back at once.
 const BATCH_BYTES: usize = 256 << 10;
-/// What memory for reads past the page cache is aligned to.
+/// Alignment of memory for direct reads.
 const PAGE_BYTES: usize = 4_096;
-/// Bad blocks that are described.
+/// Maximum number of bad blocks that are described.
 const DESCRIBED: usize = 16;
 
-/// A block to which writes overlapped, or one of them failed.
+/// A block with overlapping writes, or with a failed write.
 #[derive(Debug, Default)]
 struct Overlap {
     in_flight: Vec<u32>,
-    /// What it may hold, any of them.
+    /// Generations that it may hold.
     acceptable: Vec<u32>,
-    /// It may hold anything.
+    /// Whether it may hold anything.
     uncertain: bool,
 }
 
 /// Fills memory from an offset of the target: the bytes read, or the error number.
 pub type ReadBlocks<'a> = dyn FnMut(u64, &mut [u8]) -> Result<usize, i32> + 'a;
 
-/// What reading back came to.
+/// Result of reading back.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// For the document.
+    /// The result for the document.
     pub result: VerifyResult,
     /// Reads that failed or ended early.
     pub failures: Failures,
 }
 
 impl Checked {
-    /// Adds what the blocks of another job came to.
+    /// Adds the result of another job.
     pub fn merge(&mut self, other: Self) {
         let (mine, theirs) = (&mut self.result, other.result);
         mine.good += theirs.good;
@@ -99,15 +96,15 @@ pub(crate) fn fault_name(fault: BlockFault) -> &'static str {
     }
 }
 
-/// What a block should hold.
+/// The expected contents of a block.
 enum Expected<'a> {
-    /// Never written: not looked at.
+    /// Never written: not read back.
     Untouched,
-    /// Anything.
+    /// Any data.
     Unknown,
-    /// One of these writes, by the part of their generations that is kept; the last began last.
+    /// One of these writes, by the stored part of their generations; the last one began last.
     OneOf(&'a [u32]),
-    /// Some write of an earlier run.
+    /// Any write of an earlier run.
     AnyWrite,
 }
 
@@ -116,9 +113,9 @@ enum Expected<'a> {
 pub struct VerifyLog {
     tags: Tags,
     region: Region,
-    /// The job whose blocks these are.
+    /// The job that owns these blocks.
     pub(crate) job: u32,
-    /// Nothing is written: all blocks are expected to be tagged already.
+    /// The run writes nothing: all blocks must already have tags.
     reads_only: bool,
     generation: u64,
     leaves: Vec<Option<Box<[u32; LEAF_BLOCKS]>>>,
@@ -140,7 +137,7 @@ impl VerifyLog {
         }
     }
 
-    /// A write is about to be handed over: its generation, for [`engine::Submission`].
+    /// Records that a write is about to be handed over; returns its generation for [`engine::Submission`].
     #[inline]
     pub fn begin(&mut self, request: Request) -> u64 {
         self.generation += 1;
@@ -160,7 +157,7 @@ impl VerifyLog {
         self.generation
     }
 
-    /// A write came back: in full, or not.
+    /// Records that a write completed, in full or not.
     #[inline]
     pub fn end(&mut self, request: Request, generation: u64, completed: bool) {
         let generation = (generation & GENERATION) as u32;
@@ -177,7 +174,7 @@ impl VerifyLog {
     #[cold]
     fn begin_overlap(&mut self, block: u64, before: u32, generation: u32) {
         if before & IN_FLIGHT == 0 {
-            // The others are over: only this one counts from now on.
+            // The other writes have ended: from here only this one counts.
             self.overlaps.remove(&block);
             *self.word(block) = generation | IN_FLIGHT;
             return;
@@ -205,14 +202,14 @@ impl VerifyLog {
         }
     }
 
-    /// Blocks that writes were begun to.
+    /// Number of blocks that any write was started to.
     #[must_use]
     pub fn written(&self) -> u64 {
         let words = self.leaves.iter().flatten().flat_map(|leaf| leaf.iter());
         words.filter(|&&word| word != 0).count() as u64
     }
 
-    /// The numbers, from the region's start, of a request's blocks.
+    /// The numbers of a request's blocks, from the region's start.
     #[inline]
     fn blocks(&self, request: Request) -> std::ops::Range<u64> {
         let block = u64::from(self.tags.block_bytes);
@@ -233,7 +230,7 @@ impl VerifyLog {
         &mut self.leaves[leaf].get_or_insert_with(|| Box::new([0; LEAF_BLOCKS]))[place]
     }
 
-    /// Reads every block back that was written, by `read`, and judges it. Ends early when `stop` is set.
+    /// Reads back every written block by `read`, and checks it. Ends early when `stop` is set.
     #[must_use]
     pub fn check(self, stop: &AtomicBool, read: &mut ReadBlocks<'_>) -> Checked {
         let block = u64::from(self.tags.block_bytes);
@@ -253,7 +250,7 @@ impl VerifyLog {
             let looked_at = |number: &u64| !matches!(self.expected(*number), Expected::Untouched);
             let run = (next..most).take_while(looked_at).count() as u64;
             if run == 0 {
-                // A piece of the table that was never made is skipped whole.
+                // Skip a piece of the table that was never allocated.
                 let leaf = next as usize / LEAF_BLOCKS;
                 let made = self.leaves.get(leaf).is_some_and(Option::is_some);
                 next = if made { next + 1 } else { ((leaf + 1) * LEAF_BLOCKS) as u64 };
@@ -265,8 +262,8 @@ impl VerifyLog {
         checked
     }
 
-    /// Reads adjacent blocks at once, and one by one where that fails, so that a bad one does not
-    /// hide its neighbours.
+    /// Reads adjacent blocks in one call. If that fails, reads them one by one, so that a bad block does
+    /// not hide its neighbours.
     fn check_run(
         &self,
         run: std::ops::Range<u64>,
@@ -281,7 +278,7 @@ impl VerifyLog {
         for number in run.clone() {
             let mut place = (number - run.start) as usize * block;
             if !whole {
-                // Alone, it goes to the start of the memory, which is aligned.
+                // A single block goes to the start of the memory, which is aligned.
                 place = 0;
                 match read(offset(number), &mut memory[..block]) {
                     Ok(bytes) if bytes == block => {}

@@ -1,5 +1,5 @@
-//! The thread that waits for the jobs: it reads the counters, looks at the precision, and notices
-//! a device that has fallen silent.
+//! Watches the jobs from a thread of its own: reads the counters, checks the precision, and detects a
+//! device that has fallen silent.
 
 use crate::precision::EnoughSeen;
 use crate::{Control, JobCounters, SEGMENTS, SLICES_PER_SEGMENT};
@@ -10,39 +10,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Longest sleep.
 const TICK: Nanos = Nanos(100_000_000);
-/// How long the other jobs have to end when one is stuck.
+/// How long the other jobs have to end after one is stuck.
 const GRACE: Nanos = Nanos(1_000_000_000);
 
-/// The jobs of one workload.
 pub(crate) struct Group {
     pub(crate) control: Arc<Control>,
     pub(crate) counters: Vec<Arc<JobCounters>>,
-    /// How long its device may be silent.
+    /// Maximum time without a completion from its device.
     pub(crate) io_timeout: Nanos,
 }
 
-/// What the watching thread knows of a run.
 pub(crate) struct Watch<'a> {
-    /// Whether the counters are read at the segments of the window too.
+    /// Whether the counters are also read at the segments of the window.
     pub(crate) cut_warm_up: bool,
-    /// At least one: the first is that whose window the counters are read at.
+    /// At least one group; the counters are read at the window of the first.
     pub(crate) groups: &'a [Group],
     pub(crate) clock: JobClock,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) endings: &'a mpsc::Receiver<u32>,
-    /// By the number of a job among those of all groups.
+    /// Finished jobs, by their number among the jobs of all groups.
     pub(crate) finished: Vec<bool>,
     pub(crate) enough: EnoughSeen,
 }
 
 pub(crate) struct Watched {
-    /// Counters at the begin of the window and of each further segment that was reached.
+    /// Counters at the begin of the window and of each later segment that was reached.
     pub(crate) before: Vec<ProbeSample>,
-    /// Counters at the end.
     pub(crate) after: ProbeSample,
-    /// The jobs that ended; the others are left behind.
+    /// Which jobs ended; the others are left behind.
     pub(crate) finished: Vec<bool>,
 }
 
@@ -51,8 +47,8 @@ impl Watch<'_> {
         &self.groups[0].control
     }
 
-    /// Watches until all jobs have ended or are given up; `at_rest` are the counters before the first
-    /// request, where no request precedes the window.
+    /// Watches until all jobs have ended or are given up. `at_rest` holds the counters from before the
+    /// first request, if no request precedes the window.
     pub(crate) fn run(
         mut self,
         at_rest: Option<ProbeSample>,
@@ -78,7 +74,7 @@ impl Watch<'_> {
         Watched { before, after, finished: self.finished }
     }
 
-    /// Sleeps until `time`; true where the run was over before.
+    /// Sleeps until `time`; returns true if the run ended earlier.
     fn sleep_until(&mut self, time: Nanos, tick: &mut dyn FnMut(f64)) -> bool {
         let window = self.control().window();
         let length = window.end.since(window.begin).0.max(1) as f64;
@@ -97,7 +93,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Waits for the jobs to drain, for as long as the device answers.
+    /// Waits for the jobs to complete their requests, while the device still responds.
     fn see_off(&mut self) {
         let mut give_up = Nanos(u64::MAX);
         while !self.all_finished() {
@@ -116,13 +112,13 @@ impl Watch<'_> {
         self.finished.iter().all(|&finished| finished)
     }
 
-    /// Ends the run where there is a reason to; whether jobs that do not end are to be left behind.
+    /// Ends the run if there is a reason; returns whether jobs that do not end must be left behind.
     fn attend(&mut self, now: Nanos) -> bool {
         let stopped = self.stop.load(Ordering::Relaxed);
         if stopped {
             self.end_all(now, EndedBy::Interrupted);
         }
-        // An engine that broke, or a job that panicked, ended its own group: no other goes on for nothing.
+        // A failed engine or a panicked job ended only its own group: end the other groups too.
         if self.groups.iter().any(|group| group.control.end() == Nanos(0)) {
             self.groups.iter().for_each(|group| group.control.end_at(Nanos(0), None));
         }
@@ -148,11 +144,11 @@ impl Watch<'_> {
         self.groups.iter().for_each(|group| group.control.end_at(now, Some(by)));
     }
 
-    /// How long until the slices of the next look are over.
+    /// Time until the slices for the next precision check are complete.
     fn until_look(&self, now: Nanos) -> Nanos {
         let Some(look) = self.enough.next_look() else { return TICK };
         let over = self.control().window().slice_begin(look);
-        // A moment later, so that the jobs have passed that boundary; not at once again after it.
+        // One slice later, so that the jobs have passed the boundary; and not again immediately.
         over.plus(self.control().window().slice_length()).since(now).max(Nanos(1_000_000))
     }
 

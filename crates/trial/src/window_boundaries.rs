@@ -1,8 +1,8 @@
-//! Where a job's window is cut: at its begin, at slices, segments and intervals, and at its end.
+//! Tracks the boundaries of a job's window: its begin, slices, segments, intervals and end.
 //!
-//! The loop compares the time of a batch with the next boundary and comes here when it is passed: what
-//! was booked so far lies before it. A job on a slow device passes several at once; the slices between
-//! are empty, which is right.
+//! The loop compares the time of a batch with the next boundary, and calls this module when it is passed:
+//! everything counted so far belongs before the boundary. A job on a slow device passes several at once;
+//! the slices between are correctly empty.
 
 use crate::arrivals::Arrivals;
 use crate::{IntervalTotals, JobCounters, SLICES_PER_SEGMENT, Segment, Slice, Window};
@@ -13,7 +13,6 @@ use record::Nanos;
 pub(crate) struct WindowBoundaries {
     window: Window,
     interval: Option<Nanos>,
-    /// Whether what completes now counts.
     pub(crate) counting: bool,
     over: bool,
     next: Nanos,

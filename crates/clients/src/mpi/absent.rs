@@ -1,4 +1,4 @@
-//! The calls of a program without MPI: there is no world to join, and so nothing else is ever called.
+//! Replaces the MPI calls in a program without MPI. `join` returns `None`, so no other call is made.
 
 pub(crate) fn join() -> Result<Option<(u32, u32)>, String> {
     Ok(None)

@@ -1,5 +1,5 @@
-//! The calls of `shim.c`, each wrapped so that its callers are safe. The library asks that no two threads call
-//! it at the same time: a lock sees to it.
+//! Wraps the calls of `shim.c` as safe functions. The library requires that no two threads call it at the
+//! same time; a lock ensures that.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,6 @@ unsafe extern "C" {
     fn halfpower_mpi_leave() -> c_int;
 }
 
-/// Bytes for the name of the library.
 const NAME_BYTES: usize = 256;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -34,8 +33,8 @@ fn outcome(call: &str, code: c_int) -> Result<(), String> {
 pub(crate) fn join() -> Result<Option<(u32, u32)>, String> {
     let _alone = alone();
     let (mut number, mut of) = (0, 0);
-    // SAFETY: both pointers are to live integers of this frame; the lock keeps other threads out, and the caller
-    // calls it once.
+    // SAFETY: both pointers are to live integers of this frame; the lock keeps other threads out, and the
+    // caller calls it only once.
     let code = unsafe { halfpower_mpi_join(&raw mut number, &raw mut of) };
     outcome("MPI_Init_thread", code)?;
     let number_of = u32::try_from(number).ok().zip(u32::try_from(of).ok());
@@ -45,15 +44,17 @@ pub(crate) fn join() -> Result<Option<(u32, u32)>, String> {
 pub(crate) fn library() -> String {
     let _alone = alone();
     let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
-    // SAFETY: the text is written to a live array of the length that is told, with a zero within it.
+    // SAFETY: the text is written to a live array of the given length, and is terminated by a zero within
+    // it.
     unsafe { halfpower_mpi_library(name.as_mut_ptr(), NAME_BYTES as c_int) };
-    // SAFETY: a zero is within the array, which lives on for as long as the text is borrowed.
+    // SAFETY: the array contains a zero, and lives as long as the text is borrowed.
     unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
 }
 
 pub(crate) fn come() -> Result<(), String> {
     let _alone = alone();
-    // SAFETY: it takes nothing; MPI is initialised, as a `World` exists, and the lock keeps other threads out.
+    // SAFETY: it takes no arguments; MPI is initialised, because a `World` exists, and the lock keeps other
+    // threads out.
     outcome("MPI_Ibarrier", unsafe { halfpower_mpi_come() })
 }
 
@@ -67,6 +68,6 @@ pub(crate) fn all_came() -> Result<bool, String> {
 
 pub(crate) fn leave() -> Result<(), String> {
     let _alone = alone();
-    // SAFETY: as of `come`; no barrier is under way, because the caller has passed one.
+    // SAFETY: as for `come`; no barrier is in progress, because the caller has passed one.
     outcome("MPI_Finalize", unsafe { halfpower_mpi_leave() })
 }

@@ -1,15 +1,15 @@
-//! MPI as far as this program uses it: the place of a process, a barrier, and the end.
+//! Wraps the part of MPI that this program uses: the rank of a process, a barrier, and finalization.
 //!
-//! Each library of MPI has another binary interface, so that a program which links one runs under that one
-//! alone. Therefore the feature `linked` is off by default; without it nobody is in a world of MPI, and callers
-//! need not ask how the program was built. Messages do not go by MPI: a rank that dies takes the calls of all
-//! others with it, and what they measured is to be kept.
+//! Each MPI library has a different binary interface, so a program that links one runs only under that one.
+//! Therefore the feature `linked` is off by default. Without it no process is in an MPI world, and callers
+//! need not check how the program was built. Messages do not use MPI: a rank that dies makes the calls of
+//! all others fail, and their results must be kept.
 #![deny(unsafe_code)]
 
 #[cfg(not(feature = "linked"))]
 mod absent;
 #[cfg(feature = "linked")]
-// The calls of C, and nothing else.
+// Only the calls of C are in these modules.
 #[allow(unsafe_code)]
 mod linked;
 
@@ -21,29 +21,28 @@ use linked as calls;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a rank looks without pause whether the others have come. On a machine with fewer processors than
-/// ranks it then lets others run between two looks.
+/// How long a rank polls without pause for the other ranks. After that it lets other processes run between
+/// two polls, because a machine may have fewer processors than ranks.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// The processes that a launcher started with this one.
+/// The processes that a launcher started together with this one.
 #[derive(Debug)]
 pub struct World {
     /// The number of this process, from 0.
     pub number: u32,
-    /// How many there are.
+    /// Number of processes.
     pub of: u32,
-    /// What the library calls itself: the first line of that, without what follows a comma.
+    /// Name of the library: the first line that it reports, up to a comma.
     pub library: String,
-    /// Whether every barrier so far was passed: one that was left in the middle can neither be begun again nor
-    /// be finished.
+    /// Whether every barrier so far was passed: an abandoned one can neither be restarted nor finished.
     whole: Mutex<bool>,
 }
 
-/// The one of this process.
+/// The world of this process.
 static WORLD: OnceLock<World> = OnceLock::new();
 
-/// Joins the world of this process, by the thread that will call [`leave`]; `None` where MPI is not built in. A
-/// second call gives the same.
+/// Joins the world of this process, on the thread that will call [`leave`]; `None` if MPI is not built in.
+/// A second call returns the same world.
 ///
 /// # Errors
 /// If the library cannot be initialised, or cannot be called from more than one thread.
@@ -60,11 +59,11 @@ pub fn join() -> Result<Option<&'static World>, String> {
 }
 
 impl World {
-    /// Meets all others in a barrier: comes back when the last of them has come.
+    /// Meets all other ranks in a barrier: returns when the last of them has arrived.
     ///
     /// # Errors
-    /// If it did not within a time, `give_up` said so, or the library failed. From then on there is no barrier
-    /// any more.
+    /// If they did not arrive within the time, `give_up` returned true, or the library failed. After that
+    /// no barrier is possible.
     pub fn meet(&self, within: Duration, give_up: &dyn Fn() -> bool) -> Result<(), String> {
         let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
         if !*whole {
@@ -90,11 +89,12 @@ impl World {
     }
 }
 
-/// Leaves the world, if this process is in one: at its end, by the thread that joined. The library's own end waits for all
-/// ranks, without an end of its own; so they meet before, within a time, and where one does not come, the process ends without it.
+/// Leaves the world, if this process is in one: at its end, on the thread that joined. The library's
+/// finalization waits for all ranks without a limit. So the ranks meet before it, within a time; if one
+/// does not arrive, the process ends without finalization.
 ///
 /// # Errors
-/// If the ranks did not meet, and the library was not told of the end.
+/// If the ranks did not meet, so that the library was not finalized.
 pub fn leave(within: Duration) -> Result<(), String> {
     let Some(world) = WORLD.get() else { return Ok(()) };
     world.meet(within, &|| false)?;

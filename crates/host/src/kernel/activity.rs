@@ -1,8 +1,8 @@
-//! What else a disk is doing at this moment.
+//! Measures the current traffic of a disk from other processes.
 //!
-//! A benchmark on a busy disk measures two loads. The counters are read twice, a caller's interval
-//! apart; what moved in between, while the caller itself did nothing, is somebody else's.
-//! Rejected: asking which process it is, which needs privileges that most users lack.
+//! A benchmark on a busy disk measures two loads. The counters are read twice, an interval apart that the
+//! caller chooses. Meanwhile the caller is idle, so any change comes from other processes. Rejected: asking
+//! which process it is, which needs privileges that most users lack.
 
 use crate::kernel::platform::probe::DeviceReader;
 use crate::kernel::read::Roots;
@@ -18,17 +18,17 @@ pub struct Activity {
     pub writes_per_s: f64,
     /// Bytes read and written per second.
     pub bytes_per_s: f64,
-    /// Share of the time with a request in flight, 0 to 1; of the busiest leaf where the device
-    /// has several. Kernels 5.0 to 6.9 sample it and can say too much.
+    /// Share of the time with a request in flight, 0 to 1; for a device with several leaves, that of the
+    /// busiest. Kernels 5.0 to 6.9 sample it and may overestimate it.
     pub busy_share: f64,
-    /// The interval, as it turned out.
+    /// The interval as measured.
     pub interval: Nanos,
 }
 
 /// Watches a disk for `interval_ms` (at least 1).
 ///
 /// # Errors
-/// Why there are no counters, in words.
+/// If there are no counters; the reason as text.
 pub fn device_in_flight_activity(
     roots: &Roots,
     disk: &DeviceFacts,

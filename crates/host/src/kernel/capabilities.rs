@@ -1,4 +1,4 @@
-//! What this machine can and cannot measure, with the soaker tried as well.
+//! Lists what this machine can and cannot measure; also tries the soaker.
 
 use crate::kernel::platform::capabilities::capabilities as of_system;
 use crate::kernel::read::Roots;
@@ -6,7 +6,7 @@ use crate::kernel::soaker::Soaker;
 use crate::kernel::soaking::Soaking;
 use record::{Capability, DeviceFacts};
 
-/// What the kernel tells of this machine and of a disk.
+/// Capabilities of the kernel and of a disk.
 #[must_use]
 pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
     let started = Soaker::start(roots).map_err(|error| error.to_string());

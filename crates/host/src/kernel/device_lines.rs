@@ -1,4 +1,4 @@
-//! What the checks of causes ask of the kernel, the same names on every system.
+//! The kernel facts that the checks of causes use, with the same names on every system.
 
 use record::DeviceFacts;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ pub struct BlockDevice {
     pub name: String,
     /// Its directory in sysfs, without links.
     pub directory: PathBuf,
-    /// Directories of sysfs from its parent device up, the nearest first; of an NVMe disk with several paths those of
-    /// its first controller.
+    /// Directories in sysfs from its parent device up, the nearest first. For an NVMe disk with several
+    /// paths, those of its first controller.
     pub above: Vec<PathBuf>,
-    /// What sysfs says of it and of the disk below.
+    /// Facts from sysfs about it and the disk below.
     pub facts: DeviceFacts,
 }
 
@@ -22,7 +22,7 @@ pub struct BlockDevice {
 pub struct DmTarget {
     /// Its kind (`crypt`, `thin-pool`).
     pub kind: String,
-    /// Its line, as `dmsetup table` or `dmsetup status` prints it behind the kind, without the key of an
+    /// Its line, as `dmsetup table` or `dmsetup status` prints it after the kind, without the key of an
     /// encrypted volume.
     pub line: String,
 }

@@ -1,12 +1,11 @@
-//! What the kernel says: the devices under a path, the conditions of a measurement, counters,
-//! limits and CPU time.
+//! Reads the kernel: devices under a path, conditions of a measurement, counters, limits and CPU time.
 //!
-//! Everything here states facts; other crates decide what they mean. Each reader of /proc or /sys
-//! takes its [`Roots`], so that a test gives it a machine made of files. A fact that the kernel
-//! does not give is `None`, never a guess. The names below are the interface; `linux` implements
-//! them, and `windows` stands beside it with the same names.
+//! Everything here states facts; other crates interpret them. Each reader of /proc or /sys takes its
+//! [`Roots`], so that a test can supply a machine made of files. A fact that the kernel does not give is
+//! `None`, never a guess. The names below are the interface. `linux` implements them, and so does
+//! `windows`, with the same names.
 //!
-//! Rejected: asking udev, lsblk or smartctl, which are not on every machine.
+//! Rejected: running udev, lsblk or smartctl, which are not on every machine.
 
 #[cfg(all(target_os = "linux", not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("halfpower runs on Linux on x86_64 and aarch64 only");

@@ -1,17 +1,16 @@
-//! What happened beside the figures, kept small however long it goes on.
+//! Collects events during an observation as a few findings, however long it runs.
 //!
-//! An observation of a night may see a device come and go a thousand times, and a broken driver
-//! spoils a line at each reading. Each kind of event is therefore counted, with the first names,
-//! and becomes one finding. What follows from a device itself (no counters, a busy time in doubt)
-//! is not an event and is read off the devices when the findings are asked for.
+//! An observation overnight may see a device come and go a thousand times, and a broken driver spoils a
+//! line at each reading. So each kind of event is counted, with the first names, and becomes one finding.
+//! Properties of a device (no counters, unreliable busy time) are not events; they are read from the
+//! devices when the findings are requested.
 
 use record::{Finding, FindingCode, ObservedDevice};
 use std::sync::Arc;
 
-/// Names that a finding lists, at most.
+/// Maximum number of names in a finding.
 const NAMED: usize = 6;
 
-/// Events of one kind.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     count: u64,
@@ -19,7 +18,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// One more; the first examples are kept.
+    /// Adds one event; keeps the first examples.
     pub(crate) fn add(&mut self, example: impl Into<String>) {
         self.count += 1;
         let example = example.into();
@@ -28,7 +27,7 @@ impl Events {
         }
     }
 
-    /// Their names; `None` where there were none.
+    /// The names; `None` if there were no events.
     fn list(&self) -> Option<String> {
         let complete = self.examples.len() as u64 == self.count;
         (self.count > 0).then(|| listed(&self.examples, complete))
@@ -37,16 +36,16 @@ impl Events {
 
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// Lines that could not be read, by the error.
+    /// Lines that could not be parsed, by error.
     pub(crate) unreadable: Events,
-    /// Devices whose counters began anew, each with the counter that shows it.
+    /// Devices whose counters were reset, each with the counter that shows it.
     pub(crate) resets: Events,
     pub(crate) came: Events,
     pub(crate) went: Events,
 }
 
 impl Notes {
-    /// One finding for each kind of event, and for what the devices themselves cannot tell.
+    /// One finding for each kind of event, and for each limitation of the devices.
     pub(crate) fn findings(&self, devices: &[Arc<ObservedDevice>]) -> Vec<Finding> {
         let all = [
             self.unreadable_finding(),
@@ -99,7 +98,7 @@ impl Notes {
     }
 }
 
-/// Devices whose counters the kernel does not keep.
+/// Devices for which the kernel keeps no counters.
 fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let off = |device: &&Arc<ObservedDevice>| {
         device.facts.as_ref().is_some_and(|facts| facts.iostats == Some(false))
@@ -115,7 +114,7 @@ fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     Some(finding.with("devices", names.len() as f64, ""))
 }
 
-/// Devices whose busy time the kernel keeps badly, by reason.
+/// Devices with unreliable busy time, by reason.
 fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let doubted = devices
         .iter()

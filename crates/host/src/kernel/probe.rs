@@ -13,13 +13,13 @@ pub struct RealProbe {
 }
 
 impl RealProbe {
-    /// A probe of this process and of the disks under its targets, each of which counts once.
+    /// A probe of this process and of the disks under its targets; each disk counts once.
     #[must_use]
     pub fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         Self { counters: Counters::new(roots, disks), tap: SoakTap::default() }
     }
 
-    /// Where a soaker's counts can be had at the moments of this probe's samples.
+    /// Gives a soaker's counts at the moments of this probe's samples.
     #[must_use]
     pub fn soak_tap(&self) -> SoakTap {
         self.tap.clone()

@@ -1,9 +1,9 @@
-//! Where the kernel's file systems are mounted, and how their small text files are read.
+//! Locates the kernel's file systems, and reads their small text files.
 //!
-//! sysfs and procfs attributes are one short text each. A missing, unreadable or empty one is a
-//! fact that this kernel or driver does not give, so the helpers answer `None` and not an error:
-//! a disk without a serial number is no failure. Rejected: constants for the paths, because then
-//! only the developer's own machine could be tested.
+//! Each attribute in sysfs and procfs is one short text. A missing, unreadable or empty file means that
+//! this kernel or driver does not give the fact, so the functions return `None` and not an error: a disk
+//! without a serial number is not a failure. Rejected: constants for the paths, because then tests would
+//! work only on the developer's own machine.
 
 use engine::input;
 use record::KernelAccounting;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The three trees that facts are read from.
+/// The three directory trees that facts are read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     /// Mount point of procfs.
@@ -34,7 +34,7 @@ impl Roots {
         Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
     }
 
-    /// Windows has no such trees: nothing lies below these names, whatever folders a drive has.
+    /// Windows has no such trees: nothing is below these names, whatever folders a drive contains.
     #[cfg(windows)]
     fn of_this_machine() -> Self {
         Self::below(Path::new(r"\\.\NUL"))
@@ -46,11 +46,11 @@ impl Roots {
         Self { proc: folder.join("proc"), sys: folder.join("sys"), dev: folder.join("dev") }
     }
 
-    /// Where a path that the kernel printed (`/sys/fs/cgroup`) lies in these trees.
+    /// The location in these trees of a path that the kernel printed (`/sys/fs/cgroup`).
     pub fn locate(&self, printed: &Path) -> PathBuf {
         for (prefix, root) in [("/proc", &self.proc), ("/sys", &self.sys), ("/dev", &self.dev)] {
             if let Ok(rest) = printed.strip_prefix(prefix) {
-                // Joining an empty rest would add a slash, which readers of symlinks dislike.
+                // Joining an empty path would add a slash, which readers of symlinks reject.
                 return if rest.as_os_str().is_empty() { root.clone() } else { root.join(rest) };
             }
         }
@@ -58,7 +58,7 @@ impl Roots {
     }
 }
 
-/// The trimmed text of a small file; `None` where it is missing, unreadable or empty.
+/// The trimmed text of a small file; `None` if it is missing, unreadable or empty.
 pub fn text(path: &Path) -> Option<String> {
     let bytes = input::kernel_bytes(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -91,7 +91,7 @@ pub fn memory_field(meminfo: &str, key: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The numbers in a kernel list such as `0-3,8`; other parts are left out.
+/// The numbers in a kernel list such as `0-3,8`; other parts are ignored.
 pub fn cpu_list(list: &str) -> BTreeSet<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -100,7 +100,7 @@ pub fn cpu_list(list: &str) -> BTreeSet<u32> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// How many numbers such a list holds.
+/// Count of the numbers in such a list.
 pub fn count_list(list: &str) -> u32 {
     cpu_list(list).len() as u32
 }
@@ -116,8 +116,8 @@ pub fn device_numbers(directory: &Path) -> Option<(u32, u32)> {
     parse_numbers(&text(&directory.join("dev"))?)
 }
 
-/// Clock ticks of all processors since boot: user, nice, system, idle, iowait, irq, softirq and
-/// steal. The columns behind them (guests) are in the first two already.
+/// Clock ticks of all processors since boot: user, nice, system, idle, iowait, irq, softirq and steal. The
+/// guest columns after them are already included in the first two.
 pub fn cpu_ticks(roots: &Roots) -> Option<[u64; 8]> {
     let stat = text(&roots.proc.join("stat"))?;
     let mut words = stat.lines().next()?.split_ascii_whitespace();
@@ -129,7 +129,7 @@ pub fn cpu_ticks(roots: &Roots) -> Option<[u64; 8]> {
     Some(ticks)
 }
 
-/// How such ticks were spent, between two readings; `None` where there are none.
+/// How the ticks between two readings were spent; `None` if there are none.
 pub(crate) fn accounting(ticks: [u64; 8]) -> Option<KernelAccounting> {
     let [.., idle, iowait, irq, softirq, steal] = ticks;
     let all: u64 = ticks.iter().sum();
@@ -141,8 +141,8 @@ pub(crate) fn accounting(ticks: [u64; 8]) -> Option<KernelAccounting> {
     })
 }
 
-/// The names in a directory, sorted; empty where there is none. The order in which sysfs lists
-/// entries is not defined, and facts must not change from run to run.
+/// The names in a directory, sorted; empty if it does not exist. The order in which sysfs lists entries is
+/// undefined, and facts must not change from run to run.
 pub fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -151,12 +151,12 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The last component of a path as text; empty where it has none.
+/// The last component of a path as text; empty if it has none.
 pub fn base_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The last component of what a symlink points to.
+/// The last component of a symlink's target.
 pub fn link_name(link: &Path) -> Option<String> {
     fs::read_link(link).ok().map(|target| base_name(&target)).filter(|name| !name.is_empty())
 }

@@ -1,13 +1,13 @@
-//! What a user chooses of the devices that there are.
+//! The user's selection among the devices.
 
 /// Which devices are sampled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// As a user names them: kernel name, device node, or a path on a file system. Each comes with
-    /// all devices below it. None: all.
+    /// Names given by the user: a kernel name, a device node, or a path on a file system. Each includes all
+    /// devices below it. Empty: all devices.
     pub named: Vec<String>,
-    /// Where none is named: partitions, too.
+    /// If none is named: whether to include partitions.
     pub partitions: bool,
-    /// Where none is named: devices that never completed a request since the machine started, too.
+    /// If none is named: whether to include devices without any completed request since boot.
     pub unused: bool,
 }

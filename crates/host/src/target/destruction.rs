@@ -1,8 +1,8 @@
-//! What a run has destroyed, said after it.
+//! Reports after a run what data it has destroyed.
 
 use record::{Bytes, Finding, FindingCode, Target, TargetKind, format_bytes};
 
-/// What a finished run has destroyed on a block device: `None` for other targets. The area is what
+/// The finding on destroyed data of a block device; `None` for other targets. The area is the range that
 /// requests could write to.
 #[must_use]
 pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Finding> {

@@ -1,8 +1,8 @@
-//! Why a path cannot be measured or written.
+//! Errors when a path cannot be measured or written.
 //!
-//! Each message says what was tried, on what, what the system said, and what to try. The exit code
-//! belongs to the variant, so that no caller maps errors by their text. Paths are printed in their
-//! escaped form: a file name can hold terminal control sequences.
+//! Each message contains the action, its object, the system's message, and a remedy. Each variant has its
+//! own exit code, so that no caller maps errors by their text. Paths are printed in escaped form, because a
+//! file name can contain terminal control sequences.
 
 use crate::kernel::{self, KernelError};
 use record::{Bytes, format_bytes, quoted};
@@ -15,17 +15,17 @@ pub enum TargetError {
     /// The system refused a call or the call failed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// It could be done, but it might destroy or crowd out something.
+    /// Refused because it might destroy data or use up needed space.
     #[error("{what} is refused: {why}; {remedy}")]
     Refused {
-        /// What was asked for.
+        /// The requested action.
         what: String,
         /// The danger.
         why: String,
         /// What to do instead.
         remedy: String,
     },
-    /// A directory that is a view of the kernel.
+    /// A directory in a virtual file system of the kernel.
     #[error(
         "cannot create a test file in {} ({cause}): this is a kernel virtual file system ({kind}), \
          not a disk; name a directory on a disk, such as /var/tmp, or the disk itself, such as \
@@ -37,10 +37,10 @@ pub enum TargetError {
         path: PathBuf,
         /// Type of its file system.
         kind: &'static str,
-        /// What the system said.
+        /// The system's error.
         cause: Error,
     },
-    /// The file system takes no O_DIRECT.
+    /// The file system does not support O_DIRECT.
     #[error(
         "cannot open {} for direct I/O: its file system ({filesystem}) refuses O_DIRECT; use \
          --cache all, whose results measure memory and disk together",
@@ -52,7 +52,7 @@ pub enum TargetError {
         /// Type of its file system.
         filesystem: String,
     },
-    /// The kernel took open flags and then did not keep them.
+    /// The kernel accepted open flags and then ignored them.
     #[error(
         "{} was opened with {missing}, but the file system ignores this flag; use --cache all",
         quoted(.path)
@@ -63,7 +63,7 @@ pub enum TargetError {
         /// The flags that are missing.
         missing: String,
     },
-    /// The target is shorter than what is to be read or written.
+    /// The target is shorter than the area to read or write.
     #[error(
         "{} has {} bytes, but {} are needed; name a larger target, or use a smaller --size or --bs", quoted(.path), .size.0, .needed.0
     )]
@@ -72,15 +72,15 @@ pub enum TargetError {
         path: PathBuf,
         /// Its size.
         size: Bytes,
-        /// The least that would do.
+        /// The minimum size.
         needed: Bytes,
     },
-    /// The path is nothing that can be measured.
+    /// The path cannot be measured.
     #[error("{} is a {kind}; name a directory, a regular file or a block device", quoted(.path))]
     NotATarget {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Its file type.
         kind: &'static str,
     },
     /// The file system filled up while the test file was written.
@@ -91,21 +91,21 @@ pub enum TargetError {
         .free.map(|free| format!(", although {} are free", format_bytes(free.0))).unwrap_or_default()
     )]
     NoSpace {
-        /// Where.
+        /// Directory of the test file.
         path: PathBuf,
-        /// Bytes that had been written.
+        /// Bytes written.
         written: Bytes,
-        /// Bytes that were to be written.
+        /// Bytes requested.
         size: Bytes,
-        /// Bytes that the file system still has, where it says so: a quota may leave less.
+        /// Free bytes of the file system, if known; a quota may leave less.
         free: Option<Bytes>,
-        /// What the system said.
+        /// The system's error.
         cause: Error,
     },
-    /// A result cannot be written where the user wants it.
+    /// A result cannot be written to the place that the user named.
     #[error("{0}")]
     Output(String),
-    /// The caller's `cancel` said so.
+    /// The caller's `cancel` returned true.
     #[error("writing the test file was interrupted; the file was removed")]
     Cancelled,
 }
@@ -135,7 +135,7 @@ impl TargetError {
         KernelError::system(action, path, cause).into()
     }
 
-    /// What becomes of the cause where this action on a path fails.
+    /// Makes an error of a cause, for this action on a path.
     pub(crate) fn failing<E: Into<Error>>(action: &'static str, path: &Path) -> impl Fn(E) -> Self {
         move |cause| Self::system(action, path, cause)
     }

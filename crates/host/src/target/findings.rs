@@ -1,14 +1,14 @@
-//! What a target turned out to be, as findings on its numbers.
+//! Findings on a target that affect its numbers.
 
 use record::{Bytes, Extents, Finding, FindingCode, Severity, Target, format_bytes};
 
-/// A file whose extents are shorter than this on average is called scattered: below it, a large
-/// sequential request needs several positions on the device.
+/// A file with shorter extents than this on average counts as scattered: a large sequential request then
+/// needs several positions on the device.
 const SCATTERED_BELOW_BYTES: u64 = 1 << 20;
-/// A handful of short extents is normal at the ends of a file.
+/// Minimum number of extents: a few short ones at the ends of a file are normal.
 const SCATTERED_MIN_COUNT: u64 = 16;
 
-/// What kind, file system and device mean for the numbers.
+/// Effects of kind, file system and device on the numbers.
 pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(filesystem) = &facts.filesystem {
@@ -23,7 +23,7 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
             ));
         }
         if filesystem.compresses {
-            // What it came to in a run is judged there, by the device's counters.
+            // The device's counters show the effect in a run; it is judged there.
             findings.push(Finding::note(
                 FindingCode::CompressedFilesystem,
                 format!(
@@ -53,8 +53,8 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
     findings
 }
 
-/// What the placement of the first `size` bytes means for numbers that are read from there.
-/// `unwritten` is the severity of an area that is not wholly on the device.
+/// Findings on numbers that are read from the first `size` bytes, from their placement. `unwritten` is the
+/// severity if the area is not completely on the device.
 pub(crate) fn placement_findings(
     extents: &Extents,
     size: Bytes,

@@ -1,19 +1,19 @@
-//! Files that a command uses for something else than its target, and when two names are one of them.
+//! Tracks files that a command uses for other purposes than its target, and detects two names of one file.
 
 use crate::target::error::TargetError;
 use record::quoted;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Links that are followed to a place, as the kernel does (path_resolution(7)).
+/// Maximum number of links to follow, as in the kernel (path_resolution(7)).
 const MOST_LINKS: u32 = 40;
 
-/// A file that a command uses for something else.
+/// A file that a command uses for another purpose than its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse {
-    /// Where it is, or will be.
+    /// Its current or future path.
     pub path: PathBuf,
-    /// What it is to the command.
+    /// Its purpose in the command.
     pub role: String,
 }
 
@@ -25,11 +25,11 @@ impl InUse {
     }
 }
 
-/// How the system tells one file from another.
+/// Returns what identifies a file to the system.
 pub(crate) type Identity = fn(&Path) -> Option<(u64, u64, u64)>;
 
-/// The path behind all links. A file that is not there yet, also one that a link points to, has its place in a
-/// real folder.
+/// The path with all links resolved. For a file that does not exist yet, even behind a link, its future
+/// path in a real folder.
 pub(crate) fn real_place(path: &Path) -> PathBuf {
     let mut place = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -48,14 +48,13 @@ pub(crate) fn real_place(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Whether two paths are one file, by whatever name. A log of the database may not be there yet, so
-/// that names count too.
+/// Whether two paths are one file. Names also count, because a log of the database may not exist yet.
 pub(crate) fn same_file(identity: Identity, one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| Some(one) == identity(other))
         || real_place(one) == real_place(other)
 }
 
-/// Refuses a target that the command itself uses for something else.
+/// Rejects a target that the command itself uses for another purpose.
 pub(crate) fn refuse_kept(
     identity: Identity,
     path: &Path,

@@ -1,9 +1,8 @@
-//! A file of results to which each command adds lines.
+//! A result file to which each command appends lines.
 //!
-//! Everything that can be wrong with it is found before anything is measured; a file that is something
-//! else is refused rather than spoilt. A line is added in one write to the end, so that commands
-//! beside each other do not mix theirs. A file that is not there is made when there is a line to put
-//! into it; then it begins with the names of the fields.
+//! All problems with it are found before anything is measured; a file with other contents is rejected, not
+//! damaged. A line is appended in one write, so that concurrent commands do not mix their lines. A missing
+//! file is created with its first line; it then begins with the names of the fields.
 
 use crate::target::error::TargetError;
 use crate::target::in_use::{InUse, real_place};
@@ -14,7 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that lines can be added to.
+/// A file to which lines can be appended.
 #[derive(Debug)]
 pub struct LineFile {
     flag: &'static str,
@@ -22,11 +21,11 @@ pub struct LineFile {
 }
 
 impl LineFile {
-    /// Makes sure that lines can be added; `wrong` says of the first line of an existing file why
-    /// none may.
+    /// Checks that lines can be appended. `wrong` returns the reason, from the first line of an existing
+    /// file, if they may not.
     ///
     /// # Errors
-    /// If it is in use, is something else, or cannot be written.
+    /// If it is in use, has other contents, or cannot be written.
     pub fn open(
         flag: &'static str,
         path: &Path,
@@ -34,7 +33,7 @@ impl LineFile {
         wrong: impl FnOnce(&str) -> Option<String>,
     ) -> std::result::Result<Self, TargetError> {
         refuse_in_use(flag, path, in_use)?;
-        // A link stays one: lines are added to what it points to.
+        // A link stays a link: lines are appended to its target.
         let place = real_place(path);
         let existed = place.exists();
         if existed && !path.is_file() {
@@ -44,7 +43,7 @@ impl LineFile {
         if existed {
             let line = input::first_line(path, input::DOCUMENT).map_err(|error| {
                 match &error.reason {
-                    // What is no text is something else than a file of results.
+                    // A file that is not text is not a result file.
                     Reason::System(_) | Reason::Interrupted => {
                         TargetError::Output(format!("{flag}: {error}"))
                     }
@@ -55,7 +54,7 @@ impl LineFile {
                 return Err(refusal(flag, path, &why));
             }
         }
-        // To see that it can be written; one that this makes is taken away again.
+        // Checks that it can be written; if this creates the file, it is removed again.
         let opened = OpenOptions::new().append(true).create(true).open(&file.path);
         let tried =
             opened.and_then(|_| if existed { Ok(()) } else { std::fs::remove_file(&file.path) });
@@ -63,7 +62,7 @@ impl LineFile {
         Ok(file)
     }
 
-    /// Adds a line, which ends with its line end; a new file begins with `head`.
+    /// Appends a line with its line end; a new file begins with `head`.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -73,7 +72,7 @@ impl LineFile {
                 OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
             let before = match file.metadata()?.len() {
                 0 => format!("{head}\n"),
-                // An editor, or a program that was stopped, left the last line without its end.
+                // An editor, or a program that was stopped, left the last line without a line end.
                 _ if !ends_a_line(&mut file)? => "\n".to_owned(),
                 _ => String::new(),
             };

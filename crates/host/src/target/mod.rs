@@ -1,7 +1,7 @@
-//! What a path is, who uses it, and who may write it.
+//! Opens paths as targets: what a path is, which processes use it, and whether it may be written.
 //!
-//! [`open_target`] decides what a path means and refuses what could lose data; [`reopen`] gives the
-//! descriptors of a run. The names below are the interface; `linux` and `windows` stand beside each other.
+//! [`open_target`] decides what a path means and refuses anything that could lose data; [`reopen`] creates
+//! the descriptors of a run. The names below are the interface, which both `linux` and `windows` implement.
 
 mod area;
 mod default_size;

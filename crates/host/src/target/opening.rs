@@ -1,5 +1,5 @@
-//! What is alike on all systems when a path is opened as a target: the test file of a directory, the word
-//! that an existing file needs, and the handle with its facts.
+//! The parts of opening a target that are equal on all systems: the test file of a directory, the
+//! permission for an existing file, and the handle with its facts.
 
 use crate::kernel::Roots;
 use crate::kernel::filesystem::locate_filesystem;
@@ -14,32 +14,32 @@ use std::fs::File;
 use std::path::Path;
 use workload::fio;
 
-/// What is asked of a path.
+/// A request to open a path as a target.
 pub(crate) struct Opening<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) path: &'a Path,
     pub(crate) access: &'a Access,
     pub(crate) requested_size: Option<Bytes>,
     pub(crate) min_request: Bytes,
-    /// Alignment that requests past the cache need, as the system tells it.
+    /// The alignment of direct requests, as the system reports it.
     pub(crate) alignment: fn(&OwnedFile, Option<&DeviceFacts>) -> u64,
 }
 
 impl Opening<'_> {
-    /// A test file without a name in a directory, not yet written.
+    /// An unnamed test file in a directory, not yet written.
     pub(crate) fn directory(&self, file: OwnedFile) -> Result<TargetHandle, TargetError> {
         let (filesystem, device) = locate_filesystem(self.roots, self.path, &file)?;
         let size = self.requested_size.unwrap_or_else(|| default_test_size(filesystem.free_bytes));
         self.handle(TargetKind::Directory, file, size, device, Some(filesystem), true)
     }
 
-    /// What is refused of a file.
+    /// The refused action on a file, for messages.
     pub(crate) fn writing(&self) -> String {
         format!("writing to the file {}", quoted(self.path))
     }
 
-    /// Refuses what this program reads and keeps, of whatever user: a job file, a database of results, the logs beside one.
-    /// No flag says that it may go.
+    /// Refuses files that this program reads and keeps, whichever user owns them: a job file, a database of
+    /// results, the logs next to one. No flag permits overwriting them.
     pub(crate) fn refuse_own_files(&self, file: File) -> Result<(), TargetError> {
         let failed = TargetError::failing("read", self.path);
         let mut bytes = Vec::new();
@@ -67,7 +67,7 @@ impl Opening<'_> {
         Err(TargetError::refused(self.writing(), why, remedy))
     }
 
-    /// Refuses to write to an existing file without the user's word.
+    /// Refuses to write to an existing file without the user's permission.
     pub(crate) fn check_overwrite(&self) -> Result<(), TargetError> {
         let Access::ReadWrite { overwrite: false, destroy, .. } = self.access else {
             return Ok(());
@@ -83,7 +83,7 @@ impl Opening<'_> {
         Err(TargetError::refused(self.writing(), why, remedy))
     }
 
-    /// The handle of a target that holds one request, and what was asked for.
+    /// The handle of a target that is large enough for one request and for the requested size.
     pub(crate) fn handle(
         &self,
         kind: TargetKind,
@@ -114,11 +114,11 @@ impl Opening<'_> {
     }
 }
 
-/// First bytes of a database that say whose it is.
+/// First bytes of a database that identify the program it belongs to.
 const DATABASE_HEAD_BYTES: usize = 72;
 
-/// Whether a file that begins so is a database of results: SQLite's first words, and our mark at the end of its head
-/// (<https://sqlite.org/fileformat.html>, section 1.3).
+/// Whether a file with this beginning is a database of results: SQLite's magic, and our mark at the end of
+/// its header (<https://sqlite.org/fileformat.html>, section 1.3).
 #[must_use]
 pub fn is_database(begin: &[u8]) -> bool {
     let head = begin.get(..DATABASE_HEAD_BYTES).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Files of results at places that the user names.
+//! Writes result files at the places that the user names.
 //!
-//! Only what this program has written is replaced. A flag that says "replace anything" was rejected:
-//! a slip of the shell's completion would then cost a file, and another name costs nothing.
+//! Only files that this program has written are replaced. Rejected: a flag that permits replacing anything,
+//! because a slip of shell completion would then destroy a file, and another name costs nothing.
 
 use crate::target::TargetError;
 use crate::target::handle::Access;
@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Names that are tried for a result that is not complete.
+/// Number of names to try for an incomplete result.
 const ATTEMPTS: u32 = 100;
 
 /// A kind of result.
@@ -20,28 +20,28 @@ const ATTEMPTS: u32 = 100;
 pub struct OutputKind {
     /// The flag that names its file.
     pub flag: &'static str,
-    /// What it is called.
+    /// Its name in messages.
     pub name: &'static str,
-    /// Whether a file holds one, whose loss is what a repeated command means.
+    /// Whether a file contains such a result, which a repeated command may replace.
     pub is_in: fn(&Path) -> bool,
 }
 
-/// A place for a result, tried before anything is measured, so that a bad path fails at once.
-/// What was there before is replaced only when the result is complete, and nothing is left beside
-/// it however the program ends: the trial of the place is deleted again at once.
+/// A place for a result, checked before anything is measured, so that a bad path fails at once. The
+/// existing file is replaced only when the result is complete. Nothing else is left behind however the
+/// program ends: the file that checks the place is deleted at once.
 #[derive(Debug)]
 pub struct OutputFile {
     flag: &'static str,
     path: PathBuf,
-    /// A device or a pipe, which is written and not replaced.
+    /// A device or a pipe, which is written to and not replaced.
     open: Option<File>,
 }
 
 impl OutputFile {
-    /// Makes sure that the file can be made and that nothing is lost by it.
+    /// Checks that the file can be created without losing other data.
     ///
     /// # Errors
-    /// If it cannot be made, or something would be lost.
+    /// If it cannot be created, or data would be lost.
     pub fn create(kind: &OutputKind, path: &Path, in_use: &[InUse]) -> Result<Self, TargetError> {
         let flag = kind.flag;
         let wrong = |why: &str| TargetError::Output(format!("{flag} {} {why}", quoted(path)));
@@ -51,10 +51,10 @@ impl OutputFile {
                 format!("cannot create {} ({flag}); check its folder: {cause}", quoted(path));
             TargetError::Output(text)
         };
-        // A link stays one: what it points to is made or replaced.
+        // A link stays a link: its target is created or replaced.
         let place = real_place(path);
         refuse_in_use(flag, path, in_use)?;
-        // Judged by the place alone: a link may lead elsewhere by the time the result is put there.
+        // Judge only the resolved path: the link may point elsewhere by the time the result is there.
         if let Ok(facts) = fs::metadata(&place) {
             if facts.is_dir() {
                 return Err(wrong("is a directory; name a file in it"));
@@ -83,7 +83,7 @@ impl OutputFile {
         Ok(output)
     }
 
-    /// The same for a flag that may be absent; its place is then in use.
+    /// As [`OutputFile::create`], for an optional flag; the place then counts as in use.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -98,19 +98,19 @@ impl OutputFile {
         Ok(Some(file))
     }
 
-    /// Writes the result and puts it in its place.
+    /// Writes the result and puts it in place.
     ///
     /// # Errors
-    /// If it cannot be written; what was there before is then kept.
+    /// If it cannot be written; the existing file is then kept.
     pub fn finish(self, content: impl AsRef<[u8]>) -> Result<(), TargetError> {
         self.write_beside(content)?.put_in_place()
     }
 
-    /// Writes the result beside its place, so that several can be complete before the first is put in its
-    /// place. A device or a pipe is written at once.
+    /// Writes the result next to its place, so that several results can be completed before the first is
+    /// put in place. A device or a pipe is written at once.
     ///
     /// # Errors
-    /// If it cannot be written; what was there before is then kept.
+    /// If it cannot be written; the existing file is then kept.
     pub fn write_beside(self, content: impl AsRef<[u8]>) -> Result<WrittenFile, TargetError> {
         let mut written = WrittenFile { partial: None, output: self };
         let done = match written.output.open.as_ref() {
@@ -128,8 +128,8 @@ impl OutputFile {
         TargetError::Output(format!("cannot write {path} ({flag}): {cause}"))
     }
 
-    /// A new file next to the file's own, under a name that nothing has: what lies there under a name that can be
-    /// guessed, in a folder that all may write, is perhaps a link to something else.
+    /// A new file next to the final one, under an unused, unpredictable name. In a folder that all users
+    /// may write to, a file with a predictable name may be a link to something else.
     fn create_partial(&self) -> std::io::Result<(PathBuf, File)> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let mut attempt = 0;
@@ -147,19 +147,19 @@ impl OutputFile {
     }
 }
 
-/// A result that is complete, beside its place; deleted again where it is not put there.
+/// A complete result next to its place; deleted if it is not put in place.
 #[derive(Debug)]
 pub struct WrittenFile {
     output: OutputFile,
-    /// `None` of what was written already.
+    /// `None` if it was already written.
     partial: Option<PathBuf>,
 }
 
 impl WrittenFile {
-    /// Replaces what was at its place.
+    /// Replaces the file at its place.
     ///
     /// # Errors
-    /// If it cannot; what was there before is then kept.
+    /// If that fails; the existing file is then kept.
     pub fn put_in_place(mut self) -> Result<(), TargetError> {
         let Some(partial) = &self.partial else { return Ok(()) };
         fs::rename(partial, &self.output.path).map_err(|cause| self.output.cannot_write(&cause))?;
@@ -171,17 +171,17 @@ impl WrittenFile {
 impl Drop for WrittenFile {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
-            // An error before this is the one to tell.
+            // An earlier error is the one to report.
             let _ = fs::remove_file(partial);
         }
     }
 }
 
-/// Refuses a target on another machine whose name is here that of a file of the command itself: the other machine may
-/// be this one.
+/// Refuses a target on another machine whose path on this machine is a file of the command itself: the
+/// other machine may be this one.
 ///
 /// # Errors
-/// If it is one.
+/// If it is such a file.
 pub fn refuse_own_file(path: &Path, access: &Access) -> Result<(), TargetError> {
     match access {
         Access::ReadOnly => Ok(()),
@@ -189,7 +189,7 @@ pub fn refuse_own_file(path: &Path, access: &Access) -> Result<(), TargetError> 
     }
 }
 
-/// Refuses a place that the command uses for something else.
+/// Refuses a place that the command uses for another purpose.
 pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result<(), TargetError> {
     let other = in_use.iter().find(|other| same_file(identity, path, &other.path));
     other.map_or(Ok(()), |other| {
@@ -198,7 +198,7 @@ pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result
     })
 }
 
-/// A refusal to write a result to a place, and the way out.
+/// An error that refuses to write a result to a place, with a remedy.
 pub(crate) fn refusal(flag: &str, path: &Path, why: &str) -> TargetError {
     TargetError::refused(format!("{flag} {}", quoted(path)), why, "name another file")
 }

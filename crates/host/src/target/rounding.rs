@@ -1,16 +1,15 @@
-//! What files lose because they take whole allocation units.
+//! Computes the space that files lose because they occupy whole allocation units.
 //!
-//! The 1997 paper advises clusters of 64 KB for speed, "at the price of space lost by rounding".
-//! What that price is depends on the files alone, so the files below a folder are asked. Rejected:
-//! the blocks that the system counts for each file (`st_blocks`): they hold extents that were
-//! reserved, tails that are packed and data that is compressed, none of which another unit would
-//! change.
+//! The 1997 paper advises clusters of 64 KB for speed, "at the price of space lost by rounding". That loss
+//! depends only on the files, so the files below a folder are examined. Rejected: the blocks that the
+//! system counts for each file (`st_blocks`). They include reserved extents, packed tails and compressed
+//! data, which another unit size would not change.
 
 use crate::kernel::KernelError;
 use crate::target::platform::files::file_system_number;
 use std::path::Path;
 
-/// Bytes that files of these sizes take beyond their own, in whole units of `unit` bytes.
+/// Bytes that files of these sizes occupy beyond their own size, in whole units of `unit` bytes.
 ///
 /// # Panics
 /// If the unit is 0.
@@ -20,9 +19,9 @@ pub fn rounding_loss(sizes: &[u64], unit: u64) -> u64 {
     sizes.iter().map(|size| size.div_ceil(unit) * unit - size).sum()
 }
 
-/// Sizes of the files below a folder, in bytes, at most so many; a file with several names counts
-/// once for each. Links are not followed, other file systems not entered, and what may not be read
-/// is passed over.
+/// Sizes of the files below a folder, in bytes, at most `most` of them; a file with several names counts
+/// once for each. Links are not followed, other file systems are not entered, and unreadable folders are
+/// skipped.
 ///
 /// # Errors
 /// If the folder itself cannot be read.
@@ -37,7 +36,7 @@ pub fn file_sizes(folder: &Path, most: usize) -> Result<Vec<u64>, KernelError> {
             continue;
         };
         let Ok(entry) = entry else { continue };
-        // Its own facts, not those of what a link points to.
+        // Metadata of the entry itself, not of a link's target.
         let Ok(facts) = entry.metadata() else { continue };
         if facts.is_file() {
             sizes.push(facts.len());

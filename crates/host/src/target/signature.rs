@@ -1,24 +1,24 @@
-//! Whether a device bears something that somebody may still need: a partition table, a file system,
-//! a part of an array or a volume group, swap, encryption.
+//! Detects data on a device that may still be needed: a partition table, a file system, a part of an array
+//! or a volume group, swap, encryption.
 //!
-//! The table lists magic numbers and where they stand; nothing is computed from what follows them,
-//! because the owner of a damaged superblock may be about to repair it. Numbers of two bytes turn
-//! up in random data once in 65,536 devices, and then cost their user one `wipefs`. Sources:
-//! libblkid in util-linux (src/superblocks, src/partitions) and the formats' own headers. Rejected:
-//! libblkid itself (a C library), and calling any device that is not all zeros used.
+//! The table lists magic numbers and their positions. The data after them is not checked, because the owner
+//! of a damaged superblock may be about to repair it. Numbers of two bytes occur in random data on one
+//! device in 65,536; its user then needs one `wipefs`. Sources: libblkid in util-linux (src/superblocks,
+//! src/partitions) and the formats' own headers. Rejected: libblkid itself (a C library), and treating any
+//! device that is not all zeros as used.
 
 use std::io::Result;
 
-/// What is looked for: any of the numbers at any of the places.
+/// A format: any of the numbers at any of the positions.
 struct Format {
-    /// After "it bears".
+    /// Its name, as it follows "it bears".
     name: &'static str,
-    /// Whether it is a table of partitions.
+    /// Whether it is a partition table.
     table: bool,
-    /// Places in bytes from the start.
+    /// Positions in bytes from the start.
     starts: &'static [u64],
-    /// Places from the end: the size is rounded down to a multiple of the first; from there as many
-    /// bytes back as the second says.
+    /// Positions from the end: the size is rounded down to a multiple of the first number; the second is
+    /// subtracted from that.
     ends: &'static [(u64, u64)],
     magics: &'static [&'static [u8]],
 }
@@ -32,17 +32,16 @@ const fn format(
 }
 
 impl Format {
-    /// It is at these ends, too.
+    /// Adds positions from the end.
     const fn or_ends(self, ends: &'static [(u64, u64)]) -> Self {
         Self { ends, ..self }
     }
 
-    /// It is a table of partitions.
+    /// Marks it as a partition table.
     const fn table(self) -> Self {
         Self { table: true, ..self }
     }
 
-    /// The positions on a device of this size.
     fn positions(&self, size: u64) -> impl Iterator<Item = u64> {
         let ends = self.ends.iter();
         let ends = ends.filter_map(move |(unit, back)| (size - size % unit).checked_sub(*back));
@@ -50,19 +49,19 @@ impl Format {
     }
 }
 
-/// The ends of the first page for every page size in use: swap's number is the last of its page.
+/// The ends of the first page for every page size in use: swap's number is at the end of its page.
 const PAGE_ENDS: &[u64] = &[0xff6, 0x1ff6, 0x3ff6, 0x7ff6, 0xfff6];
-/// Where LUKS2 keeps its second header, by the size of the first.
+/// Positions of the second LUKS2 header, by the size of the first.
 const LUKS2_SECOND: &[u64] =
     &[0x4000, 0x8000, 0x1_0000, 0x2_0000, 0x4_0000, 0x8_0000, 0x10_0000, 0x20_0000, 0x40_0000];
 
-/// What is known, the particular before what could be many things.
+/// The known formats; specific ones come before ambiguous ones.
 const FORMATS: &[Format] = &[
     format("a GUID partition table", &[512, 4096], &[b"EFI PART"]).table(),
     format("the backup of a GUID partition table", &[], &[b"EFI PART"])
         .or_ends(&[(512, 512), (4096, 4096)])
         .table(),
-    // Volumes that hold others.
+    // Volumes that contain others.
     format("an LVM physical volume", &[0, 512, 1024, 1536], &[b"LABELONE"]),
     format("an LVM1 physical volume", &[0], &[b"HM\x01\0", b"HM\x02\0"]),
     // Versions 1.1 and 1.2; 0.90 in the last whole 64 KiB but one; 1.0 8 KiB before the end.
@@ -154,7 +153,7 @@ const FORMATS: &[Format] = &[
         &[1024 + 16],
         &[b"\x7f\x13\x01\0", b"\x8f\x13\x01\0", b"\x68\x24\x01\0", b"\x78\x24\x01\0"],
     ),
-    // Tables whose numbers are short, or are also in boot sectors of file systems.
+    // Tables whose numbers are short, or also occur in boot sectors of file systems.
     format("a Sun partition table", &[508], &[b"\xda\xbe"]).table(),
     format("an SGI partition table", &[0], &[b"\x0b\xe5\xa9\x41"]).table(),
     format("a BSD disk label", &[0, 512], &[b"\x57\x45\x56\x82"]).table(),
@@ -163,43 +162,42 @@ const FORMATS: &[Format] = &[
     format("an MBR partition table or another boot sector", &[510], &[b"\x55\xaa"]).table(),
 ];
 
-/// The longest number of the table.
+/// The longest number in the table.
 const LONGEST: usize = 24;
 
-/// Length of a label of ZFS, of which a device has two at its start and two at its end.
+/// Length of a ZFS label; a device has two at its start and two at its end.
 const ZFS_LABEL: u64 = 256 << 10;
-/// The second half of a label is a ring of blocks that each begin with the number, 1 KiB or more
-/// apart (ZFS On-Disk Specification, 1.3).
+/// The second half of a label is a ring of blocks that each begin with the number, 1 KiB or more apart (ZFS
+/// On-Disk Specification, 1.3).
 const ZFS_RING: u64 = 128 << 10;
 const ZFS_STEP: usize = 1024;
-/// In both orders of bytes.
+/// In both byte orders.
 const ZFS_MAGICS: [[u8; 8]; 2] = [0x00ba_b10c_u64.to_le_bytes(), 0x00ba_b10c_u64.to_be_bytes()];
-/// The smallest device that ZFS takes.
+/// The smallest device that ZFS accepts.
 const ZFS_LEAST: u64 = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// After "it bears".
+    /// Its name, as it follows "it bears".
     pub(crate) name: &'static str,
-    /// Where its number stands, in bytes.
+    /// Position of its number, in bytes.
     pub(crate) at: u64,
 }
 
-/// Fills a buffer from a position on, wholly.
+/// Fills a whole buffer from a position.
 type ReadAt<'a> = dyn FnMut(u64, &mut [u8]) -> Result<()> + 'a;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
-    /// Everything.
     All,
-    /// Everything but tables of partitions.
+    /// Everything except partition tables.
     NoTables,
 }
 
-/// The first signature that is found on a device of `size` bytes.
+/// The first signature found on a device of `size` bytes.
 ///
 /// # Errors
-/// What `read` says: a device that cannot be read is not known to be empty.
+/// The error of `read`: a device that cannot be read may not be empty.
 pub(crate) fn find(size: u64, looked: Looked, read: &mut ReadAt<'_>) -> Result<Option<Signature>> {
     for format in FORMATS.iter().filter(|format| looked == Looked::All || !format.table) {
         for at in format.positions(size) {
@@ -216,7 +214,7 @@ pub(crate) fn find(size: u64, looked: Looked, read: &mut ReadAt<'_>) -> Result<O
     find_zfs(size, read)
 }
 
-/// A pool of ZFS writes its ring in turn, so that the number can be in any place of it.
+/// A ZFS pool writes its ring in turn, so the number can be at any position in it.
 fn find_zfs(size: u64, read: &mut ReadAt<'_>) -> Result<Option<Signature>> {
     if size < ZFS_LEAST {
         return Ok(None);
@@ -243,7 +241,7 @@ mod tests {
 
     const SIZE: u64 = 64 << 20;
 
-    /// What is found on a device that holds these bytes there and zeros elsewhere.
+    /// What is found on a device with these bytes at this position and zeros elsewhere.
     fn on(size: u64, at: u64, bytes: &[u8]) -> Option<Signature> {
         looking(Looked::All, size, at, bytes)
     }
@@ -298,7 +296,7 @@ mod tests {
         assert_eq!(backup(SIZE, SIZE - 512), name);
         assert_eq!(backup(SIZE + 512, SIZE), name);
         assert_eq!(backup(SIZE, SIZE - 1024), None);
-        // Version 0.90 of md: the last 64 KiB that are whole, but one.
+        // Version 0.90 of md: the last whole 64 KiB but one.
         let member = on(SIZE + 1000, SIZE - 0x1_0000, b"\xfc\x4e\x2b\xa9").unwrap();
         assert_eq!(member.name, "a member of a Linux RAID array");
     }

@@ -1,13 +1,12 @@
-//! The test file of a directory target: its size, the margin that it leaves, and its content.
+//! Writes the test file of a directory target: its size, the free space that it leaves, and its contents.
 //!
-//! It is written in full, so that no read finds a hole, with data that nobody can compress or
-//! deduplicate, through the page cache unless something else was asked for ([`Written`]): what lies
-//! below a file system answers differently by how a file came to it, and most files come so. One
-//! writer writes it from its beginning to its end, as programs do; past the page cache two keep the
-//! device busy while the next chunk is made. Their caller's thread alone reports progress and asks
-//! for cancellation.
-//! Rejected: `fallocate` alone (unwritten extents read as zeros), one random block repeated, and a
-//! file system filled to the brim: the larger of 5 % and 1 GiB stays free, because many file
+//! The file is written in full, so that no read finds a hole, with data that cannot be compressed or
+//! deduplicated. It is written through the page cache unless requested otherwise ([`Written`]): layers
+//! below a file system behave differently depending on how a file was written, and most files are written
+//! this way. One writer writes from the beginning to the end, as programs do. With direct I/O, two writers
+//! keep the device busy while the next chunk is generated. Only the caller's thread reports progress and
+//! checks for cancellation. Rejected: `fallocate` alone (unwritten extents read as zeros), one random block
+//! repeated, and a file system filled completely: the larger of 5 % and 1 GiB stays free, because many file
 //! systems slow down when nearly full.
 
 use crate::target::default_size::{CHUNK_BYTES, DEFAULT_MIN_BYTES};
@@ -30,21 +29,20 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 const GIB: u64 = 1 << 30;
-/// What must stay free at least, whatever the size of the file system.
+/// Minimum space that must stay free, whatever the size of the file system.
 const MARGIN_BYTES: u64 = GIB;
-/// And this part of the file system: 5 %.
+/// Divisor: this part of the file system must also stay free (5 %).
 const MARGIN_PART: u64 = 20;
-/// Pieces of a file that grows, and what is flushed together.
+/// Write size of a growing file, and bytes between two flushes.
 const PIECE_BYTES: u64 = 64 << 10;
 const GROWTH_PER_SYNC: u64 = 4 << 20;
-/// Bytes of a row of a file of text.
 const ROW_BYTES: usize = 64;
-/// How often cancellation is looked at while nothing completes.
+/// How often cancellation is checked while nothing completes.
 const POLL: Duration = Duration::from_millis(50);
-/// Alignment of the writers' memory, enough for every device.
+/// Alignment of the writers' memory, sufficient for every device.
 const PAGE_BYTES: usize = 4096;
 
-/// Refuses a test file that would leave less than the margin.
+/// Refuses a test file that would leave too little space.
 fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Result<(), TargetError> {
     let margin = (filesystem.size_bytes.0 / MARGIN_PART).max(MARGIN_BYTES);
     let largest = filesystem.free_bytes.0.saturating_sub(margin);
@@ -69,14 +67,14 @@ fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Resul
     })
 }
 
-/// Writes the test file of a directory target in full and fills in its facts.
+/// Writes the test file of a directory target in full and sets its facts.
 ///
-/// `progress` is called with bytes done and bytes in all; when `cancel` says so, writing stops.
-/// After an error the file still has no name and goes with its handle.
+/// `progress` is called with the bytes written and the total; writing stops when `cancel` returns true.
+/// After an error the file still has no name and disappears with its handle.
 ///
 /// # Errors
-/// [`TargetError::Refused`] where too little space would stay free or the target is not ours to
-/// fill, [`TargetError::NoSpace`], [`TargetError::Cancelled`], or what the system said.
+/// [`TargetError::Refused`] if too little space would stay free or the target is not a test file,
+/// [`TargetError::NoSpace`], [`TargetError::Cancelled`], or the system's error.
 pub fn write_test_file(
     handle: &mut TargetHandle,
     size: Bytes,
@@ -112,7 +110,7 @@ pub fn write_test_file(
     Ok(())
 }
 
-/// Writes `size` bytes without any check of the margin.
+/// Writes `size` bytes without checking the free space.
 fn fill(
     handle: &TargetHandle,
     size: Bytes,
@@ -133,11 +131,11 @@ fn fill(
     let written = handle.facts.test_file.map(|file| file.written).unwrap_or_default();
     let (past_cache, grown) = (written == Written::PastCache, written == Written::Grown);
     if past_cache {
-        // The others grow as they are written.
+        // The other kinds of file grow as they are written.
         allocate(&handle.file, size.0).map_err(|cause| failed(0, cause))?;
     }
     if written == Written::Reserved {
-        // The last byte gives it its length where the file system cannot allocate.
+        // If the file system cannot allocate, writing the last byte sets the length.
         let last = size.0.saturating_sub(1);
         return allocate(&handle.file, size.0)
             .and_then(|()| engine::write_all(&handle.file, &[0], last).map_err(Error::from))
@@ -170,21 +168,21 @@ struct Plan {
     buffered: OwnedFile,
     direct: Option<OwnedFile>,
     writers: usize,
-    /// Bytes of a write, and bytes that are flushed together where they went to the page cache.
+    /// Bytes per write, and bytes between flushes if written through the page cache.
     chunk: u64,
     per_sync: u64,
     alignment: u64,
     size: u64,
     seed: u64,
-    /// Whether it holds text instead of random bytes.
+    /// Whether it contains text instead of random bytes.
     text: bool,
     next: AtomicU64,
     stop: AtomicBool,
 }
 
 impl Plan {
-    /// Runs the writers and, on the calling thread, tells of their progress and asks for
-    /// cancellation. An error is the bytes that were written and the cause; `None` is cancellation.
+    /// Runs the writers; the calling thread reports progress and checks for cancellation. An error holds
+    /// the bytes written and the cause; a cause of `None` is cancellation.
     fn run(
         &self,
         progress: &mut dyn FnMut(u64, u64),
@@ -199,7 +197,7 @@ impl Plan {
                 let reports = reports.clone();
                 scope.spawn(move || self.work(&reports));
             }
-            // With the last writer its end of the channel goes, and the loop ends.
+            // When the last writer ends, the channel closes and the loop ends.
             drop(reports);
             loop {
                 match inbox.recv_timeout(POLL) {
@@ -222,7 +220,7 @@ impl Plan {
         outcome
     }
 
-    /// Takes chunk after chunk, and reports the bytes of each, or the error that ends the work.
+    /// Writes one chunk after another, and reports the bytes of each, or the error that ends the work.
     fn work(&self, reports: &Sender<Result<u64, Error>>) {
         let mut memory = vec![0u8; CHUNK_BYTES as usize + PAGE_BYTES];
         let start = memory.as_ptr().align_offset(PAGE_BYTES);
@@ -255,7 +253,7 @@ impl Plan {
         }
     }
 
-    /// Writes a chunk past the page cache as far as its length allows it, the rest through it.
+    /// Writes a chunk by direct I/O as far as its length allows, the rest through the page cache.
     fn write(&self, chunk: &[u8], offset: u64) -> Result<(), Error> {
         let write_all = |file: &OwnedFile, part: &[u8], at: u64| {
             engine::write_all(file, part, at).map_err(Error::from)
@@ -265,7 +263,7 @@ impl Plan {
             return write_all(&self.buffered, chunk, offset);
         };
         match write_all(direct, &chunk[..aligned], offset) {
-            // Taken at open and refused at the first write.
+            // Some file systems accept O_DIRECT at open and reject the first write.
             Err(cause) if cause.kind() == ErrorKind::InvalidInput => {
                 write_all(&self.buffered, chunk, offset)
             }
@@ -275,8 +273,8 @@ impl Plan {
     }
 }
 
-/// Fills memory with the content of the test file at `offset`: a [`SplitMix64`] sequence whose
-/// start differs for each chunk, so that no two blocks are alike.
+/// Fills memory with the contents of the test file at `offset`: a [`SplitMix64`] sequence with a different
+/// start for each chunk, so that no two blocks are equal.
 fn fill_incompressible(buffer: &mut [u8], seed: u64, offset: u64) {
     let place = SplitMix64::new(offset).next_u64();
     let mut random = SplitMix64::new(SplitMix64::mix(seed ^ place));
@@ -285,7 +283,7 @@ fn fill_incompressible(buffer: &mut [u8], seed: u64, offset: u64) {
     }
 }
 
-/// Fills memory with rows as a table of a database has them: a number of its own, and blanks.
+/// Fills memory with rows as in a database table: a different number in each, and blanks.
 fn fill_text(buffer: &mut [u8], seed: u64, offset: u64) {
     let place = SplitMix64::new(offset).next_u64();
     let mut random = SplitMix64::new(SplitMix64::mix(seed ^ place));

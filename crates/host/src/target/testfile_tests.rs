@@ -1,4 +1,4 @@
-//! Tests of the margin of a test file, and of the end of its writing where there is none.
+//! Tests the free space that a test file leaves, and writing until no space is left.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn rows_of_text_compress_although_no_two_are_alike() {
     assert_eq!(rows.len(), text.len() / ROW_BYTES);
     let blanks = text.iter().filter(|byte| **byte == b' ').count();
     assert!(2 * blanks > text.len() && text.ends_with(b"\n"), "{blanks}");
-    // The next chunk is another text, and one that ends within a row is as long as it was.
+    // The next chunk has different text; one that ends within a row keeps its length.
     let mut next = vec![0; 100];
     fill_text(&mut next, 3, 1 << 16);
     assert!(next[..ROW_BYTES] != text[..ROW_BYTES] && next[99] == b' ', "{next:?}");
@@ -56,7 +56,7 @@ fn a_file_system_that_fills_up_is_told_as_such_and_left_as_it_was() {
     let small = testkit::Mounted::tmpfs(4 << 20).unwrap();
     let handle =
         open_target(&Roots::default(), small.path(), &Access::ReadOnly, None, Bytes(4096)).unwrap();
-    // Past the margin, which would have refused it.
+    // Skip the check of the free space, which would refuse this size.
     let error = fill(&handle, Bytes(16 * CHUNK_BYTES), 3, &mut |_, _| {}, &|| false).unwrap_err();
     assert!(matches!(error, TargetError::NoSpace { .. }), "{error}");
     assert_eq!(error.exit_code(), 4);

@@ -2,15 +2,15 @@
 
 use record::RecordedRequest;
 
-/// What was recorded since the last time.
+/// Recorded since the last call.
 #[derive(Debug, Default)]
 pub struct Drained {
-    /// Requests, those of each processor in order; their times are the kernel's.
+    /// Requests, in order per processor; times are the kernel's.
     pub requests: Vec<RecordedRequest>,
-    /// Flushes without data, likewise.
+    /// Flushes without data, in the same form.
     pub flushes: Vec<RecordedRequest>,
-    /// Discards, likewise.
+    /// Discards, in the same form.
     pub discards: Vec<RecordedRequest>,
-    /// Events for which there was no room.
+    /// Number of events lost for lack of space.
     pub lost: u64,
 }

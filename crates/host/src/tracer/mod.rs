@@ -1,14 +1,14 @@
-//! The block-layer tracer: what happened to single requests, told by the kernel's tracepoints.
+//! Traces single requests in the block layer, by the kernel's tracepoints.
 //!
-//! Programs for the kernel's BPF machine are put together at run time from the fields that this
-//! kernel's events have, and attached by perf events. They follow each request of the chosen disks
-//! and count in maps; nothing is copied out per request. Without the needed events there is no
-//! tracer, without the others [`Tracer::lacks`] says what is lost. It needs root, or CAP_BPF and
-//! CAP_PERFMON and a readable tracefs, which is mounted for this process alone where it is mounted
-//! nowhere. Devices that take no requests (dm, md, zram) have none to trace: their disks have.
+//! BPF programs are assembled at run time from the event fields of this kernel, and attached by perf
+//! events. They follow each request of the chosen disks and count in maps; no data is copied out per
+//! request. Without the required events there is no tracer; [`Tracer::lacks`] lists what is missing without
+//! the optional ones. It needs root, or CAP_BPF and CAP_PERFMON and a readable tracefs. If tracefs is not
+//! mounted, it is mounted privately for this process. Devices that take no requests (dm, md, zram) cannot
+//! be traced: trace their disks instead.
 //!
-//! Source: the kernel's Documentation/trace/events.rst, bpf(2), perf_event_open(2). The names below
-//! are the interface; `windows` stands beside `linux` and says that there is none.
+//! Source: the kernel's Documentation/trace/events.rst, bpf(2), perf_event_open(2). The names below are the
+//! interface. `linux` implements it; `windows` reports that tracing is not available.
 
 mod drained;
 #[cfg(target_os = "linux")]

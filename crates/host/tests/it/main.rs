@@ -1,4 +1,4 @@
-//! The crate through its public names, a folder for each of its parts.
+//! Tests of the crate's public interface, a folder for each of its parts.
 
 mod kernel;
 mod target;

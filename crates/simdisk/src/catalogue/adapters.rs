@@ -3,14 +3,14 @@
 use super::fields::{Field, Unit, field};
 use super::{Model, Parts, model};
 
-/// An adapter between buses and PCI: rates from and to the drives, 0 for one that never binds.
+/// An adapter between buses and PCI. Rates are from and to the drives; 0 is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AdapterSpec {
-    /// Buses or channels on one.
+    /// Buses or channels per adapter.
     pub channels: u32,
     pub in_bytes_per_s: u64,
     pub out_bytes_per_s: u64,
-    /// Its processor, per command.
+    /// Time of its processor per command.
     pub command_ns: u64,
     pub xor_per_kib_ns: u64,
 }
@@ -18,7 +18,6 @@ pub struct AdapterSpec {
 pub(crate) static ADAPTERS: Parts<AdapterSpec> =
     Parts { kind: "adapter", fields: FIELDS, models: &MODELS };
 
-/// The files of the adapters that are known.
 static MODELS: [Model; 5] = [
     model("none", include_str!("../../catalogue/adapters/none.toml")),
     model("aha2940", include_str!("../../catalogue/adapters/aha2940.toml")),

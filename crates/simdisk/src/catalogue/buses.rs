@@ -1,5 +1,5 @@
-//! Buses. The phase times of a SCSI bus were measured once, by Riedel, with a bus analyser: one
-//! request of 64 KB is three arbitrations, five occasions of messages from the drive, one command.
+//! Buses. Riedel measured the phase times of a SCSI bus once, with a bus analyser: one request of 64 KB
+//! takes three arbitrations, five groups of messages from the drive, and one command.
 
 use super::fields::{Field, Unit, field};
 use super::{Model, Parts, model};
@@ -10,7 +10,6 @@ use crate::bus::{
 
 pub(crate) static BUSES: Parts<BusSpec> = Parts { kind: "bus", fields: FIELDS, models: &MODELS };
 
-/// The files of the buses that are known.
 static MODELS: [Model; 6] = [
     model("fast-wide", include_str!("../../catalogue/buses/fast-wide.toml")),
     model("ultra-wide", include_str!("../../catalogue/buses/ultra-wide.toml")),

@@ -1,9 +1,9 @@
 //! Drives: the disks of Riedel, van Ingen and Gray 1997, of Chung, Gray, Worthington and Horst
 //! 2000, and of Friedman.
 //!
-//! A paper prints the media rate as the maker does, with everything that is on a track. What a
-//! request sees is less by the codes and gaps between sectors, which the rows here leave out, and
-//! by the skew between tracks, which the geometry adds.
+//! The papers print the media rate as the manufacturer does, which counts everything on a track. The rate
+//! that a request sees is lower, for two reasons. The rows here exclude the codes and gaps between sectors,
+//! and the geometry adds the skew between tracks.
 
 use super::fields::{Field, Unit, field};
 use super::{Model, Parts, model};
@@ -12,7 +12,6 @@ use crate::drive::{DriveSpec, Order};
 pub(crate) static DRIVES: Parts<DriveSpec> =
     Parts { kind: "drive", fields: FIELDS, models: &MODELS };
 
-/// The files of the drives that are known.
 static MODELS: [Model; 6] = [
     model("st15150w", include_str!("../../catalogue/drives/st15150w.toml")),
     model("st34371w", include_str!("../../catalogue/drives/st34371w.toml")),

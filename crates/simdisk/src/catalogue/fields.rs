@@ -1,4 +1,4 @@
-//! What a value of a part is: its name, its unit, which values mean something, and how it is written.
+//! The fields of a part: name, unit, allowed values, and how a value is written.
 
 use super::near;
 use crate::keys::{bytes, bytes_per_s};
@@ -6,37 +6,34 @@ use crate::toml_text::{Entry, Fault};
 use record::{Nanos, format_bytes};
 use std::sync::Arc;
 
-/// Longest time of one step of a part: what takes longer is no machine, and sums of them stay far from
-/// the end of time.
+/// Longest time of one step of a part: realistic, and sums of such times cannot overflow the clock.
 const LONGEST_NS: u64 = 1_000_000_000;
-/// The same of what is done for each KiB.
+/// Longest time of a step that is done for each KiB.
 const LONGEST_PER_KIB_NS: u64 = 1_000_000;
-/// Slowest and fastest rate.
+/// Lowest and highest rate, in bytes per second.
 const RATES: (u64, u64) = (1_000, 1_000_000_000_000_000);
 
-/// Of what a value is a number, with the least and the most that a part can have of it.
+/// The unit of a value, with the minimum and maximum if they differ by field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
     Count(u64, u64),
     Bytes(u64, u64),
-    /// Bytes per second.
     Rate,
-    /// The same, or none: 0, one that never binds.
+    /// Bytes per second, or 0 for no limit.
     RateOrNone,
-    /// Nanoseconds.
     Time,
-    /// The same, or none: 0, not given.
+    /// Nanoseconds, or 0 for not given.
     TimeOrNone,
     TimePerKib,
     /// Revolutions per minute.
     Speed(u64, u64),
     Switch,
-    /// One of these words, by its place.
+    /// The index of one of these words.
     Choice(&'static [&'static str]),
 }
 
 impl Unit {
-    /// Its name on the page of parameters; of a choice the word.
+    /// The unit on the page of parameters; for a choice, the word.
     pub(crate) fn name(self, value: u64) -> &'static str {
         match self {
             Self::Count(..) | Self::Switch => "",
@@ -48,7 +45,6 @@ impl Unit {
         }
     }
 
-    /// Reads a value as it is typed.
     fn read(self, text: &str) -> Result<u64, String> {
         match self {
             Self::Count(least, most) => {
@@ -95,7 +91,7 @@ impl Unit {
         }
     }
 
-    /// A value as TOML, which [`Self::read`] takes back.
+    /// The value as TOML, which [`Self::read`] can parse.
     fn written(self, value: u64) -> String {
         match self {
             Self::Count(..) => value.to_string(),
@@ -112,7 +108,7 @@ impl Unit {
     }
 }
 
-/// A time with its unit, up to the longest: a bare number would be seconds, which nobody means here.
+/// A time with its unit, up to the longest. A bare number would mean seconds, which is never intended here.
 fn time(text: &str, most_ns: u64, most: &str) -> Result<u64, String> {
     let wanted = || format!("use a time with a unit, at most {most}, such as \"800 us\"");
     if text.trim().ends_with(|end: char| end.is_ascii_digit() || end == '.') {
@@ -122,7 +118,7 @@ fn time(text: &str, most_ns: u64, most: &str) -> Result<u64, String> {
     if nanos > most_ns { Err(wanted()) } else { Ok(nanos) }
 }
 
-/// Units by which a value can be written, with the digits behind the point that they take.
+/// Units in which a value can be written: name, factor, and digits allowed after the point.
 type Writing = &'static [(&'static str, u64, u32)];
 
 const SIZES: Writing = &[
@@ -137,11 +133,11 @@ const SIZES: Writing = &[
 ];
 const TIMES: Writing = &[("ms", 1_000_000, 6), ("us", 1_000, 3), ("ns", 1, 0)];
 
-/// The shortest exact writing of a value: "4.3 GB", "192 KiB".
+/// The shortest exact text of a value: "4.3 GB", "192 KiB".
 fn shortest(value: u64, units: Writing) -> String {
     let writings = units.iter().filter_map(|&(unit, factor, digits)| {
         let (whole, rest) = (value / factor, value % factor);
-        // A part of a unit would be read with less ease.
+        // A fraction of a unit would be harder to read.
         let fits = whole > 0 || value == 0 || factor == 1;
         let scaled = rest * 10_u64.pow(digits);
         if !fits || !scaled.is_multiple_of(factor) {
@@ -155,7 +151,7 @@ fn shortest(value: u64, units: Writing) -> String {
     writings.min_by_key(String::len).unwrap_or_default()
 }
 
-/// A parameter of a kind of parts: its name, what its values are, and where they go.
+/// A parameter of a kind of part: its name, its unit, and where the value is stored.
 pub(crate) struct Field<S> {
     pub(crate) name: &'static str,
     pub(crate) unit: Unit,
@@ -167,14 +163,13 @@ pub(crate) const fn field<S>(name: &'static str, unit: Unit, set: fn(&mut S, u64
 }
 
 impl<S> Field<S> {
-    /// The key of a file: the name in small letters, with a dash for whatever is none.
+    /// The key in a file: the name in lower case, with a dash for every other character.
     pub(crate) fn key(&self) -> String {
         let words = self.name.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         words.join("-").to_lowercase()
     }
 
-    /// The value of an entry of a file.
     pub(crate) fn read(&self, entry: &Entry<'_>) -> Result<Row, Fault> {
         let text = entry.text()?;
         let value = self.unit.read(text);
@@ -189,7 +184,7 @@ impl<S> Field<S> {
         format!("{} = {}", self.key(), self.unit.written(value))
     }
 
-    /// That there is none of this name.
+    /// The error for an unknown name.
     pub(crate) fn unknown(fields: &[Self], what: &str, entry: &Entry<'_>) -> Fault {
         let keys: Vec<String> = fields.iter().map(Self::key).collect();
         let (hint, known) = near(&entry.key, keys.iter().map(String::as_str));
@@ -197,12 +192,11 @@ impl<S> Field<S> {
     }
 }
 
-/// A value of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// In its unit; 0 and 1 for off and on, the place of a word.
+    /// In its unit; 0 and 1 for off and on; the index of a word.
     pub(crate) value: u64,
-    /// Where it is from, as the comment behind it says; may be empty where a user wrote it.
+    /// Its source, from the comment after it; may be empty in a user's file.
     pub(crate) remark: String,
 }
 

@@ -1,21 +1,20 @@
-//! Hosts: processors and what a request costs them, PCI and memory.
+//! Hosts: processors and the CPU cost of a request, PCI and memory.
 
 use super::fields::{Field, Unit, field};
 use super::{Model, Parts, model};
 use crate::files::CallCosts;
 
-/// A host. Rates are those of a PCI bus and those at which devices write and read memory; 0 for one
-/// that never binds.
+/// A host. Rates are those of a PCI bus and those at which devices write and read memory; 0 is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSpec {
-    /// 0 for work that takes no time.
+    /// 0 if work takes no time.
     pub processors: u32,
     pub costs: CallCosts,
-    /// For the file-system cache.
+    /// Memory for the file-system cache.
     pub memory_bytes: u64,
     pub xor_per_kib_ns: u64,
     pub pci_in_bytes_per_s: u64,
-    /// Adapters that read memory get less than those that write it.
+    /// Lower than the rate inward: adapters read memory more slowly than they write it.
     pub pci_out_bytes_per_s: u64,
     pub memory_in_bytes_per_s: u64,
     pub memory_out_bytes_per_s: u64,
@@ -23,7 +22,6 @@ pub struct HostSpec {
 
 pub(crate) static HOSTS: Parts<HostSpec> = Parts { kind: "host", fields: FIELDS, models: &MODELS };
 
-/// The files of the hosts that are known.
 static MODELS: [Model; 5] = [
     model("p6-200", include_str!("../../catalogue/hosts/p6-200.toml")),
     model("p3-733", include_str!("../../catalogue/hosts/p3-733.toml")),

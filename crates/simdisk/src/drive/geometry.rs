@@ -1,17 +1,17 @@
-//! Where a byte is: zones, tracks, cylinders, and the angle at which it passes under the head.
+//! Computes where a byte is: zone, track, cylinder, and the angle at which it passes under the head.
 //!
-//! One function carries it all: the time that reading from the first byte of the drive up to this
-//! one takes when nothing ever waits, one revolution per track and the skew with which the format
-//! hides each change of head or cylinder. The difference of two is the time to transfer what lies
-//! between; its remainder by the revolution is the angle. So the next request in sequence waits for
-//! nothing if it is there in time, and for a whole revolution if it is not. Track length falls
-//! linearly over zones of equally many cylinders. Rejected: a mean media rate with a random
-//! latency, which has neither effect; and tables of sectors, which nothing here needs.
+//! One function defines the geometry: the time to read from the first byte of the drive up to this one
+//! without any waiting. It includes one revolution per track, and the skew with which the format hides each
+//! change of head or cylinder. The difference of two such times is the time to transfer the bytes between;
+//! the remainder modulo the revolution is the angle. So the next sequential request waits for nothing if it
+//! arrives in time, and for a whole revolution if not. Track length decreases linearly over zones with
+//! equal numbers of cylinders. Rejected: a mean media rate with a random latency, which has neither effect;
+//! and tables of sectors, which are not needed here.
 
 use crate::divisor::Divisor;
 use crate::drive::DriveSpec;
 
-/// Bytes of a sector; tracks hold whole ones.
+/// Bytes per sector; a track holds whole sectors.
 pub const SECTOR: u64 = 512;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,22 +23,22 @@ struct Zone {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Track, counted from the outermost cylinder on, head by head.
+    /// Track, counted from the outermost cylinder, head by head.
     pub track: u64,
-    /// Cylinder, counted from the outermost on.
+    /// Cylinder, counted from the outermost.
     pub cylinder: u64,
-    /// Time of streaming from the drive's first byte, in nanoseconds.
+    /// Time to stream from the drive's first byte, in nanoseconds.
     pub stream_ns: u64,
-    /// Its angle: the same within a revolution.
+    /// The angle: the same time modulo one revolution.
     pub angle_ns: u64,
 }
 
 #[derive(Clone, Debug)]
 pub struct Geometry {
     zones: Vec<Zone>,
-    /// For equal parts of the drive, the zone in which each begins.
+    /// The zone in which each of the equal parts of the drive begins.
     begins_in: Vec<u32>,
-    /// A part has two to this power bytes, and a zone at least as many.
+    /// Base-2 logarithm of the size of a part; every zone is at least that large.
     part_log2: u32,
     heads: Divisor,
     pub(super) cylinders: u64,
@@ -66,7 +66,7 @@ impl Geometry {
         };
         let heads = u64::from(spec.heads.max(1));
         let per_ring: u64 = (0..count).map(track_bytes).sum::<u64>() * heads;
-        // Rounded up: the last zone holds what is left.
+        // Rounded up: the last zone holds the rest.
         let ring_cylinders = spec.capacity_bytes.div_ceil(per_ring).max(1);
         let mut zones = Vec::with_capacity(count as usize);
         let (mut first_byte, mut first_track) = (0, 0);
@@ -115,7 +115,7 @@ impl Geometry {
         Place { track, cylinder, stream_ns, angle_ns: self.revolution_ns.divide(stream_ns).1 }
     }
 
-    /// The byte that streaming from `from` reaches after `elapsed_ns`, down to a sector.
+    /// The byte that streaming from `from` reaches after `elapsed_ns`, rounded down to a sector.
     pub fn reached(&self, from: u64, elapsed_ns: u64) -> u64 {
         let zone = self.zone(from);
         let switches = self.head_switch_ns * (self.heads.value() - 1) + self.cylinder_switch_ns;
@@ -129,7 +129,7 @@ impl Geometry {
         self.revolution_ns.divide(now_ns + self.start_angle_ns).1
     }
 
-    /// How long the head, now at the angle `here_ns`, waits for another one after `after_ns`.
+    /// Time until the head, now at the angle `here_ns`, reaches another angle, starting after `after_ns`.
     #[inline]
     pub fn rotate_ns(&self, here_ns: u64, after_ns: u64, angle_ns: u64) -> u64 {
         let (_, here_ns) = self.revolution_ns.divide(here_ns + after_ns);

@@ -1,18 +1,17 @@
-//! Arm and platter: one thing at a time, what comes next, and reading on in between.
+//! Simulates arm and platter: one action at a time, the choice of the next, and reading ahead in between.
 //!
-//! Only what is asked for is an event. Reading on is a line through (time, byte) that is looked at
-//! when somebody asks; whatever else waits ends it at once. A read holds the mechanism until its
-//! last byte has passed under the head, a write until it is on the medium; then the next is chosen
-//! among what waits at that moment, which is why two outstanding are no faster than one. Reads and
-//! uncached writes go before cached ones, unless a write waits for room. Rejected: committing to
-//! the next request ahead of time (it would choose among one fewer), and preempting a read whose
-//! bytes somebody waits for.
+//! Only requested work is an event. Reading ahead is a line through (time, byte) that is evaluated on
+//! demand; any other waiting work ends it at once. A read holds the mechanism until its last byte has
+//! passed under the head, a write until it is on the medium. Then the next request is chosen among those
+//! waiting at that moment, which is why queue depth two is no faster than one. Reads and uncached writes go
+//! before cached ones, unless a write waits for room. Rejected: committing to the next request ahead of
+//! time (it would have one candidate fewer), and preempting a read whose bytes a request waits for.
 
 use super::geometry::Geometry;
 use super::writes::Run;
 use super::{Ask, Drive, NEVER, Order, PATIENCE_NS, Place, Waiting};
 
-/// The head on its way over bytes that are read.
+/// The movement of the head over bytes that it reads.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     segment: usize,
@@ -20,7 +19,7 @@ struct Stream {
     from: u64,
     from_ns: u64,
     at_ns: u64,
-    /// Where the head stops, and when it is there.
+    /// Where the head stops, and when it gets there.
     limit: u64,
     limit_ns: u64,
 }
@@ -31,7 +30,7 @@ impl Stream {
         self.limit_ns = self.at_ns + geometry.place(limit).stream_ns - self.from_ns;
     }
 
-    /// Where the head is: for sure not beyond, and not behind when it has stopped.
+    /// Position of the head: an upper limit while it moves, exact once it has stopped.
     fn reached(&self, now_ns: u64, geometry: &Geometry) -> u64 {
         if now_ns >= self.limit_ns {
             self.limit
@@ -43,7 +42,7 @@ impl Stream {
 
 #[derive(Clone, Copy, Debug)]
 struct Writing {
-    /// A run of the write cache; a command otherwise.
+    /// Index of a run in the write cache; `None` for a command.
     run: Option<usize>,
     id: u32,
     last: bool,
@@ -60,7 +59,7 @@ enum Work {
     Write(Writing),
 }
 
-/// What arm and platter do, and where they were last.
+/// The current action of arm and platter, and their last position.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mechanism {
     work: Work,
@@ -77,7 +76,7 @@ enum Choice {
 }
 
 impl Drive {
-    /// The byte under the head, roughly: where the mechanism last was.
+    /// The approximate byte under the head: the last position of the mechanism.
     pub(crate) fn head_byte(&self) -> u64 {
         match self.mechanism.work {
             Work::Stream(stream) => stream.from,
@@ -85,7 +84,7 @@ impl Drive {
         }
     }
 
-    /// Does what is due and begins what can begin, until the mechanism is busy or has nothing.
+    /// Does all due work and starts what can start, until the mechanism is busy or idle.
     pub(crate) fn go_on(&mut self, now_ns: u64, asks: &mut Vec<Ask>) {
         self.next_ns = loop {
             match self.mechanism.work {
@@ -126,13 +125,14 @@ impl Drive {
         self.admit_writes(asks);
     }
 
-    /// Sends what has come of what is wanted; when more will have, or `None` if nothing is wanted.
+    /// Sends the requested bytes read so far. Returns when more will be there; `None` if none are
+    /// requested.
     fn serve(&mut self, now_ns: u64, stream: &Stream, asks: &mut Vec<Ask>) -> Option<u64> {
         while let Some(reading) = self.reading.front_mut() {
             let burst = reading.end.min(reading.next + self.spec.burst_bytes);
             if burst > stream.limit {
-                // No room: sending what came before makes some. Bytes between that and this
-                // request are wanted by nobody, and are given up.
+                // No room: sending earlier bytes makes some. No request wants the bytes between those and
+                // this request, so they are dropped.
                 let next = reading.next;
                 if next <= self.asked {
                     return Some(NEVER);
@@ -170,7 +170,7 @@ impl Drive {
         None
     }
 
-    /// Ends a stream that nobody waits for.
+    /// Ends a stream that no request waits for.
     fn leave(&mut self, now_ns: u64, stream: &Stream) {
         // At least what has been sent from here.
         let sent = self.mechanism.head.min(stream.limit).max(stream.from);
@@ -180,7 +180,7 @@ impl Drive {
         self.mechanism = Mechanism { work: Work::Rest, head: reached, place, wrote: false };
     }
 
-    /// Whether the stream under the head brings `first` soon, or has it.
+    /// Whether the current stream has `first`, or will read it soon.
     pub(super) fn on_stream(&self, now_ns: u64, first: u64, end: u64) -> bool {
         let Work::Stream(stream) = self.mechanism.work else { return false };
         if self.reading.back().is_some_and(|reading| reading.end == first) {
@@ -194,7 +194,7 @@ impl Drive {
             && passes_ns <= now_ns + self.geometry.revolution_ns()
     }
 
-    /// Lets the head read on where sending has made room.
+    /// Lets the head continue to read after sending has made room.
     pub(super) fn make_room(&mut self, now_ns: u64) {
         let Work::Stream(stream) = &mut self.mechanism.work else { return };
         if !self.spec.effects.read_ahead {
@@ -213,7 +213,7 @@ impl Drive {
             return;
         }
         if now_ns >= stream.limit_ns {
-            // The head has stopped; it begins again when that is worth the while.
+            // The head has stopped; it restarts when that is worthwhile.
             let urgent = self.reading.front().is_some_and(|reading| {
                 reading.end.min(reading.next + self.spec.burst_bytes) > stream.limit
             });
@@ -268,7 +268,7 @@ impl Drive {
         let here_ns = self.geometry.angle_ns(now_ns);
         let cost = |first: u64, place: &Place| match self.spec.order {
             Order::Arrival => 0,
-            // What lies behind the head wraps around, and so comes last.
+            // Addresses behind the head wrap around, and so come last.
             Order::Elevator => first.wrapping_sub(head),
             Order::Soonest => {
                 let (arm_ns, rotate_ns) = self.position(here_ns, first, place);
@@ -281,8 +281,8 @@ impl Drive {
         let all = waiting
             .map(|(index, waiting)| (Choice::Waiting(index), waiting.first, waiting.place))
             .chain(runs.map(|(index, run)| (Choice::Run(index), run.first, place(run))));
-        // A loop: `min_by_key` carries each candidate along without a branch, which takes half as
-        // long again with 32 of them.
+        // A loop, because `min_by_key` carries each candidate along without a branch, which takes half as
+        // long again with 32 candidates.
         let (mut best, mut least) = (None, 0);
         for (choice, first, place) in all {
             let cost = cost(first, &place);
@@ -325,7 +325,7 @@ impl Drive {
         self.make_room(now_ns);
     }
 
-    /// Moves reads that continue the stream from the queue onto it.
+    /// Moves reads that continue the stream from the queue to the stream.
     fn gather(&mut self, mut end: u64) {
         while let Some(index) =
             self.waiting.iter().position(|waiting| !waiting.write && waiting.first == end)
@@ -350,7 +350,7 @@ impl Drive {
         let revolution_ns = self.geometry.revolution_ns();
         let follows = self.mechanism.wrote && self.mechanism.head == writing.first;
         if follows && rotate_ns == 0 && !self.spec.effects.coalesce && self.spec.effects.rotation {
-            // The next sector has gone by before the second of two separate writes begins.
+            // The next sector has passed by before the second of two separate writes begins.
             rotate_ns = revolution_ns;
         }
         let end = writing.first + writing.bytes;
@@ -362,7 +362,7 @@ impl Drive {
         }
         let mut medium_ns = rotate_ns + transfer_ns;
         if self.spec.write_on_arrival && transfer_ns < revolution_ns {
-            // Begun where the head arrives, ended after one revolution at the latest.
+            // Begins where the head arrives; ends after at most one revolution.
             medium_ns = medium_ns.min(revolution_ns);
         }
         self.used.seek_ns += arm_ns;

@@ -1,10 +1,10 @@
-//! A disk drive: buffer and mechanism, apart from the bus.
+//! Simulates a disk drive: buffer and mechanism, without the bus.
 //!
-//! The drive is told of commands that its firmware has decoded, of data that have come or gone, and
-//! of time; it answers with what it wants to move ([`Ask`]). `geometry` places bytes under an angle
-//! and `seek` moves the arm; `segments` keep what was read, `writes` what is not yet on the medium;
-//! `mechanism` does one thing at a time, chooses the next, and reads on when it has nothing else.
-//! Data have no content: a drive knows which ranges it holds, which is all that time depends on.
+//! The inputs are commands that its firmware has decoded, data that were moved, and time; the output is the
+//! data that it wants to move ([`Ask`]). `geometry` places bytes at an angle and `seek` moves the arm.
+//! `segments` hold data that was read, `writes` data that is not yet on the medium. `mechanism` does one
+//! thing at a time, chooses the next, and reads ahead when idle. Data have no content: a drive only knows
+//! which ranges it holds, and time depends on nothing else.
 
 mod geometry;
 mod mechanism;
@@ -24,26 +24,24 @@ use std::collections::VecDeque;
 use writes::WriteBuffer;
 
 const NEVER: u64 = u64::MAX;
-/// Nothing waits longer than this while others are preferred, in nanoseconds.
+/// No request waits longer than this, in nanoseconds, while others are preferred.
 const PATIENCE_NS: u64 = 500_000_000;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
-    /// What the asker knows it by.
+    /// Identifies the command to the sender.
     pub id: u32,
     pub op: OpKind,
-    /// Must be on the medium before it ends, whatever the write cache.
+    /// Must be on the medium before it ends, even with a write cache.
     pub forced: bool,
     pub first: u64,
     pub bytes: u32,
 }
 
-/// What the drive wants its interface to do for a command; `last` says that these are its last
-/// bytes.
+/// A transfer that the drive wants its interface to make for a command; `last` marks its last bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Send `bytes` to the host, up to byte `end`. Bytes that were sent before (`again`) the
-    /// firmware finds slowly.
+    /// Send `bytes` to the host, up to byte `end`. Bytes sent before (`again`) take the firmware longer.
     Send {
         id: u32,
         bytes: u32,
@@ -51,8 +49,8 @@ pub enum Ask {
         last: bool,
         again: bool,
     },
-    /// Fetch `bytes` from the host, from byte `first` on. Where the buffer is safe enough
-    /// (`cached`) the command ends with its last ones.
+    /// Fetch `bytes` from the host, starting at byte `first`. If the buffer counts as safe (`cached`), the
+    /// command ends with its last bytes.
     Fetch {
         id: u32,
         first: u64,
@@ -65,12 +63,11 @@ pub enum Ask {
     },
 }
 
-/// Something that waits for the mechanism.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     id: u32,
     write: bool,
-    /// Last stretch of its command.
+    /// Whether this is the last part of its command.
     last: bool,
     first: u64,
     bytes: u64,
@@ -89,18 +86,16 @@ impl Waiting {
     }
 }
 
-/// A read that the head is bringing in: what is asked for and not yet sent.
+/// A read in progress: the bytes that were requested and not yet sent.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     id: u32,
     next: u64,
-    /// Streaming time of `next`.
     next_ns: u64,
     end: u64,
 }
 
-/// Busy time of the mechanism: moving the arm, waiting for the platter, and data of requests passing
-/// under the head.
+/// Busy time of the mechanism: moving the arm, waiting for rotation, and transferring requested data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MechanismUse {
     pub seek_ns: u64,
@@ -116,21 +111,21 @@ pub struct Drive {
     mechanism: Mechanism,
     segments: Segments,
     writes: WriteBuffer,
-    /// Writes that wait for room, with what of each has been asked for.
+    /// Writes that wait for room, with the bytes of each already requested.
     incoming: VecDeque<(Command, u32)>,
-    /// What waits for the mechanism, in order of arrival.
+    /// Requests that wait for the mechanism, in order of arrival.
     waiting: Vec<Waiting>,
-    /// Reads on the stream under the head, in order.
+    /// Reads on the current stream, in order.
     reading: VecDeque<Reading>,
-    /// Byte after the last that the stream under the head was asked to send.
+    /// Byte after the last that the current stream was asked to send.
     asked: u64,
     pub(crate) used: MechanismUse,
-    /// When the mechanism has something to say next; `u64::MAX` for never.
+    /// Time of the mechanism's next event; `u64::MAX` for never.
     pub(crate) next_ns: u64,
 }
 
 impl Drive {
-    /// A drive at rest at its outer edge, its angle that of the first byte.
+    /// A drive at rest with its arm at the outer edge, at the angle of the first byte.
     pub fn new(spec: &DriveSpec) -> Self {
         let geometry = Geometry::new(spec);
         let seek = SeekCurve::new(
@@ -181,7 +176,7 @@ impl Drive {
         self.go_on(now_ns, asks);
     }
 
-    /// Data of a read have been sent: their room is free.
+    /// Records that data of a read were sent, which frees their room.
     pub fn sent(&mut self, now_ns: u64, ask: &Ask, asks: &mut Vec<Ask>) {
         let &Ask::Send { bytes, end, .. } = ask else { return };
         self.segments.sent(end - u64::from(bytes), end);
@@ -189,7 +184,7 @@ impl Drive {
         self.go_on(now_ns, asks);
     }
 
-    /// Asks for the data of writes for which there is room.
+    /// Requests the data of writes for which there is room.
     fn admit_writes(&mut self, asks: &mut Vec<Ask>) {
         while let Some(&mut (command, ref mut asked)) = self.incoming.front_mut() {
             let cached = self.spec.write_cache && !command.forced;
@@ -208,7 +203,7 @@ impl Drive {
         }
     }
 
-    /// Takes a read: from the cache, on the stream under the head, or into the queue.
+    /// Accepts a read: serves it from the cache, adds it to the current stream, or queues it.
     fn accept_read(&mut self, now_ns: u64, command: &Command, asks: &mut Vec<Ask>) {
         let (first, end) = (command.first, command.first + u64::from(command.bytes));
         let whole =
@@ -217,7 +212,7 @@ impl Drive {
             asks.push(whole(false));
         } else if self.on_stream(now_ns, first, end) {
             let next_ns = self.geometry.place(first).stream_ns;
-            // By address: what passes first is sent first, and makes room for the rest.
+            // In order of address: the byte that passes first is sent first, and makes room for the rest.
             let at = self.reading.partition_point(|reading| reading.next <= first);
             self.reading.insert(at, Reading { id: command.id, next: first, next_ns, end });
             self.make_room(now_ns);

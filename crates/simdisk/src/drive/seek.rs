@@ -1,13 +1,12 @@
-//! How long the arm takes: a curve through the times that a specification gives.
+//! Computes seek times: a curve through the times that a specification gives.
 //!
-//! seek(x) = a + b sqrt(x) + c x, where x is the distance as a share of the full stroke. The
-//! track-to-track time, the mean over random pairs and the full stroke fix a, b and c; where the
-//! full stroke is not given, c is zero. Over random pairs (density 2(1-x)) the mean of sqrt(x) is
-//! 8/15 and that of x is 1/3.
+//! seek(x) = a + b sqrt(x) + c x, where x is the distance as a share of the full stroke. The track-to-track
+//! time, the mean over random pairs and the full stroke determine a, b and c; if the full stroke is not
+//! given, c is zero. Over random pairs (density 2(1-x)) the mean of sqrt(x) is 8/15 and that of x is 1/3.
 
 #[derive(Clone, Copy, Debug)]
 pub struct SeekCurve {
-    /// Share of the stroke that is one cylinder.
+    /// One cylinder as a share of the full stroke.
     step: f64,
     base_ns: f64,
     root_ns: f64,
@@ -15,11 +14,11 @@ pub struct SeekCurve {
 }
 
 impl SeekCurve {
-    /// A curve through track-to-track and average time and, where it is not zero, the full stroke.
+    /// A curve through the track-to-track and average times and, unless it is zero, the full-stroke time.
     pub fn new(track_ns: u64, average_ns: u64, full_ns: u64, cylinders: u64) -> Self {
         let (track, average, full) = (track_ns as f64, average_ns as f64, full_ns as f64);
         let cylinders = cylinders.max(2) as f64;
-        // At one cylinder, x and its root.
+        // x and its root for one cylinder.
         let (step, step_root) = (1.0 / cylinders, (1.0 / cylinders).sqrt());
         // Subtracting the first equation from the others leaves two unknowns.
         let (root_average, linear_average) = (8.0 / 15.0 - step_root, 1.0 / 3.0 - step);

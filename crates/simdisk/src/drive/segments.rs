@@ -1,29 +1,27 @@
-//! What a drive keeps of what it has read: a few segments, each a window that moves over the disk.
+//! Simulates the read cache of a drive: a few segments, each a window that moves over the disk.
 //!
-//! A segment is a ring: reading on pushes its upper end ahead until it is full of bytes that have
-//! not been sent; what was sent stays readable until it is overwritten, if the firmware finds such
-//! data at all. What was sent is remembered as the last few ranges, and a gap between them keeps
-//! its room until what is sent is half a ring ahead of it, for the request that was overtaken is on
-//! its way. Rejected: a cache of sectors, which would serve random re-reads that drives do not;
-//! completing a re-read of which a part is gone (Riedel 1997, Table 3, 64 KB: it takes
-//! revolutions); and freeing a gap as soon as it is overtaken, which costs two readers of one
-//! stream a revolution each time.
+//! A segment is a ring. Reading ahead moves its upper end until the ring is full of unsent bytes. Sent
+//! bytes stay readable until they are overwritten, if the firmware looks for such data. A segment remembers
+//! the last few sent ranges. A gap between them keeps its room until the sent data is half a ring ahead of
+//! it, because the overtaken request is still coming. Rejected: a cache of sectors, which would serve
+//! random re-reads that drives do not serve; completing a re-read that is partly overwritten (Riedel 1997,
+//! Table 3, 64 KB: it takes revolutions); and freeing a gap as soon as it is overtaken, which costs two
+//! readers of one stream a revolution each time.
 
-/// Ranges that a segment remembers to have sent.
+/// Sent ranges that a segment remembers.
 const REMEMBERED: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Segment {
     low: u64,
-    /// Byte after the last that has been read; while the head streams into the segment, the byte
-    /// at which it stops.
+    /// Byte after the last one read; while the head streams into the segment, the byte where it stops.
     pub(super) high: u64,
-    /// Up to here the ring is free again: all before it was sent or given up.
+    /// End of the free part of the ring: everything before was sent or dropped.
     pub(super) sent: u64,
     /// Byte after the highest that has been sent.
     top: u64,
     stamp: u64,
-    /// The last ranges that were sent, in a ring.
+    /// The last sent ranges, as a ring.
     ranges: [(u64, u64); REMEMBERED],
     next_range: usize,
 }
@@ -38,7 +36,7 @@ impl Segment {
         to - from
     }
 
-    /// Frees what has been sent: without a gap, but for one that is half a ring behind.
+    /// Frees sent bytes up to the first gap; ignores a gap that is half a ring behind.
     fn free(&mut self, bytes: u64) {
         let mut sent = self.sent.max(self.top.saturating_sub(bytes / 2));
         while let Some(&(_, to)) =
@@ -53,7 +51,7 @@ impl Segment {
 #[derive(Debug)]
 pub(super) struct Segments {
     pub(super) all: Vec<Segment>,
-    /// Room of each.
+    /// Size of each segment.
     pub(super) bytes: u64,
     rereads: bool,
     clock: u64,
@@ -66,19 +64,19 @@ impl Segments {
         Self { all, bytes, rereads, clock: 0, active: None }
     }
 
-    /// How far the head may read on beyond what was sent: the whole ring, but for a drive that
-    /// serves re-reads, which keeps the `sent_last` bytes, up to a quarter of it.
+    /// How far the head may read ahead of the sent data: the whole ring. A drive that serves re-reads keeps
+    /// the `sent_last` bytes, up to a quarter of the ring.
     pub(super) fn room(&self, sent_last: u64) -> u64 {
         if self.rereads { self.bytes - sent_last.min(self.bytes / 4) } else { self.bytes }
     }
 
-    /// Whether what was sent from a segment is looked for at `first`: in the last quarter, for
-    /// which [`Self::room`] keeps it.
+    /// Whether sent data of a segment can be found at `first`: only in the last quarter, which
+    /// [`Self::room`] keeps.
     fn finds_again(&self, segment: &Segment, first: u64) -> bool {
         self.rereads && first + self.bytes / 4 >= segment.top
     }
 
-    /// A segment for reading from `first` on, and where reading begins: behind what is there.
+    /// The segment to read into from `first`, and the byte where reading begins, after existing data.
     pub(super) fn begin(&mut self, first: u64, end: u64) -> (usize, u64) {
         self.clock += 1;
         let known = self.all.iter().position(|segment| {
@@ -99,7 +97,7 @@ impl Segments {
         (index, segment.high)
     }
 
-    /// The head has left the segment, having come to `high`.
+    /// Records that the head has left the segment at `high`.
     pub(super) fn freeze(&mut self, index: usize, high: u64) {
         let segment = &mut self.all[index];
         segment.high = high;
@@ -107,16 +105,16 @@ impl Segments {
         self.active = None;
     }
 
-    /// Whether a segment into which the head reads, now at `high`, can still send a range once the
-    /// head has passed it.
+    /// Whether the segment that the head reads into, now at `high`, can send a range after the head passed
+    /// it.
     pub(super) fn keeps(&self, index: usize, high: u64, first: u64, end: u64) -> bool {
         let segment = &self.all[index];
         first >= segment.low.max(high.saturating_sub(self.bytes))
             && (!segment.has_sent(first, end) || self.finds_again(segment, first))
     }
 
-    /// Whether a range is here, outside the segment into which the head reads; and if so whether
-    /// it has been sent before.
+    /// Whether a range is in any segment except the one that the head reads into. The value says whether it
+    /// was sent before.
     pub(super) fn find(&mut self, first: u64, end: u64) -> Option<bool> {
         self.clock += 1;
         for index in 0..self.all.len() {
@@ -144,7 +142,7 @@ impl Segments {
         }
     }
 
-    /// Bytes are overwritten: what held them is void.
+    /// Invalidates segments that hold overwritten bytes.
     pub(super) fn overwrite(&mut self, first: u64, end: u64) {
         for (index, segment) in self.all.iter_mut().enumerate() {
             if self.active != Some(index) && segment.low < end && first < segment.high {

@@ -1,18 +1,18 @@
-//! What describes a drive. The values of the drives that are known stand in the catalogue, each
-//! with its source; nothing here has a default of its own.
+//! The parameters of a drive. The catalogue holds the values of known drives, each with its source; nothing
+//! here has a default.
 
-/// In which order a drive serves what waits in it.
+/// The order in which a drive serves waiting requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     #[default]
     Arrival,
-    /// Upwards over the surface, then back to the lowest: by place alone.
+    /// Upwards over the surface, then back to the lowest: by position alone.
     Elevator,
-    /// What the head reaches soonest, by arm and rotation.
+    /// The request that the head reaches soonest, by arm and rotation.
     Soonest,
 }
 
-/// Effects that can be taken away, to show that they do the work.
+/// Effects that can be switched off, to show what they contribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effects {
     pub seek: bool,
@@ -33,75 +33,73 @@ impl Default for Effects {
 pub struct DriveSpec {
     pub capacity_bytes: u64,
     pub rpm: u32,
-    /// How much faster the spindle of this one drive turns, in millionths.
+    /// How much faster the spindle of this drive turns than specified, in millionths.
     pub spindle_ppm: u32,
-    /// Angle under the head of this one drive when time begins, in nanoseconds of a revolution.
+    /// Angle under the head of this drive at time zero, in nanoseconds of a revolution.
     pub start_angle_ns: u64,
     pub heads: u32,
     pub zones: u32,
     /// Rate at which data pass under the head on the outermost track, without gaps and codes.
     pub outer_bytes_per_s: u64,
     pub inner_bytes_per_s: u64,
-    /// From one surface to the next of the same cylinder; also the skew of the format.
+    /// From one surface to the next in the same cylinder; also the skew of the format.
     pub head_switch_ns: u64,
     /// From the last surface of a cylinder to the first of the next; also the skew of the format.
     pub cylinder_switch_ns: u64,
     pub track_seek_ns: u64,
     pub average_seek_ns: u64,
-    /// Seek over all cylinders; 0 where none is given.
+    /// Seek over all cylinders; 0 if not given.
     pub full_seek_ns: u64,
-    /// What a seek takes beyond its specification: setting up and settling.
+    /// Time of a seek beyond its specification: setup and settling.
     pub settle_ns: u64,
     pub segments: u32,
     pub segment_bytes: u64,
     pub write_buffer_bytes: u64,
     pub write_runs: u32,
-    /// Most bytes that it sends in one connection while it reads on, or fetches in one: a write
-    /// begins on the medium with the first of them.
+    /// Most bytes that it sends in one connection while it reads ahead, or fetches in one connection; a
+    /// write to the medium begins with the first of them.
     pub burst_bytes: u64,
-    /// Whether it finds data in its cache that it has sent before.
+    /// Whether it finds data in its cache that it has already sent.
     pub rereads: bool,
-    /// What finding them costs more than data read ahead.
+    /// Additional time to find them, compared with data read ahead.
     pub reread_ns: u64,
-    /// Whether a write begins wherever the head arrives in it, instead of at its first sector.
+    /// Whether a write begins where the head arrives in it, instead of at its first sector.
     pub write_on_arrival: bool,
-    /// Whether settling for a write takes longer than the skew between cylinders: writing on then
-    /// costs a revolution at each.
+    /// Whether settling for a write takes longer than the skew between cylinders, so that sequential
+    /// writing loses a revolution at each cylinder.
     pub write_misses_skew: bool,
-    /// Whether it takes the data of a write while another one is not yet on the medium, where the
-    /// write cache is off.
+    /// Whether, with the write cache off, it accepts the data of a write before the previous one has ended.
     pub overlaps_writes: bool,
     pub order: Order,
-    /// How many of those that wait it chooses from.
+    /// Number of waiting requests from which it chooses.
     pub window: u32,
     pub tags: u32,
-    /// Firmware from the command to the readiness for data.
+    /// Firmware time from the command until it is ready for data.
     pub command_ns: u64,
     pub write_command_ns: u64,
-    /// What decoding takes longer while other commands are in the drive.
+    /// Additional time to decode while other commands are in the drive.
     pub queued_ns: u64,
-    /// What the first command takes longer after the drive had none for a while and another drive
-    /// on the bus had one since, if the buffer answers it. An observation without a known cause:
-    /// writes that wait for the medium show nothing of it, nor does a rest alone.
+    /// Additional time of the first command that the buffer answers, if the drive was without commands for
+    /// a while and another drive on the bus had one meanwhile. This was observed; the cause is unknown.
+    /// Writes that wait for the medium do not show it, and neither does a rest alone.
     pub wake_ns: u64,
-    /// Firmware of an ending command, from its last data on, before the next one is heard.
+    /// Firmware time at the end of a command, from its last data until it accepts the next.
     pub after_ns: u64,
     pub write_through_ns: u64,
-    /// Write cache enabled: a write is reported when its data are in the buffer.
+    /// Write cache enabled: a write completes when its data are in the buffer.
     pub write_cache: bool,
     pub effects: Effects,
 }
 
-/// Least and most that the average seek can be beyond the shortest, as a share of what the longest is:
-/// where the curve has no root, and where it ends level (`seek`: mean and slope of the curve).
+/// Minimum and maximum of (average - shortest) / (longest - shortest) of the seek times. At the minimum the
+/// curve has no root term; at the maximum it ends level (`seek`: mean and slope of the curve).
 const AVERAGE_SEEKS: (f64, f64) = (1.0 / 3.0, 11.0 / 15.0);
-/// Bytes of a sector.
 const SECTOR_BYTES: u64 = 512;
-/// Longest that a drive may take to be read once: a hundred years, beyond which time does not count.
+/// Longest time to read a drive once: a hundred years, beyond which the clock does not count.
 const LONGEST_READ_NS: f64 = 100.0 * 365.0 * 86_400.0 * 1e9;
 
 impl DriveSpec {
-    /// Whether the values go together; else what does not, and what would do.
+    /// Whether the values are consistent; otherwise the conflict, and values that work.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (outer, inner) = (self.outer_bytes_per_s, self.inner_bytes_per_s);
         if inner > outer {
@@ -138,8 +136,8 @@ impl DriveSpec {
             );
         }
         self.check_seeks()?;
-        // What was overtaken keeps half a segment, and what may be read again a quarter: a burst that
-        // has no room in the rest would wait for ever.
+        // Overtaken data keeps half a segment, and data that may be read again a quarter. A burst that does
+        // not fit in the rest would wait forever.
         let parts = if self.rereads { 4 } else { 2 };
         if self.burst_bytes > self.segment_bytes / parts {
             let part = if self.rereads {
@@ -162,7 +160,7 @@ impl DriveSpec {
         Ok(())
     }
 
-    /// Whether a curve goes through the seek times, on which a longer way never takes less.
+    /// Whether a curve through the seek times exists on which a longer distance never takes less time.
     fn check_seeks(&self) -> Result<(), String> {
         let (track, average) = (self.track_seek_ns, self.average_seek_ns);
         if average < track {

@@ -1,9 +1,8 @@
-//! Written data on their way to the medium: how much room they take, and which of them are one run.
+//! Tracks written data that is not yet on the medium: the room it takes, and which data form a run.
 //!
-//! With the write cache on, a write that continues a run of consecutive bytes makes it longer, so
-//! that many small writes in sequence become few long ones. The number of runs is what a drive can
-//! choose from when it destages; a write that needs one more waits. With the cache off data take
-//! room and nothing else.
+//! With the write cache on, a write that continues a run of consecutive bytes extends it, so that many
+//! small sequential writes become few long ones. When the drive destages, it chooses among the runs. The
+//! number of runs is limited; a write that needs one more waits. With the cache off, data only takes room.
 
 use crate::drive::DriveSpec;
 
@@ -12,21 +11,21 @@ use crate::drive::DriveSpec;
 pub(super) struct Run {
     /// First byte that is not on the medium.
     pub(super) first: u64,
-    /// Byte after the last that has come.
+    /// Byte after the last that has arrived.
     pub(super) ready: u64,
-    /// Byte after the last that has been asked for.
+    /// Byte after the last that has been requested.
     reserved: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
-    /// Those with `ready` above `first` can be written.
+    /// Runs with `ready` above `first` can be written.
     pub(super) runs: Vec<Run>,
     most_runs: usize,
     capacity: u64,
     used: u64,
     coalesce: bool,
-    /// Whether uncached writes may overlap; and how many are on their way.
+    /// Whether uncached writes may overlap; and the number in progress.
     overlaps: bool,
     through: u32,
 }
@@ -44,7 +43,7 @@ impl WriteBuffer {
         }
     }
 
-    /// Makes room for data; whether there was any.
+    /// Reserves room for data; returns whether there was enough.
     pub(super) fn reserve(&mut self, first: u64, bytes: u64, cached: bool) -> bool {
         if self.used > 0 && self.used + bytes > self.capacity {
             return false;
@@ -84,7 +83,7 @@ impl WriteBuffer {
         self.runs.iter().any(|run| run.ready > run.first)
     }
 
-    /// How much of a run the mechanism writes before it frees the room.
+    /// How many bytes of a run the mechanism writes before it frees their room.
     pub(super) fn stretch(&self, run: usize) -> u64 {
         let run = self.runs[run];
         (run.ready - run.first).min((self.capacity / 8).max(4_096))

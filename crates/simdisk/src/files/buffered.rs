@@ -1,10 +1,10 @@
-//! Requests through the page cache: hits, missing pages, read-ahead, and writes in memory.
+//! Serves requests through the page cache: hits, missing pages, read-ahead, and writes in memory.
 //!
-//! A sequential reader has the rest of the frame that it is in read with what it lacks, and the
-//! next frame asked for as soon as it enters one: the 64 KiB pipeline of NT and the asynchronous
-//! window of Linux. On NT the transfers of the cache form one line per volume. A write of part of a
-//! page that is not in memory reads the page first (Riedel 1997, section 2), unless it lies beyond
-//! what has been written; on NT a random write of part of a frame reads the frame.
+//! When a sequential reader misses pages, the rest of their frame is read too. When it enters a frame, the
+//! next frame is requested. This is the 64 KiB pipeline of NT and the asynchronous window of Linux. On NT
+//! the transfers of the cache form one queue per volume. A write of part of a page that is not in memory
+//! reads the page first (Riedel 1997, section 2), unless it is beyond the data written so far. On NT a
+//! random write of part of a frame reads the frame.
 
 use super::spec::PAGE_BYTES;
 use super::{CacheMode, FileAction, FileLayer, FileState, Purpose};
@@ -20,18 +20,17 @@ pub(super) struct Fill {
 /// Why pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FillKind {
-    /// A reader asked for them.
+    /// A request needs them.
     Asked,
-    /// Ahead of a reader.
     Ahead,
     /// A write covers a part of them.
     Merge,
 }
 
 impl Fill {
-    /// Whether GetProcessTimes charges the transfer to the process. What is read before a write of a
-    /// part of a page is not: a buffered write of 2 KB costs little more than one of a page
-    /// (Riedel 1997, figure 2).
+    /// Whether GetProcessTimes charges the transfer to the process. It does not charge the read before a
+    /// write of part of a page: a buffered write of 2 KB costs little more than one of a page (Riedel 1997,
+    /// figure 2).
     pub(super) fn charged(&self) -> bool {
         self.kind != FillKind::Merge
     }
@@ -50,21 +49,21 @@ pub(super) fn first_run(pages: u32) -> Option<(u32, u32)> {
     (pages != 0).then(|| (first, (pages >> first).trailing_ones()))
 }
 
-/// `length` bits from `first` on.
+/// A mask of `length` bits starting at bit `first`.
 pub(super) fn run(first: u32, length: u32) -> u32 {
     let bits = if length >= u32::BITS { u32::MAX } else { (1 << length) - 1 };
     bits << first
 }
 
 impl FileLayer {
-    /// All pages of a frame that lie in the file.
+    /// All pages of a frame that are inside the file.
     fn frame_pages(&self, number: u64) -> u32 {
         let base = number * self.rules.frame_bytes;
         let bytes = self.end.saturating_sub(base).min(self.rules.frame_bytes);
         run(0, bytes.div_ceil(PAGE_BYTES) as u32)
     }
 
-    /// The pages of frame `number` that `offset..end` touches; with `whole` those that it covers.
+    /// The pages of frame `number` that `offset..end` touches; with `whole`, those fully covered.
     fn pages(&self, number: u64, offset: u64, end: u64, whole: bool) -> u32 {
         let base = number * self.rules.frame_bytes;
         let low = offset.max(base) - base;
@@ -105,7 +104,7 @@ impl FileLayer {
         }
     }
 
-    /// Asks for the frame after the one in which a sequential reader is.
+    /// Requests the frame after the one that a sequential reader is in.
     fn read_ahead(&mut self, stream: usize, end: u64) {
         let next = (end - 1) / self.rules.frame_bytes + 1;
         let asked = &mut self.reads.streams[stream].ahead;
@@ -118,7 +117,7 @@ impl FileLayer {
         }
     }
 
-    /// Makes a request wait for pages that are not there, and asks for them and for `also`.
+    /// Makes a request wait for its missing pages, and requests these and `also`.
     fn need(&mut self, request: u32, number: u64, pages: u32, also: u32) {
         let slot = self.cache.frame(number);
         let missing = pages & !self.cache.frames[slot].valid;
@@ -134,7 +133,7 @@ impl FileLayer {
         self.want_pages(number, missing | also, kind);
     }
 
-    /// Asks for pages that are neither there nor on their way.
+    /// Requests pages that are neither present nor already requested.
     fn want_pages(&mut self, number: u64, pages: u32, kind: FillKind) {
         let slot = self.cache.frame(number);
         let frame = self.cache.frames[slot];
@@ -148,7 +147,7 @@ impl FileLayer {
         }
     }
 
-    /// Sends reads, as many as may be in flight.
+    /// Sends reads, up to the limit of reads in flight.
     fn fill(&mut self, out: &mut Vec<FileAction>) {
         while self.fills_in_flight < self.rules.reads_at_once {
             let Some(fill) = self.fills.pop_front() else { return };
@@ -160,7 +159,7 @@ impl FileLayer {
         }
     }
 
-    /// Pages are there, or could not be read.
+    /// Records that pages were read, or could not be.
     pub(super) fn filled(
         &mut self,
         now: Nanos,
@@ -174,7 +173,7 @@ impl FileLayer {
         let slot = self.cache.frame(number);
         self.cache.frames[slot].waited_for = self.wake(number, pages, outcome);
         self.cache.arrive(slot, pages, outcome >= 0);
-        // The next transfer goes out before the copies: the disk is the slower one.
+        // The next transfer starts before the copies, because the disk is slower than memory.
         self.fill(out);
         let mut ready = std::mem::take(&mut self.ready);
         for request in ready.drain(..) {
@@ -186,7 +185,7 @@ impl FileLayer {
         self.ready = ready;
     }
 
-    /// Takes those out of a frame's line who need nothing more of it; whether others go on waiting.
+    /// Removes requests that need no more pages of a frame; returns whether others still wait for it.
     fn wake(&mut self, number: u64, pages: u32, outcome: i32) -> bool {
         let Some(line) = self.waiters.get_mut(&number) else { return false };
         line.retain_mut(|waiter| {
@@ -216,13 +215,13 @@ impl FileLayer {
         self.end_request(request, out);
     }
 
-    /// A write through the cache: first the pages that it needs to have.
+    /// A write through the cache: requests the pages that must be present first.
     pub(super) fn write_cached(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         let state = self.requests[request];
         let (offset, bytes, end) = (state.offset, state.bytes, state.end());
         let sequential = self.writes.visit(self.begin, offset, bytes).is_some();
         self.start_over(offset);
-        // What lies beyond the last byte written is known to be zero.
+        // Data beyond the last byte written are known to be zero.
         let fresh = self.spec.state != FileState::Written && offset >= self.valid_end;
         self.valid_end = self.valid_end.max(end);
         for number in self.frames_of(offset, end) {
@@ -243,7 +242,7 @@ impl FileLayer {
         }
     }
 
-    /// The copy into the cache, when all pages that it needs are there.
+    /// Copies into the cache, when all required pages are present.
     fn copy_in(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         let bytes = self.requests[request].bytes;
         if self.requests[request].error < 0 {
@@ -258,7 +257,7 @@ impl FileLayer {
         }
     }
 
-    /// Marks the pages of a write as present, and as dirty if the medium lacks them.
+    /// Marks the pages of a write as present, and as dirty if the medium does not have them.
     pub(super) fn mark(&mut self, request: u32, dirty: bool) {
         let (offset, end) = (self.requests[request].offset, self.requests[request].end());
         for number in self.frames_of(offset, end) {

@@ -1,16 +1,15 @@
-//! The file system between the application and the volume, as a state machine.
+//! Simulates the file system between the application and the volume, as a state machine.
 //!
-//! It is told of requests, of blocks that came back and of time; it answers with [`FileAction`]s,
-//! which whoever drives it carries out in their order. So the layer can be tested against a disk of
-//! one line, and the same layer serves every machine. It models, after Riedel 1997 (sections 2, 3,
-//! 5.4) and Chung 2000 (4.4, 5, 7.1, 7.2): requests past the cache, split at the largest transfer;
-//! read-ahead and write-back in whole frames, one transfer at a time on NT; the read of a page
-//! before a part of it is written; writers that wait when too much is dirty; extension of a file,
-//! one request at a time, with zeroing. A trial begins with an empty cache, as the papers' authors
-//! made sure of.
+//! The inputs are requests, completed blocks and time. The outputs are [`FileAction`]s, which the caller
+//! carries out in order. So the layer can be tested against a trivial disk, and the same layer serves every
+//! machine. It models, after Riedel 1997 (sections 2, 3, 5.4) and Chung 2000 (4.4, 5, 7.1, 7.2): requests
+//! past the cache, split at the largest transfer; read-ahead and write-back in whole frames, one transfer
+//! at a time on NT; the read of a page before a part of it is written; writers that wait when too much is
+//! dirty; extension of a file, one request at a time, with zeroing. A trial begins with an empty cache, as
+//! in the papers.
 //!
-//! Rejected: mixing cached and uncached use of one file (no trial does), and the file system's own
-//! records on disk (neither paper says enough of them to count their writes).
+//! Rejected: mixing cached and uncached use of one file (no trial does), and the file system's own records
+//! on disk (neither paper describes them well enough to count their writes).
 
 mod buffered;
 mod page_cache;
@@ -30,33 +29,33 @@ use std::collections::VecDeque;
 use streams::Streams;
 use write_back::Pass;
 
-/// What the file layer asks of the machine. Wants of one call are carried out in their order.
+/// An action that the file layer requests from the machine, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAction {
-    /// A transfer; [`FileLayer::block_done`] is told its tag when it is over. Transfers that stand
-    /// side by side go at once.
+    /// A transfer; when it ends, the machine passes its tag to [`FileLayer::block_done`]. Adjacent
+    /// transfers in the list start together.
     Block {
-        /// What the layer knows it by.
+        /// Identifies the transfer to the file layer.
         tag: u32,
-        /// Direction.
+        /// Read or write.
         op: OpKind,
         /// First byte.
         offset: u64,
-        /// Length.
+        /// Length in bytes.
         bytes: u32,
-        /// Whether it must be on the medium before it is over.
+        /// Whether it must be on the medium before it ends.
         forced: bool,
     },
-    /// A request of the application is done.
+    /// Ends a request of the application.
     End {
-        /// Of its arrival.
+        /// The token of its arrival.
         token: u32,
-        /// Bytes, or a negated error number.
+        /// Bytes transferred, or a negated error number.
         outcome: i32,
     },
-    /// CPU time that the wants after it wait for, in nanoseconds.
+    /// CPU time in nanoseconds; the following actions wait for it.
     Compute(u64),
-    /// The same, of work that the system does on nobody's account.
+    /// CPU time, as [`FileAction::Compute`], that the system charges to no process.
     Unclaimed(u64),
 }
 
@@ -69,7 +68,7 @@ struct Request {
     /// Blocks or frames that it still waits for.
     missing: u32,
     error: i32,
-    /// Whether the next one of those that go one at a time waits for it.
+    /// Whether it is the current one of the requests that run one at a time: its end starts the next.
     in_turn: bool,
 }
 
@@ -81,7 +80,6 @@ impl Request {
 
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
-    /// Data of a request.
     Data(u32),
     /// Zeroes before a request's data, from `next` up to `until`.
     Zero {
@@ -90,9 +88,9 @@ enum Purpose {
         until: u64,
     },
     Fill(Fill),
-    /// Dirty pages, so many.
+    /// Write-back of this many dirty pages.
     Back(u32),
-    /// Of a trial that is over.
+    /// A transfer of an earlier trial.
     Orphan,
 }
 
@@ -102,29 +100,29 @@ pub struct FileLayer {
     spec: FileSpec,
     rules: Rules,
     mode: CacheMode,
-    /// First byte of the file, and the one after its last.
+    /// First byte of the file, and the byte after its last.
     begin: u64,
     end: u64,
     size: u64,
-    /// Up to where the file's blocks have been written or zeroed.
+    /// End of the part of the file that has been written or zeroed.
     valid_end: u64,
     requests: Slab<Request>,
     blocks: Slab<Purpose>,
-    /// Requests that go one at a time, and whether one of them is on its way.
+    /// Requests that run one at a time, and whether one of them is running.
     line: VecDeque<u32>,
     line_busy: bool,
     cache: PageCache,
     reads: Streams,
     writes: Streams,
-    /// By frame, in order of arrival.
+    /// Waiting requests by frame, in order of arrival.
     waiters: NumberMap<Vec<Waiter>>,
     fills: VecDeque<Fill>,
     fills_in_flight: u32,
-    /// Those of them, and of the ones in line, that nobody waits for yet.
+    /// Read-ahead transfers, in flight or queued, that no request waits for yet.
     ahead_in_flight: u32,
     ready: Vec<u32>,
     pass: Pass,
-    /// Writers that wait for dirty pages to become fewer.
+    /// Writers that wait until fewer pages are dirty.
     deferred: VecDeque<u32>,
     throttled: bool,
     dirty_bytes: u64,
@@ -148,8 +146,7 @@ impl FileLayer {
         }
     }
 
-    /// A trial begins: the cache is empty, the file in its first state. Blocks of the cache's own
-    /// may still be in flight.
+    /// Begins a trial with an empty cache and the file in its first state. Old transfers may be in flight.
     pub fn begin(&mut self, conditions: &Conditions) {
         debug_assert_eq!(self.requests.in_use(), 0, "a trial drains before it ends");
         let mut blocks = std::mem::take(&mut self.blocks);
@@ -160,7 +157,7 @@ impl FileLayer {
         *self = Self { mode: conditions.cache, begin, end, valid_end: begin, blocks, ..fresh };
     }
 
-    /// Takes a request of the application.
+    /// Accepts a request of the application.
     pub fn arrive(&mut self, now: Nanos, arrival: &Arrival, out: &mut Vec<FileAction>) {
         let request = self.requests.insert(Request {
             token: arrival.token,
@@ -184,7 +181,7 @@ impl FileLayer {
         }
     }
 
-    /// A block is over: with bytes, or a negated error number.
+    /// Records the end of a transfer, with its bytes or a negated error number.
     pub fn block_done(&mut self, now: Nanos, tag: u32, outcome: i32, out: &mut Vec<FileAction>) {
         match self.blocks.take(tag) {
             Purpose::Orphan => {}
@@ -200,20 +197,20 @@ impl FileLayer {
         }
     }
 
-    /// When the lazy writer has something to do.
+    /// The time of the lazy writer's next scan.
     #[must_use]
     pub fn next_event(&self) -> Option<Nanos> {
         self.tick
     }
 
-    /// Does what is due by now.
+    /// Does all work due by `now`.
     pub fn advance(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         if self.tick.is_some_and(|tick| tick <= now) {
             self.scan(now, out);
         }
     }
 
-    /// A write at the first byte of a file that is being extended begins a new file.
+    /// A write at the first byte of a file that is being extended starts a new file.
     fn start_over(&mut self, offset: u64) {
         if offset == self.begin {
             self.valid_end = self.begin;
@@ -229,7 +226,7 @@ impl FileLayer {
         }
     }
 
-    /// Lines a request up behind those that go one at a time.
+    /// Queues a request among those that run one at a time.
     fn queue_up(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         self.line.push_back(request);
         self.next_in_line(now, out);
@@ -266,7 +263,7 @@ impl FileLayer {
         self.requests[request].in_turn = true;
     }
 
-    /// Zeroes from `next` up to `until`, a transfer at a time, then writes the request's data.
+    /// Writes zeros from `next` up to `until`, one transfer at a time, then the request's data.
     fn zero(&mut self, request: u32, next: u64, until: u64, out: &mut Vec<FileAction>) {
         if next >= until {
             self.valid_end = self.valid_end.max(until);
@@ -278,7 +275,7 @@ impl FileLayer {
         self.send(purpose, (OpKind::Write, next, bytes), out);
     }
 
-    /// A transfer that no request asked for: operation, first byte and length.
+    /// Sends a transfer that no request asked for: operation, first byte and length.
     fn send(
         &mut self,
         purpose: Purpose,
@@ -293,8 +290,8 @@ impl FileLayer {
         out.push(FileAction::Block { tag, op, offset, bytes, forced });
     }
 
-    /// Hands a request's data down, split at the largest transfer. Half of the call's cost comes
-    /// before, half when it is over; `pay` is off for data that has been paid for as a copy.
+    /// Passes a request's data to the volume, split at the largest transfer. Half of the call's CPU time is
+    /// spent before, half at the end. `pay` is off for data whose cost was already counted as a copy.
     fn transfer(&mut self, request: u32, pay: bool, out: &mut Vec<FileAction>) {
         let Request { op, mut offset, bytes, .. } = self.requests[request];
         let largest = self.rules.transfer_bytes;
@@ -351,7 +348,7 @@ impl FileLayer {
         self.next_in_line(now, out);
     }
 
-    /// Tells the application, and lets the next one of a line go.
+    /// Ends a request, and starts the next one in the queue.
     fn end_request(&mut self, request: u32, out: &mut Vec<FileAction>) {
         let Request { token, bytes, error, in_turn, .. } = self.requests.take(request);
         let outcome = if error < 0 { error } else { bytes as i32 };

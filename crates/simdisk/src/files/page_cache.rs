@@ -1,9 +1,9 @@
-//! Which pages of the file are in memory, which of them the medium lacks, and which go next.
+//! Tracks which pages of the file are in memory, which are dirty, and which are evicted next.
 //!
-//! Pages are kept in frames, the unit of read-ahead and write-back, with a bit per page for
-//! present, on its way and dirty. The lazy writer takes dirty frames by their numbers; memory is taken
-//! back from clean ones that nothing waits for, by last use. Rejected: a record per page (16 to 32
-//! times the work of a large request).
+//! Pages are kept in frames, the unit of read-ahead and write-back, with one bit per page for each of
+//! present, requested and dirty. The lazy writer takes dirty frames by number. Memory is reclaimed from
+//! clean frames that no request waits for, by last use. Rejected: a record per page (16 to 32 times the
+//! work of a large request).
 
 use super::spec::PAGE_BYTES;
 use crate::slab::{NumberMap, Slab};
@@ -15,9 +15,9 @@ pub(super) struct Frame {
     pub(super) valid: u32,
     pub(super) pending: u32,
     pub(super) dirty: u32,
-    /// Whether requests wait for pages of it.
+    /// Whether requests wait for pages of this frame.
     pub(super) waited_for: bool,
-    /// When it was last used, if it is among the clean ones.
+    /// When it was last used, if it is in `clean`.
     used: u64,
 }
 
@@ -25,9 +25,8 @@ pub(super) struct Frame {
 pub(super) struct PageCache {
     pub(super) frames: Slab<Frame>,
     index: NumberMap<u32>,
-    /// Clean frames that nothing waits for, by last use.
+    /// Clean frames that no request waits for, by last use.
     clean: BTreeMap<u64, u32>,
-    /// The numbers of dirty frames.
     pub(super) dirty: BTreeSet<u64>,
     uses: u64,
     pages: u64,
@@ -43,7 +42,7 @@ impl PageCache {
         self.index.get(&number).copied()
     }
 
-    /// The frame of a number, made if there is none. Follow with [`PageCache::settle`].
+    /// The frame with this number, created if missing. Call [`PageCache::settle`] afterwards.
     pub(super) fn frame(&mut self, number: u64) -> u32 {
         let frames = &mut self.frames;
         let new = || frames.insert(Frame { number, ..Frame::default() });
@@ -55,7 +54,7 @@ impl PageCache {
         self.settle(slot);
     }
 
-    /// Pages were read, or could not be.
+    /// Records that pages were read, or could not be.
     pub(super) fn arrive(&mut self, slot: u32, pages: u32, read: bool) {
         self.frames[slot].pending &= !pages;
         if read {
@@ -64,7 +63,7 @@ impl PageCache {
         self.settle(slot);
     }
 
-    /// Pages were written in memory; those that were not dirty before.
+    /// Records that pages were written in memory; returns those that are newly dirty.
     pub(super) fn write(&mut self, slot: u32, pages: u32, dirty: bool) -> u32 {
         self.add(slot, pages);
         let newly = if dirty { pages & !self.frames[slot].dirty } else { 0 };
@@ -84,7 +83,7 @@ impl PageCache {
         frame.valid |= pages;
     }
 
-    /// Puts a frame where it belongs after a use, and takes back what memory lacks.
+    /// Updates the lists after a use of a frame, and evicts frames if memory is exceeded.
     pub(super) fn settle(&mut self, slot: u32) {
         let frame = &mut self.frames[slot];
         self.clean.remove(&frame.used);

@@ -1,21 +1,20 @@
-//! Which file system, in which state the file is, and what its calls cost; the rules that follow.
+//! The file system, the state of the file, the CPU cost of calls, and the rules of each file system.
 //!
-//! The rules of NT come from the papers' prose and from what is published about its cache manager;
-//! those of `none` are what a present Linux does. *Assumed* is a number that was quoted from memory
-//! and not looked up. Rejected: a rule per key; most of the combinations would be systems that
-//! never were.
+//! The rules of NT come from the papers' text and from publications about its cache manager; those of
+//! `none` are what current Linux does. *Assumed* marks a number that was quoted from memory and not looked
+//! up. Rejected: a key per rule; most combinations would be systems that never existed.
 
-/// Pages are what a processor maps: 4 KiB on all machines of the papers and today.
+/// Size of a processor's page: 4 KiB on all machines of the papers and today.
 pub(super) const PAGE_BYTES: u64 = 4 << 10;
 
 /// NT splits larger transfers (Riedel 1997, section 3).
 const NT_TRANSFER_BYTES: u64 = 64 << 10;
-/// NT prefetches, and pages in, so much (Riedel, section 2; Chung 2000, section 7.1).
+/// NT reads ahead, and pages in, this many bytes (Riedel, section 2; Chung 2000, section 7.1).
 const NT_FRAME_BYTES: u64 = 64 << 10;
-/// NT lets writers wait at a quarter of memory (assumed; `CcDirtyPageThreshold`, Nagar 1997).
+/// NT makes writers wait when a quarter of memory is dirty (assumed; `CcDirtyPageThreshold`, Nagar 1997).
 const NT_DIRTY_SHARE: u64 = 4;
-/// The lazy writer's part of the dirty pages per pass (assumed; `LAZY_WRITER_MAX_AGE_TARGET`), and
-/// its period (assumed; Solomon 1998).
+/// Share of the dirty pages that the lazy writer writes per pass (assumed; `LAZY_WRITER_MAX_AGE_TARGET`),
+/// and its period (assumed; Solomon 1998).
 const NT_PASS_SHARE: u64 = 8;
 const NT_PERIOD_NS: u64 = 1_000_000_000;
 /// Assumed: `BLK_DEF_MAX_SECTORS_CAP` and `VM_READAHEAD_PAGES` of Linux.
@@ -27,25 +26,25 @@ const LINUX_WRITES_AT_ONCE: u32 = 32;
 const LINUX_DIRTY_SHARE: u64 = 5;
 const LINUX_BACKGROUND_SHARE: u64 = 10;
 const LINUX_PERIOD_NS: u64 = 30_000_000_000;
-/// How far NT zeroes ahead of the first write of a block in a file whose end was written first. It
-/// zeroes the whole gap at once; in steps the share of time is the same at any moment of a run.
+/// How far NT zeroes ahead of the first write of a block in a file whose end was written first. NT zeroes
+/// the whole gap at once; in steps, the share of time is the same throughout a run.
 pub(super) const ZERO_STEP_BYTES: u64 = 1 << 20;
 
 /// The file system between the application and the volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileSystem {
-    /// None of the papers': what Linux does.
+    /// No file system of the papers: what Linux does.
     #[default]
     None,
     /// NT 4 with service pack 3, as Riedel 1997 measured it: buffered reads above 64 KiB collapse.
     Nt4Sp3,
-    /// NT 4 with service pack 6: without that defect.
+    /// NT 4 with service pack 6: without that collapse.
     Nt4Sp6,
-    /// Windows 2000, which behaves as NT 4 SP6 does (Chung 2000, section 6).
+    /// Windows 2000, which behaves like NT 4 SP6 (Chung 2000, section 6).
     W2k,
 }
 
-/// What the file is like when the run begins.
+/// The state of the file when the run begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileState {
     /// Written in full.
@@ -53,7 +52,7 @@ pub enum FileState {
     Written,
     /// Empty: writes extend it.
     Extend,
-    /// Empty but for its last block, so that blocks are zeroed before they are first written.
+    /// Empty except for its last block, so that blocks are zeroed before they are first written.
     LastFirst,
 }
 
@@ -67,7 +66,7 @@ pub struct CallCost {
 }
 
 impl CallCost {
-    /// Of a call that moves so many bytes.
+    /// Time of a call that moves this many bytes.
     #[must_use]
     pub fn ns(self, bytes: u32) -> u64 {
         self.fixed_ns + self.per_kib_ns * u64::from(bytes) / 1_024
@@ -77,9 +76,9 @@ impl CallCost {
 /// CPU time of everything that the file layer does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCosts {
-    /// A read past the cache.
+    /// A read that bypasses the cache.
     pub direct_read: CallCost,
-    /// A write past the cache.
+    /// A write that bypasses the cache.
     pub direct_write: CallCost,
     /// A read from the cache: the call and the copy.
     pub buffered_read: CallCost,
@@ -91,7 +90,7 @@ pub struct CallCosts {
     pub background_ns: u64,
 }
 
-/// A file and what lies between it and the volume.
+/// A file, and the layers between it and the volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileSpec {
     /// The file system.
@@ -102,45 +101,44 @@ pub struct FileSpec {
     pub unhinted: bool,
     /// Memory for the cache.
     pub memory_bytes: u64,
-    /// What calls cost.
+    /// CPU time of calls.
     pub costs: CallCosts,
 }
 
-/// What a file system does, in numbers.
+/// The behaviour of a file system, in numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
-    /// Whether it is NT. There a random write of part of a frame reads the whole frame first (Chung,
-    /// section 7.1); requests that are written through go out one at a time, as large as the
-    /// application made them (Riedel, section 2), elsewhere in whole pages, as they come; blocks
-    /// within a file that were never written are zeroed on the medium; and reading ahead is asked
-    /// for at the start of a call, only if none is on its way, because the cache manager has one
-    /// such work item per file (assumed; `ReadAheadActive`, Nagar 1997).
+    /// Whether the system is NT. On NT, a random write of part of a frame reads the whole frame first
+    /// (Chung, section 7.1). Write-through requests go out one at a time, as large as the application made
+    /// them (Riedel, section 2); elsewhere they go out at once, in whole pages. Blocks within a file that
+    /// were never written are zeroed on the medium. Read-ahead is requested at the start of a call, and
+    /// only if none is in progress, because the cache manager has one such work item per file (assumed;
+    /// `ReadAheadActive`, Nagar 1997).
     pub(super) nt: bool,
-    /// Largest transfer.
     pub(super) transfer_bytes: u64,
     /// The unit of caching, read-ahead and write-back: at most 32 pages.
     pub(super) frame_bytes: u64,
     /// Reads of the cache in flight: NT serialises them per volume (Chung, section 7.1).
     pub(super) reads_at_once: u32,
-    /// Most pages of the four transfers of write-back that follow each other, in turn. Without the hint
-    /// of a sequential file NT's sizes "varied between 16KB and 64KB" (Riedel, section 2).
+    /// Maximum pages of four successive write-back transfers, used in turn. Without the hint of a
+    /// sequential file NT's sizes "varied between 16KB and 64KB" (Riedel, section 2).
     pub(super) write_back_pages: [u32; 4],
     /// Writes of the cache in flight: NT's lazy writer has one (Riedel, section 2; Chung, 7.1).
     pub(super) writes_at_once: u32,
     /// Dirty bytes at which writers wait.
     pub(super) dirty_limit: u64,
-    /// Dirty bytes to which they must fall before writers go on.
+    /// Dirty bytes at which waiting writers continue.
     pub(super) dirty_resume: u64,
-    /// Dirty bytes at which writing back begins, whether or not anyone waits.
+    /// Dirty bytes at which write-back begins, even if no writer waits.
     pub(super) dirty_background: u64,
-    /// The part of the dirty bytes that a pass writes: one in so many.
+    /// Divisor from the dirty bytes to the bytes that a pass writes.
     pub(super) pass_share: u64,
-    /// The lazy writer looks every period, also while it writes, and keeps up with what becomes dirty
+    /// Whether the lazy writer scans every period, even while it writes, and keeps pace with new dirty data
     /// (NT 4; see `write_back`).
     pub(super) scans_on: bool,
-    /// How long dirty data rests before a pass.
+    /// Time from the first dirty data to a pass.
     pub(super) period_ns: u64,
-    /// Read-ahead overtakes the rest of a request that is larger than a frame: "the NT file system
+    /// Whether read-ahead overtakes the rest of a request that is larger than a frame: "the NT file system
     /// and disk prefetch mechanisms are no longer working together" (Riedel, section 2).
     pub(super) ahead_overtakes: bool,
 }

@@ -1,16 +1,16 @@
-//! Who reads or writes in sequence: the last ends of a few streams.
+//! Detects sequential readers and writers by the last ends of a few streams.
 //!
-//! A request that begins where a stream ended continues it; the stream not seen for longest gives
-//! way. A request at the start of the file begins a stream that counts as sequential at once, as
-//! Linux and NT (with FILE_FLAG_SEQUENTIAL_SCAN, which the papers' programs set) both take it.
+//! A request that begins where a stream ended continues it; the least recently used stream is replaced. A
+//! request at the start of the file begins a stream that counts as sequential at once. Linux and NT (with
+//! FILE_FLAG_SEQUENTIAL_SCAN, which the papers' programs set) both do so.
 
-/// Streams remembered: more sequential readers at once than any run of the papers has.
+/// Number of streams: more than the sequential readers of any run in the papers.
 const STREAMS: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
     next: u64,
-    /// How far reading ahead has been asked for.
+    /// How far read-ahead has been requested.
     pub(super) ahead: u64,
     seen: u64,
 }
@@ -28,7 +28,7 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Notes a request; the number of its stream if it continues one or begins the file.
+    /// Records a request; returns the number of its stream if it continues one or begins the file.
     pub(super) fn visit(&mut self, begin: u64, offset: u64, bytes: u32) -> Option<usize> {
         self.visits += 1;
         let found = self.streams.iter().position(|stream| stream.next == offset);

@@ -1,36 +1,36 @@
-//! The lazy writer: when dirty pages go to the medium, in which order, and who waits for it.
+//! Simulates the lazy writer: when dirty pages go to the medium, in which order, and which writers wait.
 //!
-//! Writers wait at a limit until a pass of the lazy writer has freed its share, an eighth of the
-//! dirty pages on NT, in transfers of up to 64 KiB, one at a time (Riedel 1997, section 2); then
-//! they copy until the limit is reached again. On Linux a writer goes on as soon as it is below the
-//! limit, and writing back begins at half of it.
+//! At a limit, writers wait until a pass of the lazy writer has written its share. On NT that is an eighth
+//! of the dirty pages, in transfers of up to 64 KiB, one at a time (Riedel 1997, section 2). Then writers
+//! copy until the limit is reached again. On Linux a writer continues as soon as the dirty data is below
+//! the limit, and write-back begins at half of it.
 //!
-//! On NT 4 a scan every second also writes an eighth, or as much as has become dirty since the last
-//! one where that is more and nobody waits (Solomon 1998, quoted from memory): a slow writer never
-//! waits for the limit, and the arm moves between two places. Windows 2000 does not show that
-//! (Chung 2000, section 7.2: writes of 2 KiB at half the media rate, so in long turns), nor need
-//! Linux: there a pass begins a period after the last one. A pass takes dirty frames by rising
-//! address from where the last one ended.
+//! On NT 4 a scan every second also writes an eighth of the dirty pages. If more has become dirty since the
+//! last scan and no writer waits, it writes that much (Solomon 1998, quoted from memory). So a slow writer
+//! never waits for the limit, and the arm moves between two places. Windows 2000 does not show that (Chung
+//! 2000, section 7.2: writes of 2 KiB at half the media rate, so in long turns), and Linux need not: there
+//! a pass begins a period after the last one. A pass takes dirty frames by rising address from where the
+//! last one ended.
 
 use super::buffered::{first_run, run};
 use super::spec::PAGE_BYTES;
 use super::{FileAction, FileLayer, Purpose};
 use record::{Nanos, OpKind};
 
-/// The least that a pass writes: below it an eighth of the rest would never end.
+/// Minimum bytes of a pass: with only an eighth of the rest, write-back would never end.
 const LEAST_PASS_BYTES: u64 = 256 << 10;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pass {
-    /// Dirty frames when it began, in the order in which they are written.
+    /// Dirty frames when it began, in write order.
     numbers: Vec<u64>,
     at: usize,
-    /// Bytes that it may still write.
+    /// Bytes left to write.
     left_bytes: u64,
     in_flight: u32,
-    /// Transfers that were sent, over all passes.
+    /// Transfers sent, over all passes.
     sent: usize,
-    /// Where the next one begins.
+    /// The frame where the next pass begins.
     sweep: u64,
 }
 
@@ -41,11 +41,11 @@ impl Pass {
 }
 
 impl FileLayer {
-    /// Lets a write into memory, or makes it wait for the lazy writer.
+    /// Accepts a write into memory, or makes it wait for the lazy writer.
     pub(super) fn admit(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         if self.throttled || self.is_full(request) {
             self.throttled = true;
-            // What waits is written as fast as it becomes dirty in any case.
+            // While writers wait, data is written as fast as it becomes dirty anyway.
             self.made_dirty_bytes = 0;
             self.deferred.push_back(request);
             self.begin_pass(now, 0, out);
@@ -54,7 +54,7 @@ impl FileLayer {
         }
     }
 
-    /// Whether the limit has no room for a write.
+    /// Whether a write would exceed the limit.
     fn is_full(&self, request: u32) -> bool {
         let bytes = u64::from(self.requests[request].bytes);
         self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit
@@ -74,7 +74,7 @@ impl FileLayer {
         }
     }
 
-    /// Begins a pass, unless one is under way: of its share of what is dirty, and `least` bytes.
+    /// Begins a pass of its share of the dirty bytes, at least `least`, unless a pass is in progress.
     fn begin_pass(&mut self, now: Nanos, least: u64, out: &mut Vec<FileAction>) {
         if self.pass.active() {
             return;
@@ -89,7 +89,7 @@ impl FileLayer {
         self.write_back(now, out);
     }
 
-    /// The scan that comes every period while anything is dirty.
+    /// Runs every period while any data is dirty.
     pub(super) fn scan(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         let made = std::mem::take(&mut self.made_dirty_bytes);
         let again = self.rules.scans_on && self.dirty_bytes > 0;
@@ -97,7 +97,7 @@ impl FileLayer {
         self.begin_pass(now, if self.rules.scans_on { made } else { 0 }, out);
     }
 
-    /// Sends write-back, as much as may be in flight; when the pass is over, sees what comes next.
+    /// Sends write-back up to the limit of writes in flight; decides what follows when the pass ends.
     pub(super) fn write_back(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         while self.pass.in_flight < self.rules.writes_at_once && self.pass.left_bytes > 0 {
             let Some(&number) = self.pass.numbers.get(self.pass.at) else {

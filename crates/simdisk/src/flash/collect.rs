@@ -1,12 +1,12 @@
-//! Garbage collection: emptying blocks, and how much the host may write meanwhile.
+//! Simulates garbage collection: empties blocks, and limits how much the host may write meanwhile.
 //!
-//! While more than [`FREE_LOW`] blocks are free the host writes as fast as the dies take it. From
-//! there on it may fill as many slots as collecting finds empty, so that free space never shrinks
-//! by more than the blocks being emptied hold, and the host is slowed evenly. Collecting keeps
-//! every die busy, and stops as soon as the host does not use up what it gives. With `gc=on` a
-//! drive at rest for [`REST`] collects, too, until a quarter of the spare blocks is free, from
-//! blocks of which that frees a tenth at least. A victim is erased once its units are in the
-//! controller; a real drive waits until they are programmed.
+//! While more than [`FREE_LOW`] blocks are free, the host writes as fast as the dies accept data. Below
+//! that, it may fill as many slots as collection frees. So free space shrinks by no more than the contents
+//! of the blocks being emptied, and the host is slowed evenly. Collection keeps every die busy, and stops
+//! as soon as the host does not use the freed slots. With `gc=on`, a drive that has been at rest for
+//! [`REST`] also collects, until a quarter of the spare blocks is free. It then takes only blocks of which
+//! at least a tenth is invalid. A victim is erased once its units are in the controller; a real drive waits
+//! until they are programmed.
 
 use super::dies::{Operation, Task};
 use super::geometry::{FREE_LOW, Geometry, VICTIMS};
@@ -14,31 +14,31 @@ use super::{Event, FlashDevice};
 use record::Nanos;
 use std::ops::Range;
 
-/// Pages per die that are being moved at once.
+/// Pages per die that are moved at the same time.
 const PAGES_PER_DIE: u32 = 2;
-/// Part of the spare blocks that is free after collecting in idle time.
+/// Divisor from the spare blocks to those free after collection in idle time.
 const IDLE_TARGET: u64 = 4;
-/// Part of a block that must be invalid to be collected in idle time.
+/// Divisor: at least this part of a block (a tenth) must be invalid for collection in idle time.
 const IDLE_GAIN: u32 = 10;
 
-/// Time without a command after which a drive takes itself to be idle. Assumed.
+/// Time without a command after which a drive considers itself idle. Assumed.
 const REST: Nanos = Nanos(5_000_000);
 
 #[derive(Debug)]
 struct Victim {
     block: u32,
-    /// Pages not looked at yet.
+    /// Pages not yet examined.
     pages: Range<u32>,
     reading: u32,
-    /// Dies that have not erased their part yet.
+    /// Dies that have not yet erased their part.
     erasing: u32,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     while_idle: bool,
-    /// Whether the drive takes itself to be idle, since when it has had nothing to do, and whether
-    /// it is going to look at that again.
+    /// Whether the drive considers itself idle, since when it has been at rest, and whether a check for
+    /// that is scheduled.
     pub(super) idle: bool,
     resting_since: Nanos,
     looks: bool,
@@ -48,9 +48,9 @@ pub(super) struct Collector {
     under_way_max: u32,
     /// Slots that the host may fill.
     promised: u64,
-    /// Free slots below which the host gets only what is promised.
+    /// Free slots below which the host gets only the promised slots.
     low: u64,
-    /// Free slots at which collecting in idle time ends.
+    /// Free slots at which collection in idle time ends.
     high: u64,
 }
 
@@ -75,11 +75,10 @@ impl FlashDevice {
         self.mapping.free_slots().saturating_sub(self.reserved.into())
     }
 
-    /// Whether the host may fill so many slots more; they are taken from what it was promised if
-    /// free blocks are low.
+    /// Whether the host may fill this many more slots. If free blocks are low, uses its promised slots.
     pub(super) fn may_take(&mut self, now: Nanos, slots: u32) -> bool {
         let slots = u64::from(slots);
-        // The same limit as in `collect`: between two limits, the host would wait for nothing.
+        // The same limit as in `collect`: between two different limits, the host would wait for nothing.
         if self.uncommitted() >= self.collector.low {
             self.collector.promised = 0;
             return true;
@@ -92,7 +91,7 @@ impl FlashDevice {
         enough
     }
 
-    /// The drive has nothing left to do for the host.
+    /// Records that the drive has no more work for the host.
     pub(super) fn rest(&mut self, now: Nanos) {
         let useful = self.collector.while_idle && self.uncommitted() < self.collector.high;
         self.collector.resting_since = now;
@@ -102,7 +101,7 @@ impl FlashDevice {
         }
     }
 
-    /// Finds out whether the drive has been at rest for long enough to be idle.
+    /// Checks whether the drive has been at rest long enough to be idle.
     pub(super) fn rested(&mut self, now: Nanos) {
         self.collector.looks = false;
         if self.taken > 0 {
@@ -129,7 +128,7 @@ impl FlashDevice {
         }
     }
 
-    /// Looks at one page more; whether there was one.
+    /// Examines one more page; returns whether there was one.
     fn collect_page(&mut self, now: Nanos, low: bool) -> bool {
         let Some(index) = self.victim_to_empty(low) else { return false };
         let geometry = &self.mapping.geometry;
@@ -149,7 +148,7 @@ impl FlashDevice {
         true
     }
 
-    /// The victim that has pages left to look at, or a new one.
+    /// The victim that still has pages to examine, or a new one.
     fn victim_to_empty(&mut self, low: bool) -> Option<usize> {
         let victims = &mut self.collector.victims;
         let open = victims.iter().position(|victim| !victim.pages.is_empty());
@@ -172,7 +171,7 @@ impl FlashDevice {
         self.collector.victims.iter().position(|victim| victim.block == block)
     }
 
-    /// Erases a victim on every die once nothing of it is left to read.
+    /// Erases a victim on every die once all of its valid pages have been read.
     fn erase_if_empty(&mut self, now: Nanos, index: usize) {
         let victim = &self.collector.victims[index];
         if !victim.pages.is_empty() || victim.reading > 0 {
@@ -184,7 +183,7 @@ impl FlashDevice {
         }
     }
 
-    /// A page of a victim is in the controller: what is still valid goes into the log.
+    /// Records that a page of a victim is in the controller; its valid units go into the log.
     pub(super) fn collected(&mut self, now: Nanos, operation: Operation) {
         let page_units = self.mapping.geometry.page_units;
         let mut valid = 0;
@@ -203,7 +202,7 @@ impl FlashDevice {
             }
         }
         self.written.moved += u64::from(valid);
-        // What the host has overwritten since, it gets as well.
+        // Units that the host has overwritten meanwhile are also promised to it.
         self.collector.promised += u64::from(operation.units - valid);
         self.collector.under_way -= 1;
         if let Some(index) = self.victim_index(operation.owner) {

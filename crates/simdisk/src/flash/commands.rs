@@ -1,4 +1,4 @@
-//! The way of a command: into the drive, through the controller, and back; and reads.
+//! Moves a command into the drive, through the controller, and back; also executes reads.
 
 use super::dies::{Operation, Task};
 use super::geometry::UNIT_BYTES;
@@ -6,22 +6,21 @@ use super::{Event, FlashDevice};
 use crate::device::{Arrival, Ended};
 use record::{Nanos, OpKind};
 
-/// A command in the drive, or waiting outside.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
     token: u32,
     pub(super) op: OpKind,
     pub(super) offset: u64,
     pub(super) bytes: u32,
-    /// The first unit that it touches, and how many.
+    /// The first unit that it touches, and the number of units.
     pub(super) first: u32,
     pub(super) units: u32,
-    /// Units that have been let into the buffer, and that have arrived there.
+    /// Units admitted to the buffer, and units that have arrived there.
     pub(super) let_in: u32,
     pub(super) arrived: u32,
-    /// What it waits for: operations of dies, and one for itself while it is at work.
+    /// What it waits for: die operations, plus one for the command itself while it is being processed.
     pub(super) left: u32,
-    /// When what it has got so far is with the host.
+    /// When the data so far has reached the host.
     ends: Nanos,
 }
 
@@ -61,7 +60,7 @@ impl FlashDevice {
         self.passed.push(passed.plus(self.spec.overhead), command);
     }
 
-    /// A command is done: the host has a place free in the queue.
+    /// Ends a command, which frees a place in the queue.
     pub(super) fn done(&mut self, now: Nanos, command: u32) -> Ended {
         let Command { token, bytes, .. } = self.commands.take(command);
         self.taken -= 1;
@@ -73,7 +72,7 @@ impl FlashDevice {
         Ended { token, at: now, outcome: bytes as i32 }
     }
 
-    /// Reads what a command asks for: one operation for units that follow each other in one page.
+    /// Reads the units of a command: one operation for consecutive units in one page.
     pub(super) fn read(&mut self, now: Nanos, command: u32) {
         let Command { first, units, .. } = self.commands[command];
         self.commands[command].left = 1;
@@ -104,7 +103,7 @@ impl FlashDevice {
     }
 
     pub(super) fn read_over(&mut self, now: Nanos, operation: Operation) {
-        // The link sends a unit as soon as it has come over the channel.
+        // The link sends each unit as soon as it has crossed the channel.
         let since = now.since(self.dies.transfer(operation.units - 1));
         self.send_to_host(since, now, operation.owner, operation.units);
         self.ready(now, operation.owner);
@@ -117,7 +116,7 @@ impl FlashDevice {
         state.ends = state.ends.max(ends);
     }
 
-    /// One thing less to wait for; the end of the command once there is none.
+    /// Reduces what the command waits for by one; ends the command when nothing is left.
     pub(super) fn ready(&mut self, now: Nanos, command: u32) {
         let state = &mut self.commands[command];
         state.left -= 1;

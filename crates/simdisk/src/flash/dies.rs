@@ -1,12 +1,12 @@
-//! Dies and the channels that connect them: who works on what, and when it is over.
+//! Simulates dies and the channels that connect them: what each does, and when it ends.
 //!
-//! A die does one thing at a time. A read senses the page, unless it is the one sensed last, and
-//! then sends the units asked for over the channel; a program first takes the page over the
-//! channel. The die is held throughout, the channel for the transfer. Reads of the host may
-//! overtake what waits (`first`) or interrupt a program or an erasure (`suspend`); after
-//! [`OVERTAKING_MAX`] of them what they overtook is done to its end, so that writing goes on under
-//! any load of reads. Left out: registers that let a transfer overlap the next sensing, planes that
-//! read independently, and read times that differ between the pages of a cell.
+//! A die does one thing at a time. A read senses the page, unless it was the last one sensed, and then
+//! sends the requested units over the channel. A program first receives the page over the channel. The die
+//! is occupied throughout, the channel only for the transfer. Reads of the host may overtake waiting
+//! operations (`first`) or interrupt a program or an erasure (`suspend`). After [`OVERTAKING_MAX`] of them
+//! the overtaken operation runs to its end, so that writing progresses under any load of reads. Not
+//! modelled: registers that let a transfer overlap the next sensing, planes that read independently, and
+//! read times that differ between the pages of a cell.
 
 use super::Event;
 use super::geometry::Geometry;
@@ -18,16 +18,16 @@ use engine::ComponentSample;
 use record::Nanos;
 use std::collections::VecDeque;
 
-/// From the moment of an interruption until the die can do something else. Assumed: makers publish
-/// some tens of microseconds.
+/// Time from an interruption until the die can do something else. Assumed: manufacturers publish some tens
+/// of microseconds.
 const SUSPEND_NS: u64 = 20_000;
-/// Reads that one program or erasure lets pass.
+/// Reads that may overtake one program or erasure.
 const OVERTAKING_MAX: u32 = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     Read,
-    /// A read of what a write of a part of a unit leaves as it was.
+    /// A read before a write that covers only part of a unit.
     Complete,
     Collect,
     Program,
@@ -41,15 +41,15 @@ const PHASES: [&str; 6] = ["read", "complete", "collect", "program", "move", "er
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub(super) task: Task,
-    /// The page; of an erasure the block.
+    /// The page, or the block of an erasure.
     pub(super) page: u32,
-    /// Units that go over the channel.
+    /// Units that cross the channel.
     pub(super) units: u32,
-    /// Of a read the command, of a program the list of commands that wait for it.
+    /// The command of a read, or the list of waiting commands of a program.
     pub(super) owner: u32,
 }
 
-/// Something that happens on a die; of no account if its epoch is over.
+/// An event on a die; ignored if its epoch has passed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieEvent {
     die: u32,
@@ -60,7 +60,7 @@ pub(super) struct DieEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DieStep {
     Sensed,
-    /// The page has come over the channel, and a read waits.
+    /// The page has crossed the channel, and a read waits.
     Interruptible,
     Over,
 }
@@ -73,9 +73,9 @@ struct Die {
     interruptible_from: Nanos,
     /// Counts operations and interruptions.
     epoch: u32,
-    /// What was interrupted, with the time that it still needs.
+    /// The interrupted operation, with the time that it still needs.
     paused: Option<(Operation, u64)>,
-    /// Reads that have overtaken what is to be done next.
+    /// Reads that have overtaken the next operation.
     overtaken: u32,
     /// The page in the register, plus one.
     sensed: u32,
@@ -89,12 +89,12 @@ pub(super) struct Dies {
     read_ns: u64,
     program_ns: u64,
     erase_ns: u64,
-    /// Time of a number of units on the channel.
+    /// Channel time by number of units.
     units_ns: Vec<u64>,
     dies: Vec<Die>,
     channels: Vec<Server>,
     busy_ns: [u64; PHASES.len()],
-    /// What happens in the drive; most of it on dies.
+    /// Events in the drive, most of them on dies.
     pub(super) agenda: EventQueue<Event>,
 }
 
@@ -120,7 +120,7 @@ impl Dies {
         self.dies[die as usize].now.is_none()
     }
 
-    /// The time that units take over a channel.
+    /// The time that units take on a channel.
     pub(super) fn transfer(&self, units: u32) -> Nanos {
         Nanos(self.units_ns[units as usize])
     }
@@ -128,7 +128,7 @@ impl Dies {
     pub(super) fn submit(&mut self, now: Nanos, die: u32, operation: Operation) {
         let state = &mut self.dies[die as usize];
         if state.now.is_none() {
-            // A die with nothing under way has nothing that waits, either.
+            // An idle die has no waiting operations either.
             self.begin(now, die, operation);
             return;
         }
@@ -148,7 +148,7 @@ impl Dies {
         }
     }
 
-    /// Lets an event happen; the operation that it ended. The die has gone on with its next.
+    /// Handles an event; returns the operation that it ended. The die has already started the next one.
     pub(super) fn happen(&mut self, now: Nanos, event: DieEvent) -> Option<(u32, Operation)> {
         let DieEvent { die, epoch, what } = event;
         let state = &mut self.dies[die as usize];
@@ -185,7 +185,7 @@ impl Dies {
         ]
     }
 
-    /// Whether what a die does lets a read pass, and it is worth the time.
+    /// Whether the operation of a die lets a read interrupt it, and that is worth the time.
     fn can_interrupt(&self, now: Nanos, die: u32) -> bool {
         let state = &self.dies[die as usize];
         let may_wait = |task| matches!(task, Task::Program | Task::Move | Task::Erase);
@@ -204,7 +204,7 @@ impl Dies {
         self.go_on(now, now.plus(Nanos(SUSPEND_NS)), die);
     }
 
-    /// Lets a die that has ended something go on with what is next, from `at`.
+    /// Starts the next operation of a die that has ended one, from `at`.
     fn go_on(&mut self, now: Nanos, at: Nanos, die: u32) {
         let state = &mut self.dies[die as usize];
         let overtakes = state.paused.is_some() || !state.others.is_empty();
@@ -255,7 +255,7 @@ impl Dies {
         }
     }
 
-    /// Sends what was sensed over the channel, which ends the read.
+    /// Sends the sensed units over the channel, which ends the read.
     fn send(&mut self, at: Nanos, die: u32, units: u32) {
         let channel = die as usize % self.channels.len();
         let ends = self.channels[channel].serve(at.0, self.units_ns[units as usize]);

@@ -1,26 +1,24 @@
-//! How the flash is divided, and how a number of a slot tells where it is.
+//! How the flash is divided, and how to find a slot from its number.
 //!
-//! A *unit* (4 KiB) is what is mapped, a *page* what a die programs at once, a *block* one erase
-//! block of every die together: consecutive pages of it lie on consecutive dies, and these on
-//! different channels. Every place for a unit has a number, its *slot*; die, page and block follow
-//! by division. Rejected: blocks of single dies, collected on their own; each die then needs spare
-//! blocks of its own.
+//! A *unit* (4 KiB) is what the map addresses, and a *page* what a die programs at once. A *block* is one
+//! erase block of every die together: its consecutive pages are on consecutive dies, and these on different
+//! channels. Each place for a unit has a number, its *slot*; division gives its die, page and block.
+//! Rejected: blocks of single dies that are collected separately; each die would need its own spare blocks.
 //!
-//! A simulated drive is smaller than a real one. Its blocks are made smaller, so that there are
-//! always hundreds, and the time of an erasure shrinks with them; the free blocks that the
-//! collector needs come on top of the over-provisioning, because on a real drive they are a small
-//! part of it.
+//! A simulated drive is smaller than a real one. Its blocks are smaller too, so that there are always
+//! hundreds, and the time of an erasure shrinks with them. The free blocks that the collector needs are
+//! added to the over-provisioning, because on a real drive they are only a small part of it.
 
 use super::spec::FlashSpec;
 
 pub(super) const UNIT_BYTES: u64 = 4_096;
-/// Blocks that the capacity is divided into, at least.
+/// Minimum number of blocks that the capacity is divided into.
 const BLOCKS_MIN: u64 = 512;
-/// Blocks being emptied at once, at most.
+/// Maximum number of blocks that are emptied at the same time.
 pub(super) const VICTIMS: u32 = 3;
-/// Free blocks at which collecting begins: two streams that have just begun a block, the blocks
-/// being emptied with what was promised for them, and one for the remainders. So many come on top
-/// of the over-provisioning.
+/// Free blocks at which collection begins: two streams that have just begun a block, the blocks being
+/// emptied with the slots promised for them, and one for remainders. This number is added to the
+/// over-provisioning.
 pub(super) const FREE_LOW: u32 = 2 * VICTIMS + 3;
 
 #[derive(Clone, Debug, Default)]
@@ -58,7 +56,7 @@ impl Geometry {
         self.blocks * self.block_units
     }
 
-    /// Blocks that are filled when the collector has its free ones.
+    /// Blocks that are full while the collector has its free ones.
     pub(super) fn full_blocks(&self) -> u32 {
         self.blocks - FREE_LOW
     }

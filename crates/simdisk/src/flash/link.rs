@@ -1,7 +1,7 @@
-//! Parts that serve one after the other, in order of request: the controller and the link.
+//! Parts that serve requests one after the other, in order: the controller and the link.
 //!
-//! When such a part is free is known as soon as its last user is, and what passes it comes out in
-//! the order in which it went in: a line of moments to come replaces events, which cost more.
+//! The time when such a part is free is known as soon as its last request is, and requests leave in the
+//! order in which they entered. So a queue of times replaces events, which cost more.
 
 use crate::device::component;
 use crate::server::Server;
@@ -9,15 +9,15 @@ use engine::ComponentSample;
 use record::Nanos;
 use std::collections::VecDeque;
 
-/// Digits behind the point of the time per byte.
+/// Fraction bits of the time per byte.
 const FRACTION_BITS: u32 = 20;
 
-/// What is on its way through such a part, with the time at which it comes out.
+/// Items that pass through such a part, with the time at which each leaves.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line<T>(VecDeque<(Nanos, T)>);
 
 impl<T> Line<T> {
-    /// Something goes in that comes out at or after all that went in before.
+    /// Adds an item that leaves no earlier than all those before it.
     pub(super) fn push(&mut self, at: Nanos, what: T) {
         debug_assert!(self.0.back().is_none_or(|&(before, _)| before <= at), "in order");
         self.0.push_back((at, what));
@@ -47,8 +47,8 @@ impl Link {
         Self { ns_per_byte, duplex, ..Self::default() }
     }
 
-    /// Sends bytes to the host that have come together from `since` to now, the last `part` of
-    /// them now; when they are there.
+    /// Sends bytes to the host that become available evenly from `since` to now, the last `part` of them
+    /// now. Returns when all have arrived.
     pub(super) fn send_out(&mut self, since: Nanos, now: Nanos, bytes: u64, part: u64) -> Nanos {
         let there = self.send(since, bytes, 0);
         there.max(now.plus(Nanos(self.ns(part))))

@@ -1,11 +1,11 @@
-//! The map from units to slots, the blocks' states, and which block is collected next. No time.
+//! The map from units to slots, the states of the blocks, and the choice of the next block to collect.
+//! Contains no timing.
 //!
-//! Both directions are arrays of one word per unit; zero means nothing, so that a fresh drive is
-//! memory that the system has not even handed out. What the host writes and what the collector
-//! moves go to blocks of their own, because data that has survived a collection changes seldom. The
-//! victim is the full block with the fewest valid units (greedy). Rejected: cost-benefit and
-//! windowed choices (greedy has a known write amplification, against which this is tested), and
-//! lists of blocks by valid units.
+//! Both directions are arrays of one word per unit. Zero means none, so that the system need not even
+//! allocate the memory of a fresh drive. Data that the host writes and data that the collector moves go to
+//! separate blocks, because data that has survived a collection seldom changes. The victim is the full
+//! block with the fewest valid units (greedy). Rejected: cost-benefit and windowed choices (greedy has a
+//! known write amplification, which the tests use), and lists of blocks by valid units.
 
 use super::geometry::Geometry;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub(super) enum Stream {
     Collector,
 }
 
-/// The part of a stream's open block that is not filled yet; empty before its first.
+/// The unfilled part of a stream's open block; empty before the first block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Open {
     next: u32,
@@ -31,7 +31,7 @@ pub(super) struct Mapping {
     /// Unit in each slot, plus one.
     unit_in: Vec<u32>,
     valid: Vec<u32>,
-    /// Blocks that can be collected: filled, and not being emptied yet.
+    /// Blocks that can be collected: full, and not yet being emptied.
     full: Vec<bool>,
     free: VecDeque<u32>,
     open: [Open; 2],
@@ -55,12 +55,12 @@ impl Mapping {
         self.slot_of[unit as usize].checked_sub(1)
     }
 
-    /// The unit whose present data is in a slot.
+    /// The unit whose current data is in a slot.
     pub(super) fn unit(&self, slot: u32) -> Option<u32> {
         self.unit_in[slot as usize].checked_sub(1)
     }
 
-    /// Puts a unit into the next slot of a stream, and gives that up which it had.
+    /// Puts a unit into the next slot of a stream, and invalidates its old slot.
     pub(super) fn append(&mut self, stream: Stream, unit: u32) -> u32 {
         if let Some(old) = self.slot(unit) {
             self.give_up(old);
@@ -68,8 +68,8 @@ impl Mapping {
         self.put(stream, unit)
     }
 
-    /// Moves the unit in a slot of a victim into the collector's next slot; where it is then.
-    /// The map from units is written and not read: a place in it is seldom in the processor's cache.
+    /// Moves the unit in a slot of a victim into the collector's next slot; returns the new slot. The map
+    /// from units is written but not read, because its entry is seldom in the processor's cache.
     pub(super) fn move_on(&mut self, old: u32, unit: u32) -> u32 {
         debug_assert_eq!(self.slot(unit), Some(old), "a slot holds its unit's present data");
         self.give_up(old);
@@ -91,11 +91,11 @@ impl Mapping {
         slot
     }
 
-    /// Leaves the next slot of a stream empty.
+    /// Takes the next slot of a stream without filling it.
     pub(super) fn take_slot(&mut self, stream: Stream) -> u32 {
         let open = &mut self.open[stream as usize];
         if open.next == open.end {
-            // The engine stops the host well before the last one: `Pace` says why that is enough.
+            // `may_take` stops the host well before the last block; see `FREE_LOW`.
             let block = self.free.pop_front().expect("the host waits before blocks run out");
             open.next = block * self.geometry.block_units;
             open.end = open.next + self.geometry.block_units;
@@ -108,7 +108,7 @@ impl Mapping {
         slot
     }
 
-    /// The slot that a stream fills next, if that is inside a page.
+    /// The next slot of a stream, if it is inside a page.
     pub(super) fn inside_page(&self, stream: Stream) -> Option<u32> {
         let open = self.open[stream as usize];
         (!open.next.is_multiple_of(self.geometry.page_units)).then_some(open.next)
@@ -120,8 +120,7 @@ impl Mapping {
         self.free.len() as u64 * u64::from(self.geometry.block_units) + u64::from(open)
     }
 
-    /// The full block with the fewest valid units, if that is at most `valid_max`; the collector
-    /// has it from now on.
+    /// The full block with the fewest valid units, if at most `valid_max`; the collector now owns it.
     pub(super) fn take_victim(&mut self, valid_max: u32) -> Option<u32> {
         let blocks = self.full.iter().zip(&self.valid).zip(0u32..);
         let full =
@@ -136,7 +135,7 @@ impl Mapping {
         self.free.push_back(block);
     }
 
-    /// Fills the next free block at once with these units in these of its slots, for a start state.
+    /// Fills the next free block at once, with these units in these slots, for a start state.
     pub(super) fn fill_block(&mut self, contents: impl Iterator<Item = (u32, u32)>) {
         let Some(block) = self.free.pop_front() else { return };
         let first = block * self.geometry.block_units;

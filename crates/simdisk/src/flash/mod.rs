@@ -1,17 +1,16 @@
-//! A flash drive: a controller behind a link, a write buffer, channels and dies, and a map that
-//! writes everything to a new place and collects what is left of the old ones.
+//! Simulates a flash drive: a controller behind a link, a write buffer, channels and dies, and a map. The
+//! drive writes all data to a new place and collects the remains of old ones.
 //!
-//! A command passes the controller, then its fixed part of the way (in parallel). A read goes to
-//! the dies that hold its units and comes back over the link; units that were never written or are
-//! still in the buffer come without a die. A write waits for room in the buffer, comes over the
-//! link, and is then done, unless it must reach the flash: then it is done when its pages are
-//! programmed. Garbage collection begins when free blocks run low (`collect`); from then on the
-//! host gets as many slots as collecting gives.
+//! A command passes the controller, then takes a fixed delay (in parallel with others). A read goes to the
+//! dies that hold its units and returns over the link. Units that were never written, or are still in the
+//! buffer, need no die. A write waits for room in the buffer and crosses the link, and is then done. If it
+//! must reach the flash, it is done when its pages are programmed. Garbage collection begins when free
+//! blocks run low (`collect`); from then on the host gets as many slots as collection frees.
 //!
-//! Left out: an SLC cache, overwriting within the buffer, read-ahead, a map on the flash, wear,
-//! read disturb, retries, errors, and trimming (`preconditioned=fresh` is the drive afterwards).
-//! Rejected: service times drawn from a measured distribution, which hold for the one load at which
-//! they were measured.
+//! Not modelled: an SLC cache, overwriting within the buffer, read-ahead, a map on the flash, wear, read
+//! disturb, retries, errors, and trimming (`preconditioned=fresh` is the drive afterwards). Rejected:
+//! service times drawn from a measured distribution, which are valid only for the load at which they were
+//! measured.
 
 mod collect;
 mod commands;
@@ -45,22 +44,22 @@ const NEVER: Nanos = Nanos(u64::MAX);
 enum Event {
     Done(u32),
     Die(DieEvent),
-    /// The drive may have had nothing to do for a while.
+    /// Checks whether the drive is idle.
     Rested,
 }
 
-/// What was written so far, in units of 4 KiB.
+/// Units of 4 KiB written so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// By the host.
     pub host: u64,
     /// By the collector.
     pub moved: u64,
-    /// Left empty, because a page had to be programmed before it was full.
+    /// Left empty because a page had to be programmed before it was full.
     pub padded: u64,
 }
 
-/// What a page of the host holds of the write buffer, and the commands that wait for it.
+/// The buffer units that a page of the host holds, and the commands that wait for the page.
 #[derive(Debug, Default)]
 struct PageOwners {
     units: u32,
@@ -73,35 +72,35 @@ pub struct FlashDevice {
     spec: FlashSpec,
     mapping: Mapping,
     dies: Dies,
-    /// Pages whose data is still in the controller: a bit each.
+    /// Pages whose data is still in the controller, one bit each.
     buffered: Vec<u64>,
     controller: Server,
-    /// Commands that have passed the controller, and are on the fixed part of their way.
+    /// Commands that have passed the controller, in their fixed delay.
     passed: Line<u32>,
     link: Link,
-    /// Units of writes that are on the link, each with its command.
+    /// Units of writes on the link, each with its command.
     sent: Line<(u32, u32)>,
     done_now: Vec<u32>,
     commands: Slab<Command>,
-    /// Commands that the drive has taken.
+    /// Number of commands that the drive has accepted.
     taken: u32,
     outside: VecDeque<u32>,
     writers: VecDeque<u32>,
     room: u32,
-    /// Slots promised to writes that are on their way into the buffer.
+    /// Slots promised to writes that are entering the buffer.
     reserved: u32,
     /// Whether writes of this trial must reach the flash before they are done.
     forced: bool,
-    /// Of the host's open page.
+    /// Owners of the host's open page.
     open: PageOwners,
-    /// Of pages on their way to the flash.
+    /// Owners of pages that are being programmed.
     waiters: Slab<PageOwners>,
     collector: Collector,
     written: Written,
 }
 
 impl FlashDevice {
-    /// A drive in its state at time zero; `seed` places the data where that is random.
+    /// A drive in its state at time zero; `seed` places the data if that is random.
     #[must_use]
     pub fn new(spec: &FlashSpec, seed: u64) -> Self {
         let geometry = Geometry::new(spec);
@@ -122,13 +121,13 @@ impl FlashDevice {
         }
     }
 
-    /// What was written so far.
+    /// Units written so far.
     #[must_use]
     pub fn written(&self) -> Written {
         self.written
     }
 
-    /// Units that can be programmed before something has to be erased.
+    /// Units that can be programmed before a block must be erased.
     #[must_use]
     pub fn free_units(&self) -> u64 {
         self.mapping.free_slots()
@@ -150,7 +149,7 @@ impl FlashDevice {
         self.buffered[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// Notes that a page's data is in the controller, or no longer.
+    /// Marks whether a page's data is in the controller.
     fn set_buffered(&mut self, page: u32, is: bool) {
         let word = &mut self.buffered[page as usize / 64];
         *word = *word & !(1 << (page % 64)) | u64::from(is) << (page % 64);
@@ -210,7 +209,7 @@ impl Device for FlashDevice {
     #[inline]
     fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos> {
         let next = self.next_event().filter(|&next| next <= until)?;
-        // At the same moment: dies and links first, then what comes in.
+        // At the same time: dies and links first, then new requests.
         if let Some((now, event)) = self.dies.agenda.pop_until(next) {
             self.happen(now, event);
         } else if self.sent.next_at() == next {

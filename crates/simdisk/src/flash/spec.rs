@@ -1,11 +1,11 @@
-//! The parameters of a flash drive, their keys, and two drives of ordinary specification.
+//! The parameters of a flash drive, their keys, and two drives with typical specifications.
 //!
-//! The drives have the figures on the data sheets of many client drives of 1 TB and are no maker's
-//! product; their files below `catalogue/flash` say where each value comes from. No data sheet prints
-//! what is inside a drive. What is assumed lies within what makers publish of TLC flash and its
-//! interfaces; what is derived makes the drive as a whole give the figures of its class of data sheet
-//! (SATA: 550/520 MB/s, 95,000/90,000 IOPS, 100 us; NVMe on PCIe 3.0 x4: 3.5/3.0 GB/s, 500,000 IOPS
-//! and more, 80 to 90 us).
+//! The drives have the figures on the data sheets of many client drives of 1 TB and are not products of any
+//! manufacturer; their files below `catalogue/flash` give the source of each value. No data sheet describes
+//! the inside of a drive. Assumed values are within what manufacturers publish about TLC flash and its
+//! interfaces. Derived values make the whole drive match the figures of its class of data sheet (SATA:
+//! 550/520 MB/s, 95,000/90,000 IOPS, 100 us; NVMe on PCIe 3.0 x4: 3.5/3.0 GB/s, 500,000 IOPS and more, 80
+//! to 90 us).
 
 use crate::keys::{
     self, BY_KIND, Key, Kind, Setting, bytes, bytes_per_s, choice, count, filed, key, percentage,
@@ -14,7 +14,7 @@ use crate::keys::{
 use crate::toml_text::Given;
 use record::{Bytes, Nanos};
 
-/// In which order a die takes its work; the help of `reads` says what each is.
+/// The order in which a die takes its work; the help of `reads` explains each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadOrder {
     #[default]
@@ -23,7 +23,7 @@ pub enum ReadOrder {
     Suspend,
 }
 
-/// The state of the drive at time zero; the help of `preconditioned` says what each is.
+/// The state of the drive at time zero; the help of `preconditioned` explains each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     #[default]
@@ -32,10 +32,10 @@ pub enum Start {
     Random,
 }
 
-/// Parameters of a flash drive: the values of `KEYS`, whose help says what each is.
+/// Parameters of a flash drive, set by `KEYS`, whose help explains each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlashSpec {
-    /// Capacity offered.
+    /// Capacity offered to the host.
     pub size: Bytes,
     /// Spare flash as a share of the capacity.
     pub(crate) op: f64,
@@ -60,7 +60,7 @@ pub struct FlashSpec {
     pub(crate) overhead: Nanos,
 }
 
-/// The first has all values; the others say what they have otherwise.
+/// The first drive gives all values; the others give only those that differ.
 pub(crate) const KINDS: &[Kind] = &[
     filed("sata-ssd", include_str!("../../catalogue/flash/sata-ssd.toml")),
     filed("nvme-ssd", include_str!("../../catalogue/flash/nvme-ssd.toml")),
@@ -142,7 +142,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
         .sets(|it, value| put(&mut it.overhead, nanos(value))),
 ];
 
-/// The keys with the values of the first drive, which hold where nothing else is said.
+/// The keys, with the values of the first drive as defaults.
 pub(crate) fn keys_with_defaults() -> Vec<Key> {
     let mut keys = keys::keys(KEYS);
     for entry in KINDS[0].entries() {
@@ -154,16 +154,15 @@ pub(crate) fn keys_with_defaults() -> Vec<Key> {
     keys
 }
 
-/// Smallest and largest capacity.
 const SIZES: (u64, u64) = (128 << 20, 1 << 40);
-/// Shortest time that can be set: the clock ticks in nanoseconds.
+/// Shortest time that can be set; the clock ticks in nanoseconds.
 const SHORTEST: Nanos = Nanos(100);
-/// What the buffer holds at least: a piece of a request, and pages that are programmed meanwhile.
+/// Minimum buffer: a piece of a request, and pages that are programmed meanwhile.
 const BUFFER_MIN: u64 = 256 << 10;
 const BUFFER_PAGES_MIN: u64 = 8;
 
 impl FlashSpec {
-    /// Whether the parameters go together, once all keys are set; else the key and what would do.
+    /// Whether the parameters are consistent, once all keys are set; otherwise the key and valid values.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.dies.is_multiple_of(self.channels) {
             return Err(format!(

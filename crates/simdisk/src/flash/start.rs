@@ -1,8 +1,8 @@
-//! The state in which a drive comes: never written, written once in order, or in steady state.
+//! Creates the initial state of a drive: never written, written once in order, or in steady state.
 //!
-//! What overwriting a drive at random some ten times comes to is known (Xiang and Kurkoski 2012;
-//! Desnoyers 2012), so it is laid out at once: blocks of all ages, the oldest with the fewest valid
-//! units, and units anywhere in them. A test holds it against a drive that was really overwritten.
+//! The state after overwriting a drive at random about ten times is known (Xiang and Kurkoski 2012;
+//! Desnoyers 2012), so it is created directly: blocks of all ages, the oldest with the fewest valid units,
+//! and random units in them. A test compares it with a drive that was really overwritten.
 
 use super::geometry::Geometry;
 use super::mapping::Mapping;
@@ -28,7 +28,7 @@ fn in_order(mapping: &mut Mapping) {
     }
 }
 
-/// Blocks of all ages, units in them at random.
+/// Blocks of all ages, with random units.
 fn steady(mapping: &mut Mapping, rng: &mut Rng) {
     let geometry = mapping.geometry.clone();
     let mut shuffled = Shuffled::new(geometry.units, rng);
@@ -43,16 +43,16 @@ fn steady(mapping: &mut Mapping, rng: &mut Rng) {
             wanted -= u32::from(chosen);
             chosen
         });
-        // The places come first: `zip` asks the left side first, and no unit must be lost.
+        // The places come first: `zip` calls the left iterator first, and no unit may be lost.
         mapping.fill_block(places.zip(&mut shuffled));
     }
 }
 
-/// Valid units of each block from the oldest to the newest, with the places in all newer ones.
+/// Valid units of each block from the oldest to the newest, with the places in all newer blocks.
 fn ages(geometry: &Geometry) -> Vec<(u32, u32)> {
     let blocks = geometry.full_blocks();
-    // A block loses its units exponentially with the number of blocks written since: the sum over
-    // all ages is the capacity.
+    // A block loses its units exponentially with the number of blocks written since: the sum over all ages
+    // is the capacity.
     let filled = f64::from(geometry.units) / f64::from(geometry.block_units);
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..BISECTIONS {
@@ -66,8 +66,8 @@ fn ages(geometry: &Geometry) -> Vec<(u32, u32)> {
     (0..blocks).rev().map(|age| (valid(age), age * geometry.block_units)).collect()
 }
 
-/// All numbers below a bound, each once, without a pattern: numbers below a power of two, each turned
-/// into another by steps that can be undone, without those beyond the bound.
+/// All numbers below a bound, each once, in no visible order. It permutes the numbers below a power of two
+/// by invertible steps, and skips those beyond the bound.
 #[derive(Debug)]
 struct Shuffled {
     bound: u32,
@@ -82,7 +82,7 @@ impl Shuffled {
         Self { bound, count: 0, digits, factors: [rng.next_u64() | 1, rng.next_u64() | 1] }
     }
 
-    /// Another number of as many binary digits; no two give the same.
+    /// A different number with the same number of bits; the mapping is one to one.
     fn turned(&self, number: u64) -> u64 {
         let mask = (1 << self.digits) - 1;
         self.factors.iter().fold(number ^ number >> (self.digits / 2), |number, factor| {

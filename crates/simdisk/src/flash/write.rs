@@ -1,9 +1,9 @@
-//! Writes: into the buffer, into pages, onto the flash.
+//! Executes writes: into the buffer, into pages, onto the flash.
 //!
-//! A write gets room in the buffer and slots in the log before its data is sent, piece by piece, in
-//! order of arrival. A forced write (one that must be on the flash before it is done) fills the
-//! open page, which is programmed as soon as its die has nothing to do, full or not: alone it
-//! wastes the rest of the page, and many at once share pages, as group commit does.
+//! A write gets room in the buffer and slots in the log before its data is sent, piece by piece, in order
+//! of arrival. A forced write must be on the flash before it is done. It fills the open page, which is
+//! programmed as soon as its die is idle, full or not. A single forced write wastes the rest of the page;
+//! many at once share pages, as group commit does.
 
 use super::dies::{Operation, Task};
 use super::geometry::UNIT_BYTES;
@@ -11,7 +11,7 @@ use super::mapping::Stream;
 use super::{FlashDevice, PageOwners};
 use record::Nanos;
 
-/// Units that are let into the buffer at once: 128 KiB, so that large writes share it.
+/// Units admitted to the buffer at once: 128 KiB, so that large writes share it.
 const PIECE_UNITS: u32 = 32;
 
 impl FlashDevice {
@@ -19,7 +19,7 @@ impl FlashDevice {
         self.commands[command].left = 1;
         let begin = self.commands[command].offset;
         let end = begin + u64::from(self.commands[command].bytes);
-        // What it leaves of its first and last unit has to be read first.
+        // The parts of its first and last unit that it does not cover must be read first.
         let (head, tail) = (begin / UNIT_BYTES, end / UNIT_BYTES);
         if !begin.is_multiple_of(UNIT_BYTES) {
             self.complete(now, command, head as u32);
@@ -39,7 +39,7 @@ impl FlashDevice {
         }
     }
 
-    /// Lines a write up for the buffer, once it needs nothing from the flash any more.
+    /// Queues a write for the buffer, once it needs no more data from the flash.
     pub(super) fn line_up(&mut self, now: Nanos, command: u32) {
         let state = &mut self.commands[command];
         state.left -= 1;
@@ -50,7 +50,7 @@ impl FlashDevice {
         }
     }
 
-    /// Lets writes into the buffer as far as there is room there and on the flash.
+    /// Admits writes to the buffer, as far as there is room there and on the flash.
     pub(super) fn let_in(&mut self, now: Nanos) {
         while let Some(&command) = self.writers.front() {
             let state = self.commands[command];
@@ -69,12 +69,12 @@ impl FlashDevice {
         }
     }
 
-    /// Slots that a piece may leave empty: a forced one may close a page.
+    /// Slots that a piece may leave empty: a forced write may close a page.
     fn padding(&self) -> u32 {
         if self.forced { self.mapping.geometry.page_units } else { 0 }
     }
 
-    /// Units of a write have come into the buffer, and get their slots.
+    /// Assigns slots to units of a write that have arrived in the buffer.
     pub(super) fn place(&mut self, now: Nanos, command: u32, units: u32) {
         self.reserved -= units + self.padding();
         self.written.host += u64::from(units);
@@ -108,7 +108,7 @@ impl FlashDevice {
         self.collect(now);
     }
 
-    /// Programs the open page if commands wait for it and its die is this one and idle.
+    /// Programs the open page if commands wait for it and it is on this die, which is idle.
     pub(super) fn close_if_idle(&mut self, now: Nanos, die: u32) {
         if self.open.waiters.is_empty() || !self.dies.idle(die) {
             return;
@@ -125,7 +125,7 @@ impl FlashDevice {
         self.program(now, page);
     }
 
-    /// Programs the host's open page, which takes no more.
+    /// Programs the host's open page, which accepts no more units.
     fn program(&mut self, now: Nanos, page: u32) {
         let owner = self.waiters.insert(std::mem::take(&mut self.open));
         let (task, units) = (Task::Program, self.mapping.geometry.page_units);

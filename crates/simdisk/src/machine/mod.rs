@@ -1,10 +1,10 @@
-//! A machine with disk drives: from the application's request to the medium and back.
+//! Simulates a machine with disk drives: from the application's request to the medium and back.
 //!
-//! A request goes to the file layer, which wants blocks moved and CPU time spent; a block
-//! goes to the volume, which makes stages of pieces of it; a piece is a command to one drive and
-//! crosses bus, adapter, PCI and memory (`path`). The cost of a request is that of its events, each
-//! a step in a heap of a few per drive. Rejected: a process per drive with messages (the order of
-//! events would be the scheduler's), and formulae for queues (they hold for one load each).
+//! A request goes to the file layer, which requests block transfers and CPU time. A block goes to the
+//! volume, which divides it into stages of pieces. A piece is a command to one drive and crosses bus,
+//! adapter, PCI and memory (`path`). The cost of simulating a request is that of its events; each is a step
+//! in a heap with a few entries per drive. Rejected: a process per drive with messages (the scheduler would
+//! decide the order of events), and formulae for queues (they hold for one load each).
 
 mod path;
 mod remote;
@@ -28,35 +28,36 @@ use remote::Remote;
 use workload::Rng;
 use workload::volume::{DiskLoad, Plan, Raid, Volume, VolumeSpec};
 
-/// Spindles of a kind differ by so much at most, in millionths: makers give half a percent and less.
+/// Maximum difference in spindle speed between drives of a model, in millionths: manufacturers specify half
+/// a percent or less.
 const SPREAD_PPM: u32 = 2_000;
 
-/// What a call that no disk takes part in takes at least, on an ideal host too: else a program would
-/// make a billion of them a second out of the page cache, and its trial would not end.
+/// Minimum time of a call without disk access, even on an ideal host. Otherwise a program would make a
+/// billion such calls per second from the page cache, and its trial would not end.
 const CALL_NS: u64 = 1_000;
 
-/// How much faster a spindle turns than that of the first disk: platters of the same speed would keep
-/// their angles to each other, and an array would show one pattern instead of the mean over all.
+/// How much faster a spindle turns than that of the first disk. Platters of equal speed would keep their
+/// angles to each other, and an array would show one pattern instead of the mean over all.
 fn spindle_ppm(disk: u32) -> u32 {
-    // Multiples of the golden section, modulo one, are spread evenly however many there are.
+    // Multiples of the golden section, modulo one, are evenly spread for any count.
     ((u64::from(disk.wrapping_mul(2_654_435_769)) * u64::from(SPREAD_PPM)) >> 32) as u32
 }
 
-/// Where a platter is when time begins: anywhere, but for the first. (Multiples of the golden section
-/// would not do: from each disk to the next they are the same turn.)
+/// Angle of a platter at time zero: random, except for the first disk. (Multiples of the golden section do
+/// not work here: the angle from each disk to the next would be constant.)
 fn start_angle_ns(disk: u32, revolution_ns: u64) -> u64 {
     if disk == 0 { 0 } else { Rng::new(u64::from(disk)).below(revolution_ns) }
 }
 
-/// The bus that a disk hangs on: the first disks of a volume fill the first bus, since NT binds disks
-/// in the order in which it finds them (Riedel 1997, section 4).
+/// The bus of a disk. The first disks of a volume fill the first bus, because NT binds disks in the order
+/// in which it finds them (Riedel 1997, section 4).
 fn bus_of(disk: u32, disks: u32, buses: u32) -> u32 {
     (u64::from(disk) * u64::from(buses) / u64::from(disks)) as u32
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A processor has done what a want waits for.
+    /// A processor has done the work that an action waits for.
     FileAction(u32),
     /// The adapter hands a piece to its drive.
     Issue(u32),
@@ -64,11 +65,10 @@ enum Event {
     Interface(u32),
     Mechanism(u32),
     Parity(u32),
-    /// Steps of the rebuild are due.
     Rebuild,
-    /// The data of a block have crossed to or from a box of disks.
+    /// The data of a block has crossed to or from an external disk array.
     Crossed(u32),
-    /// A request of a client is in memory.
+    /// A client's request is in memory.
     TakenIn(u32),
     /// The reply to a client is in the network card.
     Leaves(u32),
@@ -84,18 +84,18 @@ struct Io {
 
 #[derive(Debug, Default)]
 struct Block {
-    /// Whether it is a step of the rebuild: its place is that on the failed disk.
+    /// Whether it is a step of the rebuild; its offset is then that on the failed disk.
     step: bool,
     tag: u32,
     write: bool,
     forced: bool,
-    /// Whether it waited for another one, whose end started it.
+    /// Whether it waited for another block, whose end started it.
     waited: bool,
     offset: u64,
     bytes: u32,
     plan: Plan,
     stage: usize,
-    /// Pieces of the stage that are not done.
+    /// Pieces of the current stage that are not done.
     left: u32,
 }
 
@@ -106,29 +106,28 @@ pub struct Machine {
     agenda: EventQueue<Event>,
     files: FileLayer,
     volume: Volume,
-    /// From the first trial on.
+    /// Set when the first trial begins.
     rebuild: Option<Rebuild>,
-    /// When it has an event on the agenda; the end of time for none.
+    /// Time of its event on the agenda; the maximum time if none.
     rebuild_at_ns: u64,
     processors: Processors,
-    /// What of their time is on nobody's account: the system starts what waited by itself.
+    /// Processor time that is charged to no process: the system itself starts blocks that waited.
     unclaimed_ns: u64,
-    /// What works on parity where the host does not.
+    /// Computes parity, if the host does not.
     engine: Server,
     ports: Vec<Port>,
     buses: Vec<Bus>,
     adapters: Vec<Lane>,
-    /// Their own processors.
     firmware: Vec<Server>,
     pcis: Vec<Lane>,
     memory: Lane,
-    /// To a box of disks.
+    /// The connection to an external disk array.
     trunk: Lane,
     loads: Vec<DiskLoad>,
     ios: Slab<Io>,
     blocks: Slab<Block>,
     later: Slab<FileAction>,
-    /// The network, if the application is at the other end of one.
+    /// The network, if the application is at its other end.
     remote: Option<Remote>,
     ended: Vec<Ended>,
     wants: Vec<FileAction>,
@@ -150,7 +149,7 @@ impl Machine {
             })
             .collect();
         let disk_bytes = ports.first().map_or(0, |port| port.drive.geometry.bytes);
-        // Writers and the rebuild keep out of each other's way.
+        // Writers and the rebuild must not touch the same stripe at once.
         let volume_spec = VolumeSpec { ordered: spec.rebuild.is_some(), ..spec.volume };
         let volume = Volume::new(&volume_spec, spec.disks, disk_bytes);
         let adapter_count = bus_count.div_ceil(spec.adapter.channels);
@@ -219,8 +218,8 @@ impl Machine {
         }
     }
 
-    /// Carries out what the file layer wants, in its order; what follows work waits for it.
-    /// Requests end at `end_ns` at the earliest.
+    /// Carries out the actions of the file layer, in order; actions after CPU work wait for it. Requests
+    /// end at `end_ns` at the earliest.
     fn satisfy(&mut self, end_ns: u64) {
         let mut wants = std::mem::take(&mut self.wants);
         let mut work_ns = self.now_ns;
@@ -265,7 +264,7 @@ impl Machine {
             FileAction::End { token, outcome } => {
                 self.ended.push(Ended { token, at: Nanos(self.now_ns), outcome });
             }
-            // Taken where wants come in.
+            // Handled at the start of the loop.
             FileAction::Compute(_) | FileAction::Unclaimed(_) => {}
         }
     }
@@ -285,7 +284,7 @@ impl Machine {
         }
         block.stage = 0;
         if self.spec.location == Location::Host {
-            // Each piece beyond the first is one more transfer that the host starts.
+            // Each piece beyond the first is another transfer that the host starts.
             let first = block.plan.stages.first().map_or(0, |stage| stage.end);
             let more = first.saturating_sub(1) as u64;
             let work_ns = more * self.spec.file.costs.extra_transfer_ns;
@@ -300,7 +299,7 @@ impl Machine {
         }
     }
 
-    /// Moves the data of a block between host and a box of disks.
+    /// Moves the data of a block between the host and an external disk array.
     fn cross(&mut self, number: u32) {
         let block = &mut self.blocks[number];
         let (bytes, inward) = (u64::from(block.bytes), !block.write);
@@ -310,7 +309,7 @@ impl Machine {
         self.at(crossed, Event::Crossed(number));
     }
 
-    /// Sends the pieces of the next stage that has any, or ends the block.
+    /// Sends the pieces of the next stage that is not empty, or ends the block.
     fn next_stage(&mut self, number: u32) {
         let block = &mut self.blocks[number];
         let Some(stage) = block.plan.stages.get(block.stage).copied() else {
@@ -389,7 +388,7 @@ impl Machine {
         self.satisfy(self.now_ns);
     }
 
-    /// Begins the steps of the rebuild that are due, and looks again when the next is.
+    /// Begins the due steps of the rebuild, and schedules the next check.
     fn rebuild_on(&mut self) {
         let Some(rebuild) = &mut self.rebuild else { return };
         let Some((offset, bytes)) = rebuild.take(self.now_ns) else {
@@ -410,7 +409,7 @@ impl Machine {
         self.rebuild_on();
     }
 
-    /// A step has moved its bytes. It keeps its stripes until those before it have too.
+    /// Records that a step has moved its bytes. Its stripes stay locked until all earlier steps are done.
     fn step_done(&mut self, number: u32) {
         let block = &self.blocks[number];
         let (offset, bytes) = (block.offset, block.bytes);
@@ -424,7 +423,7 @@ impl Machine {
         self.rebuild_on();
     }
 
-    /// Takes a request that is in this machine's memory; `first_ns` of work come before it.
+    /// Accepts a request that is in this machine's memory, after `first_ns` of CPU work.
     fn arrive_here(&mut self, arrival: &Arrival, first_ns: u64) {
         if first_ns > 0 {
             self.wants.push(FileAction::Compute(first_ns));
@@ -433,7 +432,7 @@ impl Machine {
         self.satisfy(self.now_ns + CALL_NS);
     }
 
-    /// Carries out the next event at or before `until`; when that was.
+    /// Executes the next event at or before `until`; returns its time.
     #[inline]
     fn next_step(&mut self, until: Nanos) -> Option<Nanos> {
         let files_at = self.files.next_event().filter(|&at| at <= until);

@@ -1,8 +1,8 @@
-//! A drive's way to the host: its interface, one thing at a time, over a bus that others want too.
+//! Connects a drive to the host: its interface does one thing at a time, over a shared bus.
 //!
-//! The interface takes a command, decodes it, moves data for the mechanism, reports, and is deaf
-//! meanwhile. That, and not the wire, limits small requests. What is under way goes before new
-//! commands.
+//! The interface receives a command, decodes it, moves data for the mechanism, and reports the end;
+//! meanwhile it accepts nothing else. That limits small requests, not the wire. Commands in progress go
+//! before new ones.
 
 use super::{Event, Location, Machine};
 use crate::bus::Connection;
@@ -10,22 +10,22 @@ use crate::drive::{Ask, Command, Drive, Order};
 use record::OpKind;
 use std::collections::VecDeque;
 
-/// A drive without a command for so long has gone to other work.
+/// After this time without a command, a drive does other work.
 const REST_NS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Free,
-    /// A command comes over the bus, or waits for it.
+    /// A command crosses the bus, or waits for it.
     Hear(u32),
     Decode(u32),
     Prepare(Ask),
-    /// Data or status go over the bus, or wait for it.
+    /// Data or status cross the bus, or wait for it.
     Move(Ask),
     After,
 }
 
-/// A drive with its interface, and the commands that are held for it.
+/// A drive with its interface, and the commands that are held back for it.
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) drive: Drive,
@@ -34,14 +34,14 @@ pub(super) struct Port {
     asks: VecDeque<Ask>,
     held: VecDeque<u32>,
     open: u32,
-    /// Where the last command that was handed over ended.
+    /// Where the last command handed over ended.
     last_end: u64,
-    /// The moment for which the mechanism has an event on the agenda.
+    /// Time of the mechanism's event on the agenda.
     armed_ns: u64,
     deaf_until_ns: u64,
     rests_since_ns: u64,
     busy_since_ns: u64,
-    /// Time that the interface was not free.
+    /// Time during which the interface was not free.
     pub(super) busy_ns: u64,
 }
 
@@ -63,7 +63,7 @@ impl Port {
         }
     }
 
-    /// Firmware between a command and its readiness for data.
+    /// Firmware time from a command until the drive is ready for data.
     fn decode_ns(&self, now_ns: u64, command: &Command, other: bool) -> u64 {
         let (spec, write) = (&self.drive.spec, command.op == OpKind::Write);
         let buffered = !write || spec.write_cache && !command.forced;
@@ -101,7 +101,7 @@ impl Machine {
         if port.open >= spec.tags {
             return None;
         }
-        // A drive that takes one at a time leaves the order to what holds the others.
+        // If a drive accepts only one command at a time, the host or adapter chooses the order.
         let index = if spec.tags == 1 && spec.order != Order::Arrival && port.held.len() > 1 {
             let from = port.last_end;
             let window = spec.window.max(1) as usize;
@@ -114,7 +114,7 @@ impl Machine {
         port.held.remove(index)
     }
 
-    /// Lets a free interface begin something.
+    /// Starts the next action of a free interface.
     fn go_on(&mut self, drive: u32) {
         let now_ns = self.now_ns;
         let port = &mut self.ports[drive as usize];
@@ -152,7 +152,7 @@ impl Machine {
         }
     }
 
-    /// A drive has the bus: for how long.
+    /// Starts the connection of a drive that has got the bus.
     fn connect(&mut self, drive: u32) {
         let port = &self.ports[drive as usize];
         let (connection, ends) = match port.step {
@@ -176,7 +176,7 @@ impl Machine {
         self.at(data_end_ns + rest_ns, Event::Bus(drive));
     }
 
-    /// When the data of a connection are over: the slowest part of the way says.
+    /// When the data of a connection ends, as limited by the slowest part of the path.
     fn data_end_ns(&mut self, drive: u32, connection: Connection, begin_ns: u64) -> u64 {
         let Connection::Data { bytes, inward, .. } = connection else { return begin_ns };
         let bytes = u64::from(bytes);
@@ -193,7 +193,7 @@ impl Machine {
             .max(self.memory.take(begin_ns, bytes, inward))
     }
 
-    /// A connection is over: the bus goes to the next, the drive on.
+    /// Ends a connection: the bus goes to the next drive, and this drive continues.
     pub(super) fn connection_ends(&mut self, drive: u32) {
         let now_ns = self.now_ns;
         let bus = self.ports[drive as usize].bus as usize;
@@ -256,7 +256,7 @@ impl Machine {
         }
     }
 
-    /// Something is due in a drive's mechanism, unless plans have changed.
+    /// Handles an event of a drive's mechanism, unless it was rescheduled.
     pub(super) fn mechanism(&mut self, drive: u32) {
         let port = &mut self.ports[drive as usize];
         if port.drive.next_ns != self.now_ns {
@@ -267,7 +267,7 @@ impl Machine {
         self.listen(drive);
     }
 
-    /// Takes what the drive asks for, and when it wants to be called.
+    /// Takes the transfers that the drive requests, and schedules its next event.
     fn listen(&mut self, drive: u32) {
         let port = &mut self.ports[drive as usize];
         port.asks.extend(self.asks.drain(..));

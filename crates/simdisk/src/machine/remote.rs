@@ -1,9 +1,9 @@
-//! The machine as a server: requests come over a network, and their data cross its PCI bus twice.
+//! Runs the machine as a server: requests arrive over a network, and their data crosses its PCI bus twice.
 //!
-//! A request that has reached the server has its data moved from the network card to memory (a
-//! write), costs the server CPU time, and goes on as a local one; what is read goes from
-//! memory to the card before the reply leaves. The card shares the PCI bus and memory with the
-//! disks: that is what limits the server of Chung 2000 (section 9).
+//! The data of a write moves from the network card to memory. The request then costs the server CPU time,
+//! and continues as a local one. Data that was read moves from memory to the card before the reply leaves.
+//! The card shares the PCI bus and memory with the disks, which limits the server of Chung 2000 (section
+//! 9).
 
 use super::{Event, Machine};
 use crate::device::{Arrival, Ended};
@@ -11,7 +11,7 @@ use crate::network::{Network, NetworkSpec, Reached};
 use crate::slab::Slab;
 use record::{Nanos, OpKind};
 
-/// The network in front of the machine, and the requests that came over it, with their outcomes.
+/// The network in front of the machine, and the requests that arrived over it, with their outcomes.
 #[derive(Debug)]
 pub(super) struct Remote {
     pub(super) network: Network,
@@ -45,8 +45,8 @@ impl Machine {
         }
     }
 
-    /// Moves the data of a request between network card and memory, if they go this way: those of a
-    /// write inward, those of a read outward.
+    /// Moves the data of a request between network card and memory, in its direction only: inward for a
+    /// write, outward for a read.
     fn pass_card(&mut self, number: u32, inward: bool) {
         let Some(remote) = &mut self.remote else { return };
         let (arrival, _) = remote.requests[number];
@@ -61,7 +61,7 @@ impl Machine {
         }
     }
 
-    /// A request is in the server's memory.
+    /// Records that a request is in the server's memory.
     pub(super) fn taken_in(&mut self, token: u32) {
         let Some(remote) = &mut self.remote else { return };
         let (arrival, _) = remote.requests[token];
@@ -75,7 +75,7 @@ impl Machine {
         self.pass_card(number, false);
     }
 
-    /// The reply is in the server's network card.
+    /// Records that the reply is in the server's network card.
     pub(super) fn leaves(&mut self, number: u32) {
         let Some(remote) = &mut self.remote else { return };
         let (arrival, _) = remote.requests[number];

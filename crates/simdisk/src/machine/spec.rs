@@ -1,8 +1,8 @@
-//! `sim:DRIVE,key=value,...` for machines with drives: names, keys, and what a name stands for.
+//! `sim:DRIVE,key=value,...` for machines with drives: names, keys, and the machine of each name.
 //!
-//! The name brings the bus, adapter and host with which the drive was measured, so that
-//! `sim:st15150w` alone is a figure of a paper. Keys change the arrangement; numbers of parts have
-//! no keys, since a drive with other numbers would be another drive.
+//! The name selects the bus, adapter and host with which the drive was measured, so that `sim:st15150w`
+//! alone reproduces a figure of a paper. Keys change the arrangement. The values of parts have no keys,
+//! because a drive with other values would be another drive.
 
 use crate::bus::BusSpec;
 use crate::catalogue::{ADAPTERS, AdapterSpec, AnyParts, HOSTS, HostSpec};
@@ -42,10 +42,10 @@ const FILE_STATES: &[(&str, FileState)] = &[
     ("last-first", FileState::LastFirst),
 ];
 
-/// Most drives, buses and PCI buses of a machine.
+/// Maximum number of drives, buses and PCI buses of a machine.
 const MOST: u32 = 4_096;
-/// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be set (Riedel 1997,
-/// section 5.5; Chung 2000, section 7.4).
+/// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be changed (Riedel 1997, section
+/// 5.5; Chung 2000, section 7.4).
 const NT_CHUNK_BYTES: u64 = 64 << 10;
 
 pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
@@ -172,44 +172,44 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     .sets(|it, value| put(&mut it.contention, switch(value))),
 ];
 
-/// Who does the work of an array.
+/// The part that does the work of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Location {
-    /// The host: each piece is a command on the bus, parity costs CPU time.
+    /// The host: each piece is a command on the bus, and parity costs CPU time.
     #[default]
     Host,
-    /// A host bus adapter: the host sends one command, the adapter the pieces.
+    /// A host bus adapter: the host sends one command, the adapter sends the pieces.
     Adapter,
-    /// A box of disks with a controller behind the bus.
+    /// An external disk array with a controller behind the bus.
     Array,
 }
 
-/// A machine: drives, what binds them, what they hang on, and the host.
+/// A machine: drives, the volume, buses, adapters, and the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineSpec {
     pub drive: DriveSpec,
     pub bus: BusSpec,
-    /// What is between bus and PCI.
+    /// The adapter between bus and PCI.
     pub adapter: AdapterSpec,
     pub host: HostSpec,
     pub disks: u32,
-    /// 0 for as few as hold the disks.
+    /// 0 for the minimum that holds the disks.
     pub buses: u32,
     pub pcis: u32,
     pub volume: VolumeSpec,
-    /// Who does its work.
+    /// The part that does the work of the array.
     pub location: Location,
     /// How its failed disk is rebuilt.
     pub rebuild: Option<RebuildSpec>,
     pub file: FileSpec,
-    /// Between the application and the machine, which then is a server.
+    /// The network between the application and the machine, which is then a server.
     pub network: Option<NetworkSpec>,
     /// Whether transfers wait for each other.
     pub contention: bool,
 }
 
 impl MachineSpec {
-    /// A machine of these parts with one drive; the file system is still to be said.
+    /// A machine of these parts with one drive; the file system is not set yet.
     pub(crate) fn new(
         drive: DriveSpec,
         bus: BusSpec,
@@ -235,7 +235,7 @@ impl MachineSpec {
         }
     }
 
-    /// Whether the values go together; else what does not, and what to set.
+    /// Whether the values are consistent; otherwise the conflict, and what to set.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.drive.check()?;
         self.volume.check(self.disks)?;
@@ -252,12 +252,11 @@ impl MachineSpec {
         Ok(())
     }
 
-    /// Capacity of the volume.
     pub(crate) fn size_bytes(&self) -> u64 {
         Volume::new(&self.volume, self.disks, self.drive.capacity_bytes).size()
     }
 
-    /// Buses that there are.
+    /// Number of buses.
     #[must_use]
     pub fn bus_count(&self) -> u32 {
         self.buses.max(self.least_buses())

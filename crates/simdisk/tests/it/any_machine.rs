@@ -1,19 +1,17 @@
-//! Whatever the machine, every request ends exactly once, and the same seed gives the same run.
+//! Tests that on any machine every request ends exactly once, and that the same seed gives the same run.
 //!
-//! Machines are drawn at random: drives, levels of RAID, a failed disk, chunks, file systems, cache
-//! modes, states of the file, a network, mixed sizes and directions. Nothing here knows a rate; what
-//! is looked for are lost and doubled requests, time that goes back, and machines that stand still.
+//! Machines are random: drives, RAID levels, a failed disk, chunks, file systems, cache modes, states of
+//! the file, a network, mixed sizes and directions. No rates are checked; the tests look for lost and
+//! doubled requests, time that goes back, and machines that stop.
 
 use record::{CacheMode, Nanos, OpKind};
 use simdisk::{AnyDevice, Arrival, Conditions, Device, Ended, SimSpec};
 use workload::Rng;
 
-/// Takes one at random.
 fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.below(of.len() as u64) as usize]
 }
 
-/// A machine at random, as a target.
 fn target(rng: &mut Rng) -> String {
     let drive = one(rng, &["st15150w", "st34371w", "atlas10k", "fireball"]);
     let (raid, disks) = one(
@@ -35,7 +33,6 @@ fn target(rng: &mut Rng) -> String {
     )
 }
 
-/// What a loop asks for.
 struct Asked {
     conditions: Conditions,
     depth: u32,
@@ -45,7 +42,7 @@ struct Asked {
     seed: u64,
 }
 
-/// Runs a loop; every end in order. Panics where a request is lost or doubled.
+/// Runs a loop; returns every end in order. Panics if a request is lost or doubled.
 fn run(device: &mut AnyDevice, asked: &Asked, target: &str) -> Vec<(u64, u32)> {
     let mut rng = Rng::new(asked.seed);
     device.begin(&asked.conditions);
@@ -90,7 +87,7 @@ fn run(device: &mut AnyDevice, asked: &Asked, target: &str) -> Vec<(u64, u32)> {
     ends
 }
 
-/// Runs a short loop of a random load; panics where a request is lost, or none ends any more.
+/// Runs a short loop of a random load; panics if a request is lost, or if requests stop ending.
 pub fn run_some(device: &mut AnyDevice, rng: &mut Rng, name: &str) {
     let size = device.size();
     let cache = one(rng, &[CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None]);
@@ -114,11 +111,11 @@ fn every_request_ends_once_in_any_machine() {
         let target = target(&mut rng);
         let spec = SimSpec::parse(&target).unwrap();
         let mut device = spec.build(1);
-        // A small area, so that a file that is extended at random is zeroed in a short time.
+        // A small area, so that zeroing a randomly extended file is quick.
         let area = one(&mut rng, &[1_u64 << 20, 8 << 20, 64 << 20]);
         let cache =
             one(&mut rng, &[CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None]);
-        // Two trials on one device: the second begins with what the first left behind.
+        // Two trials on one device: the second begins in the state that the first left.
         for trial in 0..2 {
             let asked = Asked {
                 conditions: Conditions { cache, offset_bytes: 3 << 20, working_bytes: area },

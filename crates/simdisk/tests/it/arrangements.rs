@@ -1,5 +1,5 @@
-//! What else the papers measured on these machines: buses side by side, PCI, phases of a bus, random
-//! requests against depth. Tolerance 15 % where one value stands for a figure.
+//! Tests other measurements of the papers on these machines: parallel buses, PCI, phases of a bus, random
+//! requests by queue depth. The tolerance is 15 % if a single value represents a figure.
 
 use crate::closed::{Gave, Loop};
 use record::OpKind;
@@ -7,7 +7,7 @@ use record::OpKind;
 const READ: OpKind = OpKind::Read;
 const WRITE: OpKind = OpKind::Write;
 
-/// Asserts that a value lies within `share` of the published one.
+/// Asserts that a value is within `share` of the published one.
 fn near(what: &str, value: f64, published: f64, share: f64) {
     let deviation = value / published - 1.0;
     assert!(deviation.abs() <= share, "{what}: {value:.2}, published {published}");
@@ -41,8 +41,8 @@ fn each_bus_adds_its_disks_until_pci_is_full() {
 
 #[test]
 fn the_time_of_a_bus_divides_into_phases_as_the_analyser_saw() {
-    // Riedel 1997, Table 4, 64 KB: utilization, Data In, Message In, Message Out, Command. Two and
-    // three disks are stripes that are not aligned: one request is two commands.
+    // Riedel 1997, Table 4, 64 KB: utilization, Data In, Message In, Message Out, Command. Two and three
+    // disks are unaligned stripes: one request is two commands.
     let cases = [
         ("st34371w", 1, 0.301, [0.893, 0.074, 0.014, 0.005]),
         ("st34371w,disks=2,raid=0,align=12k", 3, 0.678, [0.822, 0.114, 0.028, 0.010]),
@@ -75,7 +75,7 @@ fn two_random_reads_outstanding_are_no_faster_than_one_and_more_are() {
 
 #[test]
 fn a_mirror_serves_two_random_reads_better_than_a_stripe() {
-    // Chung 2000, figure 34: 66, 99 and 119 a second.
+    // Chung 2000, figure 34: 66, 99 and 119 per second.
     let stripe = random("fireball,disks=2,raid=0", READ, 2);
     let mirror = random("fireball,disks=2,raid=1", READ, 2);
     near("stripe", stripe, 99.0, 0.15);

@@ -1,8 +1,8 @@
-//! Arrays, the file layer and the network in whole machines: published curves, and what must hold
-//! whatever the parts are.
+//! Tests arrays, the file layer and the network in whole machines: published curves, and properties that
+//! hold for any parts.
 //!
-//! Published values are MiB/s at 2, 4, 8, 16, 32, 64, 128 and 192 KiB (riedel_excel), or what the
-//! 2000 paper prints in its text. Nothing in the crate reads them.
+//! Published values are MiB/s at 2, 4, 8, 16, 32, 64, 128 and 192 KiB (riedel_excel), or from the text of
+//! the 2000 paper. The crate itself does not read them.
 
 use crate::closed::{Gave, Loop};
 use record::{CacheMode, OpKind};
@@ -21,7 +21,7 @@ fn through_cache(op: OpKind, kib: u64) -> Loop {
     cached(op, kib, 24)
 }
 
-/// Asserts that a curve is met: at most 15 % off in the median, and nowhere more than `most`.
+/// Asserts that a curve matches: the median deviation is at most 15 %, and no deviation exceeds `most`.
 fn meets(figure: &str, target: &str, make: impl Fn(u64) -> Loop, published: &[f64], most: f64) {
     let mut deviations = Vec::new();
     for (&kib, &published) in KIB.iter().zip(published) {
@@ -54,8 +54,8 @@ fn buffered_reads_reach_the_media_rate_at_every_size_and_collapse_above_64_kib_o
 fn buffered_writes_run_at_the_pace_of_64_kib_written_one_at_a_time() {
     let off = [2.120, 3.676, 3.755, 3.665, 3.900, 4.156, 4.122, 3.926];
     meets("2 write", "st34371w,wce=off", |kib| through_cache(WRITE, kib), &off, 0.40);
-    // The 2 KB point of this series is the same as without the write cache: the arm goes back and forth
-    // between the pages that are read before and those that are written back.
+    // The 2 KB point of this series is the same as without the write cache: the arm moves between the pages
+    // that are read first and those that are written back.
     let on = [2.126, 7.170, 7.925, 7.081, 7.499, 7.403, 7.501, 7.925];
     meets("2 write wce", "st34371w", |kib| through_cache(WRITE, kib), &on, 0.25);
 }
@@ -99,7 +99,7 @@ fn a_file_that_does_not_begin_on_a_chunk_costs_large_requests_throughput_and_nev
         };
         for kib in [8, 16, 32, 128, 192] {
             let (aligned, unaligned) = (rate("0", kib), rate("12k", kib));
-            // Small requests drift over the disks in another way, to either side.
+            // Small requests drift across the disks in a different way, which may raise or lower the rate.
             let most = if kib < 32 { 1.10 } else { 1.02 };
             assert!(unaligned <= aligned * most, "{op:?} {kib} KiB: {unaligned} over {aligned}");
         }
@@ -108,7 +108,7 @@ fn a_file_that_does_not_begin_on_a_chunk_costs_large_requests_throughput_and_nev
 
 #[test]
 fn software_parity_is_written_as_slowly_as_it_was() {
-    // Files on stripe sets of NT do not begin on a chunk (Riedel 1997, section 5.5).
+    // Files on NT stripe sets do not begin on a chunk boundary (Riedel 1997, section 5.5).
     let target = "st34371w,disks=4,raid=5,wce=off,align=12k";
     let write = [0.172, 0.312, 0.504, 0.888, 1.387, 2.189];
     meets("17 host write", target, |kib| Loop::sequential(WRITE, kib, 3), &write, 0.25);
@@ -134,8 +134,8 @@ fn the_start_of_writes_that_wait_for_their_stripe_is_on_nobodys_account() {
     let target = "st34371w,disks=4,raid=5,wce=off,host=p3-733";
     let charged =
         |depth| Loop::sequential(WRITE, 2, depth).run(target).phase("host CPU", "process");
-    // Of 50 us for the call, 20 for a second read and a few for parity, the waiting ones are not
-    // charged the two starts.
+    // Of 50 us for the call, 20 for a second read and a few for parity: if requests wait, the process is
+    // not charged for the two starts.
     assert!((charged(1) - 1.0).abs() < 1e-9, "{}", charged(1));
     assert!((0.42..0.50).contains(&charged(3)), "{}", charged(3));
 }
@@ -154,7 +154,7 @@ fn a_lost_disk_of_a_parity_array_costs_random_reads_and_loses_none() {
         Loop::random(READ, 8, 16).run(&target).per_s()
     };
     let (whole, lost) = (rate("none", 4), rate("1", 4));
-    // A quarter of the reads become three: 6 operations where 4 were, on 3 disks instead of 4.
+    // A quarter of the reads become three: 6 operations instead of 4, on 3 disks instead of 4.
     let expected = whole * (4.0 / 6.0) * (3.0 / 4.0);
     near("degraded", lost, expected, 0.25);
     assert!(lost < whole);

@@ -1,4 +1,4 @@
-//! Closed loops straight onto a device, without jobs and histograms: what a calibration needs.
+//! Runs closed loops directly on a device, without jobs and histograms, for calibration.
 
 use engine::ComponentSample;
 use record::{CacheMode, Nanos, OpKind};
@@ -13,15 +13,15 @@ pub struct Loop {
     pub bytes: u64,
     pub depth: u32,
     pub cache: CacheMode,
-    /// Where the area begins, and its length; 0 for all of the device.
+    /// Start and length of the area; 0 for the whole device.
     pub from: u64,
     pub area: u64,
-    /// Requests before and while it is measured.
+    /// Number of requests before and during the measurement.
     pub warm: u64,
     pub count: u64,
 }
 
-/// What it gave.
+/// The result.
 pub struct Gave {
     pub seconds: f64,
     pub requests: u64,
@@ -62,7 +62,7 @@ impl Gave {
 }
 
 impl Loop {
-    /// Requests in sequence from the outer edge on, 100 MB of them, past the file-system cache.
+    /// Sequential requests from the outer edge, 100 MB of them, past the file-system cache.
     pub fn sequential(op: OpKind, kib: u64, depth: u32) -> Self {
         let bytes = kib * 1_024;
         let count = (100 << 20) / bytes;
@@ -70,7 +70,7 @@ impl Loop {
         Self { op, random: false, bytes, depth, cache, from: 0, area: 0, warm: 0, count }
     }
 
-    /// Requests anywhere.
+    /// Requests at random offsets.
     pub fn random(op: OpKind, kib: u64, depth: u32) -> Self {
         let cache = CacheMode::Device;
         let bytes = kib * 1_024;

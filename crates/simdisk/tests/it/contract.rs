@@ -1,10 +1,10 @@
-//! Every device of the tables keeps the contract of `Device`, in every cache mode, alone and in the
-//! arrangements that its keys make.
+//! Tests that every device in the tables meets the contract of `Device`, in every cache mode, alone and in
+//! the arrangements that its keys select.
 //!
-//! A room trusts it: a request that never ends would hang a job for ever, one that ends twice would
-//! complete somebody else's, and an event in the past would turn time back. Loads are closed, of
-//! both directions, several sizes, sequential and random, so that caches, queues and background work
-//! are all met.
+//! `SimHost` relies on the contract: a request that never ends would block a job forever, one that ends
+//! twice would complete another request, and an event in the past would turn time back. Loads are closed,
+//! in both directions, of several sizes, sequential and random, so that caches, queues and background work
+//! are all exercised.
 
 use record::{CacheMode, Nanos, OpKind};
 use simdisk::{AnyDevice, Arrival, Conditions, Device, Ended, FAMILIES, SimSpec};
@@ -12,18 +12,17 @@ use workload::Rng;
 
 const MODES: [CacheMode; 4] = [CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
 const AREA_BYTES: u64 = 256 << 20;
-/// Requests of a trial.
 const REQUESTS: u32 = 600;
-/// Events of a trial after which a device counts as one that never ends.
+/// Events after which a trial counts as endless.
 const EVENTS_MAX: u32 = 2_000_000;
 
-/// A load on one device, and what is known of it.
+/// A load on one device, and its state.
 struct Bench {
     device: AnyDevice,
     rng: Rng,
     now: Nanos,
     next_offset: u64,
-    /// By token: what is in flight, and since when.
+    /// By token: the request in flight, and when it arrived.
     in_flight: Vec<Option<(Arrival, Nanos)>>,
     log: Vec<Ended>,
 }
@@ -47,7 +46,7 @@ impl Bench {
         self.device.arrive(self.now, &arrival);
     }
 
-    /// Runs a trial to its end; what it did between trials is carried out, too.
+    /// Runs a trial to its end, including the device's work between trials.
     fn trial(&mut self, what: &str, cache: CacheMode, depth: u32) {
         let conditions = Conditions { cache, offset_bytes: 0, working_bytes: AREA_BYTES };
         self.device.begin(&conditions);
@@ -86,7 +85,7 @@ impl Bench {
         self.rest(what);
     }
 
-    /// Lets it do what it does when nothing is asked of it, for a minute at most.
+    /// Runs the device's own work without requests, for at most a minute.
     fn rest(&mut self, what: &str) {
         let end = self.now.plus(Nanos(60_000_000_000));
         let mut ended = Vec::new();
@@ -99,7 +98,7 @@ impl Bench {
         assert_eq!(ended, [], "{what}: ended without having begun");
     }
 
-    /// Busy times are those of the time that has passed, and phases are parts of them.
+    /// Checks that busy times do not exceed the elapsed time, and that phases are parts of them.
     fn check_uses(&self, what: &str) {
         for component in self.device.uses() {
             let most = self.now.0 * u64::from(component.units);
@@ -112,7 +111,7 @@ impl Bench {
     }
 }
 
-/// All modes and two depths, one after another on one device.
+/// Runs all modes and two depths, one after another on one device.
 fn log_of(text: &str) -> Vec<Ended> {
     let mut bench = Bench::new(text);
     for (cache, depth) in MODES.into_iter().flat_map(|mode| [(mode, 1), (mode, 16)]) {

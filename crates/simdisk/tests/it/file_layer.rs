@@ -1,4 +1,4 @@
-//! The file layer against a disk of one line: a fixed time per transfer plus bytes over a rate, one
+//! Tests the file layer with a trivial disk: a fixed time per transfer plus bytes over a rate, one transfer
 //! after the other, and one processor.
 
 use record::{CacheMode, Nanos, OpKind};
@@ -43,7 +43,7 @@ struct Bench {
     sequence: u64,
     seen: Vec<Seen>,
     wants: Vec<FileAction>,
-    /// Transfers that reach into this area fail.
+    /// Transfers that touch this area fail.
     bad: Option<u64>,
     errors: u64,
 }
@@ -88,7 +88,6 @@ impl Bench {
         self.events.push(Reverse((at, self.sequence, event)));
     }
 
-    /// Carries out what the layer asked for.
     fn carry_out(&mut self) {
         let mut at = self.now;
         for want in std::mem::take(&mut self.wants) {
@@ -117,7 +116,7 @@ impl Bench {
         self.carry_out();
     }
 
-    /// Goes on to the next event; the request that ended.
+    /// Advances to the next event; returns the request that ended.
     fn step(&mut self) -> Option<u32> {
         let due = self.events.peek().map(|Reverse((at, _, _))| *at);
         let tick = self.layer.next_event().map(|at| at.0);
@@ -144,7 +143,7 @@ impl Bench {
         None
     }
 
-    /// Runs `count` requests at a depth; the time that they took.
+    /// Runs `count` requests at a queue depth; returns the time that they took.
     fn run(
         &mut self,
         op: OpKind,
@@ -171,7 +170,6 @@ impl Bench {
         self.now - from
     }
 
-    /// Runs the events that are left.
     fn drain(&mut self) {
         while !self.events.is_empty() || self.layer.next_event().is_some() {
             self.step();
@@ -221,8 +219,8 @@ fn small_sequential_reads_run_at_the_pace_of_64_kib_transfers_one_at_a_time() {
         assert!(bench.of(OpKind::Read).iter().all(|&(_, bytes)| bytes == 64 * KIB), "{size} KiB");
         assert_eq!(bench.most_in_flight, 1);
         let each = took / (total / (64 * KIB));
-        // The work on a frame overlaps with the read of the next one, but for that of the call
-        // during which no read-ahead is asked for, since the last one was still on its way.
+        // The work on a frame overlaps with reading the next one. The exception is the call in which no
+        // read-ahead is requested because the last one is still in progress.
         let disk = block_ns(64 * KIB);
         let call = 12_000 + size * 6_000;
         assert!(each >= disk && each <= disk + call + 50_000, "{size} KiB: {each} for {disk}");
@@ -280,7 +278,7 @@ fn linux_reads_128_kib_ahead() {
 fn memory_keeps_what_was_used_last() {
     let small = FileSpec { memory_bytes: 2 * MIB, ..spec(FileSystem::W2k) };
     let mut bench = Bench::new(&small, CacheMode::All);
-    // A page in every other frame, so that each is an area of its own and none is sequential.
+    // One page in every other frame, so that each is a separate area and none is sequential.
     let at = |page: u64| page * 128 * KIB;
     bench.run(OpKind::Read, 1, 4 * KIB, (1..=512).map(at));
     bench.run(OpKind::Read, 1, 4 * KIB, (1..=512).map(at));
@@ -301,8 +299,8 @@ fn buffered_writes_reach_the_disk_in_64_kib_one_at_a_time_while_the_writer_waits
         assert!(bench.written().iter().all(|&(_, bytes)| bytes == 64 * KIB), "{size} KiB");
         assert!(bench.of(OpKind::Read).is_empty());
         assert_eq!(bench.most_in_flight, 1);
-        // A quarter of memory is dirty when the last write is accepted; before, copying and
-        // writing back alternate.
+        // When the last write is accepted, a quarter of memory is dirty; before that, copying and
+        // write-back alternate.
         let dirty = 4 * MIB;
         let copies = total / (size * KIB) * (12_000 + size * 7_000);
         let written = (total - dirty) / (64 * KIB) * (block_ns(64 * KIB) + 45_000);
@@ -326,7 +324,7 @@ fn a_scan_writes_all_that_became_dirty_since_the_last_one_and_nothing_is_left() 
 #[test]
 fn a_slow_writer_is_written_back_while_it_goes_on_and_never_waits_for_the_limit() {
     let mut bench = Bench::new(&spec(FileSystem::Nt4Sp6), CacheMode::All);
-    // Twice the limit of 4 MiB, and less than that in a second: each page is read before.
+    // Twice the limit of 4 MiB, and less than the limit per second, because each page is read first.
     let total = 8 * MIB;
     let took = bench.run(OpKind::Write, 1, 2 * KIB, sequence(2 * KIB, total));
     let pages = total / (4 * KIB);

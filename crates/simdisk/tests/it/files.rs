@@ -1,12 +1,11 @@
-//! Devices that a file describes: the catalogue as a user's file, what such a file may leave out, and
-//! what is refused, by line and name.
+//! Tests devices described by files: the catalogue, optional entries, and errors by line and name.
 
 use crate::any_machine::run_some;
 use simdisk::{FAMILIES, SimKind, SimSpec};
 use std::path::PathBuf;
 use workload::Rng;
 
-/// A file with this text in a folder that goes away.
+/// A file with this text in a temporary folder.
 struct Described {
     _folder: tempfile::TempDir,
     path: PathBuf,
@@ -25,7 +24,7 @@ impl Described {
     }
 }
 
-/// What a file with this text describes, and keys after its name.
+/// The specification from a file with this text, and keys after its name.
 fn kind(text: &str, keys: &str) -> SimKind {
     let file = Described::new(text);
     let spec = SimSpec::parse(&format!("{}{keys}", file.target()));
@@ -36,7 +35,6 @@ fn named(text: &str) -> SimKind {
     SimSpec::parse(text).expect(text).kind
 }
 
-/// Why a file is refused.
 fn refusal(text: &str) -> String {
     let file = Described::new(text);
     SimSpec::parse(&file.target()).expect_err(text).to_string()
@@ -48,7 +46,7 @@ fn every_device_of_the_catalogue_is_the_same_from_the_file_that_it_is_shown_as()
         for one in family.kinds {
             let text = SimSpec::shown(one.name).unwrap();
             assert_eq!(kind(&text, ""), named(one.name), "{}", one.name);
-            // What is shown of the file is what was shown of the name, but for the name.
+            // The output for the file equals the output for the name, except for the name itself.
             let file = Described::new(&text);
             let again = SimSpec::shown(&file.target()).unwrap();
             let rest = |text: &str| text[text.find("\nfamily").unwrap()..].to_owned();
@@ -89,7 +87,7 @@ fn a_file_may_begin_with_a_device_or_a_part_and_change_it() {
     let other = machine("like = 'st15150w'\ndrive = { like = 'atlas10k', heads = 6 }");
     assert_eq!((other.drive.rpm, other.drive.heads), (10_000, 6));
     assert_eq!(other.bus, base.bus);
-    // A part that its file describes, and one that the command line names in its place.
+    // A part that its file describes, and one that the command line replaces.
     let mine = "like = 'st15150w'\n[host]\nlike = 'ideal'\nmemory = '32 MiB'\n";
     assert_eq!(machine(mine).file.memory_bytes, 32 << 20);
     let SimKind::Machine(replaced) = kind(mine, ",host=p3-733") else { panic!() };
@@ -215,7 +213,7 @@ fn the_hash_of_a_file_tells_it_from_another_and_a_name_has_none() {
     assert_eq!(SimSpec::parse("mm1").unwrap().file_hash, None);
 }
 
-/// A value of a line of a file, another one at random: a number times a power of two, or a neighbour.
+/// A random change of a value in a line of a file: a number times a power of two, or a neighbour.
 fn twisted(rng: &mut Rng, value: &str) -> String {
     let text = value.trim().trim_matches('"');
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());

@@ -1,7 +1,6 @@
-//! The drive as a whole: data-sheet figures, write amplification, falling off, forced writes.
+//! Tests the whole drive: data-sheet figures, write amplification, the fall of the rate, forced writes.
 //!
-//! Sizes here are small, so that overwriting a drive takes little time; ratios do not depend on
-//! them.
+//! Sizes here are small, so that overwriting a drive is quick; ratios do not depend on them.
 
 use record::{CacheMode, Nanos, OpKind};
 use simdisk::{Arrival, Conditions, Device, Ended};
@@ -18,14 +17,12 @@ fn spec(text: &str) -> FlashSpec {
     }
 }
 
-/// Where requests go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Where {
     InOrder,
     Random,
 }
 
-/// A closed loop on a drive.
 struct Bench {
     drive: FlashDevice,
     now: Nanos,
@@ -35,7 +32,6 @@ struct Bench {
     area: u64,
 }
 
-/// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
 struct Run {
     per_s: f64,
@@ -54,7 +50,7 @@ impl Bench {
         Self { drive, now, rng: Rng::new(1), cursor: 0, cache, area }
     }
 
-    /// `count` requests, `depth` of them outstanding; `reads` of a hundred read.
+    /// Runs `count` requests at queue depth `depth`; `reads` percent of them read.
     fn mixed(&mut self, reads: u64, place: Where, bytes: u64, depth: u32, count: u64) -> Run {
         let working_bytes = self.area;
         self.drive.begin(&Conditions { cache: self.cache, offset_bytes: 0, working_bytes });
@@ -115,7 +111,7 @@ impl Bench {
         self.mixed(0, place, bytes, depth, count)
     }
 
-    /// Slots programmed per unit written since then.
+    /// Slots programmed per unit written since `before`.
     fn amplification_since(&self, before: Written) -> f64 {
         let now = self.drive.written();
         let host = (now.host - before.host) as f64;
@@ -128,16 +124,15 @@ impl Bench {
     }
 }
 
-/// Asserts that a value lies within a share of another.
 #[track_caller]
 fn near(value: f64, expected: f64, share: f64) {
     assert!((value / expected - 1.0).abs() <= share, "{value} is not near {expected}");
 }
 
-/// Slots programmed per unit written, by greedy collection under uniform random writes. Spare flash
-/// is a share of the capacity, above 0. For large blocks a/(a + W(-a e^-a)) with a = 1 + share and W
-/// the Lambert function (Xiang and Kurkoski 2012; Desnoyers 2012 for collection in order of age, to
-/// which greedy tends).
+/// Slots programmed per unit written, by greedy collection under uniform random writes. Spare flash is a
+/// share of the capacity, above 0. For large blocks it is a/(a + W(-a e^-a)) with a = 1 + share and W the
+/// Lambert function (Xiang and Kurkoski 2012; Desnoyers 2012 for collection in order of age, which greedy
+/// approaches).
 fn write_amplification(over_provisioning: f64) -> f64 {
     let a = 1.0 + over_provisioning;
     // -W is the other solution of y e^-y = a e^-a, below 1, where the left side rises with y.
@@ -179,7 +174,7 @@ fn the_steady_state_laid_out_is_that_which_overwriting_leads_to() {
         let run = bench.write(Where::Random, 4 * KIB, 32, 200_000);
         (run.per_s, bench.amplification_since(before))
     };
-    // The whole capacity three times over, from order.
+    // The whole capacity three times, starting from order.
     let worn = rate("sata-ssd,size=1g", 3 << 18);
     let laid_out = rate("sata-ssd,size=1g,preconditioned=random", 1 << 16);
     near(laid_out.0, worn.0, 0.02);
@@ -243,14 +238,14 @@ fn reads_of_what_was_never_written_come_back_without_the_flash() {
 
 #[test]
 fn read_rate_rises_with_depth_until_the_dies_are_busy() {
-    // A controller and a link that do not limit.
+    // A controller and a link that are not the limit.
     let text = "nvme-ssd,size=1g,command=100ns,link=100GB/s,channels=64";
     let rate = |depth| Bench::new(text).read(Where::Random, 4 * KIB, depth, 100_000).per_s;
     let (one, four, sixty_four, many) = (rate(1), rate(4), rate(64), rate(1_024));
     near(four, 4.0 * one, 0.05);
     // 64 dies of 65 us and 5.12 us each.
     near(many, 64.0 / 70.12e-6, 0.1);
-    // Random places find some dies busy and others idle: half to two thirds at one each.
+    // At queue depth 64, random requests leave some dies idle: half to two thirds of the maximum.
     assert!((0.45..0.7).contains(&(sixty_four / many)), "{}", sixty_four / many);
 }
 
@@ -264,7 +259,7 @@ fn a_forced_write_waits_for_the_program_unless_the_buffer_survives_a_loss_of_pow
     };
     let (waits_us, padded) = time("");
     let (safe_us, none) = time(",plp=on");
-    // A page over the channel and its program, beside the way there.
+    // Transferring a page over the channel and programming it, in addition to the way there.
     near(waits_us - safe_us, 658.0 + 41.0, 0.01);
     assert_eq!((padded, none), (500 * 7, 0), "one unit of eight is used");
 }
@@ -353,7 +348,7 @@ fn no_component_is_busy_for_longer_than_the_time_that_passed() {
     let mut bench = Bench::new("sata-ssd,size=512m,preconditioned=random");
     bench.mixed(50, Where::Random, 4 * KIB, 32, 50_000);
     for part in bench.drive.uses() {
-        // What is under way counts when it ends, or when it begins.
+        // Operations count when they end, or when they begin.
         let limit = (bench.now.0 + 10_000_000) * u64::from(part.units);
         assert!(part.busy_ns > 0 && part.busy_ns < limit, "{part:?}");
         let phases: u64 = part.phases.iter().map(|phase| phase.busy_ns).sum();

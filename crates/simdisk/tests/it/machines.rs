@@ -1,5 +1,5 @@
-//! What must hold of any machine, whatever was measured: everything ends, nothing is busier than
-//! always, the same run gives the same numbers, and each effect does its work.
+//! Tests properties of any machine, whatever was measured: every request ends, no component exceeds full
+//! utilization, equal runs give equal numbers, and each effect has an influence.
 
 use crate::closed::Loop;
 use record::{CacheMode, Nanos, OpKind};
@@ -9,7 +9,7 @@ use workload::Rng;
 const READ: OpKind = OpKind::Read;
 const WRITE: OpKind = OpKind::Write;
 
-/// Arrangements that have something of everything.
+/// Arrangements that cover every feature.
 const TARGETS: &[&str] = &[
     "st15150w",
     "st34371w,wce=off",
@@ -76,7 +76,7 @@ fn nothing_is_busier_than_always_and_phases_add_up() {
             load.count = 2_000;
             let gave = load.run(target);
             for component in &gave.uses {
-                // What is under way at the ends of the window is counted as a whole.
+                // Operations at the ends of the window are counted in full.
                 let share =
                     component.busy_ns as f64 / 1e9 / gave.seconds / f64::from(component.units);
                 assert!(share < 1.01, "{target}: {} {share}", component.name);
@@ -135,8 +135,8 @@ fn without_contention_four_disks_pass_what_their_bus_carries() {
 
 #[test]
 fn a_re_read_costs_a_revolution_where_the_drive_does_not_find_what_it_sent() {
-    // Riedel 1997, Table 3: 8.13 ms on the newer drive, 1.02 ms on the older one; 16.5 ms there for
-    // 64 KB, which pass under the head in more than one revolution.
+    // Riedel 1997, Table 3: 8.13 ms on the newer drive, 1.02 ms on the older one. For 64 KB the older one
+    // takes 16.5 ms, because the data passes under the head in more than one revolution.
     let ms = |target: &str, kib: u64| {
         let mut load = Loop::sequential(READ, kib, 1);
         (load.area, load.warm, load.count) = (kib << 10, 10, 200);
@@ -154,8 +154,8 @@ fn a_re_read_costs_a_revolution_where_the_drive_does_not_find_what_it_sent() {
 
 #[test]
 fn platters_turn_apart_and_a_write_to_the_next_drive_waits_for_half_a_revolution() {
-    // Riedel 1997, figure 12, 64 KB: 13.5 ms. Media 6.9 ms, half a revolution 4.2 ms, and the way,
-    // with the first burst of the data but not with all of them.
+    // Riedel 1997, figure 12, 64 KB: 13.5 ms. This is the media time of 6.9 ms, half a revolution (4.2 ms),
+    // and the transfer of the first burst of the data, but not of all bursts.
     let ms = 1e3 / Loop::sequential(WRITE, 64, 1).run("st34371w,disks=4,raid=0,wce=off").per_s();
     assert!((13.0..14.0).contains(&ms), "{ms}");
 }
@@ -179,6 +179,6 @@ fn an_array_of_a_thousand_drives_serves_what_its_drives_do() {
     let mut load = Loop::random(READ, 4, 2_000);
     load.count = 100_000;
     let many = load.run("atlas10k,disks=1000,raid=0,host=ideal,adapter=none").per_s();
-    // 2,000 requests keep two thirds of 1,000 drives busy, and let them choose.
+    // 2,000 requests keep two thirds of 1,000 drives busy, and give each a choice.
     assert!((0.6..1.0).contains(&(many / alone / 1_000.0)), "{many} {alone}");
 }

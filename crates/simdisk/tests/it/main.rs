@@ -1,4 +1,4 @@
-//! Whole simulated machines in closed loops: published curves, conservation, other arrangements.
+//! Tests whole simulated machines in closed loops: published curves, conservation, other arrangements.
 
 mod any_machine;
 mod arrangements;

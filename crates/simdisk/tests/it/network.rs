@@ -1,16 +1,16 @@
-//! The network in front of a machine: what fills its link, what waits and what does not.
+//! Tests the network in front of a machine: the use of its link, and which messages wait.
 
 use record::{Nanos, OpKind};
 use simdisk::{CallCost, Network, NetworkSpec};
 
-/// On the wire for a message without data: a header of 64 bytes, and what a frame adds.
+/// Bytes on the wire for a message without data: a header of 64 bytes, plus the overhead of a frame.
 const EMPTY_BYTES: u64 = 64 + 1_538 - 1_460;
 
 fn gigabit() -> Network {
     Network::new(&NetworkSpec::named("gigabit").expect("a network that there is"))
 }
 
-/// Runs all events; the time at which each message reached its end, by token.
+/// Runs all events; returns the time at which each message reached its end, by token.
 fn run(network: &mut Network, tokens: usize) -> Vec<u64> {
     let mut times = vec![0; tokens];
     while let Some((at, token, _)) = network.step(Nanos(u64::MAX)) {
@@ -86,7 +86,7 @@ fn two_processors_make_two_requests_at_once_and_the_third_after_the_shorter() {
     for (at, token, kib) in [(0, 0, 100), (0, 1, 40), (10, 2, 30)] {
         network.send(Nanos(at), token, OpKind::Read, kib << 10);
     }
-    // A request crosses the link without data, so that the times between are those of the processors.
+    // A request crosses the link without data, so the time differences are those of the processors.
     let times = run(&mut network, 3);
     assert_eq!([times[0] - times[1], times[2] - times[1]], [60_000, 30_000]);
     let uses = network.uses();

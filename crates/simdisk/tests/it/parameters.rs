@@ -1,13 +1,13 @@
-//! The page of all parameters against the tables that the simulator is made of.
+//! Compares the page of all parameters with the tables of the simulator.
 //!
-//! `HALFPOWER_BLESS=1` rewrites the page; read the difference before you keep it.
+//! `HALFPOWER_BLESS=1` rewrites the page; review the difference before you commit it.
 
 use simdisk::{FAMILIES, parts};
 use std::path::Path;
 
 const PAGE: &str = "docs/parameters.md";
 
-/// With its digits in threes.
+/// A number with its digits grouped in threes.
 fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();

@@ -1,10 +1,10 @@
-//! The queue device: a seed gives the same times on every machine.
+//! Tests the queue device: a seed gives the same times on every machine.
 
 use record::{Nanos, OpKind};
 use simdisk::{AnyDevice, Arrival, Device, EventQueue, SimSpec};
 use workload::Rng;
 
-/// Ends of 2,000 requests, eight at a time, as text.
+/// Ends of 2,000 requests at queue depth eight, as text.
 fn ends(text: &str) -> String {
     let mut device = SimSpec::parse(text).expect("a device that there is").build(1);
     let mut offsets = Rng::new(9);
@@ -29,8 +29,8 @@ fn ends(text: &str) -> String {
     list
 }
 
-/// The digests were taken once. They hold on any machine, because nothing in the device comes
-/// from the platform; a change of the model changes them, and with them every recorded result.
+/// The digests were recorded once. They are valid on any machine, because nothing in the device comes from
+/// the platform. A change of the model changes them, and with them every recorded result.
 #[test]
 fn a_seed_gives_the_same_times_on_every_machine_and_in_every_version() {
     for (text, digest) in [
@@ -64,7 +64,7 @@ fn events_come_in_order_of_time_and_those_of_one_time_in_the_order_in_which_they
     assert!(agenda.next_at().is_none());
 }
 
-/// When requests pass the gate: they arrive at once, and their service takes a microsecond.
+/// When requests pass the gate, if they all arrive at once and their service takes a microsecond.
 fn passed(text: &str, at: u64, bytes: &[u32]) -> Vec<u64> {
     let text = format!("md1,service=1us,servers=65536,{text}");
     let mut device = SimSpec::parse(&text).expect("a device that there is").build(1);
@@ -131,7 +131,7 @@ fn mean_and_variation_of_service_times_are_those_asked_for() {
     }
 }
 
-/// Latencies of requests one after the other on one server with a fixed service time.
+/// Latencies of successive requests on one server with a fixed service time.
 fn latencies(text: &str, count: u32) -> Vec<u64> {
     let mut device = SimSpec::parse(text).expect("a device that there is").build(5);
     let (mut now, mut ended) = (Nanos(0), Vec::new());
@@ -149,7 +149,7 @@ fn latencies(text: &str, count: u32) -> Vec<u64> {
 #[test]
 fn work_waits_for_the_end_of_a_stall_and_goes_on_where_it_was() {
     let latencies = latencies("md1,service=10us,stall=700us,stall-every=1ms", 100_000);
-    // None loses what was done before a stall, none ends within one.
+    // No request loses its progress before a stall, and none ends within one.
     assert!(latencies.iter().all(|latency| latency % 700_000 == 10_000));
     let stalled = latencies.iter().filter(|&&latency| latency > 10_000).count();
     assert!((900..1_100).contains(&stalled), "{stalled} of 1,000 expected");
@@ -168,7 +168,7 @@ fn only_a_request_after_a_long_enough_rest_waits_for_the_device_to_wake_up() {
     let spec = SimSpec::parse("md1,service=10us,wake=300us,wake-after=5ms").expect("a device");
     let mut device = spec.build(1);
     let (mut now, mut ended) = (Nanos(0), Vec::new());
-    // The rest before each request, from the end of the one before.
+    // The rest before each request, from the end of the previous one.
     let took = [1_000_000, 5_000_000, 5_000_001, 900_000_000, 0].map(|rest| {
         let begin = now.plus(Nanos(rest));
         device.advance(begin, &mut ended);

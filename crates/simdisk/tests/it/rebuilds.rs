@@ -1,5 +1,5 @@
-//! Rebuilds in virtual time: the work adds up, takes the time that its rate says, costs the load, and the
-//! disk serves again.
+//! Tests rebuilds in virtual time: the work adds up, takes the time that its rate implies, and slows the
+//! load; afterwards the disk is in use again.
 
 use crate::closed::Loop;
 use record::{CacheMode, Nanos, OpKind};

@@ -1,4 +1,4 @@
-//! `sim:NAME,key=value`: names, keys, defaults, errors, and the tables of parts.
+//! Tests `sim:NAME,key=value`: names, keys, defaults, errors, and the tables of parts.
 
 use record::Nanos;
 use simdisk::{FAMILIES, FlashSpec, Part, QueueSpec, SimKind, SimSpec, parts};
@@ -101,7 +101,6 @@ fn a_value_that_cannot_be_used_is_refused_with_the_key_and_what_can_be() {
     }
 }
 
-/// The parts of each kind.
 fn parts_by_kind() -> BTreeMap<&'static str, Vec<Part>> {
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for part in parts() {
@@ -145,7 +144,7 @@ fn the_rows_of_a_flash_drive_are_its_parameters_all_of_them() {
     for part in &parts_by_kind()["flash drive"] {
         let names: Vec<&str> = part.parameters.iter().map(|row| row.name).collect();
         assert_eq!(names, family.keys().iter().map(|key| key.name).collect::<Vec<_>>());
-        // Every key is set, so that nothing of the other name is left.
+        // Every key is set, so that no value of the other device remains.
         let mut text = "sata-ssd".to_owned();
         for row in &part.parameters {
             let value = match row.unit {

@@ -1,8 +1,8 @@
-//! The processor's caches and what decides how memory behaves, from sysfs.
+//! Reads the processor's caches and the memory settings that affect speed from sysfs.
 //!
-//! Sizes decide where a buffer lives. In a virtual machine the hypervisor makes them up, usually
-//! as those of the processor below, of which the machine has a share: a buffer that is meant to
-//! lie in memory is therefore several times the largest cache that is told.
+//! Cache sizes decide where a buffer resides. In a virtual machine the hypervisor invents them, usually as
+//! those of the physical processor, which the machine shares with others. A buffer that must be in memory
+//! is therefore several times the largest reported cache.
 
 use host::kernel::read::{count_list, field, text};
 use host::kernel::{self, Roots};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Where sysfs lists the caches of the first processor.
 const CACHES: &str = "devices/system/cpu/cpu0/cache";
-/// Where it says whether large buffers get huge pages.
+/// Where sysfs reports whether large buffers get huge pages.
 const HUGE_PAGES: &str = "kernel/mm/transparent_hugepage/enabled";
 
 /// The data and unified caches of the first processor, nearest first.
@@ -44,7 +44,7 @@ fn cache(folder: &Path) -> Option<ProcessorCache> {
     })
 }
 
-/// Whether large buffers get huge pages: the word in brackets of the kernel's list.
+/// Whether large buffers get huge pages: the word in brackets in the kernel's list.
 #[must_use]
 pub fn huge_pages(roots: &Roots) -> Option<String> {
     let words = text(&roots.sys.join(HUGE_PAGES))?;
@@ -52,13 +52,13 @@ pub fn huge_pages(roots: &Roots) -> Option<String> {
     Some(chosen.to_owned())
 }
 
-/// Memory that a program can have without pushing anything out.
+/// Memory that a program can use without evicting anything.
 #[must_use]
 pub fn available_memory(roots: &Roots) -> Option<Bytes> {
     kernel::available_memory(roots).map(Bytes)
 }
 
-/// Bytes that this process has read from devices so far; `None` where the kernel keeps no account.
+/// Bytes that this process has read from devices so far; `None` if the kernel does not account for them.
 #[must_use]
 pub fn device_read_bytes(roots: &Roots) -> Option<u64> {
     let account = text(&roots.proc.join("self/io"))?;

@@ -1,27 +1,26 @@
 //! The inner loops of the memory tests.
 //!
-//! A compiler removes loops that use nothing of what they read, and widens others. Words are
-//! therefore relaxed atomics, which the language does not let it merge, remove or widen; each is
-//! one plain 64-bit move. What is read is folded into a checksum. The null loops do everything but
-//! the access; a processor overlaps both, so subtracting them takes away too much rather than too
-//! little, and both figures are kept. Rejected: volatile accesses (unsafe), `black_box` around each
-//! word (a store per load), and floating-point sums as in the papers (loaded two at a time).
+//! A compiler removes loops whose results are not used, and vectorizes others. Words are therefore relaxed
+//! atomics, which the language does not allow it to merge, remove or widen; each access is one plain 64-bit
+//! move. The words read are folded into a checksum. The null loops do everything but the access. A
+//! processor overlaps both, so subtracting the null loop removes too much rather than too little; both
+//! figures are reported. Rejected: volatile accesses (unsafe), `black_box` around each word (a store per
+//! load), and floating-point sums as in the papers (loaded two at a time).
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
-/// Words of a step of the unrolled loops: enough for the loop around them to cost next to nothing.
-/// With 32 loads in a step the compiler sums in another order, and the loop was 4 to 9 % slower
-/// than the same of C; with 16 the two are even. For stores 32 is the better by 2 %.
+/// Words per step of the unrolled loops: enough to make the cost of the loop itself negligible. With 32
+/// loads per step the compiler sums in a different order, and the loop was 4 to 9 % slower than the same
+/// loop in C; with 16 the two are equal. For stores, 32 is faster by 2 %.
 pub(crate) const READ_STEP_WORDS: usize = 16;
-/// The same of stores.
+/// Words per step of stores.
 pub(crate) const WRITE_STEP_WORDS: usize = 32;
-/// Lines of a step of the loops that touch one word of each.
+/// Lines per step of the loops that access one word of each line.
 const STEP_LINES: usize = 8;
 
-/// The exclusive or of all words. Four chains, so that the loads set the pace and not the sum.
+/// The exclusive or of all words. Four chains, so that the loads and not the sum limit the speed.
 pub fn read(words: &[AtomicU64]) -> u64 {
     let mut sums = [0_u64; 4];
     let (steps, rest) = words.as_chunks::<READ_STEP_WORDS>();
@@ -49,7 +48,6 @@ pub fn write(words: &[AtomicU64], value: u64) {
     }
 }
 
-/// The exclusive or of the first word of each line.
 pub(crate) fn read_lines(words: &[AtomicU64]) -> u64 {
     let mut sums = [0_u64; STEP_LINES];
     for step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
@@ -60,7 +58,6 @@ pub(crate) fn read_lines(words: &[AtomicU64]) -> u64 {
     sums.iter().fold(0, |all, sum| all ^ sum)
 }
 
-/// Writes `value` to the first word of each line.
 pub(crate) fn write_lines(words: &[AtomicU64], value: u64) {
     for step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
         for line in 0..STEP_LINES {
@@ -69,27 +66,27 @@ pub(crate) fn write_lines(words: &[AtomicU64], value: u64) {
     }
 }
 
-/// The library's copy, which chooses its own kind of loads and stores by length.
+/// The library's copy, which chooses its loads and stores by length.
 pub fn copy(from: &[u8], to: &mut [u8]) {
     to.copy_from_slice(from);
     black_box(&mut *to);
 }
 
-/// The steps of [`read`] or [`write`] without an access.
+/// The steps of [`read`] or [`write`] without the accesses.
 pub(crate) fn null_words<const STEP_WORDS: usize>(words: &[AtomicU64]) {
     for _step in words.as_chunks::<STEP_WORDS>().0 {
         black_box(());
     }
 }
 
-/// The steps of the loops over lines without an access.
+/// The steps of the loops over lines without the accesses.
 pub(crate) fn null_lines(words: &[AtomicU64]) {
     for _step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
         black_box(());
     }
 }
 
-/// A buffer of words in which every word differs, and written, so that it has memory.
+/// A buffer of words that all differ. It is written, so that memory is allocated.
 pub fn buffer(words: usize) -> Vec<AtomicU64> {
     (0..words as u64).map(|index| AtomicU64::new(pattern(index))).collect()
 }

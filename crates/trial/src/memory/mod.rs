@@ -1,11 +1,11 @@
-//! Memory, as the papers' programs measured it: `memspeed` (Chung, Gray, Worthington, Horst 2000,
-//! section 4.1) and the table of Riedel, van Ingen and Gray 1997, section 5.1.
+//! Measures memory as the papers' programs did: `memspeed` (Chung, Gray, Worthington, Horst 2000, section
+//! 4.1) and the table of Riedel, van Ingen and Gray 1997, section 5.1.
 //!
-//! `memspeed` moved 10 MB, which lies in a cache today: so there is a buffer for each cache, one of
-//! 10 MiB, and one several times as large as the largest cache. All tests are visited in rounds,
-//! each in an order of its own; intervals come from the variance between visits. The cached file is
-//! a memfd, as the papers' files were kept in memory. Rejected: the best of all visits, as STREAM
-//! reports (it grows with their number and has no interval), and pinning threads.
+//! `memspeed` moved 10 MB, which fits in a cache today. So there is a buffer for each cache, one of 10 MiB,
+//! and one several times the size of the largest cache. All tests run in rounds, each round in a different
+//! order; intervals come from the variance between visits. The cached file is a memfd, because the papers'
+//! files were in memory. Rejected: the best of all visits, as STREAM reports (it grows with their number
+//! and has no interval), and pinning threads.
 
 mod caches;
 mod loops;
@@ -17,25 +17,23 @@ pub use runner::{MemoryError, Settings, measure};
 
 use record::{Bytes, MemoryTest, ProcessorCache, format_bytes};
 
-/// `memspeed`'s buffer.
 const MEMSPEED_BYTES: u64 = 10 << 20;
-/// Buffer of the table of shifts, as in the 1997 paper.
+/// Buffer of the table of alignments, as in the 1997 paper.
 const SHIFT_BYTES: u64 = 4 << 20;
-/// A cache's buffer is this part of it: two of them, for a copy, leave half to others.
+/// Divisor from a cache's size to its buffer: the two buffers of a copy leave half of the cache free.
 const CACHE_PART: u64 = 4;
-/// The buffer in memory is so many times the largest cache.
+/// Size of the buffer in memory, in multiples of the largest cache.
 const BEYOND_CACHES: u64 = 4;
-/// Smallest and largest buffer in memory.
 const MEMORY_BYTES: (u64, u64) = (64 << 20, 2 << 30);
-/// The buffer in memory is at most this part of what is free: there are four of that size.
+/// Divisor from free memory to the largest buffer: there are four buffers of that size.
 const FREE_PART: u64 = 16;
-/// Shifts of source and destination behind the start of a page.
+/// Offsets of source and destination from the start of a page.
 const SHIFTS: [(u32, u32); 8] =
     [(0, 0), (8, 0), (0, 8), (1, 0), (0, 1), (64, 0), (0, 64), (2_048, 0)];
 
-/// The tests of every place, with one thread and with several.
+/// Tests of every buffer size, with one thread and with several.
 const WORD_TESTS: [MemoryTest; 3] = [MemoryTest::Read, MemoryTest::Write, MemoryTest::Copy];
-/// The tests beyond the caches.
+/// Additional tests of the buffer in memory.
 const OTHER_TESTS: [MemoryTest; 4] =
     [MemoryTest::FileRead, MemoryTest::FileWrite, MemoryTest::LineRead, MemoryTest::LineWrite];
 
@@ -48,12 +46,12 @@ pub(crate) struct Job {
     pub(crate) shifts: (u32, u32),
 }
 
-/// Where buffers of a size live.
+/// A buffer size and the level of memory where it resides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     name: String,
     bytes: u64,
-    /// Whether each thread has that much, or a part of it.
+    /// Whether each thread has a buffer of this size, or a share of one.
     per_thread: bool,
 }
 
@@ -74,7 +72,7 @@ fn memory_bytes(caches: &[ProcessorCache], free: Option<Bytes>) -> (u64, Option<
     (bytes, short)
 }
 
-/// All tests for a machine, and what is left out.
+/// All tests for a machine, and the tests that are left out.
 pub(crate) fn jobs(
     caches: &[ProcessorCache],
     free: Option<Bytes>,

@@ -1,8 +1,7 @@
-//! Carries out the memory tests: buffers, rounds, threads, and the null loop beside each.
+//! Runs the memory tests: buffers, rounds, threads, and the null loop of each test.
 //!
-//! A visit runs whole passes until its time is over; the clock is read once per batch of passes, a
-//! few MiB apart. Threads start together behind a barrier, each is timed by itself, and their rates
-//! add up.
+//! A visit runs whole passes until its time is over; the clock is read once per batch of passes, every few
+//! MiB. Threads start together at a barrier. Each is timed separately, and their rates are added.
 
 use super::loops::{
     READ_STEP_WORDS, WRITE_STEP_WORDS, buffer, copy, null_lines, null_words, read, read_lines,
@@ -20,13 +19,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use workload::{Rng, derive_seed};
 
-/// Bytes of a call on the file.
 const CALL_BYTES: usize = 64 << 10;
-/// The clock is read once per so many bytes.
 const BATCH_BYTES: u64 = 4 << 20;
-/// The null loop runs for this part of a visit.
+/// Divisor from the length of a visit to that of its null loop.
 const NULL_PART: u32 = 4;
-/// Fewest and most visits of each test, and the budget that allows one.
+/// Minimum and maximum visits of each test, and the budget for one visit.
 const ROUNDS: (u32, u32) = (2, 5);
 const ROUND_NS: u64 = 6_000_000_000;
 const PAGE_BYTES: usize = 4_096;
@@ -35,24 +32,24 @@ const WORD_BYTES: usize = 8;
 /// Why memory could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// The kernel gave no file in memory, or failed a call on it.
+    /// The kernel did not create a file in memory, or failed a call on it.
     #[error("cannot use the cached file of the memory tests: {0}; try again with more free memory")]
     File(#[from] Error),
-    /// What was read is not what was written.
+    /// The data read differ from the data written.
     #[error(
         "{test} of {bytes} bytes read back different data than was written: the memory is \
              faulty"
     )]
     Data {
-        /// The test.
+        /// Name of the test.
         test: &'static str,
-        /// Its buffer.
+        /// Size of its buffer.
         bytes: u64,
     },
-    /// A thread ended in a panic.
+    /// A thread panicked.
     #[error("a thread of the memory tests panicked")]
     Thread,
-    /// It was told to stop.
+    /// The run was interrupted.
     #[error("the memory tests were interrupted")]
     Interrupted,
 }
@@ -60,9 +57,9 @@ pub enum MemoryError {
 /// How memory is measured.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Threads of the tests with several.
+    /// Threads of the multi-threaded tests.
     pub threads: u32,
-    /// Length of a visit; a pass that has begun is finished.
+    /// Length of a visit; a started pass is finished.
     pub visit: Duration,
     /// Visits of each test, at least 2.
     pub rounds: u32,
@@ -71,8 +68,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// On all processors, for 10 s and more where caches are large; with less than half a minute for all
-    /// trials in fewer rounds.
+    /// Uses all processors and takes 10 s, or more if caches are large. If all trials have less than half a
+    /// minute, it makes fewer rounds.
     #[must_use]
     pub fn new(budget: Option<Nanos>, seed: u64) -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -85,7 +82,7 @@ impl Settings {
     }
 }
 
-/// What one visit found: bytes per second as timed, and with the null loop taken out.
+/// Result of one visit: bytes per second as timed, and with the null loop subtracted.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     rate: f64,
@@ -93,7 +90,7 @@ struct Visit {
     null_share: f64,
 }
 
-/// Measures memory. `tick` is told the share that is done and what is next.
+/// Measures memory. `tick` receives the completed share and the name of the next test.
 ///
 /// # Errors
 /// [`MemoryError`].
@@ -250,7 +247,7 @@ impl Stage {
                 let outcome = if reads {
                     engine::read_all(&self.file, target, at)
                 } else {
-                    // The program's buffer stays the same, as memspeed's did.
+                    // The program's buffer stays the same, as in memspeed.
                     engine::write_all(&self.file, &self.from[..CALL_BYTES], at)
                 };
                 if let Err(error) = outcome {
@@ -272,7 +269,7 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count as u32).map(|index| (index.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect()
 }
 
-/// Runs `test` on each part at once, a thread each; one part stays on this thread.
+/// Runs `test` on all parts at once, one thread each; this thread runs one part.
 fn together<P: Send>(
     parts: impl Iterator<Item = P>,
     test: impl Fn(P, &Barrier) -> Visit + Sync,
@@ -297,7 +294,7 @@ fn together<P: Send>(
     Ok(Visit { rate: sum(|visit| visit.rate), net: sum(|visit| visit.net), null_share })
 }
 
-/// Times passes of `bytes` for about `length`, and passes of the null loop before them.
+/// Times the null loop, then passes of `bytes` for about `length`.
 fn timed(
     bytes: u64,
     length: Duration,
@@ -309,7 +306,7 @@ fn timed(
     let null_pass = per_pass(batch, length / NULL_PART, &mut null);
     ready.wait();
     let real_pass = per_pass(batch, length, &mut pass);
-    // Loops overlap with the accesses: what is taken out is at most half.
+    // The loop overlaps with the accesses, so subtract at most half.
     let net_pass = (real_pass - null_pass).max(real_pass / 2.0);
     Visit {
         rate: bytes as f64 / real_pass,
@@ -318,7 +315,7 @@ fn timed(
     }
 }
 
-/// Seconds of a pass, over batches of passes that take at least `length`.
+/// Seconds per pass, over batches of passes that take at least `length`.
 fn per_pass(batch: u64, length: Duration, pass: &mut dyn FnMut()) -> f64 {
     let mut passes = 0;
     let begin = Instant::now();

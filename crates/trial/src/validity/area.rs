@@ -1,9 +1,10 @@
-//! What the area itself makes of the numbers: never written, small enough for a cache, stored
-//! compressed, or still in the page cache after it was to be out of it.
+//! Checks whether the area itself distorts the numbers: unwritten, small enough for a cache, stored
+//! compressed, or still in the page cache after it was dropped.
 //!
-//! The size of a device's cache is seldom known, so "cache-sized" is an assumption, and said to be one.
-//! Below [`CACHE_BYTES`] nearly every drive can hold the whole area. An area of less than a hundredth of
-//! the device is noted: a controller's or a host's cache may hold it, and its positions lie close.
+//! The size of a device's cache is seldom known, so "cache-sized" is an assumption, and the finding says
+//! so. Below [`CACHE_BYTES`] nearly every drive can hold the whole area. An area of less than a hundredth
+//! of the device is noted: a controller's or a host's cache may hold it, and its positions are close
+//! together.
 
 use super::{bytes, devices, extents, in_memory};
 use crate::control::area_bytes;
@@ -12,31 +13,31 @@ use record::{
     Trial, format_bytes, format_share,
 };
 
-/// A cache that an ordinary drive has (data sheets of the last fifteen years give 16 to 512 MiB).
+/// Cache size of an ordinary drive (data sheets of the last fifteen years give 16 to 512 MiB).
 const CACHE_BYTES: u64 = 64 << 20;
-/// Share of the device below which an area says little of the whole.
+/// Share of the device below which an area does not represent the whole.
 const AREA_SHARE: f64 = 0.01;
-/// Share of the area that may be unwritten and change no number that a reader sees.
+/// Share of the area that may be unwritten without a visible effect on any number.
 const UNWRITTEN_SHARE: f64 = 0.01;
 /// Share of the area that may stay in the page cache after its pages were dropped.
 const RESIDENT_SHARE: f64 = 0.01;
 
-/// Holes and unwritten extents of the area, which read as zeros without the device.
+/// Holes and unwritten extents of the area, which read as zeros without device access.
 pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
-    // A test file that is read was written in full before; one that is written is allocated then.
+    // A test file that is read was fully written before; one that is written is allocated then.
     let judged = |target: &&record::Target| target.kind == TargetKind::File;
     let found = trial.targets.iter().filter(judged).filter_map(|target| target.extents.as_ref());
     let (holes, unwritten) = found.fold((0, 0), |sum, extents| {
         (sum.0 + extents.hole_bytes.0, sum.1 + extents.unwritten_bytes.0)
     });
     let absent = holes + unwritten;
-    // Of an array the holes of all legs are counted, those of copies and parity among them.
+    // For an array, count the holes of all legs, including those of copies and parity.
     let workload = &trial.workload;
     let legs = |array: &record::Redundancy| array.leg_bytes.0 * u64::from(workload.targets);
     let area = workload.array.as_ref().map_or_else(|| area_bytes(workload), legs);
     let reads = trial.workload.read_percent > 0;
     (absent > 0 && trial.workload.engine != EngineName::Null).then(|| {
-        // Reading what was never written measures memory; writing there measures allocation too.
+        // Reading unwritten areas measures memory; writing them also measures allocation.
         let (severity, what) = if reads {
             (Severity::Invalid, "it reads as zeros, without access to the device")
         } else {
@@ -60,7 +61,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// More was trimmed than the area holds: the rest had been given back before.
+/// More was trimmed than the area holds: the rest was already trimmed.
 pub(super) fn trimmed_again(trial: &Trial) -> Option<Finding> {
     let trimmed = trial.result.trim.as_ref()?.bytes as f64;
     let area = area_bytes(&trial.workload) as f64;
@@ -79,13 +80,13 @@ pub(super) fn trimmed_again(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The area is so small that a cache below may serve it.
+/// The area is so small that a device cache may serve it.
 pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let through = workload.cache == CacheMode::None && workload.read_percent == 0;
     let through = through || workload.instead.is_some();
     let asked = workload.pattern == Pattern::Hit || workload.engine == EngineName::Null;
-    // Past the page cache only: what that does is counted, not assumed.
+    // Direct I/O only: the effect of the page cache is counted, not assumed.
     if !workload.cache.direct() || through || asked || in_memory(trial) {
         return None;
     }
@@ -96,7 +97,7 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
     let told = devices(trial).filter_map(|device| device.cache_bytes).max();
     let cache = told.map_or(CACHE_BYTES, |told| told.0.max(CACHE_BYTES));
     let small = area < cache && 2 * area <= whole;
-    // The memory of a RAM disk is as fast everywhere.
+    // A RAM disk is equally fast everywhere.
     let ram = device.driver.as_deref() == Some("zram");
     if ram || !(small || share < AREA_SHARE) {
         return None;
@@ -152,8 +153,8 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Share of the area that dropping the cache left in the page cache; `None` where that is too little to tell,
-/// unknown, or all that there is.
+/// Share of the area that stayed in the page cache after the drop; `None` if that is below the threshold,
+/// unknown, or the whole area.
 pub(super) fn left_cached(trial: &Trial) -> Option<f64> {
     let Bytes(after) = trial.cache_dropped.as_ref()?.resident_after_bytes?;
     let share = after as f64 / area_bytes(&trial.workload).max(1) as f64;

@@ -1,17 +1,17 @@
-//! Whether the clients of a load made it together, and what each got of it.
+//! Checks whether the clients ran their load at the same time, and how the target served each of them.
 
 use record::{
     Client, Clients, Confidence, Finding, FindingCode, LostKind, TargetSharing, Trial,
     format_count, format_nanos, format_share, jain_index,
 };
 
-/// Part of the window by which the begins of clients may differ, or their clocks be unsure: what each did
-/// alone at its ends is then less than a hundredth of what all did.
+/// Maximum difference between the begins of clients, or error of their clocks, as a share of the window.
+/// What each client did alone at the ends is then less than a hundredth of the total.
 const APART_MAX: f64 = 0.01;
 /// Rate per job, as a share of the median of the others, below which a client straggles.
 const STRAGGLES_BELOW: f64 = 0.8;
-/// Jain's index of a shared target below which it serves clients unequally: one of two clients with three
-/// times what the other gets has 0.8.
+/// Jain's index of a shared target below which it serves clients unequally. If one of two clients gets
+/// three times the rate of the other, the index is 0.8.
 const UNEQUAL_BELOW: f64 = 0.9;
 
 /// Clients whose numbers are missing.
@@ -38,7 +38,7 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
             format_count(reason.ios as f64)
         )
     });
-    // Neither those that are missing nor those that had nothing to do.
+    // Exclude clients that are lost and clients that had nothing to do.
     let counted = clients.each.iter().filter(|client| client.counted()).count();
     Some(
         Finding::invalid(
@@ -57,13 +57,13 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
     )
 }
 
-/// Clients whose windows have too little in common, or may have.
+/// Clients whose windows overlap too little, or possibly too little.
 pub(super) fn apart(trial: &Trial) -> Option<Finding> {
     let clients = trial.clients.as_ref()?;
     let window = trial.result.duration_ns.0.max(1) as f64;
     let (spread, error) = (clients.start_spread_ns?, clients.start_spread_error_ns?);
     let (spread, error) = (spread.0 as f64, error.0 as f64);
-    // What they have not in common, beyond what their clocks leave open.
+    // The time outside the common window, beyond the error of the clocks.
     let common = clients.common_window_ns.map_or(window - spread - error, |it| it.0 as f64);
     let alone = (window - common - error).max(spread);
     if alone > APART_MAX * window {
@@ -107,9 +107,9 @@ pub(super) fn apart(trial: &Trial) -> Option<Finding> {
 
 /// Clients that are much slower than the others.
 ///
-/// Where a depth was dealt out unequally, twice the depth gives between as many and twice as many requests
-/// per second. So a client is slow there only if it is per job, which is unfair to the shallower ones, and
-/// per request in flight, which is unfair to the deeper ones.
+/// If a depth was divided unequally, a client with twice the depth gets between one and two times the
+/// requests per second. So a client is slow only if it is slow by two measures: per job, which penalizes
+/// low depths, and per request in flight, which penalizes high depths.
 pub(super) fn straggler(trial: &Trial) -> Option<Finding> {
     let clients = trial.clients.as_ref()?;
     if trial.workload.rate_iops.is_some() {
@@ -119,7 +119,7 @@ pub(super) fn straggler(trial: &Trial) -> Option<Finding> {
     straggler_of(clients, rated.map(|client| half_width(trial, client)).fold(0.0, f64::max))
 }
 
-/// Likewise, with the widest relative half-width of the interval of a client's rate.
+/// As [`straggler`]; `unsure` is the widest relative half-width of the interval of a client's rate.
 fn straggler_of(clients: &Clients, unsure: f64) -> Option<Finding> {
     let of_jobs = clients.per_job();
     if clients.equally_deep() {
@@ -131,8 +131,8 @@ fn straggler_of(clients: &Clients, unsure: f64) -> Option<Finding> {
     Some(straggles(slowest_by_slot, (rate, median), "request in flight"))
 }
 
-/// The client whose rate is lowest, or the one that is named, with its rate and the median of the others, if
-/// it is much lower than that.
+/// The slowest client, or the named one, with its rate and the median of the others, if its rate is much
+/// lower than that.
 fn slowest<'a>(
     rated: &[(&'a Client, f64)],
     named: Option<&Client>,
@@ -146,7 +146,7 @@ fn slowest<'a>(
         return None;
     }
     let median = stats::median(others);
-    // Both rates with the half-widths of their intervals: what lies within them is no difference.
+    // Differences within the half-widths of both intervals do not count.
     let straggles =
         rate < STRAGGLES_BELOW * median && rate * (1.0 + unsure) < median * (1.0 - unsure);
     straggles.then_some((slowest, rate, median))
@@ -168,8 +168,8 @@ fn straggles(client: &Client, (rate, median): (f64, f64), per: &str) -> Finding 
     .confidence(Confidence::AlmostCertain)
 }
 
-/// A shared target that serves its clients unequally: where their jobs have different depths, by both
-/// measures of [`straggler`].
+/// A shared target that serves its clients unequally. If their jobs have different depths, both measures of
+/// [`straggler`] must show it.
 pub(super) fn unequal(trial: &Trial) -> Option<Finding> {
     let clients = trial.clients.as_ref()?;
     if clients.sharing != TargetSharing::Shared || trial.workload.rate_iops.is_some() {
@@ -209,7 +209,7 @@ fn unequal_of(clients: &Clients) -> Option<Finding> {
     )
 }
 
-/// Clients that are not alike in what decides their speed.
+/// Clients that differ in what decides their speed.
 pub(super) fn differ(trial: &Trial) -> Option<Finding> {
     let clients = trial.clients.as_ref()?;
     let kernels = trial.parts.iter().filter_map(|part| Some(&part.environment.as_ref()?.kernel));
@@ -228,7 +228,7 @@ pub(super) fn differ(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The relative half-width of the interval of a client's rate; zero where it has none.
+/// The relative half-width of the interval of a client's rate; zero without an interval.
 fn half_width(trial: &Trial, client: &Client) -> f64 {
     let part = trial.parts.iter().find(|part| Some(&part.id) == client.trial_id.as_ref());
     let widths = part.into_iter().flat_map(Trial::directions).filter_map(|it| it.iops_ci95_rel);
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use record::ClientClock;
 
-    /// Clients of one job each, of these depths and rates.
+    /// Clients of one job each, with these depths and rates.
     fn clients(depths: &[u32], rates: &[f64]) -> Clients {
         let client = |((rank, depth), rate): ((u32, &u32), &f64)| Client {
             rank,
@@ -274,13 +274,13 @@ mod tests {
         all
     }
 
-    /// Depths 4 and 8 as three clients get them, and some more.
+    /// Depths 4 and 8 divided among three clients, and some more.
     const DEALT: [&[u32]; 5] = [&[2, 1, 1], &[3, 3, 2], &[2, 2, 1], &[2, 1], &[1, 1, 1]];
 
     #[test]
     fn equal_clients_with_unequal_shares_of_a_depth_are_judged_equal() {
         for depths in DEALT {
-            // From a target that serves each request in the same time to one that is busy with one.
+            // From a target with a constant service time to one that serves one request at a time.
             for power in 0..=10 {
                 let rate = |depth: &u32| 1_000.0 * f64::from(*depth).powf(f64::from(power) / 10.0);
                 let rates: Vec<f64> = depths.iter().map(rate).collect();

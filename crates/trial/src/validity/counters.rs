@@ -1,8 +1,8 @@
-//! Our bytes against those that the device itself counted.
+//! Compares our bytes with those that the device counted.
 //!
-//! Fewer on the device mean that something above it served them; which, depends on how the target
-//! was opened and on the file system. More mean that somebody else was at work, or the file system
-//! on our behalf, where it is known to.
+//! If the device counted fewer bytes, a layer above it served the rest. Which layer it was depends on how
+//! the target was opened and on the file system. If the device counted more, another process was active, or
+//! the file system wrote more for our requests than they contain.
 
 use super::area::left_cached;
 use super::{Traffic, bytes, extents, filesystems, mean_bytes, traffic};
@@ -10,15 +10,13 @@ use record::{
     CacheMode, Confidence, EngineName, Finding, FindingCode, Trial, format_bytes, format_share,
 };
 
-/// How much larger than ours device requests must be, without merging, to be those of the page
-/// cache reading ahead.
+/// Minimum factor of unmerged device requests over ours for them to be the page cache's read-ahead.
 const READ_AHEAD_FACTOR: f64 = 1.5;
-/// Share of the device's requests that may be merged ones where that is concluded.
+/// Maximum share of merged requests on the device for that conclusion.
 const MERGED_SHARE: f64 = 0.01;
-/// Bytes in the direction that we did not ask for which any system moves now and then: its journal,
-/// its logs.
+/// Bytes in the unused direction that any system transfers now and then, for its journal or logs.
 const HOUSEKEEPING_BYTES: f64 = 1_048_576.0;
-/// File systems that write somewhere else what is overwritten, with all the metadata above it.
+/// File systems that write overwritten data to a new place, with all the metadata above it.
 const COPYING: [&str; 4] = ["btrfs", "bcachefs", "zfs", "f2fs"];
 
 /// Buffered reads that the page cache served.
@@ -26,7 +24,7 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
-    // What could not be dropped is told by itself, with who holds it.
+    // Pages that could not be dropped have a finding of their own, which names the process that holds them.
     let left = left_cached(trial).is_some_and(|share| 1.0 - ratio <= share + traffic.tolerance);
     let unexplained = !stored_compressed(trial) && !left;
     let buffered = !workload.cache.direct() && workload.read_percent == 100;
@@ -53,17 +51,17 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Whether the extents say that what is read is stored compressed.
+/// Whether the extents show that the data read are stored compressed.
 fn stored_compressed(trial: &Trial) -> bool {
     extents(trial).any(|extents| extents.compressed_bytes.0 > 0)
 }
 
-/// Writes of which the file system made less.
+/// Writes that the file system compressed.
 pub(super) fn compressed(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
-    // Plain buffered writes reach the device when it suits the kernel.
+    // Plain buffered writes reach the device whenever the kernel decides.
     let timely = workload.cache.direct() || workload.cache.synchronous();
     let compresses = filesystems(trial).any(|filesystem| filesystem.compresses);
     let ours = compresses && workload.writes() && timely && traffic.less();
@@ -84,12 +82,12 @@ pub(super) fn compressed(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Requests past the page cache that went through it.
+/// Direct requests that went through the page cache.
 pub(super) fn direct_ignored(trial: &Trial) -> Option<Finding> {
     no_direct(trial).or_else(|| read_ahead(trial))
 }
 
-/// The kernel opens the file with O_DIRECT, says that it has none for it, and uses the page cache.
+/// The kernel accepts O_DIRECT for the file, reports that it does not support it, and uses the page cache.
 fn no_direct(trial: &Trial) -> Option<Finding> {
     let filesystem = filesystems(trial).find(|it| it.direct_alignment_bytes == Some(0))?;
     let real = trial.workload.engine != EngineName::Null;
@@ -107,7 +105,7 @@ fn no_direct(trial: &Trial) -> Option<Finding> {
     (trial.workload.cache.direct() && !filesystem.in_memory && real).then_some(finding)
 }
 
-/// Reads past the page cache that reached the device as the requests of its read-ahead.
+/// Direct reads that reached the device as read-ahead requests of the page cache.
 fn read_ahead(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let traffic = traffic(trial)?;
@@ -136,7 +134,7 @@ fn read_ahead(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Direct requests that the device did not see, for no reason that is known.
+/// Direct requests that the device did not see, for an unknown reason.
 pub(super) fn device_saw_less(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let traffic = traffic(trial)?;
@@ -162,7 +160,7 @@ pub(super) fn device_saw_less(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Traffic on the device that was not ours.
+/// Device traffic that was not ours.
 pub(super) fn foreign(trial: &Trial) -> Option<Finding> {
     same_direction(trial).or_else(|| other_direction(trial))
 }
@@ -170,8 +168,8 @@ pub(super) fn foreign(trial: &Trial) -> Option<Finding> {
 fn same_direction(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
-    // Synchronous writes and flushes make the file system write its journal, buffered loads read
-    // ahead, and one that copies on write its trees: there the surplus is our own doing.
+    // Synchronous writes and flushes make the file system write its journal, buffered loads read ahead, and
+    // a copy-on-write file system writes its trees. In these cases the load itself causes the surplus.
     let copying = trial.workload.writes()
         && filesystems(trial).any(|filesystem| COPYING.contains(&filesystem.kind.as_str()));
     let plain = trial.workload.cache == CacheMode::Device && trial.workload.flush.is_none();
@@ -193,12 +191,12 @@ fn same_direction(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Only reads were asked for and the device wrote as well, or the other way round.
+/// The load only read and the device wrote as well, or the other way round.
 fn other_direction(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let other = traffic.counters.other_bytes? as f64;
     let share = other / bytes(trial).max(1) as f64;
-    // Buffered writes make the file system read what they cover in part.
+    // Buffered writes make the file system read blocks that they cover only partly.
     let ours = !trial.workload.cache.direct() && trial.workload.writes();
     (!ours && share > traffic.tolerance && other > HOUSEKEEPING_BYTES).then(|| {
         let (others, own) =

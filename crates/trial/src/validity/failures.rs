@@ -1,11 +1,10 @@
-//! Requests that did not do what was asked: failed, short, never answered, answered with other
-//! data than was written. All of them make a trial invalid, because what is left of it is the part
-//! that worked.
+//! Reports requests that went wrong: failed, short, never completed, or returned other data than was
+//! written. Each makes a trial invalid, because the result covers only the requests that worked.
 
 use crate::verify::fault_name;
 use record::{BlockFault, EndedBy, Finding, FindingCode, Trial, format_nanos};
 
-/// Bad blocks that are named in a claim.
+/// Maximum number of bad blocks that a finding names.
 const BLOCKS_NAMED: usize = 2;
 
 pub(super) fn errors(trial: &Trial) -> Option<Finding> {

@@ -1,5 +1,5 @@
-//! Whether the load generator was the thing measured: its own rate, its processor, its clock, what
-//! the kernel gave it.
+//! Checks whether the load generator itself was the bottleneck: its own rate, its processor, its clock, or
+//! resources that the kernel refused.
 
 use super::{in_memory, traffic};
 use record::{
@@ -9,15 +9,15 @@ use record::{
 
 /// Share of the harness's ceiling above which a job's rate may be the harness's own.
 const CEILING_SHARE: f64 = 0.5;
-/// Share of a window in which the jobs' processors were busy from which on they may be what limits.
+/// Busy share of the jobs' processors from which they may be the bottleneck.
 const BUSY_SHARE: f64 = 0.9;
 /// Share of the mean latency that reading the clock may take.
 const CLOCK_SHARE: f64 = 0.1;
-/// Clock sources of Linux that are read in user space, within tens of nanoseconds. The others are
-/// registers across a bus or a count of timer ticks.
+/// Linux clock sources that are read in user space, within tens of nanoseconds. The others need a register
+/// access over a bus, or only count timer ticks.
 const FAST_SOURCES: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen"];
 
-/// A job's rate against what the program can do by itself.
+/// A job's rate is close to the limit of the program itself.
 pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
     let harness = trial.harness.value()?;
     let per_job = trial.iops() / f64::from(trial.workload.numjobs.max(1));
@@ -37,11 +37,11 @@ pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The jobs' processors were busy all the time: a device would have let them wait.
+/// The jobs' processors were busy all the time, which does not happen while they wait for a device.
 pub(super) fn processor(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let cpu = trial.cpu.value()?;
-    // Polling keeps a processor busy whatever the device does; memory is as fast as a processor.
+    // Polling keeps a processor busy whatever the device does; memory is limited by the processor anyway.
     let busy_anyway = workload.polled || workload.sqpoll || workload.arrival != Arrival::Closed;
     let served_above = traffic(trial).is_some_and(|traffic| traffic.less());
     let memory = in_memory(trial) || !workload.cache.direct() || served_above;
@@ -77,11 +77,11 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// A clock that is slow, or whose readings cost a part of what they measure.
+/// A clock that is slow, or whose readings are a large part of the latencies.
 pub(super) fn clock(trial: &Trial) -> Option<Finding> {
     let harness = trial.harness.value()?;
     let latency = trial.latency_ns();
-    // Of the two readings around a request, half of each lies within the time measured.
+    // A request is surrounded by two readings; half of each is within the measured time.
     let share = latency.map_or(0.0, |latency| harness.clock_cost_ns / latency.max(1.0));
     let source = trial.environment.as_ref().and_then(|it| it.clocksource.as_deref());
     let slow = source.is_some_and(|source| !FAST_SOURCES.contains(&source));

@@ -1,19 +1,19 @@
-//! A limit above the disk: a control group's throttle.
+//! Checks for a limit above the disk: the throttle of a control group.
 //!
-//! A throttle holds a request before any counter of the disk starts, so the counters of a throttled
-//! device look like those of an idle one. What can be said is how near the rate came to the limit:
-//! at it, the number is the limit's; far below, the limit is worth knowing and no more.
+//! A throttle holds a request before any counter of the disk starts, so a throttled device looks idle in
+//! its counters. The finding therefore compares the rate with the limit. If they are close, the limit
+//! decided the result. If the rate is far below, the limit is only noted.
 
 use record::{
     CgroupLimit, Confidence, DirectionResult, Finding, FindingCode, OpKind, Severity, Trial,
     format_iops, format_rate, format_share,
 };
 
-/// Share of a limit from which on a rate is the limit's. A throttle lets small bursts through and
-/// wakes up late, so rates are found on both sides of it.
+/// Minimum share of a limit at which the limit decides the rate. A throttle lets small bursts through and
+/// wakes up late, so rates are both slightly above and below it.
 const AT_LIMIT: f64 = 0.85;
 
-/// The limit that the rate came nearest to.
+/// The limit that the rate is closest to.
 pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
     let limits = &trial.environment.as_ref()?.cgroup_limits;
     let with_share = |limit| {
@@ -59,7 +59,7 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
     )
 }
 
-/// What a limit holds back and the rate of that; `None` where nothing of the kind was asked for.
+/// What a limit restricts, and the rate of that; `None` if the load contains nothing of the kind.
 fn limited(trial: &Trial, limit: &CgroupLimit) -> Option<(&'static str, f64)> {
     let result = &trial.result;
     let (what, direction): (&str, &DirectionResult) = match limit.limited.op() {

@@ -1,4 +1,4 @@
-//! Whether the load was the one asked for: its depth, its arrivals, its length, its steadiness.
+//! Checks whether the load was as requested: its depth, arrivals, length and steadiness.
 
 use super::FEW_REQUESTS;
 use crate::control::byte_limit;
@@ -7,23 +7,23 @@ use record::{
     format_count, format_iops, format_nanos, format_share,
 };
 
-/// Share of the asked depth below which it was not held.
+/// Minimum mean depth, as a share of the requested depth.
 const HELD_SHARE: f64 = 0.75;
-/// Rounds of the whole depth without which that cannot be told.
+/// Minimum requests per unit of depth for this check.
 const ROUNDS_MIN: f64 = 20.0;
-/// Share of the arrivals that may still wait when the window ends: more, and the queue was growing.
+/// Maximum share of the arrivals that may wait when the window ends; more means that the queue was growing.
 const BACKLOG_SHARE: f64 = 0.02;
-/// Arrivals that may wait at the end of any window, as a burst of a Poisson process leaves them.
+/// Arrivals that may always wait at the end of a window, as a burst of a Poisson process leaves them.
 const BACKLOG_MIN: f64 = 10.0;
-/// Share of the mean latency that the pacer itself may add.
+/// Maximum share of the mean latency that the pacer itself may add.
 const PACER_SHARE: f64 = 0.1;
 
-/// The asked depth that the engine cannot hold, or that the program did not hold in flight.
+/// The engine cannot reach the requested depth, or the program did not sustain it.
 pub(super) fn depth(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let one_per_job = matches!(workload.engine, EngineName::Sync | EngineName::Mmap);
-    // Asked for by default, not by the user: an open loop has as many slots as it needs.
-    // A client that was lost explains what it did not hold.
+    // The depth of an open loop is a default, not a request: it has as many slots as it needs. A lost
+    // client explains a lower depth.
     let is_lost = |clients: &record::Clients| clients.each.iter().any(|it| it.lost.is_some());
     if workload.arrival != Arrival::Closed || trial.clients.as_deref().is_some_and(is_lost) {
         return None;
@@ -47,13 +47,13 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
     )
 }
 
-/// A closed loop holds its depth but for the time between a completion and the next hand-over.
+/// A closed loop sustains its depth, except for the time between a completion and the next hand-over.
 fn held_up(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let (asked, held) = (f64::from(workload.depth), trial.result.concurrency);
-    // With few rounds of the depth, requests cut off by the end of the window are missing.
+    // With few requests per slot, those cut off by the end of the window are too large a share.
     let rounds = trial.completed() as f64 / asked;
-    // Requests that failed were in progress as well, for a time that is in no number.
+    // Failed requests were in flight too, for a time that was not recorded.
     let failed = trial.failed() > 0;
     let idle = workload.engine == EngineName::Null
         || failed
@@ -84,7 +84,7 @@ fn held_up(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The open loop: arrivals that piled up, or that this program itself handed over late.
+/// Open loop: arrivals queued up, or this program handed them over late.
 pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
     let open = trial.result.open_loop.as_ref()?;
     let arrivals = open.offered_iops * trial.result.duration_ns.as_secs_f64();
@@ -143,7 +143,6 @@ pub(super) fn few(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The width of the rate's interval where it is wide.
 fn wide(trial: &Trial) -> Option<f64> {
     let widths = trial.directions().filter_map(|direction| direction.iops_ci95_rel);
     widths.reduce(f64::min).filter(|width| *width > stats::WIDE_REL)
@@ -153,7 +152,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
     let series = &trial.result.series.ios;
     let half = series.len() / 2;
     let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len().max(1) as f64;
-    // A device that failed or fell silent moved for a reason that is told.
+    // If the device failed or fell silent, another finding explains the variation.
     let told = matches!(
         trial.result.ended_by,
         Some(EndedBy::Silence | EndedBy::Failures | EndedBy::Interrupted)
@@ -184,7 +183,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// A start that was left out of the numbers.
+/// The warm-up that was cut off.
 pub(super) fn warm_up(trial: &Trial) -> Option<Finding> {
     let warm_up = trial.result.warm_up.as_ref()?;
     let rest = trial.iops();
@@ -204,7 +203,7 @@ pub(super) fn warm_up(trial: &Trial) -> Option<Finding> {
     )
 }
 
-/// The run time was over before what was to end the run.
+/// The run time ended before the stop rule was met.
 pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
     let stop = &trial.workload.stop;
     if trial.result.ended_by.is_some() {
@@ -214,7 +213,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         let asked = f64::from(asked) / 1e6;
         let widths = trial.directions().filter_map(|direction| direction.iops_ci95_rel);
         let reached = widths.fold(f64::NAN, f64::max);
-        // Looks are few, and the whole run is one more.
+        // Checks are few, and the whole run is one more.
         if reached <= asked {
             return None;
         }

@@ -1,13 +1,13 @@
-//! Whether the numbers of a trial mean what they say.
+//! Decides whether the numbers of a trial can be trusted.
 //!
-//! Each rule looks at the document alone and yields a typed finding with its evidence and a flag to
-//! try, or nothing: the same document gives the same findings years later. What a document cannot tell
-//! (how a file lies on its device, say) was looked at before the run and stands in it as a fact.
+//! Each rule reads only the document and returns a typed finding with its evidence and a flag to try, or
+//! nothing. The same document gives the same findings years later. Facts that a document cannot show (how a
+//! file is placed on its device, for example) are collected before the run and stored in it.
 //!
-//! One cause gives one finding: a rule whose symptom another rule explains better is silent. Numbers
-//! that are not those asked for are invalid; numbers that mean something else than they seem to are a
-//! warning; the rest is a note. Rejected: rules within the runner (they cannot be run again, and two of
-//! them cannot be weighed against each other).
+//! One cause gives one finding: if another rule explains a symptom better, the rule is silent. Numbers for
+//! a load that differs from the requested one are invalid. Numbers that mean something other than they seem
+//! to are a warning; everything else is a note. Rejected: rules within the runner (they cannot be run
+//! again, and two of them cannot be weighed against each other).
 
 mod area;
 mod clients;
@@ -20,16 +20,16 @@ mod requests;
 
 use record::{DeviceCounters, DeviceFacts, Extents, FilesystemFacts, Finding, FindingCode, Trial};
 
-/// Share of our bytes beyond which device traffic is somebody else's, or less than which ours did
-/// not all arrive.
+/// Tolerance between device bytes and ours, as a share of ours: more is traffic of other processes, less
+/// means that some of our requests did not reach the device.
 const TRAFFIC_TOLERANCE: f64 = 0.1;
-/// Requests below which a trial carries no interval worth the name.
+/// Minimum number of requests for a useful interval.
 const FEW_REQUESTS: u64 = 100;
 
-/// Rules of one kind of trouble each; the order is that of the findings in a document.
+/// A rule for one kind of problem; rules are in the order of the findings in a document.
 type Rule = fn(&Trial) -> Option<Finding>;
 
-/// What the numbers of a job alone say.
+/// Rules on the numbers of a single job.
 const OF_A_JOB: &[Rule] = &[
     failures::errors,
     failures::short,
@@ -51,7 +51,7 @@ const OF_A_JOB: &[Rule] = &[
     area::trimmed_again,
 ];
 
-/// What takes the counters of devices and processors, which do not tell jobs apart.
+/// Rules on the counters of devices and processors, which cover all jobs together.
 const OF_ALL_JOBS: &[Rule] = &[
     counters::page_cache,
     counters::compressed,
@@ -65,18 +65,18 @@ const OF_ALL_JOBS: &[Rule] = &[
     |trial| record::cpu_taken([trial]),
 ];
 
-/// What the limits of the program say of a job.
+/// Rules on the limits of the program, for each job.
 const OF_THE_HARNESS: &[Rule] =
     &[harness::ceiling, harness::clock, harness::locked_memory, harness::no_io];
 
-/// What is said of clients as they went together.
+/// Rules on the clients of a load.
 const OF_CLIENTS: &[Rule] =
     &[clients::lost, clients::apart, clients::straggler, clients::unequal, clients::differ];
 
-/// Kinds that are stated before a run and judged here once its numbers are known.
+/// Findings that are made before a run and decided here once its numbers are known.
 const JUDGED_AGAIN: [FindingCode; 2] = [FindingCode::CgroupLimit, FindingCode::UnwrittenExtents];
 
-/// All findings on a trial from its own numbers; on those of jobs beside the first, see [`judge`].
+/// All findings on a trial from its own numbers; for jobs after the first, see [`judge`].
 #[must_use]
 pub fn findings(trial: &Trial) -> Vec<Finding> {
     let found = |rules: &[Rule], trial: &Trial| -> Vec<Finding> {
@@ -93,8 +93,8 @@ pub fn findings(trial: &Trial) -> Vec<Finding> {
     all
 }
 
-/// Adds to a trial what its own numbers say, in place of what was stated before they were known, and to
-/// each job beside the first what its numbers say.
+/// Adds the findings from a trial's numbers, replacing those made before the numbers were known. Also adds
+/// findings to each job after the first.
 pub fn judge(trial: &mut Trial) {
     trial.findings.retain(|finding| !JUDGED_AGAIN.contains(&finding.code));
     let found = findings(trial);
@@ -122,29 +122,28 @@ fn extents(trial: &Trial) -> impl Iterator<Item = &Extents> {
     trial.targets.iter().filter_map(|target| target.extents.as_ref())
 }
 
-/// Whether all targets lie in memory, so that there is nothing below to be fooled by.
+/// Whether all targets are in memory, so that no device cache can distort the result.
 fn in_memory(trial: &Trial) -> bool {
     let in_memory = filesystems(trial).filter(|filesystem| filesystem.in_memory).count();
     in_memory > 0 && in_memory == trial.targets.len()
 }
 
-/// Mean size of our requests.
 fn mean_bytes(trial: &Trial) -> f64 {
     bytes(trial) as f64 / trial.completed().max(1) as f64
 }
 
-/// A device's counters, where they can be compared with ours.
+/// The counters of a device, if they are comparable with ours.
 struct Traffic<'a> {
     counters: &'a DeviceCounters,
     /// Device bytes over ours.
     ratio: f64,
-    /// How far the ratio may lie from one without meaning anything: a tenth, the requests in flight
-    /// at both ends of the window, and those that failed.
+    /// How far the ratio may be from one: a tenth, plus the requests in flight at both ends of the window
+    /// and the failed ones.
     tolerance: f64,
 }
 
 impl Traffic<'_> {
-    /// Whether the device saw less than we caused.
+    /// Whether the device saw less than we requested.
     fn less(&self) -> bool {
         self.ratio < 1.0 - self.tolerance
     }
@@ -159,11 +158,11 @@ fn traffic(trial: &Trial) -> Option<Traffic<'_>> {
     let counters = trial.device_counters.value()?;
     let ratio = counters.ratio_bytes?;
     let workload = &trial.workload;
-    // Copies and parity are traffic of the array's.
+    // Copies and parity are the array's own traffic.
     if workload.all().any(|workload| workload.array.is_some()) {
         return None;
     }
-    // A device counts what it failed to do as well.
+    // A device also counts requests that failed.
     let failed = trial.failed();
     let cut_off = (2 * u64::from(workload.depth) + failed).saturating_mul(workload.max_bs().0);
     let tolerance = TRAFFIC_TOLERANCE + cut_off as f64 / bytes(trial).max(1) as f64;

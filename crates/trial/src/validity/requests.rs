@@ -1,30 +1,29 @@
-//! Merged and split requests: explained, not hidden. They are how the block layer does its work,
-//! so they are notes; but a latency is then that of another request than the one asked for.
+//! Reports merged and split requests. The block layer normally does this, so the findings are notes. But
+//! the latency is then that of a different request than the requested one.
 
 use super::{devices, mean_bytes, traffic};
 use record::{Finding, FindingCode, Trial, format_bytes, format_count};
 
-/// Share of our requests below which merging and splitting change nothing.
+/// Share of our requests below which merging and splitting have no effect.
 const SHARE: f64 = 0.02;
 
-/// A page of memory, as programs have them without asking.
 const PAGE_BYTES: u64 = 4_096;
 
-/// Share of our bytes that the device must have seen for its requests to tell how ours fared.
+/// Minimum share of our bytes that the device must have seen to compare its requests with ours.
 const SEEN_SHARE: f64 = 0.1;
 
-/// Fewer device requests than ours for the same bytes.
+/// The device counted fewer requests than ours for the same bytes.
 pub(super) fn merged(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let counters = traffic.counters;
     let theirs = counters.mean_request_bytes?;
     let ours = mean_bytes(trial);
     let merges = counters.merges as f64;
-    // The page cache asks for more at a time than its reader, and writes back in larger pieces.
+    // The page cache reads more at a time than the program, and writes back in larger pieces.
     let cached = !trial.workload.cache.direct();
     let larger = theirs > (1.0 + SHARE) * ours;
     let merging = merges > SHARE * trial.completed() as f64;
-    // Traffic of others says nothing of our requests.
+    // Traffic of other processes would hide the size of our requests.
     let countable = traffic.ratio > SEEN_SHARE && larger && (cached || !traffic.more());
     (countable && (merging || cached)).then(|| {
         let who = if cached { "The page cache combined" } else { "The kernel merged" };
@@ -45,7 +44,7 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// More device requests than ours for the same bytes.
+/// The device counted more requests than ours for the same bytes.
 pub(super) fn split(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let counters = traffic.counters;

@@ -1,18 +1,18 @@
-//! Completions as calls: each issues the next request itself.
+//! Completions as calls: each one issues the next request itself.
 //!
-//! Overlapped I/O with completion routines works like this (Riedel, van Ingen, Gray 1997, appendix):
-//! where the next request completes at once, out of a cache, its routine is called before the first one
-//! returns, and the calls nest. The depth is counted and bounded here; beyond the bound a completion is
-//! posted to the job's loop, as the posted form of the discipline does with all of them.
+//! Overlapped I/O with completion routines works like this (Riedel, van Ingen, Gray 1997, appendix). If the
+//! next request completes at once, from a cache, its routine is called before the first one returns, and
+//! the calls nest. The nesting depth is counted and limited here. Beyond the limit a completion is posted
+//! to the job's loop, as the posted form of the discipline does with all completions.
 
 use super::{Step, Worker};
 use engine::{Clock, Completion, Engine, EngineError, Wait};
 
-/// Deepest nesting of calls: some hundred kilobytes of the stack of a thread.
+/// Deepest nesting of calls: a few hundred kilobytes of a thread's stack.
 pub const CALLBACK_DEPTH_MAX: u32 = 1_000;
 
 impl<E: Engine, C: Clock> Worker<E, C> {
-    // For the same reason as that of `step_paced`.
+    // Not inlined, for the same reason as `step_paced`.
     #[inline(never)]
     pub(super) fn step_callback(&mut self, posting: bool) -> Result<Step, EngineError> {
         if !self.free.is_empty() && !self.stopping {
@@ -34,7 +34,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(Step::Progress)
     }
 
-    /// The call for one completion, inside so many others.
+    /// Handles one completion, nested inside `depth` others.
     fn call(
         &mut self,
         completion: Completion,
@@ -49,7 +49,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(());
         }
         self.refill()?;
-        // What is still posted has completed as well: the engine does not know of it any more.
+        // Posted completions no longer count as in flight for the engine.
         let inside = self.in_flight - self.posted.len() as u32;
         if posting || inside == 0 {
             return self.engine.hand_over();

@@ -1,11 +1,11 @@
-//! The loop of a job that commits: it writes so many times, waits for what is in flight, flushes, and goes
-//! on when that has ended.
+//! The loop of a job that commits: it makes a number of writes, waits for all requests in flight, flushes,
+//! and continues when the flush has completed.
 //!
-//! So a flush covers all that was written before it, as that of a program whose transaction is durable
-//! when it returns. A job of depth one is a committer by itself; one that has as many requests in flight
-//! as it writes between two flushes commits for that many at once (group commit). Reads of a mix are
-//! waited for as well. Rejected: a flush among other requests in flight, as fio's io_uring has it: it
-//! covers those that happen to have completed, which no program could rely on.
+//! A flush therefore covers all earlier writes, as in a program whose transaction is durable when the flush
+//! returns. A job of depth one is a single committer. A job whose depth equals its writes per flush commits
+//! for that many transactions at once (group commit). The reads of a mixed load are waited for too.
+//! Rejected: a flush among other requests in flight, as in fio's io_uring engine. It covers only the writes
+//! that happen to have completed, and no program could rely on that.
 
 use super::{Step, Worker};
 use crate::FLUSH;
@@ -16,9 +16,8 @@ use record::{Flush, Nanos, OpKind};
 #[derive(Debug)]
 pub(super) struct Commit {
     flush: Flush,
-    /// Writes that are left to hand over before the next flush.
+    /// Writes left to hand over before the next flush.
     left: u32,
-    /// When the flush began that is under way.
     began: Option<Nanos>,
 }
 
@@ -29,7 +28,7 @@ impl Commit {
 }
 
 impl<E: Engine, C: Clock> Worker<E, C> {
-    // For the same reason as that of `step_paced`.
+    // Not inlined, for the same reason as `step_paced`.
     #[inline(never)]
     pub(super) fn step_flushed(&mut self) -> Result<Step, EngineError> {
         let Some(commit) = &self.commit else { return Ok(Step::Done) };

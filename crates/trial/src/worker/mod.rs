@@ -1,18 +1,18 @@
-//! The loop of a job, as a state machine that any driver can step.
+//! Runs the loop of a job, as a state machine that any driver can step.
 //!
-//! A step refills free slots from the request stream, hands the requests over, waits, and accounts for
-//! what came back. Two clock readings a step serve all of its requests: one between preparation and
+//! A step fills free slots from the request stream, hands the requests over, waits, and accounts for the
+//! completions. Two clock readings per step cover all of its requests: one between preparation and
 //! hand-over, one after the wait. A latency therefore includes at most the time in which the kernel
-//! took the rest of the same batch; one batch in some hundred is handed over by a call of its own,
-//! which measures that time.
+//! accepted the rest of the same batch. One batch in a few hundred is handed over by a call of its own to
+//! measure that time.
 //!
-//! A closed loop that goes on with whichever request completes is the fast path. Everything else
-//! (arrivals, think time, other completion disciplines, flushes, verification) is one branch per step away
-//! from it, never one per request: `paced`, `callback` and `flushed`. The boundaries of slices, segments and intervals
-//! are one comparison per step.
+//! The fast path is a closed loop that continues with whichever request completes. Everything else
+//! (arrivals, think time, other completion disciplines, flushes, verification) costs it one branch per
+//! step, never one per request; see `paced`, `callback` and `flushed`. The boundaries of slices, segments
+//! and intervals cost one comparison per step.
 //!
-//! Nothing is allocated between boundaries. Rejected: a clock reading per request (at depth 32 most of
-//! the harness's time), and keeping every latency (memory traffic that the device would feel).
+//! Nothing is allocated between boundaries. Rejected: a clock reading per request (at depth 32 most of the
+//! harness's time), and storing every latency (memory traffic that would slow the device's transfers).
 
 mod callback;
 mod flushed;
@@ -32,49 +32,48 @@ use record::{Arrival, Data, Discipline, EndedBy, Nanos, OpKind, Workload};
 use std::sync::Arc;
 use workload::{Request, RequestStream};
 
-/// Failures in a row, without one success, after which a job gives up: a device that is gone
-/// fails each request at once, and repeating that for the rest of the run helps nobody.
+/// Failures in a row after which a job gives up: a missing device fails each request at once, and repeating
+/// that for the rest of the run is useless.
 const MAX_FAILURES_IN_A_ROW: u64 = 1_000;
-/// One hand-over in so many is timed by itself; a power of two.
+/// One in this many hand-overs is timed separately; a power of two.
 const TIMED_EVERY: u64 = 256;
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Something completed.
+    /// A request completed.
     Progress,
-    /// Nothing is due at this moment: in virtual time its driver moves the clock, in real time the
-    /// next step may follow at once.
+    /// Nothing is due now. In virtual time the driver advances the clock; in real time it may step again.
     Blocked,
-    /// Nothing is in flight and nothing to do before this moment.
+    /// Nothing is in flight, and nothing is due before this moment.
     Idle(Nanos),
     /// The job has ended and nothing is in flight.
     Done,
 }
 
-/// What a job is told.
+/// The plan of one job.
 #[derive(Clone, Debug)]
 pub struct JobPlan<'a> {
-    /// What to run.
+    /// The workload to run.
     pub workload: &'a Workload,
     /// Seed of its requests.
     pub seed: u64,
-    /// Which job, from 0.
+    /// Number of the job, from 0.
     pub job: u32,
-    /// Requests that it keeps in flight at most, at least 1.
+    /// Maximum requests in flight, at least 1.
     pub depth: u32,
-    /// When the run ends.
+    /// Decides when the run ends.
     pub control: Arc<Control>,
-    /// Where it makes known what it counts.
+    /// Publishes what the job counts.
     pub counters: Arc<JobCounters>,
-    /// How long before an arrival it stops to block in the kernel and polls; zero in virtual time.
+    /// How long before an arrival it stops blocking in the kernel and polls; zero in virtual time.
     pub spin: Nanos,
     /// How it hands requests over and waits for them.
     pub batching: BatchChoice,
 }
 
 impl<'a> JobPlan<'a> {
-    /// For one job alone, as benches and measurements of the harness have it.
+    /// A plan for a single job, for benches and measurements of the harness.
     #[must_use]
     pub fn alone(workload: &'a Workload, window: Window) -> Self {
         Self {
@@ -90,24 +89,21 @@ impl<'a> JobPlan<'a> {
     }
 }
 
-/// A slot: its request, and when its clocks started.
+/// A slot: its request and the times when it started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     request: Request,
-    /// Hand-over.
     started: Nanos,
     /// Intended arrival, in an open loop.
     arrived: Nanos,
 }
 
-/// Which of the loops a job runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loop {
     Closed,
     Callback,
     Paced,
     Open,
-    /// Between flushes.
     Flushed,
 }
 
@@ -126,23 +122,22 @@ pub struct Worker<E, C> {
     prepared: Vec<Submission>,
     done: Vec<Completion>,
     in_flight: u32,
-    /// The last reading of the clock that ended or began something.
     now: Nanos,
     stopping: bool,
     failures_in_a_row: u64,
     boundaries: WindowBoundaries,
     last_counted: Nanos,
     batches: BatchTotals,
-    /// How requests are handed over and waited for, and the search for that.
+    /// The current way to hand requests over and wait for them, and the search for it.
     way: Batch,
     search: Option<Box<Search>>,
     how: Loop,
-    /// The only direction of its requests, if there is one.
+    /// The only direction of its requests, if they all have the same one.
     only_op: Option<OpKind>,
     calls: bool,
     discipline: Discipline,
-    /// Slots in the order of their requests, where a slot is free again only when all older ones
-    /// are done, and which of them are.
+    /// Slots in the order of their requests, and which are done. Used if a slot becomes free only when all
+    /// older ones are done.
     order: std::collections::VecDeque<u32>,
     finished: Vec<bool>,
     posted: std::collections::VecDeque<Completion>,
@@ -167,7 +162,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let how = match (open, calls) {
             (true, _) => Loop::Open,
             _ if workload.flush.is_some() => Loop::Flushed,
-            // A slot that thinks is woken by the loop, not by a completion: nothing nests.
+            // The loop wakes a thinking slot, not a completion, so calls do not nest.
             _ if workload.think_ns.0 > 0 => Loop::Paced,
             (_, true) => Loop::Callback,
             _ if workload.discipline == Discipline::OldestFirst => Loop::Paced,
@@ -222,10 +217,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Goes one step on.
+    /// Makes one step.
     ///
     /// # Errors
-    /// If the engine broke.
+    /// If the engine failed.
     #[inline]
     pub fn step(&mut self) -> Result<Step, EngineError> {
         match self.how {
@@ -248,7 +243,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.done.clear();
         let min =
             if self.stopping { self.in_flight } else { self.way.wait_for.min(self.in_flight) };
-        // One by one in both directions: the next goes out before another is looked at.
+        // One by one in both directions: the next request goes out before another completion is taken.
         let max = if self.way.one_by_one && !self.stopping { 1 } else { self.in_flight };
         if min > 1 && self.batches.calls.is_multiple_of(TIMED_EVERY) {
             self.wait_timed(min)?;
@@ -265,7 +260,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(Step::Progress)
     }
 
-    /// Waits for the first completion alone, and sees how long the others take.
+    /// Waits for the first completion alone, and measures how long the others take.
     #[cold]
     fn wait_timed(&mut self, min: u32) -> Result<(), EngineError> {
         self.engine.wait(Wait::new(1, self.in_flight), &mut self.done)?;
@@ -280,7 +275,6 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// Goes on with the search for the way.
     #[cold]
     fn search(&mut self) {
         let Some(search) = &mut self.search else { return };
@@ -293,7 +287,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Draws more requests from the stream where all are used.
+    /// Draws more requests from the stream when all are used.
     #[inline]
     fn fill_batch(&mut self) {
         if self.next == self.batch.len() {
@@ -305,14 +299,13 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Ends the job with the last of its requests, where there is a last.
+    /// Ends the job after its last request, if the stream is finite.
     #[cold]
     fn out_of_requests(&mut self) {
         self.stopping = true;
         self.control.job_out_of_requests();
     }
 
-    /// The next request of the stream.
     #[inline]
     fn draw(&mut self) -> Request {
         self.fill_batch();
@@ -324,7 +317,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Prepares a request for every free slot and starts their clocks.
     #[inline]
     fn refill(&mut self) -> Result<(), EngineError> {
-        // Read at the last completion: fresh enough to end a run.
+        // The time of the last completion is precise enough to end a run.
         if self.now >= self.control.end() {
             self.stopping = true;
             return Ok(());
@@ -353,8 +346,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Hands `prepared` to the engine and starts the clocks of its requests.
-    // The release is linked for size, and the linker's inliner would leave what runs once a batch
-    // of the closed loop in functions of their own: 1 % of the null engine's time.
+    // A release build is linked for size. The linker's inliner would leave code that runs once per batch of
+    // the closed loop in separate functions, at a cost of 1 % of the null engine's time.
     #[inline(always)]
     fn start(&mut self) -> Result<(), EngineError> {
         if self.control.limited() {
@@ -386,7 +379,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// The same, each request by a call and with a reading of the clock of its own.
+    /// As `start`, with a call and a clock reading per request.
     #[inline(never)]
     fn start_one_by_one(&mut self) -> Result<(), EngineError> {
         for submission in &self.prepared {
@@ -406,7 +399,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// Sees how long the kernel takes to take a batch.
+    /// Measures how long the kernel takes to accept a batch.
     #[cold]
     fn time_hand_over(&mut self, start: Nanos) -> Result<(), EngineError> {
         self.engine.hand_over()?;
@@ -414,8 +407,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// Leaves of `prepared` what the budget of bytes allows; ends the job where that is
-    /// not all.
+    /// Keeps only the `prepared` requests that the byte budget allows; ends the job if that is not all.
     #[cold]
     fn claim(&mut self) {
         let now = self.clock.now();
@@ -436,12 +428,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         });
         for dropped in self.prepared.drain(kept.unwrap_or(self.prepared.len())..) {
             self.free.push(dropped.slot);
-            // Of the order that oldest-first keeps: the newest are at its end.
+            // In the order for oldest-first, the newest slots are at the end.
             self.order.retain(|&slot| slot != dropped.slot);
         }
     }
 
-    /// Gives the writes among `prepared` their generations.
+    /// Assigns generations to the writes among `prepared`.
     #[cold]
     fn tag(&mut self) {
         let Some(log) = &mut self.log else { return };
@@ -453,7 +445,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Tells the log which writes came back.
+    /// Records completed writes in the log.
     #[cold]
     fn settle(&mut self) {
         let Some(log) = &mut self.log else { return };
@@ -466,8 +458,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Books every completion of `done` at one reading of the clock; `RELEASE`: their slots are
-    /// free again at once; `OPEN`: latencies count from the intended arrival.
+    /// Counts every completion of `done` at one clock reading. `RELEASE`: frees their slots at once.
+    /// `OPEN`: latencies count from the intended arrival.
     #[inline(always)]
     fn account<const RELEASE: bool, const OPEN: bool>(&mut self) {
         let now = self.clock.now();
@@ -504,7 +496,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Books what completed in full, of a job that reads and writes; how many.
+    /// Counts the fully completed requests of a job that reads and writes; returns their number.
     #[inline(always)]
     fn book<const OPEN: bool>(&mut self, now: Nanos) -> usize {
         let mut sums = [BatchSums::default(); 2];
@@ -528,7 +520,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         (sums[0].ios + sums[1].ios) as usize
     }
 
-    /// The same for a job of one direction, with the choice out of the loop.
+    /// As `book`, for a job of one direction, which moves the choice out of the loop.
     #[inline(always)]
     fn book_only<const OPEN: bool>(&mut self, now: Nanos, op: OpKind) -> usize {
         let direction = op as usize;
@@ -575,7 +567,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.failed(failed, now);
     }
 
-    /// Counts failures since the last success; ends the run where there are too many.
+    /// Counts failures since the last success; ends the run if there are too many.
     #[cold]
     fn failed(&mut self, count: u64, now: Nanos) {
         self.failures_in_a_row += count;
@@ -585,7 +577,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// What was counted, and what was written if that is to be verified; the engine is closed.
+    /// The counts, and the log of writes if they are to be verified; closes the engine.
     #[must_use]
     pub fn finish(mut self) -> (JobTotals, Option<VerifyLog>) {
         debug_assert_eq!(self.in_flight, 0, "a job drains before it ends");
@@ -599,7 +591,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         totals.batches.one_by_one = self.way.one_by_one;
         totals.callback_depth = self.calls.then_some(self.callback_depth.max(1));
         if let Some(arrivals) = self.arrivals {
-            // A job that is out of bytes ends before the end that was planned.
+            // A job that has used up its bytes ends before the planned end.
             totals.open = Some(arrivals.finish(self.control.end().min(self.now)));
         }
         (totals, self.log.map(|log| *log))

@@ -1,23 +1,22 @@
-//! The loop of a job that is not always busy: arrivals of its own, think time, or slots that wait for
-//! older ones.
+//! The loop of a job that is not always busy: it has arrivals, think time, or ordered slots.
 //!
-//! An open loop hands a request over at its intended arrival, or as soon as a slot is free, in order;
-//! none is dropped. Latency counts from the intended arrival, so a stall is charged to every arrival
-//! during it. Until shortly before the next arrival the job blocks in the kernel; then it polls,
-//! because a sleeping thread is woken tens of microseconds late. The time polled away is counted, and
-//! kept out of the cost of the load.
+//! An open loop hands a request over at its intended arrival, or as soon as a slot is free, in order; none
+//! is dropped. Latency counts from the intended arrival, so a stall is charged to every arrival during it.
+//! Until shortly before the next arrival the job blocks in the kernel. Then it polls, because a sleeping
+//! thread wakes up tens of microseconds late. Polling time is counted and excluded from the CPU cost of the
+//! load.
 
 use super::{Step, Worker};
 use engine::{Clock, Engine, EngineError, Submission, Wait};
 use record::Nanos;
 
-/// Longest block in the kernel while waiting for an arrival: the run may be ended meanwhile.
+/// Longest block in the kernel while waiting for an arrival: the run may end meanwhile.
 const PATIENCE: Nanos = Nanos(100_000_000);
 
 impl<E: Engine, C: Clock> Worker<E, C> {
-    /// A step of every loop that may have to wait for a moment; `ordered`: a slot is free again
-    /// only when all older ones are done.
-    // In one function with the closed loop that was slower: 1 % of the null engine's time.
+    /// A step of every loop that may have to wait for a moment. `ordered`: a slot becomes free only when
+    /// all older ones are done.
+    // Not inlined: in one function with the closed loop it was slower, by 1 % of the null engine's time.
     #[inline(never)]
     pub(super) fn step_paced<const OPEN: bool>(
         &mut self,
@@ -55,7 +54,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(Step::Progress)
     }
 
-    /// Hands over what is due, as far as there are free slots.
+    /// Hands over the due requests, as far as slots are free.
     fn take_due<const OPEN: bool>(&mut self, now: Nanos, ordered: bool) -> Result<(), EngineError> {
         self.prepared.clear();
         while !self.free.is_empty() {
@@ -97,8 +96,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// When there will be something to hand over, whatever completes; `None` where that takes a
-    /// completion.
+    /// When the next request is due; `None` if only a completion can make one due.
     fn next_moment<const OPEN: bool>(&mut self) -> Option<Nanos> {
         if OPEN {
             let arrivals = self.arrivals.as_mut().filter(|_| !self.free.is_empty())?;
@@ -107,8 +105,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.think.slots.front().map(|&(at, _)| at)
     }
 
-    /// Blocks until something completes or shortly before `moment`, or polls where that is near;
-    /// says how long the job is idle where nothing is in flight.
+    /// Blocks until a completion or shortly before `moment`, or polls if that is near; returns how long the
+    /// job is idle if nothing is in flight.
     fn wait_until(&mut self, moment: Nanos, now: Nanos) -> Result<Option<Step>, EngineError> {
         let spin = self.arrivals.as_ref().map_or(Nanos(0), |arrivals| arrivals.spin);
         let wake =
@@ -150,7 +148,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// Gives the slots of `done` back, as the discipline has it.
+    /// Frees the slots of `done`, as the discipline requires.
     fn release(&mut self, ordered: bool) {
         for position in 0..self.done.len() {
             let slot = self.done[position].slot;

@@ -1,4 +1,4 @@
-//! What the kernel tells of the processor's caches and of memory.
+//! Tests what the kernel reports about the processor's caches and memory.
 
 use host::kernel::Roots;
 use record::{Bytes, ProcessorCache};

@@ -1,4 +1,4 @@
-//! Closed loops against theory and on real files, and how errors are counted.
+//! Tests closed loops against theory and on real files, and the counting of errors.
 
 use crate::common::{assert_agrees, file_backend, file_workload, full_file, has, real, simulated};
 use record::{EngineName, FindingCode, Nanos, Pattern};
@@ -60,11 +60,11 @@ fn the_same_worker_runs_two_jobs_on_a_file_and_two_on_a_simulated_device() {
         assert_eq!(read.histogram.count(), read.ios, "{engine:?}");
         assert_eq!(trial.result.series.ios.iter().sum::<u64>(), read.ios, "{engine:?}");
         let depth = if engine == EngineName::Sync { 2.0 } else { 16.0 };
-        // Between an account and the next hand-over nothing is in flight, for how long is a matter of
-        // when a job gets a processor: that the depth is held is asked in virtual time below.
+        // Between accounting and the next hand-over nothing is in flight; how long that lasts depends on
+        // when a job gets a processor. That the depth is sustained is tested in virtual time below.
         let held = trial.result.concurrency / depth;
         assert!(held < 1.05, "{engine:?}: {held}");
-        // A busy machine may hold the loop up as well; that has another claim.
+        // A busy machine may delay the loop as well; that finding has another claim.
         let capped = trial.findings.iter().any(|finding| {
             finding.code == FindingCode::DepthNotReached && finding.claim.contains("per job")
         });

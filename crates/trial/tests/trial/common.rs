@@ -1,4 +1,4 @@
-//! What the tests of this crate share: rigs, workloads, and agreement with theory.
+//! Shared parts of this crate's tests: backends, workloads, and agreement with theory.
 
 use crate::scratch::scratch_file;
 use engine::{
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use trial::{Identity, Measurement, Opening, RealBackend, TrialBackend, TrialError, run_trial};
 use workload::Spec;
 
-/// A probe of nothing: these tests run without a known device.
+/// A probe without counters: these tests run without a known device.
 pub(crate) struct NoProbe;
 
 impl Probe for NoProbe {
@@ -92,8 +92,8 @@ pub(crate) fn full_file(bytes: usize) -> File {
     file
 }
 
-/// Rate and mean latency lie within the trial's own intervals (with a margin of one half,
-/// since this looks at several of them) of what theory says.
+/// Asserts that rate and mean latency agree with theory, within the trial's own intervals (with a margin of
+/// one half, because several intervals are checked).
 pub(crate) fn assert_agrees(trial: &Trial, iops: f64, latency_ns: f64) {
     let read = trial.result.read.as_ref().unwrap();
     let latency = read.latency_ns.as_ref().unwrap();
@@ -113,12 +113,11 @@ pub(crate) fn sim_workload(change: impl FnOnce(&mut Spec)) -> Workload {
     spec.build(Bytes(1 << 30)).unwrap()
 }
 
-/// Whether a trial has a finding.
 pub(crate) fn has(trial: &Trial, code: FindingCode) -> bool {
     trial.findings.iter().any(|finding| finding.code == code)
 }
 
-/// A backend whose measurement was made beforehand, to get its document.
+/// A backend that returns a given measurement, to get its document.
 pub(crate) struct Made(pub(crate) Option<Measurement>, pub(crate) bool);
 
 impl TrialBackend for Made {
@@ -136,14 +135,13 @@ impl TrialBackend for Made {
     }
 }
 
-/// The document of a measurement.
 pub(crate) fn document(measurement: Measurement, workload: &Workload) -> Trial {
     let mut backend = Made(Some(measurement), workload.engine == EngineName::Sim);
     let stop = AtomicBool::new(false);
     run_trial(&mut backend, workload, 1, identity(), &stop, &mut |_| ()).unwrap()
 }
 
-/// A trial on a file whose engines `open` opens.
+/// A trial on a file, with engines that `open` opens.
 pub(crate) fn real_on<E: Engine + 'static>(
     file: File,
     workload: &Workload,

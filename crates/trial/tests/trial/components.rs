@@ -1,5 +1,5 @@
-//! What a simulated device's components come to in the document: busy shares over the part that is
-//! reported, phases, and the modelled CPU time.
+//! Tests the components of a simulated device in the document: busy shares over the steady part, phases,
+//! and the modelled CPU time.
 
 use crate::common::{document, sim_workload, simulated};
 use engine::{ComponentSample, CpuSample, PhaseSample};
@@ -8,7 +8,7 @@ use simdisk::{SimBackend, SimSpec};
 use std::sync::atomic::AtomicBool;
 use trial::{Measurement, TrialBackend};
 
-/// Two seconds at depth 1, with components that were busy for so long at begin and end.
+/// Two seconds at depth 1, with these busy times of the components at begin and end.
 fn measured(busy: impl Fn(u64) -> Vec<ComponentSample>) -> Measurement {
     let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let mut backend = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
@@ -43,7 +43,7 @@ fn busy_shares_are_those_of_the_window_and_phases_those_of_the_busy_time() {
     });
     let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let components = document(measured, &workload).result.components;
-    // 1.5 of 2 seconds, of which 1.2 with data; 4 seconds of four times 2.
+    // 1.5 of 2 seconds, of which 1.2 with data; 4 seconds out of four times 2.
     assert_eq!((components[0].name.as_str(), components[0].busy_share), ("bus 0", 0.75));
     assert!((components[0].phases[0].share - 0.8).abs() < 1e-12, "{components:?}");
     assert!((components[0].phases[1].share - 0.2).abs() < 1e-12, "{components:?}");
@@ -53,7 +53,7 @@ fn busy_shares_are_those_of_the_window_and_phases_those_of_the_busy_time() {
 
 #[test]
 fn a_phase_that_begins_after_the_first_reading_has_its_share() {
-    // No reading but the first is without the phase, which comes before the other one.
+    // Only the first reading lacks the phase, which comes before the other one.
     let measured = measured(|at| {
         let mut bus = bus(at * 150_000_000, at * 120_000_000);
         bus.phases.reverse();
@@ -80,7 +80,7 @@ fn the_time_of_the_hosts_processors_is_the_modelled_processor_time() {
     let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let trial = document(measured, &workload);
     let Measured::Value(cpu) = &trial.cpu else { panic!("{:?}", trial.cpu) };
-    // 200 ms over 2,000 requests of 4 KiB.
+    // 200 ms for 2,000 requests of 4 KiB.
     assert_eq!((cpu.system_ms, cpu.split), (200.0, CpuSplit::Modelled));
     assert!((cpu.lower_us_per_io.unwrap() / 100.0 - 1.0).abs() < 1e-3, "{cpu:?}");
     assert!((cpu.ms_per_mib.unwrap() / 25.6 - 1.0).abs() < 1e-3, "{cpu:?}");
@@ -107,7 +107,7 @@ fn of_very_many_components_of_a_kind_the_busiest_are_told_and_the_others_as_one(
     assert_eq!((names[0], names[1], names[16]), ("bus 0", "drive 184", "drive 199"));
     let others = &components[17];
     assert_eq!((names[17], others.units), ("other drive", 184));
-    // Drives 0 to 183, each its number times 10 ms of 2 s.
+    // Drives 0 to 183, each busy for its number times 10 ms out of 2 s.
     assert!((others.busy_share - 91.5 * 0.01 / 2.0).abs() < 1e-12, "{others:?}");
     assert!((others.phases[0].share - 0.5).abs() < 1e-9, "{others:?}");
 }

@@ -1,4 +1,4 @@
-//! Tests of processor cost: the arithmetic, and what two bounds say of each other.
+//! Tests processor cost: the arithmetic, and the comparison of the two bounds.
 
 use engine::{CpuSample, Processors};
 use record::{Confidence, CpuClock, CpuCost, CpuSplit, CpuUpper, Estimate, FindingCode};
@@ -29,7 +29,7 @@ fn one_cost_is_stated_per_request_per_byte_in_clocks_and_as_saturation() {
     assert_eq!(cost.lower_us_per_io, Some(10.0));
     let close = |value: Option<f64>, wanted: f64| (value.unwrap() / wanted - 1.0).abs() < 1e-12;
     assert!(close(cost.ms_per_mib, 2.56), "{:?}", cost.ms_per_mib);
-    // 10 µs at 2 GHz over 4096 bytes.
+    // 10 µs at 2 GHz for 4096 bytes.
     assert!(close(cost.clocks_per_byte, 20_000.0 / 4096.0), "{:?}", cost.clocks_per_byte);
     assert!(close(cost.saturation_iops, 200_000.0), "{:?}", cost.saturation_iops);
     assert!(close(cost.saturation_bytes_per_s, 200_000.0 * 4096.0));
@@ -92,7 +92,7 @@ fn codes(cost: &CpuCost) -> Vec<FindingCode> {
 #[test]
 fn bounds_that_agree_are_silent_and_a_real_difference_is_charged_elsewhere() {
     assert_eq!(codes(&bounded(10.3, 0.5, 10.0, &[])), []);
-    // More than the margin, but not more than the interval.
+    // More than the margin, but within the interval.
     assert_eq!(codes(&bounded(12.0, 3.0, 10.0, &[])), []);
     assert_eq!(codes(&bounded(15.0, 1.0, 10.0, &[])), [FindingCode::CpuChargedElsewhere]);
     assert_eq!(codes(&cost(1, 1, 0)), [], "no pass, no finding");
@@ -132,8 +132,8 @@ fn table(text: &'static str) -> std::collections::BTreeMap<(&'static str, u64), 
         .collect()
 }
 
-/// The 1997 paper's figure 4 states one cost in three ways, and its figure 3 the throughput beside
-/// it: utilization of its one processor in, all three out.
+/// The 1997 paper's figure 4 gives one cost in three units, and its figure 3 the throughput. Input: the
+/// utilization of its one processor; expected: all three costs.
 #[test]
 fn the_costs_of_1997_agree_in_all_three_units() {
     let per_mb = table(include_str!("../data/riedel/fig04_cpu_ms_per_mb.csv"));

@@ -1,4 +1,4 @@
-//! When the counters around a run are read.
+//! Tests when the counters around a run are read.
 
 use crate::common::{NoProbe, document, file_workload, full_file, has};
 use crate::faulty::{Fault, Faulty};
@@ -14,7 +14,7 @@ use trial::{Opening, RealBackend, validity};
 
 const BLOCK: u64 = 4_096;
 
-/// Counts what the engine was given, and is read as late as on a machine whose processors are busy.
+/// Counts the requests of the engine, and is read late, as on a machine whose processors are busy.
 struct LateProbe(Arc<AtomicU64>);
 
 impl Probe for LateProbe {
@@ -34,7 +34,7 @@ impl Probe for LateProbe {
     }
 }
 
-/// A run of a mebibyte whose counters are read a second late at its end.
+/// A run of a mebibyte whose counters are read a second late at the end.
 fn counted_late() -> Trial {
     let counted = Arc::new(AtomicU64::new(0));
     let file = BTreeMap::from([(CacheMode::All, vec![OwnedFile::from(full_file(1 << 20))])]);
@@ -54,7 +54,7 @@ fn counted_late() -> Trial {
     let mut measured = backend.measure_on(&workload, 1, &stop, &mut |_| (), &open).unwrap();
     let bytes = |sample: &ProbeSample| sample.device.as_ref().unwrap().bytes[0];
     assert_eq!((bytes(&measured.before[0]), bytes(&measured.after)), (0, 1 << 20));
-    // Of a run that did all that it was asked for, the last reading may be late as well.
+    // If the run completed all of its requests, the last reading may be late.
     measured.after.at = Nanos(measured.end.0 + 1_000_000_000);
     measured.before[0].at = measured.window.begin;
     document(measured, &workload)

@@ -1,9 +1,9 @@
-//! Intervals hold what they say: over many seeds, the truth lies in 95 % of them.
+//! Tests the coverage of the intervals: over many seeds, 95 % contain the truth.
 //!
-//! The number of hits is binomial: with 200 runs and a true coverage of 0.95 it is 190 with a
-//! standard deviation of 3.1. Below 0.90 an interval is too narrow to be called one of 95 %
-//! (three standard deviations below); above 0.99 it is wider than it needs to be. Mean response
-//! times of a queue are correlated over busy periods, the hard case for batch means.
+//! The number of hits is binomial: with 200 runs and a true coverage of 0.95 it is 190 with a standard
+//! deviation of 3.1. Below 0.90 an interval is too narrow for 95 % (three standard deviations below); above
+//! 0.99 it is wider than necessary. Mean latencies of a queue are correlated over busy periods, the hard
+//! case for batch means.
 
 use crate::common::{identity, sim_workload};
 use record::{Arrival, Nanos, Trial, Workload};
@@ -24,8 +24,8 @@ fn trials(device: &str, workload: &Workload) -> Vec<Trial> {
     (1..=SEEDS).map(one).collect()
 }
 
-/// Shares of the runs whose intervals hold the true rate and the true mean latency, and the
-/// mean error of both, as shares of the truth.
+/// Checks the shares of the runs whose intervals contain the true rate and the true mean latency, and the
+/// mean error of both, relative to the truth.
 #[track_caller]
 fn check(device: &str, change: impl FnOnce(&mut Spec), iops: f64, latency_ns: f64) {
     let mut held = [0.0; 2];

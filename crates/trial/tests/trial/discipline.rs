@@ -1,4 +1,4 @@
-//! What one slow request stalls under each completion discipline, and how deep calls nest.
+//! Tests how much one slow request stalls under each completion discipline, and how deep calls nest.
 
 use crate::common::{document, file_workload, full_file, real, sim_workload};
 use engine::{Completion, Engine, EngineError, Submission, Wait};
@@ -7,7 +7,7 @@ use simdisk::{SimBackend, SimEngine, SimSpec};
 use std::sync::atomic::AtomicBool;
 use trial::CALLBACK_DEPTH_MAX;
 
-/// Holds the completion of one request back until so many others are done.
+/// Delays the completion of one request until `until` others are done.
 pub(crate) struct Slow {
     inner: SimEngine,
     slow: u64,
@@ -40,7 +40,7 @@ impl Engine for Slow {
             self.slot = None;
         }
         self.delivered += done.len() as u64;
-        // Nothing else in flight: it is what is waited for.
+        // Nothing else is in flight, so the job waits for it.
         let alone = done.is_empty() && self.prepared == self.delivered + 1;
         if (self.delivered >= self.until || alone) && (done.len() as u32) < ask.max {
             done.extend(self.held.take());
@@ -53,8 +53,7 @@ impl Engine for Slow {
     }
 }
 
-/// Eight requests in flight for a second at a millisecond each; the hundredth takes as long as
-/// `until` others.
+/// Queue depth eight for a second, a millisecond each; the hundredth request takes as long as `until`.
 fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
     let workload = sim_workload(|spec| {
         spec.asked.discipline = discipline;
@@ -79,12 +78,12 @@ fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
 fn one_slow_request_stalls_oldest_first_and_nothing_else() {
     let rate = |discipline| with_a_slow_one(discipline, 3_500).result.read.unwrap().iops;
     for free in [Discipline::Any, Discipline::Callback, Discipline::CallbackPosted] {
-        // Seven slots go on at a thousand a second each until 3,500 are done; then eight.
+        // Seven slots continue at a thousand per second each until 3,500 are done; then eight.
         let iops = rate(free);
         assert!((7_300.0..7_700.0).contains(&iops), "{free:?}: {iops}");
     }
-    // Behind the slow one at most the other seven complete, then nothing is in flight but it, and
-    // it is over: without a deadline of its own it lasts until it is alone.
+    // After the slow request, at most the other seven complete. Then it is the only one in flight, and
+    // completes: with this `until`, it lasts until it is alone.
     let ordered = with_a_slow_one(Discipline::OldestFirst, u64::MAX);
     let order = ordered.result.read.unwrap();
     assert!((order.iops / 8_000.0 - 1.0).abs() < 0.01, "{}", order.iops);
@@ -92,7 +91,7 @@ fn one_slow_request_stalls_oldest_first_and_nothing_else() {
 
 #[test]
 fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
-    // Held until others complete that cannot come: only those already in flight do.
+    // Delayed until requests complete that are never issued: only those already in flight complete.
     let stalled = |discipline| {
         let workload = sim_workload(|spec| {
             spec.asked.discipline = discipline;
@@ -105,7 +104,7 @@ fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
             inner,
             slow: 100,
             until: 5_000,
-            // So that it is never taken for being alone.
+            // So that it never seems to be alone.
             prepared: 0,
             delivered: 1 << 40,
             slot: None,

@@ -1,4 +1,4 @@
-//! Whatever fails, the run ends, and what is reported is not clean.
+//! Tests that the run ends whatever fails, and that the result is not clean.
 
 use crate::common::{document, file_backend, file_workload, full_file, has, real_on, sim_workload};
 use crate::faulty::{Fault, Faulty};
@@ -72,7 +72,7 @@ fn a_device_that_stops_answering_ends_the_run_with_what_is_known() {
         spec.asked.runtime_ns = Nanos(60_000_000_000);
         spec.asked.stop.io_timeout_ns = Nanos(2_000_000_000);
     });
-    // The device falls silent for both jobs at once, however far the second one has come.
+    // The device falls silent for both jobs at once, regardless of the second job's progress.
     static SILENT: AtomicBool = AtomicBool::new(false);
     let silent = |index: u64, _: &Request| {
         // Some of these complete before the window.
@@ -93,7 +93,7 @@ fn a_device_that_stops_answering_ends_the_run_with_what_is_known() {
 
 #[test]
 fn a_real_descriptor_that_never_answers_hangs_nothing() {
-    // A pipe that nobody writes to: a read of it never completes, whatever its offset.
+    // A pipe without written data: a read of it never completes, whatever its offset.
     let (read_end, write_end) = std::io::pipe().unwrap();
     let workload = busy(|spec| {
         spec.asked.runtime_ns = Nanos(60_000_000_000);
@@ -165,7 +165,7 @@ fn a_user_who_ends_a_run_on_a_silent_device_does_not_wait_for_it() {
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
-/// Breaks, or panics, after so many waits.
+/// Fails, or panics, after this many waits.
 struct Breaks {
     inner: NullEngine,
     left: u32,

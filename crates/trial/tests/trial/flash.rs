@@ -1,5 +1,5 @@
-//! Flash drives under the worker: what was never written, what binds, a rate that falls off, and
-//! writes through all caches.
+//! Tests flash drives under the worker: unwritten areas, the limiting component, a falling rate, and writes
+//! through all caches.
 
 use crate::common::{has, simulated};
 use record::{Bytes, CacheMode, FindingCode, Nanos, Pattern, SizeShare, Trial};
@@ -7,7 +7,7 @@ use workload::Spec;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Random requests of 4 KiB at depth 32 for two seconds, unless changed; reads of so many percent.
+/// Random 4 KiB requests at queue depth 32 for two seconds, with this percentage of reads.
 fn run(device: &str, read_percent: u8, change: impl FnOnce(&mut Spec)) -> Trial {
     simulated(device, |spec| {
         spec.asked.read_percent = read_percent;
@@ -47,7 +47,7 @@ fn the_part_that_binds_is_the_one_that_is_busy() {
 
 #[test]
 fn a_drive_whose_spare_blocks_run_out_in_the_run_is_not_steady_and_one_long_overwritten_is() {
-    // Spare blocks for 70 MiB at 90,000 units a second: a fifth of a second.
+    // Spare blocks for 70 MiB at 90,000 units per second: a fifth of a second.
     let lasting = |ms: u64| move |spec: &mut Spec| spec.asked.runtime_ns = Nanos(ms * 1_000_000);
     let falls = run("sata-ssd,size=1g", 0, lasting(350));
     assert!(has(&falls, FindingCode::NotSteady), "{:?}", falls.result.series.ios);

@@ -1,4 +1,4 @@
-//! A job that commits: what a flush comes after, and what is counted of it.
+//! Tests a job that commits: what precedes a flush, and how flushes are counted.
 
 use crate::common::{document, file_workload, full_file, has, real, sim_workload};
 use engine::{Completion, Engine, EngineError, Submission, Wait};
@@ -7,17 +7,17 @@ use simdisk::{SimBackend, SimEngine, SimSpec};
 use std::sync::atomic::AtomicBool;
 use workload::{Request, Spec};
 
-/// The error number of a flush that failed: EIO.
+/// The error number of a failed flush: EIO.
 const EIO: i32 = 5;
 
-/// A simulated device whose flush is a request of its own.
+/// A simulated device with a flush as a separate request.
 struct Flushing {
     inner: SimEngine,
     in_flight: u32,
     writes: u32,
-    /// Writes between two flushes, as they were seen.
+    /// Number of writes seen between flushes.
     between: Vec<u32>,
-    /// The slot of a flush under way.
+    /// The slot of the current flush.
     slot: Option<u32>,
     fails: bool,
 }
@@ -78,7 +78,7 @@ fn commits(every: u32, fails: bool, change: impl FnOnce(&mut Spec)) -> Trial {
     document(measured, &workload)
 }
 
-/// Writes and flushes per second, and the mean latency of either.
+/// Writes and flushes per second, and the mean latency of each.
 fn rates(trial: &Trial) -> [f64; 4] {
     let (write, flush) =
         (trial.result.write.as_ref().unwrap(), trial.result.flush.as_ref().unwrap());
@@ -87,7 +87,7 @@ fn rates(trial: &Trial) -> [f64; 4] {
     [write.iops, flush.iops, mean(write), mean(flush)]
 }
 
-/// The last flush may end when the window does.
+/// Allows for the last flush to end with the window.
 #[track_caller]
 fn assert_rates(trial: &Trial, expected: [f64; 4]) {
     let found = rates(trial);
@@ -97,7 +97,7 @@ fn assert_rates(trial: &Trial, expected: [f64; 4]) {
 
 #[test]
 fn a_committer_alone_writes_and_flushes_in_turn() {
-    // A millisecond each: five hundred of both in a second.
+    // A millisecond each: five hundred of both per second.
     assert_rates(&commits(1, false, |_| ()), [500.0, 500.0, 1e6, 1e6]);
     assert_rates(&commits(3, false, |_| ()), [750.0, 250.0, 1e6, 1e6]);
 }
@@ -109,7 +109,7 @@ fn committers_beside_each_other_share_what_the_device_does_at_once() {
     // Eight writes at once and a flush for all of them.
     let group = commits(8, false, |spec| spec.asked.iodepth = 8);
     assert_rates(&group, [4_000.0, 500.0, 1e6, 1e6]);
-    // What is in flight is no more than a flush allows, and that is no fault.
+    // A flush limits the requests in flight, which is not a fault.
     let shallow = commits(2, false, |spec| spec.asked.iodepth = 8);
     assert_rates(&shallow, [1_000.0, 500.0, 1e6, 1e6]);
     for trial in [alone, group, shallow] {
@@ -142,7 +142,7 @@ fn a_flush_that_fails_is_counted_and_makes_the_trial_invalid() {
 #[test]
 fn every_engine_flushes_a_real_file() {
     for info in engine::ENGINES.iter().filter(|info| info.name != EngineName::Null) {
-        // Windows has one kind.
+        // Windows has only one kind.
         let kinds = [FlushKind::Fsync, FlushKind::Fdatasync];
         for kind in kinds.into_iter().take(if cfg!(windows) { 1 } else { 2 }) {
             let workload = file_workload(1 << 20, |spec| {
@@ -150,7 +150,7 @@ fn every_engine_flushes_a_real_file() {
                 spec.asked.engine = info.name;
                 spec.asked.iodepth = info.max_depth.min(4);
                 spec.asked.flush = Some(Flush { kind, every: 4 });
-                // By bytes: a busy machine may carry out none of them in a short time.
+                // Limited by bytes: in a short time, a busy machine may execute none of them.
                 spec.asked.stop.max_bytes = Some(Bytes(128 << 10));
                 spec.asked.runtime_ns = Nanos(60_000_000_000);
             });

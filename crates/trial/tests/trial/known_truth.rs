@@ -1,9 +1,9 @@
-//! Every queue device under closed and open loads, against what theory says of it.
+//! Compares every queue device with theory, under closed and open loads.
 //!
-//! Rates and latencies must lie in the interval that the run itself gives (`assert_agrees`),
-//! so that a bias of the harness, of the device or of the interval shows. S is the mean service
-//! time, c the number of servers, rho = arrival rate x S / c. Formulae: Kleinrock 1975, Queueing
-//! Systems 1: M/M/1 (3.23), M/G/1 (5.71, Pollaczek-Khinchine), M/M/c (3.40, Erlang C).
+//! Rates and latencies must be within the interval that the run itself gives (`assert_agrees`), so that a
+//! bias of the harness, of the device or of the interval is detected. S is the mean service time, c the
+//! number of servers, rho = arrival rate x S / c. Formulae: Kleinrock 1975, Queueing Systems 1: M/M/1
+//! (3.23), M/G/1 (5.71, Pollaczek-Khinchine), M/M/c (3.40, Erlang C).
 
 use crate::common::{assert_agrees, has, simulated};
 use record::{Arrival, Bytes, FindingCode, Nanos, SizeShare, Trial};
@@ -11,7 +11,7 @@ use workload::Spec;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// So many Poisson arrivals, which never lack a slot.
+/// This many Poisson arrivals, which always find a free slot.
 fn open(rate: u64, requests: u64) -> impl Fn(&mut Spec) {
     move |spec| {
         spec.arrival = Some(Arrival::Poisson);
@@ -22,7 +22,7 @@ fn open(rate: u64, requests: u64) -> impl Fn(&mut Spec) {
     }
 }
 
-/// A closed loop for so many seconds.
+/// A closed loop for this many seconds.
 fn closed(depth: u32, seconds: u64) -> impl Fn(&mut Spec) {
     move |spec| {
         spec.asked.iodepth = depth;
@@ -80,7 +80,7 @@ fn percentiles_of_m_m_1_are_those_of_an_exponential_response_time() {
     let mean_ns = 1e6 / 0.3;
     for (share, found) in [(0.5, latency.p50), (0.9, latency.p90), (0.99, latency.p99)] {
         let truth = -mean_ns * f64::ln(1.0 - share);
-        // A million requests, but latencies come in busy periods of some hundred.
+        // A million requests, but their latencies are correlated in busy periods of some hundred.
         assert!((found.unwrap() / truth - 1.0).abs() < 0.06, "{share}: {found:?}, not {truth}");
     }
 }
@@ -111,7 +111,7 @@ fn a_cap_holds_exactly_and_below_it_the_device_is_what_it_was() {
         let trial = simulated("capped", closed(depth, 100));
         assert_agrees(&trial, rate, f64::from(depth) / rate * 1e9);
     }
-    // Arrivals below the cap find a token, or wait for one as at a server that is a little faster.
+    // Arrivals below the cap find a token, or wait for one as at a slightly faster server.
     let trial = simulated("capped", open(1_500, 150_000));
     assert_agrees(&trial, 1_500.0, 500e3);
     let above = simulated("capped", |spec| {
@@ -132,7 +132,7 @@ fn a_burst_is_served_at_once_and_only_once() {
         });
         trial.result.read.unwrap().ios
     };
-    // Of the last millisecond, a request is still in service.
+    // One request of the last millisecond is still in service.
     assert!(ios(1, 2).abs_diff(2_000) <= 2, "{}", ios(1, 2));
     assert!(ios(500, 2).abs_diff(2_500) <= 2, "{}", ios(500, 2));
     assert!(ios(500, 20).abs_diff(20_500) <= 2, "{}", ios(500, 20));
@@ -152,7 +152,7 @@ fn a_cap_on_bytes_holds_at_every_request_size() {
 
 #[test]
 fn a_device_that_stands_still_now_and_then_loses_that_share_of_its_rate() {
-    // Up for 500 ms on average, then still for 20 ms: up for 1 / 1.04 of the time.
+    // Up for 500 ms on average, then stalled for 20 ms: up for 1 / 1.04 of the time.
     for (device, servers) in [("jittery", 8.0), ("jittery,servers=1,cv=0", 1.0)] {
         let trial = simulated(device, closed(8, 200));
         assert_agrees(&trial, 1_000.0 * servers / 1.04, 8e6 * 1.04 / servers);
@@ -163,8 +163,8 @@ fn a_device_that_stands_still_now_and_then_loses_that_share_of_its_rate() {
 
 #[test]
 fn a_drifting_device_completes_what_the_integral_over_its_slowing_says() {
-    // S (1 + g t) each: after T, ln(1 + g T) / (g S) requests. The service time is that of the
-    // arrival, which at depth 1 is its begin.
+    // S (1 + g t) each: after T, ln(1 + g T) / (g S) requests. The service time is that at the arrival,
+    // which at depth 1 is also its begin.
     let trial = simulated("drifting,cv=0,servers=1,drift=100%", |spec| {
         spec.asked.runtime_ns = Nanos(60 * SECOND);
     });
@@ -199,7 +199,7 @@ fn a_burst_that_runs_out_is_cut_off_as_a_warm_up_or_told_as_unsteady() {
             spec.asked.stop.cut_warm_up = true;
         })
     };
-    // 30,000 above 3,000 a second: gone after a tenth of a second. It is the first segment's.
+    // 30,000 above 3,000 per second: used up after a tenth of a second, within the first segment.
     let short = run(30_000);
     let warm_up = short.result.warm_up.as_ref().expect("a start that differs");
     assert!(warm_up.duration_ns.as_secs_f64() < 5.0, "{warm_up:?}");

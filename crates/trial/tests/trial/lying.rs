@@ -1,5 +1,5 @@
-//! An engine below which a device lies: whatever it does to a write that it called complete is
-//! found when the blocks are read back, and named.
+//! Tests devices that lie below an engine: whatever happens to a write that was reported as complete,
+//! reading back finds it and names it.
 
 use crate::common::{file_workload, full_file, has, real_on};
 use engine::{
@@ -13,25 +13,25 @@ use workload::Request;
 const BLOCK: usize = 4_096;
 const BLOCKS: usize = 64;
 
-/// What becomes of a write.
+/// What happens to a write.
 #[derive(Clone, Copy, Debug)]
 enum Lie {
     None,
     /// It never arrives.
     Dropped,
-    /// It goes to the block of the write before it.
+    /// It goes to the block of the previous write.
     Elsewhere,
     /// Its first half arrives.
     Half,
 }
 
-/// Carries requests out and then changes the file behind their back.
+/// Executes requests and then changes the file without their knowledge.
 struct Lying {
     inner: SyncEngine,
     file: File,
     script: fn(usize) -> Lie,
     writes: usize,
-    /// The request in flight, and what its block held before.
+    /// The request in flight, and the previous contents of its block.
     now: Option<(Request, Vec<u8>)>,
     before: Option<Request>,
 }
@@ -88,7 +88,7 @@ impl Engine for Lying {
     }
 }
 
-/// Writes each block twice, in order, with these lies.
+/// Writes each block twice, in order, with the lies from `script`.
 fn run(script: fn(usize) -> Lie) -> Trial {
     let file = full_file(BLOCKS * BLOCK);
     let behind = file.try_clone().unwrap();
@@ -122,7 +122,7 @@ fn an_honest_device_has_no_bad_block() {
 
 #[test]
 fn a_block_whose_writes_never_arrive_is_lost() {
-    // The tenth write of both passes is to one block.
+    // The tenth write of both passes goes to one block.
     let trial = run(|write| if write % BLOCKS == 10 { Lie::Dropped } else { Lie::None });
     assert_eq!(faults(&trial), [63, 1, 0, 0, 0]);
     assert!(has(&trial, FindingCode::DataCorrupt) && !trial.clean());

@@ -1,4 +1,4 @@
-//! The same worker on real files and on simulated devices, up to the document.
+//! Tests the same worker on real files and on simulated devices, up to the document.
 #![allow(
     clippy::unwrap_used,
     reason = "clippy.toml allows it in test functions; what they call uses it too"

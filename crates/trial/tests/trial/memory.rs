@@ -1,4 +1,4 @@
-//! The memory tests as a whole, and the loops that others time as well.
+//! Tests the memory tests as a whole, and the loops that other code times as well.
 
 use host::kernel::Roots;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use trial::memory::{MemoryError, Settings, buffer, copy, measure, read, write};
 fn a_stopped_measurement_says_so() {
     let settings = Settings { threads: 1, visit: Duration::from_millis(1), rounds: 2, seed: 1 };
     let stop = AtomicBool::new(true);
-    // No caches and no memory are told below this folder: the buffers are the smallest.
+    // No caches and no memory are reported below this folder, so the buffers have the minimum size.
     let fake = Fake::new();
     let outcome = measure(&Roots::below(fake.root()), &settings, &stop, &mut |_, _| ());
     assert!(matches!(outcome, Err(MemoryError::Interrupted)));

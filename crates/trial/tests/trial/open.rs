@@ -1,4 +1,4 @@
-//! Open loops and think time against queueing theory, and what an open loop says about itself.
+//! Tests open loops and think time against queueing theory, and an open loop's report on itself.
 
 use crate::common::{assert_agrees, file_workload, full_file, has, real, simulated};
 use record::{Arrival, Discipline, EngineName, FindingCode, Nanos, TimeSummary, Trial};
@@ -86,7 +86,7 @@ fn arrivals_faster_than_the_device_pile_up_and_none_is_lost() {
     });
     let open = trial.result.open_loop.as_ref().unwrap();
     let ios = trial.result.read.as_ref().unwrap().ios;
-    // 15,000 came, 10,000 were served, four are in flight.
+    // 15,000 arrived, 10,000 were served, four are in flight.
     assert!((open.offered_iops - 1_500.0).abs() < 1.0);
     assert!((ios + open.backlog_end).abs_diff(15_000 - 4) <= 2, "{ios} {}", open.backlog_end);
     assert!(open.backlog_max >= open.backlog_end);
@@ -110,7 +110,7 @@ fn think_time_leaves_n_over_response_plus_think_time() {
         assert_eq!(times(&trial).0.mean, 1e6);
         assert!((trial.result.concurrency / f64::from(depth) - 0.25).abs() < 0.01);
     }
-    // One server: X = n / (R + Z) whatever R comes to.
+    // One server: X = n / (R + Z) whatever R is.
     let trial = simulated("mm1,service=1ms", |spec| {
         spec.asked.think_ns = Nanos(3_000_000);
         spec.asked.iodepth = 6;

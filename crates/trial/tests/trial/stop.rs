@@ -1,4 +1,4 @@
-//! Stop rules, intervals, and what the parts of a run add up to.
+//! Tests stop rules, intervals, and that the parts of a run add up.
 
 use crate::common::{file_workload, full_file, has, real, simulated};
 use record::{Bytes, EndedBy, EngineName, FindingCode, Nanos, Pattern, Trial, Workload};
@@ -34,7 +34,7 @@ fn a_run_by_passes_covers_the_area_as_often_and_a_ramp_does_not_count() {
         spec.asked.ramp_ns = Nanos(500_000_000);
         spec.asked.stop.passes = Some(3);
     });
-    // The request that the window's begin met in flight completes in it.
+    // The request in flight at the begin of the window completes within it.
     assert!(bytes(&trial).abs_diff(3 << 20) <= 4_096, "{}", bytes(&trial));
     assert_eq!(trial.result.ended_by, Some(EndedBy::Passes));
 }
@@ -122,8 +122,8 @@ fn a_real_run_by_precision_ends_early() {
     let workload = file_workload(1 << 20, |spec| {
         spec.asked.engine = EngineName::Sync;
         spec.asked.runtime_ns = Nanos(20_000_000_000);
-        // Arrivals at even distances: what a busy machine delays is made up for, so that the rate
-        // is the asked one whatever others do, and is known after the first look.
+        // Evenly spaced arrivals: the loop catches up after delays by a busy machine. So the rate is the
+        // requested one whatever other programs do, and is known after the first check.
         spec.asked.rate_iops = Some(1_000);
         spec.asked.stop.precision_ppm = Some(500_000);
     });

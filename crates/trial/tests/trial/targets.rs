@@ -1,4 +1,4 @@
-//! Several targets, verification, and what batching adds.
+//! Tests several targets, verification, and the effect of batching.
 
 use crate::common::{NoProbe, document, file_workload, full_file, has, real};
 use engine::{DEFAULT_ENGINE, OwnedFile, read_all};
@@ -97,7 +97,7 @@ fn a_pass_is_over_every_target_unless_they_are_striped_into_one() {
         let trial = by_passes(3, Nanos(20_000_000_000), stripe);
         assert_eq!(trial.result.read.as_ref().unwrap().bytes, 3 * 2 * AREA as u64, "{stripe:?}");
         assert!(!has(&trial, FindingCode::StopRuleNotMet));
-        // More than the time is enough for, as every target counts.
+        // More than the time allows, since every target counts.
         let trial = by_passes(u32::MAX, Nanos(10_000_000), stripe);
         let finding = trial.findings.iter().find(|it| it.code == FindingCode::StopRuleNotMet);
         let asked = &finding.unwrap().evidence[0];

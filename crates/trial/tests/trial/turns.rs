@@ -1,4 +1,4 @@
-//! The driver of simulated jobs steps those that something happened to, and no others.
+//! Tests that the driver of simulated jobs steps only those that have something to do.
 
 use crate::common::{document, sim_workload, simulated};
 use engine::{Completion, Engine, EngineError, Submission, Wait};
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use workload::Spec;
 
-/// Counts how often a job asks for completions.
+/// Counts how often a job waits for completions.
 struct Asked {
     inner: SimEngine,
     waits: Rc<Cell<u64>>,
@@ -34,7 +34,7 @@ impl Engine for Asked {
     }
 }
 
-/// How often jobs asked, per request that completed.
+/// Waits of the jobs per completed request.
 fn waits_per_request(jobs: u32, change: impl FnOnce(&mut Spec)) -> f64 {
     let workload = sim_workload(|spec| {
         spec.asked.numjobs = jobs;
@@ -54,7 +54,7 @@ fn what_an_event_costs_does_not_grow_with_the_number_of_jobs() {
     for jobs in [1, 8, 128] {
         let closed = waits_per_request(jobs, |_| ());
         assert!((closed - 2.0).abs() < 0.1, "{jobs} jobs: {closed}");
-        // An arrival, a completion, and what is found there.
+        // An arrival, a completion, and the work found there.
         let open = waits_per_request(jobs, |spec| {
             spec.arrival = Some(Arrival::Poisson);
             spec.asked.rate_iops = Some(100 * u64::from(jobs));
@@ -66,7 +66,7 @@ fn what_an_event_costs_does_not_grow_with_the_number_of_jobs() {
 
 #[test]
 fn jobs_that_wait_for_an_arrival_learn_that_the_run_was_ended() {
-    // One request in two seconds per job: the end comes while most of them wait.
+    // One request in two seconds per job: the run ends while most of them wait.
     let trial = simulated("mdc,servers=8,service=1ms", |spec| {
         (spec.asked.numjobs, spec.asked.rate_iops) = (8, Some(4));
         spec.asked.runtime_ns = Nanos(1_000_000_000_000);

@@ -1,4 +1,4 @@
-//! The log of writes against a disk in memory that can be made to lie in each of the four ways.
+//! Tests the log of writes with a disk in memory that can lie in each of the four ways.
 
 use engine::tag::{Tags, stamp};
 use record::{BlockFault, Bytes, Data, OpKind, Pattern, VerifyResult, Workload};
@@ -56,7 +56,7 @@ impl Bench {
         self.log.end(Self::request(block, 1), generation, completed);
     }
 
-    /// Puts the content of a write where it belongs, or not.
+    /// Stores the contents of a write at its block, or as `fate` says.
     fn store(&mut self, block: u64, generation: u64, fate: Fate) {
         let tags = Tags::of(&self.workload, SEED, 0);
         let mut content = vec![generation as u8; BLOCK as usize];
@@ -83,7 +83,7 @@ impl Bench {
     }
 }
 
-/// Reads back from `disk`, on which reads that touch the blocks of `broken` fail.
+/// Reads back from `disk`; reads that touch the blocks in `broken` fail.
 fn check(log: VerifyLog, disk: &[u8], broken: &[u64]) -> Checked {
     log.check(&AtomicBool::new(false), &mut |offset, memory| {
         assert_eq!(memory.as_ptr() as usize % PAGE_BYTES, 0, "memory for O_DIRECT");
@@ -184,8 +184,8 @@ fn of_two_writes_in_flight_at_once_either_may_stay() {
 
 #[test]
 fn a_write_that_ended_before_the_last_began_is_stale_also_beside_a_slow_one() {
-    // The slow one began first and is still in flight when the last begins: both may stay, what
-    // came and went between them may not.
+    // The slow write began first and is still in flight when the last one begins. Both may remain; the one
+    // in between may not.
     for (stays, good) in [(0, true), (1, false), (2, true)] {
         let mut bench = Bench::new(workload());
         let slow = bench.begin(9);

@@ -1,4 +1,4 @@
-//! A start that differs is found and left out; a steady run is left whole.
+//! Tests that a different start is found and cut off, and that a steady run stays whole.
 
 use crate::common::{has, identity, sim_workload, simulated};
 use record::{Arrival, Bytes, FindingCode, Nanos};
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use trial::run_trial;
 use workload::Spec;
 
-/// A cache that fills: slow first, fast then.
+/// A cache that fills: slow first, fast later.
 fn filling(spec: &mut Spec) {
     spec.size = Some(Bytes(4 << 20));
     spec.asked.runtime_ns = Nanos(20_000_000_000);
@@ -43,7 +43,7 @@ fn a_cache_that_fills_is_cut_off_and_the_rest_is_what_is_reported() {
 
 #[test]
 fn a_device_that_speeds_up_for_more_than_half_of_the_run_is_not_steady_instead() {
-    // The service time falls to a hundredth within six seconds, and the run is as long.
+    // The service time falls to a hundredth within six seconds, the length of the run.
     let trial = simulated("mm1,service=5ms,drift=-1000%", |spec| {
         spec.asked.runtime_ns = Nanos(6_000_000_000);
         spec.asked.stop.cut_warm_up = true;
@@ -51,7 +51,7 @@ fn a_device_that_speeds_up_for_more_than_half_of_the_run_is_not_steady_instead()
     assert!(trial.result.warm_up.is_none() || trial.result.steady == Some(false));
 }
 
-/// Share of steady runs with a cut.
+/// Number of steady runs with a cut.
 fn false_cuts(runs: u64, device: &str, change: impl Fn(&mut Spec)) -> u64 {
     let workload = sim_workload(|spec| {
         spec.asked.stop.cut_warm_up = true;

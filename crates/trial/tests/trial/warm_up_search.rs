@@ -1,11 +1,11 @@
-//! The search for a start to cut off: what is found, and how often a steady run is cut.
+//! Tests the search for a warm-up: what is found, and how often a steady run is cut.
 
 use trial::{SLICES, Slice, segments_to_cut};
 use workload::Rng;
 
 fn slices(rate: impl Fn(usize) -> f64, rng: &mut Rng) -> Vec<Slice> {
     let noisy = |index| {
-        // Normal enough: the sum of twelve uniforms.
+        // Approximately normal: the sum of twelve uniform numbers.
         let noise: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         (rate(index) * (1.0 + 0.05 * noise)).max(0.0) as u64
     };
@@ -43,9 +43,8 @@ fn exponential(rng: &mut Rng) -> f64 {
     -(1.0 - rng.unit()).ln()
 }
 
-/// A run of a single server in an open loop at this load, with so many arrivals per slice on
-/// average: latencies summed in the slice of their completion. It starts empty, or in its
-/// steady state.
+/// A run of a single server in an open loop at this load, with this mean number of arrivals per slice;
+/// latencies are summed in the slice of their completion. The queue starts empty, or in its steady state.
 fn open_run(load: f64, per_slice: f64, empty: bool, rng: &mut Rng) -> Vec<Slice> {
     let mut slices = vec![Slice::default(); SLICES];
     let mean_gap = 1.0 / per_slice;
@@ -69,8 +68,7 @@ fn open_run(load: f64, per_slice: f64, empty: bool, rng: &mut Rng) -> Vec<Slice>
     }
 }
 
-/// Share of steady runs of which something is cut off, less three standard errors of what a sample
-/// of the runs may show beyond `most`.
+/// Share of steady runs that are cut, less three standard errors if the sample is small.
 fn false_cuts(
     name: &str,
     runs: u32,
@@ -93,7 +91,7 @@ fn open_loops_are_hardly_ever_cut_at_any_load() {
             for empty in [false, true] {
                 let name = format!("load {load}, {per_slice} a slice, empty at first: {empty}");
                 let run = |rng: &mut Rng| open_run(load, per_slice, empty, rng);
-                // Of 1,000 runs with a rate of 1 %, 25 or more are cut once in ten thousand.
+                // If the true rate is 1 %, 25 or more of 1,000 runs are cut once in ten thousand cases.
                 assert!(false_cuts(&name, runs, true, 0.025, run) < 0.025, "{name}");
             }
         }
@@ -149,7 +147,7 @@ fn a_start_that_is_far_off_is_cut_however_the_rest_wanders() {
         let rise = |index| if index < end { 2.0 } else { wander(index) };
         assert_eq!(segments_to_cut(&slices(rise, &mut rng), false), 0, "within the wander");
     }
-    // As far off as the rest wanders is its own restlessness.
+    // The start deviates no more than the rest wanders.
     let near = |index| if index < 64 { 350.0 } else { wander(index) };
     assert_eq!(segments_to_cut(&slices(near, &mut rng), false), 0);
 }

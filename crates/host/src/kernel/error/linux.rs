@@ -1,13 +1,13 @@
-//! What to try after each of the error numbers of Linux.
+//! Remedies for the error numbers of Linux.
 
 use rustix::io::Errno;
 
-/// What to try after an error number.
+/// The remedy for an error number.
 pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
     match Errno::from_io_error(cause).unwrap_or(Errno::IO) {
         Errno::NOENT | Errno::NOTDIR => "check the path",
         Errno::ACCESS => "run as a user with the permission, or name a target that you own",
-        // What even root is told: a container's device rules, an immutable file, a lockdown.
+        // Errors that even root gets: a container's device rules, an immutable file, a lockdown.
         Errno::PERM => {
             "a policy of this system or container forbids it, possibly even for root; name \
              another target"

@@ -1,9 +1,8 @@
-//! What the kernel denies, or says in a form that nobody can read.
+//! Errors from the kernel: denied access, or unreadable data.
 //!
-//! Each message says what was tried, on what, what the system said, and what to try. Rejected:
-//! passing `io::Error` through, whose text ("No such file or directory") names neither path nor
-//! remedy. Paths are printed in their escaped form: a file name can hold terminal control
-//! sequences.
+//! Each message contains the action, its object, the system's message, and a remedy. Rejected: passing
+//! `io::Error` through, whose text ("No such file or directory") names neither path nor remedy. Paths are
+//! printed in escaped form, because a file name can contain terminal control sequences.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -24,24 +23,24 @@ pub enum KernelError {
     /// The system refused a call or the call failed.
     #[error("cannot {action} {}: {}; {remedy}", quoted(.path), system_words(.cause))]
     System {
-        /// What was tried, after "cannot".
+        /// The attempted action, as it follows "cannot".
         action: &'static str,
-        /// On what.
+        /// The file or device.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
         /// What to try.
         remedy: &'static str,
     },
-    /// More files would have to be open at once than the system allows.
+    /// The run needs more open files at once than the system allows.
     #[error(
         "the run needs {needed} open files at the same time, but the limit is {limit}; raise the \
          limit (ulimit -n {needed}), or use fewer targets or a smaller --numjobs"
     )]
     Descriptors {
-        /// How many are needed.
+        /// Number of files needed.
         needed: u64,
-        /// How many are allowed.
+        /// Number of files allowed.
         limit: u64,
     },
     /// A kernel file does not look as documented.
@@ -51,17 +50,17 @@ pub enum KernelError {
         file: &'static str,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
         /// The line itself.
         text: String,
     },
-    /// A kernel file lacks something, as a whole.
+    /// A kernel file as a whole lacks something.
     #[error("cannot read {file}: {problem}")]
     Lacks {
         /// The file.
         file: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// No device of this name has counters.
@@ -71,15 +70,15 @@ pub enum KernelError {
         quoted(.named)
     )]
     NotObserved {
-        /// What was named.
+        /// The name given.
         named: String,
-        /// Some that there are.
+        /// Some of the existing names.
         known: String,
     },
 }
 
 impl KernelError {
-    /// A failed call, with the remedy that its error number suggests.
+    /// A failed call, with the remedy for its error number.
     pub fn system(action: &'static str, path: &Path, cause: impl Into<std::io::Error>) -> Self {
         let cause = cause.into();
         Self::System { action, path: path.to_owned(), remedy: system::remedy(&cause), cause }
@@ -92,11 +91,11 @@ impl KernelError {
     }
 }
 
-/// The system's own words, without the number that the standard library appends.
+/// The system's message, without the number that the standard library appends.
 #[must_use]
 pub fn system_words(cause: &std::io::Error) -> String {
     let text = cause.to_string();
     let words = text.split_once(" (os error").map_or(text.as_str(), |(words, _)| words);
-    // Those of Windows are sentences.
+    // Windows messages are sentences.
     words.trim_end_matches(['.', ' ', '\r', '\n']).to_owned()
 }

@@ -1,4 +1,4 @@
-//! What to try after each of the error codes of Windows.
+//! Remedies for the error codes of Windows.
 
 use windows_sys::Win32::Foundation::{
     ERROR_ACCESS_DENIED, ERROR_CRC, ERROR_DISK_FULL, ERROR_FILE_NOT_FOUND, ERROR_HANDLE_DISK_FULL,
@@ -7,7 +7,7 @@ use windows_sys::Win32::Foundation::{
     ERROR_SHARING_VIOLATION, ERROR_WRITE_PROTECT,
 };
 
-/// What to try after a system's error.
+/// The remedy for a system error.
 pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
     let code = cause.raw_os_error().and_then(|code| u32::try_from(code).ok()).unwrap_or_default();
     match code {

@@ -1,9 +1,9 @@
-//! What this machine can and cannot measure, and why: the list behind `halfpower doctor`.
+//! Lists what this machine can and cannot measure, and why, for `halfpower doctor`.
 //!
-//! Each entry is tried, not looked up by version: distributions and containers take features away
-//! that the version promises. A missing one says what is lost without it and what brings it back.
-//! Nothing is changed on the machine; the tries make nameless files and close what they open.
-//! Rejected: one score for the machine, which would hide which number suffers.
+//! Each feature is tried, not looked up by version: distributions and containers remove features that the
+//! version promises. For a missing feature, the entry tells what is lost and how to enable it. Nothing on
+//! the machine is changed; the attempts create unnamed files and close what they open. Rejected: one score
+//! for the machine, which would hide which number suffers.
 
 use crate::kernel::linux::cgroup::{io_version, limits};
 use crate::kernel::linux::diskstats::{counted_devices, read_lines};
@@ -24,7 +24,6 @@ use std::path::Path;
 /// Locked memory that a large run registers with the kernel: 256 slots of 1 MiB and the rings.
 const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
 
-/// What the kernel tells of this machine and of a disk.
 pub(crate) fn capabilities(
     roots: &Roots,
     disk: Option<&DeviceFacts>,
@@ -82,7 +81,7 @@ fn device_counters(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     }
 }
 
-/// What is there where it has a detail, and what is said where it has none.
+/// A capability that is present if it has a detail; otherwise the text is `none`.
 fn told(name: &str, detail: Option<String>, none: &str, remedy: &str) -> Capability {
     Capability::of(name, detail.is_some(), detail.unwrap_or_else(|| none.to_owned()), remedy)
 }
@@ -164,7 +163,7 @@ fn governor(roots: &Roots) -> Capability {
     told("frequency governor", conditions.governor, &none, remedy)
 }
 
-/// `refusal` is why there is no counter of instructions.
+/// `refusal` is the reason if instructions cannot be counted.
 fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
     let level = paranoid_level(roots).unwrap_or_else(|| "missing".to_owned());
     let said = refusal.unwrap_or("instructions are counted");
@@ -224,7 +223,7 @@ fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     told("control group limits", detail, "no control group here has an I/O controller", remedy)
 }
 
-/// `path` is the search path of programs.
+/// `path` is the program search path.
 fn fio(path: Option<&OsStr>) -> Capability {
     let mut directories = path.into_iter().flat_map(std::env::split_paths);
     let program = directories.find_map(|directory| {

@@ -1,8 +1,8 @@
-//! Limits that control groups put on I/O and CPU time.
+//! Reads the limits that control groups set on I/O and CPU time.
 //!
-//! A throttle holds a request before any counter of the disk starts, so it can only be looked up.
-//! In version 2 the limits of every group above hold as well; in version 1 throttling is flat. A
-//! limit is listed when it is on the disk, on one of its leaves, or on the named device.
+//! A throttle holds a request before any counter of the disk starts, so counters do not show it; it can
+//! only be looked up. In version 2 the limits of all parent groups also apply; in version 1 throttling is
+//! not hierarchical. A limit is listed if it is on the disk, on one of its leaves, or on the named device.
 //! Sources: Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst.
 
 use crate::kernel::linux::mounts::{Mount, read_mounts};
@@ -17,13 +17,12 @@ const V1_FILES: [(&str, LimitedIo); 4] = [
     ("blkio.throttle.read_iops_device", LimitedIo::Riops),
     ("blkio.throttle.write_iops_device", LimitedIo::Wiops),
 ];
-/// The controllers of I/O and of CPU time in version 1, where hierarchies are named by
-/// theirs.
+/// The controllers of I/O and of CPU time in version 1, where each hierarchy is named by its controllers.
 pub(crate) const IO_CONTROLLER: &str = "blkio";
 pub(crate) const CPU_CONTROLLER: &str = "cpu";
 pub(crate) const MEMORY_CONTROLLER: &str = "memory";
 
-/// All limits on the disk that hold for this process.
+/// All limits on the disk that apply to this process.
 pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
     // Every device on the way from the named one to its leaves.
     let mut devices = vec![disk.major_minor.clone()];
@@ -78,7 +77,7 @@ pub(crate) fn group_limits(version: Version, directory: &Path, group: &Path) -> 
     found
 }
 
-/// The weights and promises of one group that are not what every group has.
+/// The weights, latency targets and cost settings of one group that differ from the defaults.
 pub(crate) fn group_shares(version: Version, directory: &Path, group: &Path) -> Vec<CgroupShare> {
     const USUAL: u64 = 100;
     let mut found = Vec::new();
@@ -121,8 +120,8 @@ pub(crate) fn group_shares(version: Version, directory: &Path, group: &Path) -> 
     found
 }
 
-/// The tightest quota of CPU time that holds for this process, in processors. In both
-/// versions the limits of the groups above hold too.
+/// The lowest quota of CPU time that applies to this process, in processors. In both versions the limits of
+/// parent groups also apply.
 pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
     let quotas = [Version::Two, Version::One].into_iter().flat_map(|version| {
         let groups = our_groups(roots, version, CPU_CONTROLLER).unwrap_or_default();
@@ -131,7 +130,7 @@ pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
     quotas.reduce(f64::min)
 }
 
-/// The quota of CPU time of the group of a directory, in processors; `None` where it has none.
+/// The quota of CPU time in a group's directory, in processors; `None` without a quota.
 pub(crate) fn group_quota(version: Version, directory: &Path) -> Option<f64> {
     let read = |file: &str| text(&directory.join(file));
     let (quota, period) = match version {
@@ -146,9 +145,9 @@ pub(crate) fn group_quota(version: Version, directory: &Path) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// The limit of memory of the group of a directory; `None` where it has none.
+/// The memory limit in a group's directory; `None` without a limit.
 pub(crate) fn group_memory(version: Version, directory: &Path) -> Option<u64> {
-    // Version 1 names the largest number of pages where there is no limit.
+    // Without a limit, version 1 gives the largest number of pages.
     const NO_LIMIT: u64 = 1 << 62;
     let file = match version {
         Version::One => "memory.limit_in_bytes",
@@ -158,7 +157,7 @@ pub(crate) fn group_memory(version: Version, directory: &Path) -> Option<u64> {
     (limit < NO_LIMIT).then_some(limit)
 }
 
-/// How often the group of a directory has reached that limit, and how many pages it has read again.
+/// How often a group has reached its memory limit, and how many pages it has read again.
 pub(crate) fn memory_reached(version: Version, directory: &Path) -> Option<[u64; 2]> {
     let count = |file: &str, name: &str| count(&text(&directory.join(file))?, name);
     let reached = match version {
@@ -168,9 +167,9 @@ pub(crate) fn memory_reached(version: Version, directory: &Path) -> Option<[u64;
     Some([reached?, count("memory.stat", "workingset_refault_file")?])
 }
 
-/// Which version of control groups governs our I/O, for a reader.
+/// The version of control groups that applies to our I/O, as text.
 pub(crate) fn io_version(roots: &Roots) -> Option<&'static str> {
-    // A mixed system mounts both; I/O belongs to version 1 where its controller is mounted.
+    // A mixed system mounts both; if the I/O controller of version 1 is mounted, version 1 applies.
     if our_groups(roots, Version::One, IO_CONTROLLER).is_some() {
         return Some("version 1");
     }
@@ -194,8 +193,8 @@ impl Version {
     }
 }
 
-/// Our group in the hierarchy of one version and those above it, nearest first, each with its
-/// directory; `None` where the hierarchy is not mounted.
+/// Our group in the hierarchy of one version and its parents, nearest first, each with its directory;
+/// `None` if the hierarchy is not mounted.
 fn our_groups(
     roots: &Roots,
     version: Version,
@@ -214,7 +213,7 @@ fn our_groups(
     })?;
     let mounts = read_mounts(roots);
     let mount = mounts.iter().find(|mount| Version::of(mount, controller) == Some(version))?;
-    // In a container the mount can show only a part of the tree, which the path still names whole.
+    // In a container the mount may show only a part of the tree, but the path is that in the whole tree.
     let path = match path.strip_prefix(&mount.root) {
         Ok(below) => Path::new("/").join(below),
         Err(_) => path,

@@ -1,10 +1,9 @@
-//! Settings of block devices that a run changes for a while, put back also after a kill.
+//! Changes settings of block devices during a run, and restores them even after a kill.
 //!
-//! Before a change a small file in the state folder of the user says what is changed, by which
-//! process, from what to what. [`undo_left`], at the next start, puts back what a dead process
-//! left, unless the machine was restarted or another program has changed the setting since.
-//! Rejected: a child process that outlives a kill (one more process to kill), and a handler of
-//! signals (none sees SIGKILL).
+//! Before a change, a small file in the user's state folder records the setting, the process, and the old
+//! and new values. At the next start, [`undo_left`] restores what a dead process left changed, unless the
+//! machine was restarted or another program has changed the setting since. Rejected: a child process that
+//! outlives a kill (one more process to kill), and a signal handler (none sees SIGKILL).
 
 use crate::kernel::error::KernelError;
 use crate::kernel::read::{Roots, names, text};
@@ -13,11 +12,11 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Why no setting can be changed here, for a reader.
+/// Why no setting can be changed here, as text.
 pub const NONE_HERE: Option<&str> = None;
 
-/// The folder of the entries: `halfpower/changed-settings` under `XDG_STATE_HOME`, or under
-/// `~/.local/state`; `None` where neither variable is an absolute path.
+/// The folder of the records: `halfpower/changed-settings` under `XDG_STATE_HOME`, or under
+/// `~/.local/state`; `None` if neither variable is an absolute path.
 #[must_use]
 pub fn state_folder() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
@@ -25,7 +24,7 @@ pub fn state_folder() -> Option<PathBuf> {
     state.map(|state| state.join("halfpower/changed-settings"))
 }
 
-/// A changed setting; dropping it puts it back, too.
+/// A changed setting, restored when dropped.
 #[derive(Debug)]
 pub struct ChangedSetting {
     path: PathBuf,
@@ -34,10 +33,10 @@ pub struct ChangedSetting {
 }
 
 impl ChangedSetting {
-    /// Changes `queue/NAME` of a block device to a value; `folder` holds the entry meanwhile.
+    /// Changes `queue/NAME` of a block device to a value; `folder` holds the record meanwhile.
     ///
     /// # Errors
-    /// If the entry cannot be written, or the setting cannot be read or written.
+    /// If the record cannot be written, or the setting cannot be read or written.
     pub fn change(
         roots: &Roots,
         folder: &Path,
@@ -60,7 +59,7 @@ impl ChangedSetting {
             .recursive(true)
             .mode(0o700)
             .create(folder)
-            // Under another name first: nobody reads half an entry.
+            // Written under another name first, so that no process reads a partial record.
             .and_then(|()| fs::write(&new, lines.join("\n")))
             .and_then(|()| fs::rename(&new, &entry))
             .map_err(failed("record a changed setting in", folder))?;
@@ -69,10 +68,10 @@ impl ChangedSetting {
         Ok(changed)
     }
 
-    /// Puts the setting back.
+    /// Restores the setting.
     ///
     /// # Errors
-    /// If it cannot be written; the entry then stays for the next start.
+    /// If it cannot be written; the record then stays for the next start.
     pub fn put_back(mut self) -> Result<(), KernelError> {
         self.restore().map_err(|error| KernelError::io("restore the setting", &self.path, &error))
     }
@@ -86,18 +85,18 @@ impl ChangedSetting {
 
 impl Drop for ChangedSetting {
     fn drop(&mut self) {
-        // The entry of what cannot be put back stays for the next start.
+        // If the setting cannot be restored, its record stays for the next start.
         let _ = self.restore();
     }
 }
 
-/// Puts back what dead processes left changed: each setting, and its value now.
+/// Restores settings that dead processes left changed; returns each setting and its value now.
 pub fn undo_left(roots: &Roots, folder: &Path) -> Vec<(PathBuf, String)> {
     names(folder).iter().filter_map(|name| undo(roots, &folder.join(name), name)).collect()
 }
 
 fn undo(roots: &Roots, entry: &Path, name: &str) -> Option<(PathBuf, String)> {
-    // Another user's file must not tell this one what to write.
+    // Another user's file must not decide what this process writes.
     let owner = fs::symlink_metadata(entry).ok()?.uid();
     if owner != rustix::process::geteuid().as_raw() {
         return None;
@@ -125,7 +124,7 @@ fn boot(roots: &Roots) -> String {
     text(&roots.proc.join("sys/kernel/random/boot_id")).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// When a process started, in clock ticks since boot (proc(5)); "gone" where there is none.
+/// When a process started, in clock ticks since boot (proc(5)); "gone" if it does not exist.
 fn started(roots: &Roots, process: u32) -> String {
     let stat = text(&roots.proc.join(process.to_string()).join("stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

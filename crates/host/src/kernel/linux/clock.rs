@@ -1,4 +1,4 @@
-//! The system's clocks as nanoseconds.
+//! Reads the system's clocks in nanoseconds.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -8,7 +8,7 @@ pub(crate) fn now_ns(clock: ClockId) -> u64 {
     u64::try_from(tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(tv_nsec).unwrap_or(0)
 }
 
-/// CLOCK_MONOTONIC, which the engine's clock reads too.
+/// CLOCK_MONOTONIC, which the engine's clock also reads.
 pub(crate) fn monotonic_ns() -> u64 {
     now_ns(ClockId::Monotonic)
 }

@@ -1,12 +1,12 @@
-//! Logs of Windows' performance counters, which only Windows reads.
+//! Logs of Windows performance counters, which only Windows can read.
 
 use record::quoted;
 use std::path::Path;
 
-/// Refuses to read a log (`.blg`).
+/// Always fails to read a log (`.blg`).
 ///
 /// # Errors
-/// Always, with the way that there is.
+/// Always; the message names an alternative.
 pub fn counter_log(path: &Path) -> Result<String, String> {
     Err(format!(
         "{} is a Windows counter log, which only Windows can read (PDH): convert it there with \

@@ -1,10 +1,10 @@
-//! Device numbers to the disk below, as sysfs describes it.
+//! Finds the disk below a device number, as sysfs describes it.
 //!
 //! The walk goes from the named device through partitions and `slaves` down to the whole disks (the
-//! leaves), and leaves a sentence for each layer that it passes. Counters and queue settings come
-//! from the first leaf, because stacked devices keep time in jiffies only and mostly have no queue.
-//! A loop device is a leaf; what its file lies on is named and followed no further. Rejected: only
-//! naming the top device, and summing settings over the leaves (they have no sum).
+//! leaves), and records a sentence for each layer on the way. Counters and queue settings come from the
+//! first leaf, because stacked devices measure time only in jiffies and mostly have no queue. A loop device
+//! is a leaf; the device of its file is named but not followed. Rejected: only naming the top device, and
+//! summing settings over the leaves (settings have no sum).
 
 use crate::kernel::linux::diskstats::SECTOR_BYTES;
 use crate::kernel::linux::link::describe_attachment;
@@ -19,20 +19,20 @@ use std::path::{Path, PathBuf};
 
 /// The word with the size, in units of a sector of 512 bytes (ATA-3, table 9).
 const BUFFER_WORD: usize = 21;
-/// Layers that are followed at most, should sysfs ever show a circle.
+/// Maximum number of layers to follow, in case sysfs ever shows a cycle.
 const MAX_LAYERS: u32 = 16;
 
 /// Describes the block device with these numbers: partition, stacked device or disk.
 ///
-/// `None` where sysfs knows no such device (an anonymous number of a file system, a device that is
-/// gone). A fact that sysfs does not give is `None` in the result.
+/// `None` if sysfs has no such device (an anonymous number of a file system, a removed device). A fact that
+/// sysfs does not give is `None` in the result.
 #[must_use]
 pub fn device_of(roots: &Roots, (major, minor): (u32, u32)) -> Option<DeviceFacts> {
     described(roots, &[directory(roots, (major, minor))?], Vec::new())
 }
 
-/// The directory in sysfs, without links, of the block device with these numbers; `None` where there is
-/// none. Containers hide the list by number (podman masks `/sys/dev/block`), but not the one by name.
+/// The directory in sysfs, with links resolved, of the block device with these numbers; `None` if there is
+/// none. Containers may hide the list by number (podman masks `/sys/dev/block`), but not the list by name.
 #[must_use]
 pub fn directory(roots: &Roots, (major, minor): (u32, u32)) -> Option<PathBuf> {
     let link = roots.sys.join(format!("dev/block/{major}:{minor}"));
@@ -45,8 +45,8 @@ pub fn directory(roots: &Roots, (major, minor): (u32, u32)) -> Option<PathBuf> {
     fs::canonicalize(found.next()?).ok()
 }
 
-/// Describes what these directories of sysfs stand for together, by the name of the first; `layers`
-/// are sentences about what is above them.
+/// Describes the devices of these sysfs directories together, named by the first; `layers` are sentences
+/// about what is above them.
 fn described(roots: &Roots, named: &[PathBuf], layers: Vec<String>) -> Option<DeviceFacts> {
     let mut walk = Walk { roots, leaves: Vec::new(), layers, loop_file: None };
     named.iter().for_each(|named| walk.descend(named, 0));
@@ -68,7 +68,7 @@ fn described(roots: &Roots, named: &[PathBuf], layers: Vec<String>) -> Option<De
     Some(facts)
 }
 
-/// How a software array is; `None` for others, and for an array without redundancy.
+/// The state of a software array; `None` for other devices, and for an array without redundancy.
 fn array_state(directory: &Path) -> Option<ArrayState> {
     let array = directory.join("md");
     let missing = number(&array.join("degraded"))? as u32;
@@ -76,9 +76,8 @@ fn array_state(directory: &Path) -> Option<ArrayState> {
     Some(ArrayState { missing, work: work.filter(|it| !matches!(it.as_str(), "idle" | "frozen")) })
 }
 
-/// The device that is mounted, by device number or else by the name of the source: some file
-/// systems (btrfs) give their files numbers that belong to no device. A btrfs on several devices
-/// has all of them as its leaves.
+/// The mounted device, by device number or otherwise by the name of the source: some file systems (btrfs)
+/// give their files numbers that belong to no device. A btrfs on several devices has all of them as leaves.
 pub fn device_of_mount(
     roots: &Roots,
     device: (u32, u32),
@@ -106,7 +105,7 @@ pub fn device_of_mount(
     described(roots, &directories, vec![layer]).or(Some(facts))
 }
 
-/// The UUID of the mounted btrfs that has a device among its own, which bears its name in sysfs.
+/// The UUID of the mounted btrfs that contains a device of this sysfs name.
 #[must_use]
 pub fn btrfs_of(roots: &Roots, name: &str) -> Option<String> {
     let has = |id: &String| btrfs_devices(roots, id).join(name).exists();
@@ -122,7 +121,7 @@ fn btrfs_devices(roots: &Roots, id: &str) -> PathBuf {
     roots.sys.join("fs/btrfs").join(id).join("devices")
 }
 
-/// Major and minor number of a device, of the one number that calls give (`st_dev`, `st_rdev`).
+/// Major and minor number from the combined number that calls return (`st_dev`, `st_rdev`).
 #[must_use]
 pub fn numbers(device: u64) -> (u32, u32) {
     (rustix::fs::major(device), rustix::fs::minor(device))
@@ -148,7 +147,7 @@ struct Walk<'a> {
     roots: &'a Roots,
     leaves: Vec<PathBuf>,
     layers: Vec<String>,
-    /// Of the first leaf.
+    /// The file of the first leaf, if that is a loop device.
     loop_file: Option<LoopFile>,
 }
 
@@ -189,7 +188,7 @@ impl Walk<'_> {
     }
 }
 
-/// The file of a loop device, and what that is on.
+/// The file of a loop device, and the device that it is on.
 fn loop_file(roots: &Roots, disk: &Path) -> Option<LoopFile> {
     let path = text(&disk.join("loop/backing_file"))?;
     let mounts = read_mounts(roots);
@@ -228,7 +227,7 @@ fn partition_layer(partition: &Path, disk: &Path) -> String {
     )
 }
 
-/// A device built of others: device mapper, md, bcache and the like.
+/// The sentence for a device built of others: device mapper, md, bcache and similar.
 fn stacked_layer(disk: &Path, slaves: &[String]) -> String {
     let name = base_name(disk);
     let on = slaves.join(", ");
@@ -252,7 +251,7 @@ fn stacked_layer(disk: &Path, slaves: &[String]) -> String {
     format!("{name} is stacked on {on}")
 }
 
-/// Fills in what sysfs says of a whole disk.
+/// Sets the facts that sysfs gives about a whole disk.
 fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     let queue = |name: &str| disk.join("queue").join(name);
     let device = |name: &str| text(&disk.join("device").join(name));
@@ -278,15 +277,15 @@ fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     describe_attachment(roots, disk, facts);
 }
 
-/// The serial number of a whole disk, where its driver keeps it.
+/// The serial number of a whole disk, if its driver provides it.
 pub fn serial(disk: &Path) -> Option<String> {
     text(&disk.join("serial"))
         .or_else(|| text(&disk.join("device/serial")))
         .or_else(|| scsi_serial(disk))
 }
 
-/// Whether the kernel keeps counters for a disk. The flag speaks of the request queues of blk-mq;
-/// a driver without them (zram, brd) counts on its own, or not at all, whatever it says.
+/// Whether the kernel keeps counters for a disk. The flag applies to the request queues of blk-mq. A driver
+/// without them (zram, brd) counts by itself, or not at all, whatever the flag says.
 pub(crate) fn keeps_counters(disk: &Path) -> Option<bool> {
     let flag = number(&disk.join("queue/iostats"))? != 0;
     let counted = || {
@@ -296,7 +295,7 @@ pub(crate) fn keeps_counters(disk: &Path) -> Option<bool> {
     Some(flag || !disk.join("mq").exists() && counted())
 }
 
-/// The choice in a list of the form `none [mq-deadline] kyber`; a text without brackets is its own.
+/// The choice in a list such as `none [mq-deadline] kyber`; a text without brackets is unchanged.
 fn chosen(list: &str) -> String {
     list.split_ascii_whitespace()
         .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
@@ -304,21 +303,19 @@ fn chosen(list: &str) -> String {
         .to_owned()
 }
 
-/// The serial number of a SCSI disk: vital product data page 0x80, four bytes of header first
-/// (SPC-4, 7.8.18).
+/// The serial number of a SCSI disk: page 0x80, after a header of four bytes (SPC-4, 7.8.18).
 fn scsi_serial(disk: &Path) -> Option<String> {
     let page = input::kernel_bytes(&disk.join("device/vpd_pg80")).ok()?;
     let serial = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
     (!serial.is_empty() && !serial.contains(char::is_control)).then_some(serial)
 }
 
-/// The cache of a whole disk, where the drive tells. ATA drives do, in a word of IDENTIFY DEVICE that
-/// newer standards retired and drives still fill in (hdparm prints it as BuffSize). It ends at
-/// 32 MiB, so what it says is a lower bound. NVMe and SCSI have no such word; tables of models are
-/// never complete.
+/// The cache of a whole disk, if the drive reports it. ATA drives do, in a word of IDENTIFY DEVICE that
+/// newer standards retired and drives still set (hdparm prints it as BuffSize). It cannot exceed 32 MiB, so
+/// it is a lower bound. NVMe and SCSI have no such word; tables of models are never complete.
 fn cache_bytes(roots: &Roots, disk: &Path) -> Option<Bytes> {
     let name = base_name(disk);
-    // The kernel answers for disks of its SCSI layer only.
+    // The kernel implements this only for disks of its SCSI layer.
     if !name.starts_with("sd") {
         return None;
     }

@@ -1,8 +1,9 @@
-//! What a device or volume says of itself through a call, where no file of sysfs does: the health of an NVMe
-//! drive and its power feature, the targets of a volume of the device mapper, and the kernel's log.
+//! Reads by system calls what sysfs does not contain: the health of an NVMe drive and its power feature,
+//! the targets of a device-mapper volume, and the kernel's log.
 //!
-//! All of them only read, and take privileges. None wakes a drive that sleeps beside what its driver does: the
-//! callers ask only drives that have just served requests. An error is a sentence: why, and what would help.
+//! All calls only read, and need privileges. Apart from what the driver does, none wakes a sleeping drive:
+//! the callers ask only drives that have just served requests. An error is a sentence with the reason and a
+//! remedy.
 
 use crate::kernel::device_lines::{BlockDevice, DmTarget, LogLine};
 use crate::kernel::linux::device::device_of;
@@ -18,18 +19,17 @@ use std::path::Path;
 /// The log "SMART / Health Information" and its length (NVM Express base specification 2.0, figure 207).
 const HEALTH: u8 = 0x02;
 const HEALTH_BYTES: usize = 512;
-/// All namespaces: the log is the controller's.
+/// All namespaces: the log belongs to the controller.
 const ALL_NAMESPACES: u32 = 0xFFFF_FFFF;
 /// The feature "Autonomous Power State Transition" and the length of its table.
 const AUTONOMOUS_POWER: u8 = 0x0C;
 const AUTONOMOUS_BYTES: usize = 256;
-/// Records of the kernel's log that are read, at most, and the bytes of one (`CONSOLE_EXT_LOG_MAX`).
+/// Maximum number of kernel log records that are read, and the bytes of one (`CONSOLE_EXT_LOG_MAX`).
 const RECORDS_MAX: usize = 65_536;
 const RECORD_BYTES: usize = 8192;
-/// Block devices that are described, at most.
 const DEVICES_MAX: usize = 1024;
 
-/// All block devices, in the order of their names; at most a thousand.
+/// All block devices, in the order of their names; at most 1024.
 #[must_use]
 pub fn block_devices(roots: &Roots) -> Vec<BlockDevice> {
     let list = roots.sys.join("class/block");
@@ -42,13 +42,13 @@ pub fn block_devices(roots: &Roots) -> Vec<BlockDevice> {
     names(&list).into_iter().take(DEVICES_MAX).filter_map(of).collect()
 }
 
-/// What is mounted: source and options of each mount.
+/// Source and options of each mount.
 #[must_use]
 pub fn mounted(roots: &Roots) -> Vec<(String, String)> {
     read_mounts(roots).into_iter().map(|mount| (mount.source, mount.options)).collect()
 }
 
-/// A word of a file of mounts as it was before the kernel escaped it.
+/// A word of a mounts file, with the kernel's escapes removed.
 #[must_use]
 pub fn mount_word(word: &str) -> String {
     unescape(word.as_bytes()).to_string_lossy().into_owned()
@@ -70,7 +70,7 @@ fn open(path: &Path, what: &str) -> Result<OwnedFd, String> {
 /// The health log of an NVMe drive, by the name of its namespace or controller.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// The reason if it cannot be read.
 pub fn nvme_health(roots: &Roots, name: &str) -> Result<Vec<u8>, String> {
     let what = "the drive's health log";
     let device = open(&roots.dev.join(name), what)?;
@@ -78,10 +78,10 @@ pub fn nvme_health(roots: &Roots, name: &str) -> Result<Vec<u8>, String> {
     log.map(|log| log[..HEALTH_BYTES].to_vec()).map_err(|errno| refused(errno, what))
 }
 
-/// Whether an NVMe drive changes to states of less power by itself.
+/// Whether an NVMe drive enters lower-power states by itself.
 ///
 /// # Errors
-/// Why that is not known.
+/// The reason if that is unknown.
 pub fn nvme_saves_power(roots: &Roots, name: &str) -> Result<bool, String> {
     let what = "the drive's power setting";
     let device = open(&roots.dev.join(name), what)?;
@@ -89,10 +89,10 @@ pub fn nvme_saves_power(roots: &Roots, name: &str) -> Result<bool, String> {
     feature.map(|word| word & 1 == 1).map_err(|errno| refused(errno, what))
 }
 
-/// The targets of the volume of the device mapper with this directory in sysfs: of its table, or of its state.
+/// The targets of the device-mapper volume with this sysfs directory: its table, or its status.
 ///
 /// # Errors
-/// Why they are not known.
+/// The reason if they are unknown.
 pub fn dm_lines(roots: &Roots, directory: &Path, table: bool) -> Result<Vec<DmTarget>, String> {
     let what = "the volume's mapping table";
     let numbers = device_numbers(directory).ok_or("sysfs does not have its device numbers")?;
@@ -116,7 +116,7 @@ fn without_key(kind: String, line: String) -> DmTarget {
 /// The kernel's log, the oldest line first.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// The reason if it cannot be read.
 pub fn kernel_log(roots: &Roots) -> Result<Vec<LogLine>, String> {
     let what = "the kernel's log";
     let log = open(&roots.dev.join("kmsg"), what)?;
@@ -133,8 +133,8 @@ pub fn kernel_log(roots: &Roots) -> Result<Vec<LogLine>, String> {
     Ok(String::from_utf8_lossy(&text).lines().filter_map(log_line).collect())
 }
 
-/// `6,339,5140900,-;sd 0:0:0:0: [sda] ...` (Documentation/ABI/testing/dev-kmsg); lines that begin with a space
-/// belong to the record above.
+/// `6,339,5140900,-;sd 0:0:0:0: [sda] ...` (Documentation/ABI/testing/dev-kmsg); lines that begin with a
+/// space belong to the previous record.
 fn log_line(line: &str) -> Option<LogLine> {
     let (head, text) = line.split_once(';')?;
     let since_boot_us = head.split(',').nth(2)?.parse().ok()?;

@@ -1,20 +1,18 @@
-//! /proc/diskstats as the kernel writes it, in all the shapes that it has had.
+//! Parses /proc/diskstats in all the formats that the kernel has used.
 //!
-//! Three id columns, then counters: 14 columns since Linux 2.6.25, 18 since 4.18 (discards), 20
-//! since 5.5 (flushes); partitions had 7 before 2.6.25. Further columns are ignored, because the
-//! kernel only ever appends. Sectors are 512 bytes on every device; times are 32-bit milliseconds
-//! that wrap.
-//! Source: Documentation/admin-guide/iostats.rst of the kernel. Rejected: the `stat` file of each
-//! device in sysfs, which reads several devices at several moments.
+//! Three id columns are followed by counters: 14 columns since Linux 2.6.25, 18 since 4.18 (discards), 20
+//! since 5.5 (flushes); partitions had 7 before 2.6.25. Further columns are ignored, because the kernel
+//! only ever appends. Sectors are 512 bytes on every device; times are 32-bit milliseconds that wrap.
+//! Source: Documentation/admin-guide/iostats.rst of the kernel. Rejected: the `stat` file of each device in
+//! sysfs, which reads several devices at different times.
 
 use crate::kernel::error::KernelError;
 use crate::kernel::read::Roots;
 use engine::input;
 use record::DeviceFacts;
 
-/// What the kernel counts as a sector, whatever the blocks of a device are.
+/// Size of a sector in the kernel's counters, whatever the block size of a device.
 pub(crate) const SECTOR_BYTES: u64 = 512;
-/// Name of the file in messages.
 const FILE: &str = "/proc/diskstats";
 /// Columns of a partition before Linux 2.6.25.
 const OLD_PARTITION_COLUMNS: usize = 7;
@@ -24,8 +22,8 @@ const FULL_COLUMNS: usize = 14;
 const DISCARD_COLUMNS: usize = 18;
 /// Columns with flushes, since Linux 5.5.
 const FLUSH_COLUMNS: usize = 20;
-/// A 32-bit time that seems to have advanced by more than this has gone back a little instead:
-/// the kernel adds per-processor parts without a lock. 10 s, in ms.
+/// Largest decrease of a 32-bit time that is ignored, in ms: the kernel adds per-processor parts without a
+/// lock, so a time may go back a little. A larger decrease is a wrap.
 const BACKWARD_MS: u32 = 10_000;
 
 /// Counters of one direction since boot.
@@ -39,17 +37,14 @@ pub(crate) struct TransferCounters {
     pub(crate) time_ms: Option<u64>,
 }
 
-/// One line: the counters of one disk or partition since boot. Times are modulo 2^32 ms; what this
-/// kernel does not count is `None`.
+/// One line: the counters of one disk or partition since boot. Times are modulo 2^32 ms; a counter that
+/// this kernel does not have is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskstatsLine {
-    /// Major and minor.
     pub(crate) numbers: (u32, u32),
-    /// Kernel name.
     pub(crate) device: String,
     pub(crate) reads: TransferCounters,
     pub(crate) writes: TransferCounters,
-    /// Requests in progress now.
     pub(crate) in_flight: Option<u64>,
     /// Time with a request in flight.
     pub(crate) busy_ms: Option<u64>,
@@ -58,17 +53,17 @@ pub(crate) struct DiskstatsLine {
     pub(crate) discards: Option<TransferCounters>,
     /// Flushes and their total ms.
     pub(crate) flushes: Option<(u64, u64)>,
-    /// Whether it stands for a mount from a file server, whose calls are counted.
+    /// Whether it represents a mount from a file server, whose calls are counted.
     pub(crate) remote: bool,
 }
 
-/// Each line of the file that is not empty.
+/// The lines of the file, without empty ones.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Result<DiskstatsLine, KernelError>> + '_ {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     lines.map(|(line, number)| parse_line(line, number))
 }
 
-/// Reads one line; `number` counts from 1 and is for the message.
+/// Parses one line; `number` counts from 1, for error messages.
 fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
     let fail = |problem: String| KernelError::Format {
         file: FILE,
@@ -76,7 +71,7 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
         problem,
         text: line.to_owned(),
     };
-    // On the stack: a machine of a thousand disks is read each second.
+    // On the stack: a machine with a thousand disks is read each second.
     let mut columns = [""; FLUSH_COLUMNS];
     let mut count = 0;
     for (column, word) in columns.iter_mut().zip(line.split_ascii_whitespace()) {
@@ -118,7 +113,7 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
     };
     parsed.reads = transfer(3)?;
     parsed.writes = transfer(7)?;
-    // Some kernels printed a negative number here after a lost decrement: that is none in flight.
+    // Some kernels printed a negative number here after a lost decrement; treat it as none in flight.
     parsed.in_flight = Some(if columns[11].starts_with('-') { 0 } else { value(11)? });
     parsed.busy_ms = Some(value(12)?);
     parsed.weighted_ms = Some(value(13)?);
@@ -138,7 +133,7 @@ pub(crate) struct Wrapping {
 }
 
 impl Wrapping {
-    /// How far the counter has moved since the last reading; the first one counts from zero.
+    /// The increase since the last reading; the first reading counts from zero.
     pub(crate) fn advance(&mut self, reading: u64) -> u64 {
         // The kernel prints 32 bits; a wider reading is the same number modulo 2^32.
         let reading = reading as u32;
@@ -151,8 +146,8 @@ impl Wrapping {
     }
 }
 
-/// The devices whose counters stand for a disk: all its leaves where it is built of others (each
-/// carries a part of the traffic), else the disk itself.
+/// The devices whose counters represent a disk: all its leaves if it is built of others (each carries a
+/// part of the traffic), otherwise the disk itself.
 pub(crate) fn counted_devices(disk: &DeviceFacts) -> Vec<String> {
     if disk.leaves.is_empty() { vec![disk.disk.clone()] } else { disk.leaves.clone() }
 }

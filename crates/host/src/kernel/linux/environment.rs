@@ -1,10 +1,10 @@
-//! The conditions under which a number was measured.
+//! Reads the conditions under which a number was measured.
 //!
-//! Two results can be compared only when these are alike, so they travel with every trial. All of
-//! them are read from /proc and /sys, none from the program's own process state, so that a test
-//! can give another machine. The hypervisor is named from what it leaves in the firmware tables
-//! or the clock sources; where the processor only says that there is one, it is called unknown.
-//! Rejected: the CPUID leaf of the hypervisor, which no fake tree can stand for.
+//! Two results can be compared only if these are alike, so every trial stores them. All of them are read
+//! from /proc and /sys, none from the program's own process state, so that a test can substitute another
+//! machine. The hypervisor is identified from the firmware tables or the clock sources. If the processor
+//! only reports that there is one, it is called unknown. Rejected: the CPUID leaf of the hypervisor, which
+//! no fake tree can replace.
 
 use crate::kernel::linux::cgroup::limits;
 use crate::kernel::linux::processors;
@@ -13,7 +13,7 @@ use record::{
     Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, format_iops, format_rate,
 };
 
-/// Where sysfs keeps the clock source in use and the others.
+/// Where sysfs lists the current and the available clock sources.
 const CLOCK_SOURCES: &str = "devices/system/clocksource/clocksource0";
 
 /// The line of /proc/cpuinfo that only processors of Arm's architecture have.
@@ -32,10 +32,10 @@ const CORES: [((&str, &str), &str); 8] = [
     (("0xc0", "0xac3"), "Ampere-1"),
 ];
 
-/// Vendors of hypervisors that also make machines, and what they call a virtual one.
+/// Vendors of hypervisors that also make machines, and the product name of a virtual one.
 const MAKERS: [(&str, &str); 2] =
     [("Google", "Google Compute Engine"), ("Microsoft Corporation", "Virtual Machine")];
-/// How Amazon's machines without a hypervisor end their type, beside the same vendor.
+/// The suffix of Amazon's machine types without a hypervisor, which have the same vendor.
 const METAL: &str = ".metal";
 
 const HYPERVISORS: [(&str, &str); 11] = [
@@ -57,7 +57,7 @@ const HYPERVISORS: [(&str, &str); 11] = [
 pub fn environment(roots: &Roots, disk: Option<&DeviceFacts>) -> Environment {
     let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
     let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
-    // Where processors differ, all that occur.
+    // All values that occur, if processors differ.
     let governors: Vec<String> = processors::governors(roots).into_iter().collect();
     Environment {
         kernel: text(&roots.proc.join("sys/kernel/osrelease")).unwrap_or_default(),
@@ -71,7 +71,7 @@ pub fn environment(roots: &Roots, disk: Option<&DeviceFacts>) -> Environment {
     }
 }
 
-/// The processor's name; on aarch64 the kernel tells numbers alone, of who made it and of what it is.
+/// The processor's name. On aarch64 the kernel only gives numbers, for the manufacturer and the part.
 fn processor(cpuinfo: &str) -> String {
     if let Some(name) = field(cpuinfo, "model name") {
         return name.to_owned();
@@ -88,7 +88,7 @@ fn processor(cpuinfo: &str) -> String {
     }
 }
 
-/// What the conditions mean for the numbers: a limit above the disk.
+/// Findings from the conditions: a limit above the disk.
 #[must_use]
 pub fn environment_findings(environment: &Environment) -> Vec<Finding> {
     environment.cgroup_limits.iter().map(cgroup_finding).collect()
@@ -111,12 +111,12 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
     Finding::warning(FindingCode::CgroupLimit, claim, remedy).with("limit", per_s, unit)
 }
 
-/// The hypervisor, as far as it shows; `None` on bare metal.
+/// The hypervisor, as far as it is visible; `None` on bare metal.
 fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     if let Some(kind) = text(&roots.sys.join("hypervisor/type")) {
         return Some(kind);
     }
-    // Arm's processors do not say whether there is one: there the firmware alone tells.
+    // Arm processors do not report a hypervisor; there only the firmware shows it.
     let arm = field(cpuinfo, IMPLEMENTER).is_some();
     let flags = field(cpuinfo, "flags").unwrap_or_default();
     if !arm && !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
@@ -142,8 +142,7 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     Some(known.map_or("unknown hypervisor", |(_, name)| name).to_owned())
 }
 
-/// Whether the firmware of a machine of Arm's architecture speaks of a guest, by what the product is
-/// called where its vendor makes whole machines too.
+/// Whether the firmware of an Arm machine describes a guest; see `MAKERS` for the product names.
 fn is_arm_guest(roots: &Roots) -> bool {
     let says = |name: &str| text(&roots.sys.join("class/dmi/id").join(name)).unwrap_or_default();
     let (vendor, product) = (says("sys_vendor"), says("product_name"));
@@ -151,10 +150,10 @@ fn is_arm_guest(roots: &Roots) -> bool {
     !product.ends_with(METAL) && maker.is_none_or(|(_, guest)| product.starts_with(guest))
 }
 
-/// Makes sure that a program may ask for huge pages (transparent ones).
+/// Checks that a program may request huge pages (transparent ones).
 ///
 /// # Errors
-/// Why it may not and what to do, as a clause.
+/// Why it may not, and what to do, as a clause.
 pub fn check_huge_pages(roots: &Roots) -> Result<(), String> {
     let modes = text(&roots.sys.join("kernel/mm/transparent_hugepage/enabled"));
     match modes.is_some_and(|modes| !modes.contains("[never]")) {

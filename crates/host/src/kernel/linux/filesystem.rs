@@ -1,10 +1,10 @@
-//! The file system under an open file: its mount, its size, and two traits that falsify numbers.
+//! Describes the file system of an open file: its mount, its size, and two properties that distort numbers.
 //!
-//! A file system in memory has no device to measure, and one that compresses stores less than was
-//! written. Both are read from type and options, as the kernel prints them. What is free is what
-//! an ordinary user may take (`f_bavail`), also for root: the reserve is there to keep a system
-//! running that somebody else has filled. Rejected: statfs' magic numbers for the type, which
-//! cannot tell ext3 from ext4 and grow stale.
+//! A file system in memory has no device to measure, and one that compresses stores less than was written.
+//! Both are derived from type and options, as the kernel prints them. Free space is what an ordinary user
+//! may use (`f_bavail`), even for root: the reserve keeps a system running that other users have filled.
+//! Rejected: statfs' magic numbers for the type, which cannot distinguish ext3 from ext4 and become
+//! outdated.
 
 use crate::kernel::error::KernelError;
 use crate::kernel::linux::device::{device_of_mount, numbers};
@@ -21,8 +21,8 @@ const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs
 /// Types that always store compressed data.
 const ALWAYS_COMPRESSED: [&str; 3] = ["squashfs", "erofs", "cramfs"];
 
-/// Describes the file system of an open file, and the device below it, which one in memory has not;
-/// `path` is the name by which it was opened and tells bind mounts apart.
+/// Describes the file system of an open file, and the device below it, which one in memory does not have.
+/// `path` is the name by which the file was opened; it distinguishes bind mounts.
 ///
 /// # Errors
 /// If the system gives no size, or no mount matches.
@@ -42,7 +42,7 @@ pub fn locate_filesystem(
         let problem = format!("{path:?} is not on a known mount; check that /proc is mounted");
         KernelError::Lacks { file: "/proc/self/mountinfo", problem }
     })?;
-    // Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.
+    // Whether the file itself is marked for compression (chattr +c), whatever the mount options.
     let marked = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::empty())
         .is_ok_and(|statx| statx.stx_attributes.contains(StatxAttributes::COMPRESSED));
     let facts = FilesystemFacts {
@@ -62,15 +62,15 @@ pub fn locate_filesystem(
     Ok((facts, device))
 }
 
-/// What O_DIRECT asks of offsets, lengths and memory on this file, in bytes, as the kernel tells
-/// (STATX_DIOALIGN, Linux 6.1): 0 where the file takes none, `None` where it does not tell.
+/// The alignment in bytes that O_DIRECT requires of offsets, lengths and memory on this file, as the kernel
+/// reports it (STATX_DIOALIGN, Linux 6.1); 0 if the file does not support direct I/O, `None` if the kernel
+/// does not report it.
 pub fn direct_alignment_told(file: impl AsFd) -> Option<u64> {
     let statx = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let told = statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
     told.then(|| u64::from(statx.stx_dio_offset_align.max(statx.stx_dio_mem_align)))
 }
 
-/// Whether a file system with these options compresses data.
 fn compresses(kind: &str, options: &str) -> bool {
     let option = |wanted: &[&str]| {
         options.split(',').any(|option| {
@@ -81,7 +81,7 @@ fn compresses(kind: &str, options: &str) -> bool {
     match kind {
         "btrfs" => option(&["compress", "compress-force"]),
         "bcachefs" => option(&["compression", "background_compression"]),
-        // f2fs compresses only files whose extension is listed; a star lists them all.
+        // f2fs compresses only files with a listed extension; a star lists them all.
         "f2fs" => option(&["compress_algorithm"]) && options.contains("compress_extension=*"),
         "ubifs" => !options.contains("compr=none"),
         _ => ALWAYS_COMPRESSED.contains(&kind),

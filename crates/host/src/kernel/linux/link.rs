@@ -1,17 +1,16 @@
-//! How a disk is attached, by which driver, and whether what it says of itself can be believed.
+//! Finds out how a disk is attached, by which driver, and whether its own description can be trusted.
 //!
-//! sysfs puts a device below everything that it hangs on, so the path is read upwards: the first
-//! driver that is not a mere class driver (`sd`) names the attachment. Tables say which drivers and
-//! models stand for virtual disks. The rotational flag is a claim of whoever presents the disk, so
-//! it counts as trusted only for directly attached ones. Rejected: a timing test, which would be a
-//! measurement.
+//! sysfs puts a device below everything that it is attached to, so the path is read upwards. The first
+//! driver that is not a mere class driver (`sd`) names the attachment. Tables list the drivers and models
+//! of virtual disks. The rotational flag is a claim of the layer that presents the disk, so it is trusted
+//! only for directly attached ones. Rejected: a timing test, which would be a measurement.
 
 use crate::kernel::read::{Roots, base_name, link_name, names, number, text};
 use record::DeviceFacts;
 use std::path::{Path, PathBuf};
 
-/// Drivers of virtual disks, how their link is called, and the kernel's name of those disks that
-/// have no driver in sysfs.
+/// Drivers of virtual disks, the name of their link, and the kernel name of disks without a driver in
+/// sysfs.
 const VIRTUAL_DRIVERS: [(&str, &str, &str); 16] = [
     ("virtio_blk", "virtio", "vd"),
     ("virtio_scsi", "virtio scsi", ""),
@@ -31,14 +30,14 @@ const VIRTUAL_DRIVERS: [(&str, &str, &str); 16] = [
     ("zvol", "zfs volume", "zd"),
 ];
 
-/// Drivers that serve a class of disks and say nothing of the attachment.
+/// Drivers that serve a class of disks and do not show the attachment.
 const CLASS_DRIVERS: [&str; 3] = ["sd", "sr", "st"];
 
-/// Drivers of RAID controllers: what they show may be an array.
+/// Drivers of RAID controllers: their disks may be arrays.
 const RAID_DRIVERS: [&str; 7] =
     ["megaraid_sas", "mpi3mr", "hpsa", "smartpqi", "aacraid", "arcmsr", "cciss"];
 
-/// How models or vendors of virtual disks begin.
+/// Prefixes of the models or vendors of virtual disks.
 const VIRTUAL_MODELS: [&str; 14] = [
     "QEMU",
     "VMware",
@@ -56,8 +55,7 @@ const VIRTUAL_MODELS: [&str; 14] = [
     "XENSRC",
 ];
 
-/// Fills in how a whole disk is attached, given its directory (resolved) in sysfs; its model and
-/// vendor are known already.
+/// Sets how a whole disk is attached, from its (resolved) sysfs directory. Model and vendor must be set.
 pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     let path = upward_path(roots, disk);
     let driver = path
@@ -79,7 +77,7 @@ pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut Device
     let (pcie, slower) = pcie_link(&path);
     facts.link = virtual_link.map(str::to_owned).or_else(|| {
         let name = transport.map(|transport| transport.name);
-        // The PCIe link of a SATA or USB host adapter says nothing of the disk's own link.
+        // The PCIe link of a SATA or USB host adapter is not the disk's own link.
         match (name, pcie) {
             (Some(name), Some(pcie)) if name == "nvme" => Some(format!("nvme {pcie}")),
             (Some(name), _) => Some(name),
@@ -96,8 +94,8 @@ pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut Device
 pub(crate) fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
     let top = std::fs::canonicalize(&roots.sys).unwrap_or_else(|_| roots.sys.clone());
     let mut start = std::fs::canonicalize(disk.join("device")).unwrap_or_else(|_| disk.to_owned());
-    // An NVMe disk with several paths hangs on a virtual subsystem, which lists its controllers
-    // (`nvme0`) beside it (`nvme0n1`).
+    // An NVMe disk with several paths is below a virtual subsystem, which lists its controllers (`nvme0`)
+    // next to it (`nvme0n1`).
     if base_name(&start).starts_with("nvme-subsys") {
         let is_controller = |name: &String| {
             name.strip_prefix("nvme").is_some_and(|number| number.parse::<u32>().is_ok())
@@ -113,10 +111,9 @@ pub(crate) fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The driver that a kernel name stands for.
 fn driver_by_name(name: &str) -> Option<String> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    // Disks of virtio and Xen are lettered (vda), the others numbered (loop0).
+    // Virtio and Xen disks have letters (vda), the others numbers (loop0).
     let is = |prefix: &str| stem == prefix || prefix.ends_with("vd") && stem.starts_with(prefix);
     let known = VIRTUAL_DRIVERS.iter().find(|(.., prefix)| is(prefix)).map(|(driver, ..)| *driver);
     known.or((stem == "md").then_some("md")).map(str::to_owned)
@@ -125,11 +122,11 @@ fn driver_by_name(name: &str) -> Option<String> {
 /// The protocol between host and disk.
 struct Transport {
     name: String,
-    /// Whether the disk itself answers, and no bridge or network storage in its place.
+    /// Whether the disk itself responds, not a bridge or network storage.
     direct: bool,
 }
 
-/// By the names of the directories on the way up.
+/// Protocols by directory names on the way up.
 const TRANSPORTS: [(&str, &str, bool); 5] = [
     ("session", "iscsi", false),
     ("rport-", "fibre channel", false),
@@ -154,7 +151,7 @@ impl Transport {
         if numbered("ata") {
             return Some(Self { name: sata_link(directory), direct: true });
         }
-        // A USB device, not one of its interfaces, tells its speed.
+        // Only a USB device has a speed, not its interfaces.
         if directory.join("bDeviceClass").exists() {
             let speed = number(&directory.join("speed"));
             let name = speed.map_or("usb".to_owned(), |speed| format!("usb {speed} Mb/s"));
@@ -176,8 +173,7 @@ fn sata_link(port: &Path) -> String {
     speed.map_or("sata".to_owned(), |speed| format!("sata {speed}"))
 }
 
-/// The nearest PCIe link as `pcie 8.0 GT/s x4`, and a sentence where it runs below what the
-/// device could do.
+/// The nearest PCIe link as `pcie 8.0 GT/s x4`, and a sentence if it runs below the device's maximum.
 fn pcie_link(path: &[PathBuf]) -> (Option<String>, Option<String>) {
     let read = |directory: &Path, which: &str| {
         let speed = text(&directory.join(format!("{which}_link_speed")))

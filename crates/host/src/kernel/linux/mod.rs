@@ -1,4 +1,4 @@
-//! The kernel of Linux: files of /proc and /sys, and a few system calls.
+//! Reads the Linux kernel: files in /proc and /sys, and a few system calls.
 
 pub(crate) mod capabilities;
 mod cgroup;

@@ -1,9 +1,9 @@
-//! /proc/self/mountinfo: which file system a path is on.
+//! Parses /proc/self/mountinfo: finds the file system of a path.
 //!
-//! A path is matched by device number and longest mount point together: the number alone fails for
-//! bind mounts, the path alone where a later mount covers an earlier one. btrfs subvolumes and
-//! overlays give files another number than their mount has, so that the longest mount point has to
-//! do there. Format: Documentation/filesystems/proc.rst of the kernel, section 3.5.
+//! A path is matched by device number and longest mount point together. The number alone fails for bind
+//! mounts, the path alone if a later mount covers an earlier one. Files on btrfs subvolumes and overlays
+//! have another number than their mount; for them the longest mount point must suffice. Format:
+//! Documentation/filesystems/proc.rst of the kernel, section 3.5.
 
 use crate::kernel::read::{Roots, parse_numbers};
 use engine::input;
@@ -15,19 +15,19 @@ use std::path::{Path, PathBuf};
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Its number, which `mnt_id` of a descriptor's facts names.
+    /// Its number, given as `mnt_id` for a descriptor.
     pub id: u32,
     /// Device numbers of its files.
     pub device: (u32, u32),
-    /// Which directory of the file system is mounted.
+    /// The directory of the file system that is mounted.
     pub root: PathBuf,
-    /// Where.
+    /// The mount point.
     pub point: PathBuf,
-    /// Options of the mount and of the file system, each once.
+    /// Options of the mount and of the file system, without duplicates.
     pub options: String,
-    /// Type.
+    /// File system type.
     pub kind: String,
-    /// What is mounted.
+    /// The mounted device or export.
     pub source: String,
 }
 
@@ -36,19 +36,19 @@ pub(crate) fn is_export(kind: &str) -> bool {
     matches!(kind, "nfs" | "nfs4" | "cifs" | "smb3")
 }
 
-/// All mounts that we see; empty where the file is missing.
+/// All mounts that this process sees; empty if the file is missing.
 pub fn read_mounts(roots: &Roots) -> Vec<Mount> {
     mounts_of_process(roots, "self")
 }
 
-/// All mounts that a process sees, which can live in another mount namespace than ours.
+/// All mounts that a process sees, which may be in another mount namespace.
 pub fn mounts_of_process(roots: &Roots, process: &str) -> Vec<Mount> {
     let text = input::kernel_bytes(&roots.proc.join(process).join("mountinfo")).unwrap_or_default();
     text.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }
 
-/// The mount that a path is on: the longest mount point above it among those with the device
-/// number; of equal ones the last, because it covers the others.
+/// The mount of a path: the longest mount point above it with this device number. Among equal ones the
+/// last, because it covers the others.
 pub fn mount_of<'a>(
     mounts: &'a [Mount],
     path: &Path,
@@ -72,7 +72,7 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
     let root = PathBuf::from(unescape(fields.next()?));
     let point = PathBuf::from(unescape(fields.next()?));
     let mount_options = lossy(fields.next()?);
-    // Optional fields end with a lone dash.
+    // Optional fields end with a single dash.
     fields.by_ref().find(|field| *field == b"-")?;
     let kind = lossy(fields.next()?);
     let source = lossy(fields.next()?);
@@ -85,7 +85,7 @@ fn lossy(field: &[u8]) -> String {
     unescape(field).to_string_lossy().into_owned()
 }
 
-/// Undoes the kernel's octal escapes (`\040` is a space).
+/// Decodes the kernel's octal escapes (`\040` is a space).
 pub fn unescape(field: &[u8]) -> OsString {
     let octal = |digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
     let mut bytes = Vec::with_capacity(field.len());
@@ -98,8 +98,7 @@ pub fn unescape(field: &[u8]) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Both option lists as one. `ro` of either side makes the mount read-only, so that a `rw` of the
-/// other side would mislead.
+/// Combines both option lists. `ro` on either side makes the mount read-only, so it replaces a `rw`.
 fn merge_options(mount: &str, superblock: &str) -> String {
     let all = || mount.split(',').chain(superblock.split(',')).filter(|option| !option.is_empty());
     let read_only = all().any(|option| option == "ro");

@@ -1,9 +1,9 @@
-//! All devices below a path, down to the last that the kernel sees.
+//! Finds all devices below a path, down to the last that the kernel sees.
 //!
-//! A file system can be on several devices (btrfs names one of them as the source of its mount), a
-//! volume is built of others, a partition is a part of a disk, and the file of a loop device lies on
-//! a file system again. Each device is visited once, so that a circle ends. Rejected: the first
-//! device alone, which is healthy while the array waits for another one.
+//! A file system can be on several devices (btrfs names one of them as the source of its mount), a volume
+//! is built of others, a partition is a part of a disk, and the file of a loop device is on a file system
+//! again. Each device is visited once, so that cycles end. Rejected: the first device alone, which is
+//! healthy while the array waits for another one.
 
 use crate::kernel::linux::device::{btrfs_members, btrfs_of, device_of_mount, numbers, whole_disk};
 use crate::kernel::linux::filesystem::locate_filesystem;
@@ -15,9 +15,8 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What a user means by a kernel name, a device node or a link to one, or a path on a file system,
-/// with everything below it. `known` says which kernel names there are; `devices` holds no others,
-/// and is empty where nothing of the kind is known.
+/// Resolves a kernel name, a device node or a link to one, or a path on a file system, with everything
+/// below it. `known` tells which kernel names exist; `devices` contains only those, and may be empty.
 pub(crate) fn observed_path(
     roots: &Roots,
     named: &str,
@@ -35,8 +34,8 @@ pub(crate) fn observed_path(
     walk.finish(named, filesystem, known)
 }
 
-/// The mounted file systems that are built of several devices themselves, which no device in the
-/// kernel's list stands for; each at one of its mount points.
+/// The mounted file systems that are themselves built of several devices, so that no kernel device
+/// represents them; each at one of its mount points.
 pub(crate) fn built_file_systems(roots: &Roots, known: &dyn Fn(&str) -> bool) -> Vec<ObservedPath> {
     let mut found: Vec<ObservedPath> = Vec::new();
     for mount in read_mounts(roots).iter().filter(|mount| mount.kind == "btrfs") {
@@ -47,7 +46,7 @@ pub(crate) fn built_file_systems(roots: &Roots, known: &dyn Fn(&str) -> bool) ->
         if found.iter().any(same) {
             continue;
         }
-        // Of another machine's mounts only the lists are here.
+        // For another machine, only the list of mounts is available here.
         let here = *roots == Roots::default();
         let filesystem = here.then(|| filesystem_of(roots, &mount.point)).flatten();
         found.push(walk.finish(&mount.point.to_string_lossy(), filesystem, known));
@@ -55,9 +54,8 @@ pub(crate) fn built_file_systems(roots: &Roots, known: &dyn Fn(&str) -> bool) ->
     found
 }
 
-/// The directory of a device in sysfs.
 pub(crate) fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
-    // The kernel writes a slash in a name as an exclamation mark there (`cciss!c0d0`).
+    // In sysfs the kernel writes a slash in a name as an exclamation mark (`cciss!c0d0`).
     let name = name.replace('/', "!");
     fs::canonicalize(roots.sys.join("class/block").join(name)).ok()
 }
@@ -67,7 +65,7 @@ pub(crate) fn is_array(roots: &Roots, name: &str) -> bool {
     directory(roots, name).is_some_and(|directory| directory.join("md").exists())
 }
 
-/// What a device is built of; a partition is built of nothing, its disk may be.
+/// The devices that a device is built of. A partition is built of none, but its disk may be.
 pub(crate) fn built_of(roots: &Roots, name: &str) -> Vec<String> {
     let slaves = directory(roots, name).map(|directory| names(&directory.join("slaves")));
     slaves.unwrap_or_default().iter().map(|slave| slave.replace('!', "/")).collect()
@@ -78,7 +76,7 @@ fn filesystem_of(roots: &Roots, path: &Path) -> Option<FilesystemFacts> {
     if fs::metadata(path).ok()?.file_type().is_block_device() {
         return None;
     }
-    // Without the right to read it, too.
+    // Works without read permission too.
     let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     locate_filesystem(roots, path, file).ok().map(|(filesystem, _)| filesystem)
 }
@@ -86,12 +84,12 @@ fn filesystem_of(roots: &Roots, path: &Path) -> Option<FilesystemFacts> {
 struct Walk<'a> {
     roots: &'a Roots,
     volumes: Vec<Volume>,
-    /// Those that were met, each once; those behind the current one are still to be visited.
+    /// Devices found so far, each once; those after the current one are not yet visited.
     devices: Vec<String>,
 }
 
 impl Walk<'_> {
-    /// Visits what lies below the devices that were met.
+    /// Visits the devices below those found.
     fn finish(
         mut self,
         named: &str,
@@ -121,7 +119,7 @@ impl Walk<'_> {
         self.volumes.push(volume);
     }
 
-    /// The device of a node, or those of the file system of a path; their names.
+    /// The device of a node, or those of the file system of a path; returns their names.
     fn below_path(&mut self, path: &Path) -> Vec<String> {
         let (Ok(real), Ok(facts)) = (fs::canonicalize(path), fs::metadata(path)) else {
             return Vec::new();
@@ -133,7 +131,6 @@ impl Walk<'_> {
         self.below_mount(numbers, mount)
     }
 
-    /// The devices of a file system.
     fn below_mount(&mut self, numbers: (u32, u32), mount: Option<&Mount>) -> Vec<String> {
         let Some(facts) = device_of_mount(self.roots, numbers, mount) else {
             // The export of a file server is a device by its name; the caller knows whether it counts.
@@ -189,8 +186,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The devices below the file of a loop device. The kernel prints its path; where that is gone or
-    /// of another mount namespace, the longest mount point still tells the file system.
+    /// The devices below the file of a loop device. The kernel prints its path. If that no longer exists,
+    /// or is in another mount namespace, the longest mount point still shows the file system.
     fn below_file(&mut self, printed: &str) -> Vec<String> {
         let path = self.roots.locate(Path::new(printed));
         if path.exists() {
@@ -202,21 +199,21 @@ impl Walk<'_> {
     }
 }
 
-/// What a btrfs lacks, and what it does of its own.
+/// Missing devices of a btrfs, and its background work.
 fn btrfs_state(roots: &Roots, id: &str) -> ArrayState {
     let directory = roots.sys.join("fs/btrfs").join(id);
     let members = directory.join("devinfo");
     let lacks = |member: &String| number(&members.join(member).join("missing")) == Some(1);
     let missing = names(&members).iter().filter(|member| lacks(member)).count();
-    // Nothing that reads or writes the members is under way in the others.
+    // The other operations do not read or write the members.
     let quiet = ["none", "balance paused", "swap activate", "device add", "resize"];
     let work = text(&directory.join("exclusive_operation"));
     ArrayState { missing: missing as u32, work: work.filter(|it| !quiet.contains(&it.as_str())) }
 }
 
-/// How a logical volume spreads data, where that follows: mirrors, parity, snapshots, caches and thin pools
-/// are built on volumes of the device mapper, and what lies on several disks right away is not. What the
-/// mapper itself knows takes a privilege to ask.
+/// How a logical volume distributes data, if that can be derived. Mirrors, parity, snapshots, caches and
+/// thin pools are built on other device-mapper volumes; a volume directly on several disks is none of
+/// these. Asking the mapper itself needs a privilege.
 fn lvm_level(roots: &Roots, disk: &Path, members: &[String]) -> Option<String> {
     let lvm = text(&disk.join("dm/uuid"))?.starts_with("LVM-");
     let mapped = |member: &String| {
@@ -226,7 +223,7 @@ fn lvm_level(roots: &Roots, disk: &Path, members: &[String]) -> Option<String> {
     right_away.then(|| LVM_ONCE.to_owned())
 }
 
-/// How a btrfs spreads data: the profiles for which it has space.
+/// How a btrfs distributes data: the profiles for which it has space.
 fn btrfs_level(roots: &Roots, id: &str) -> Option<String> {
     let data = roots.sys.join("fs/btrfs").join(id).join("allocation/data");
     let levels: Vec<String> =

@@ -1,11 +1,10 @@
-//! One hardware counter of this process: instructions, in user mode and in the kernel.
+//! Reads one hardware counter of this process: instructions, in user mode and in the kernel.
 //!
-//! The counter is inherited by every thread that begins after it: the jobs, and through them the
-//! kernel's io_uring workers. Many virtual machines have no performance monitoring unit, and many
-//! systems allow kernel counts to administrators only, so why there is none is a type of its own.
-//! Rejected: counting per processor (needs privileges, and counts others), and user mode alone
-//! (most of a request's cost is in the kernel).
-//! Source: perf_event_open(2); the kernel's include/uapi/linux/perf_event.h.
+//! Every thread started later inherits the counter: the jobs, and through them the kernel's io_uring
+//! workers. Many virtual machines have no performance monitoring unit, and many systems allow kernel counts
+//! only to administrators, so the error explains why there is no counter. Rejected: counting per processor
+//! (needs privileges, and counts other processes), and user mode alone (most of a request's cost is in the
+//! kernel). Source: perf_event_open(2); the kernel's include/uapi/linux/perf_event.h.
 
 use crate::kernel::linux::unsafe_calls::{PerfEventAttributes, perf_event_open};
 use crate::kernel::read::{Roots, text};
@@ -14,9 +13,9 @@ use rustix::io::Errno;
 
 /// `PERF_TYPE_HARDWARE` and `PERF_COUNT_HW_INSTRUCTIONS`.
 const INSTRUCTIONS: (u32, u64) = (0, 1);
-/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: an answer of three words.
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: the result has three words.
 const FORMAT_TIMES: u64 = 3;
-/// Threads that begin later are counted too.
+/// Threads that start later are counted too.
 const INHERIT: u64 = 1 << 1;
 /// The hypervisor is not counted.
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
@@ -24,7 +23,7 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 pub(crate) struct PerfCounter(OwnedFd);
 
 impl PerfCounter {
-    /// Counts instructions from now on, of this thread and all that it begins; or says why not.
+    /// Counts instructions from now on, of this thread and the threads that it starts; or returns why not.
     pub(crate) fn instructions(roots: &Roots) -> Result<Self, String> {
         Self::open(roots, INSTRUCTIONS)
     }
@@ -38,7 +37,7 @@ impl PerfCounter {
         opened.map(Self).map_err(|cause| refusal(roots, cause))
     }
 
-    /// The count so far; where the counter had to be shared, scaled to all of the time.
+    /// The count so far; if the counter was shared, scaled to the whole time.
     pub(crate) fn read(&self) -> Option<u64> {
         let mut answer = [0; 24];
         if rustix::io::read(&self.0, &mut answer).ok()? != answer.len() {
@@ -50,7 +49,7 @@ impl PerfCounter {
     }
 }
 
-/// `None` where the counter never ran.
+/// `None` if the counter never ran.
 fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
     if running == 0 {
         return (enabled == 0).then_some(count);
@@ -58,7 +57,6 @@ fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
     u64::try_from(u128::from(count) * u128::from(enabled) / u128::from(running)).ok()
 }
 
-/// Why there is no counter.
 pub(crate) fn refusal(roots: &Roots, cause: Errno) -> String {
     let level = paranoid_level(roots).and_then(|level| level.parse::<i64>().ok());
     match (cause, level) {
@@ -78,7 +76,7 @@ pub(crate) fn refusal(roots: &Roots, cause: Errno) -> String {
     }
 }
 
-/// The setting that rules who may count.
+/// The kernel setting that decides who may count.
 pub(crate) fn paranoid_level(roots: &Roots) -> Option<String> {
     text(&roots.proc.join("sys/kernel/perf_event_paranoid"))
 }
@@ -88,8 +86,8 @@ mod tests {
     use super::*;
     use testkit::Fake;
 
-    /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_TASK_CLOCK`: nanoseconds on a processor, which
-    /// every kernel with perf events can count.
+    /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_TASK_CLOCK`: nanoseconds on a processor, which every kernel
+    /// with perf events can count.
     const TASK_CLOCK: (u32, u64) = (1, 1);
 
     #[test]
@@ -97,7 +95,7 @@ mod tests {
         let counter = match PerfCounter::open(&Roots::default(), TASK_CLOCK) {
             Ok(counter) => counter,
             Err(refusal) => {
-                // Where even this is refused, the refusal must have a cause with a name.
+                // If even this is refused, the message must name the cause.
                 assert!(!refusal.contains("failed"), "{refusal}");
                 return;
             }
@@ -111,8 +109,7 @@ mod tests {
         };
         std::thread::spawn(busy).join().unwrap();
         let after = counter.read().unwrap();
-        // This thread slept meanwhile: what was counted is the other's, which may have had to
-        // share the processor.
+        // This thread slept, so the count is the other thread's, which may have shared the processor.
         assert!(after - before > 1_000_000, "{before} {after}");
     }
 

@@ -1,15 +1,14 @@
 //! The probe of a real machine: CPU time, kernel workers, steal, and device counters.
 //!
-//! CPU time in total comes from the process clock, in nanoseconds; its split into user and
-//! system from `getrusage`. Both include the io_uring workers, which are threads of this process;
-//! their share is read per thread, and the time of one that has ended stays counted.
+//! Total CPU time comes from the process clock, in nanoseconds; `getrusage` gives its split into user and
+//! system time. Both include the io_uring workers, which are threads of this process. Their share is read
+//! per thread, and the time of a worker that has ended stays counted.
 //!
-//! The kernel's times of a device are 32-bit milliseconds that wrap (at a concurrency of 50 each
-//! day), so each reading adds its difference modulo 2^32 to a sum. Of several leaves traffic is
-//! summed; busy time grows by that of the busiest, a lower bound. Counters that go back belong to
-//! another device of the same name: the probe then reports none, for good. Rejected:
-//! `/proc/self/stat` for CPU time (ticks of 10 ms), and the `stat` file of a partition (no
-//! flushes, a shared queue).
+//! The kernel's device times are 32-bit milliseconds that wrap (once a day at a concurrency of 50), so each
+//! reading adds its difference modulo 2^32 to a sum. If there are several leaves, traffic is summed; busy
+//! time increases by that of the busiest, a lower bound. Counters that go back belong to another device
+//! with the same name: from then on the probe reports none. Rejected: `/proc/self/stat` for CPU time (ticks
+//! of 10 ms), and the `stat` file of a partition (no flushes, a shared queue).
 
 use crate::kernel::linux::clock::now_ns;
 use crate::kernel::linux::diskstats::{SECTOR_BYTES, Wrapping, counted_devices, read_lines};
@@ -23,7 +22,7 @@ use rustix::param::clock_ticks_per_second;
 use rustix::time::ClockId;
 use std::collections::{HashMap, HashSet};
 
-/// Names of the kernel's worker threads for io_uring begin so.
+/// Name prefixes of the kernel's io_uring worker threads.
 const WORKER_NAMES: [&str; 2] = ["iou-wrk", "iou-sqp"];
 
 /// Reads the counters of this machine.
@@ -31,13 +30,13 @@ pub(crate) struct Counters {
     roots: Roots,
     workers: Workers,
     last_cpu: (u64, u64),
-    /// Or why there is none.
+    /// The reader, or why there is none.
     device: Result<DeviceReader, String>,
     instructions: Result<PerfCounter, String>,
 }
 
 impl Counters {
-    /// A probe of this process and of the disks under its targets, each of which counts once.
+    /// A probe of this process and of the disks under its targets; each disk counts once.
     pub(crate) fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let uncounted = disks.iter().find(|disk| disk.iostats == Some(false));
         let device = match uncounted {
@@ -75,7 +74,7 @@ impl Counters {
 impl Probe for Counters {
     fn sample(&mut self) -> ProbeSample {
         let at = Nanos(now_ns(ClockId::Monotonic));
-        // The device first: it is what a window's edges matter most for.
+        // The device first: the boundaries of a window matter most for it.
         let device = self.device();
         ProbeSample { at, cpu: self.cpu(), device, components: Vec::new() }
     }
@@ -96,19 +95,19 @@ impl Probe for Counters {
     }
 }
 
-/// Splits an exact total in the ratio of the kernel's parts, so that neither part ever goes back.
+/// Splits an exact total in the ratio of the kernel's parts, so that neither part ever decreases.
 fn split(total: u64, user_us: u64, system_us: u64, last: (u64, u64)) -> (u64, u64) {
     let parts = u128::from(user_us) + u128::from(system_us);
     let user = (u128::from(total) * u128::from(user_us)).checked_div(parts);
-    // Before the first tick the parts are zero: the time is the program's.
+    // Before the first tick the parts are zero: assign the time to the program.
     let user = user.map_or(total, |user| u64::try_from(user).unwrap_or(total));
     let most = total.saturating_sub(last.1).max(last.0);
     let user = user.clamp(last.0, most);
     (user, total.saturating_sub(user).max(last.1))
 }
 
-/// Whether the kernel measures the split on every processor that we may use: then context tracking
-/// is on for them (`nohz_full=`); elsewhere the timer tick samples it.
+/// How the kernel determines the split: measured if context tracking is on for every processor that we may
+/// use (`nohz_full=`), otherwise sampled by the timer tick.
 pub(crate) fn cpu_split(roots: &Roots) -> CpuSplit {
     let (tracked, ours) = (processors::listed(roots, "nohz_full"), processors::allowed(roots));
     let exact = !ours.is_empty() && ours.is_subset(&tracked);
@@ -131,7 +130,7 @@ fn ticks_ns(ticks: u64) -> u64 {
     ticks.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1))
 }
 
-/// CPU time of the kernel's io_uring workers, those that have ended included.
+/// CPU time of the kernel's io_uring workers, including those that have ended.
 #[derive(Default)]
 struct Workers {
     last: HashMap<String, u64>,
@@ -146,13 +145,13 @@ impl Workers {
             let directory = tasks.join(&task);
             let is_worker = text(&directory.join("comm"))
                 .is_some_and(|name| WORKER_NAMES.iter().any(|begin| name.starts_with(begin)));
-            // A thread can end between the two readings: what it used by then is in `last`.
+            // A thread can end between the two readings: its time up to then is in `last`.
             if is_worker && let Some(used) = thread_ns(&directory) {
                 current.insert(task, used);
             }
         }
         for (task, used) in &self.last {
-            // A smaller time is a new thread with a used number.
+            // A smaller time means a new thread with a reused number.
             if current.get(task).is_none_or(|now| now < used) {
                 self.ended_ns += used;
             }
@@ -162,20 +161,20 @@ impl Workers {
     }
 }
 
-/// CPU time of a thread: `schedstat` in ns, or clock ticks where the kernel keeps none.
+/// CPU time of a thread: `schedstat` in ns, or clock ticks if the kernel has no schedstat.
 fn thread_ns(directory: &std::path::Path) -> Option<u64> {
     if let Some(schedstat) = text(&directory.join("schedstat")) {
         return schedstat.split_ascii_whitespace().next()?.parse().ok();
     }
     let stat = text(&directory.join("stat"))?;
-    // The name in parentheses can hold spaces; user and system time are 12th and 13th after it.
+    // The name may contain spaces; user and system time are the 12th and 13th field after it.
     let mut after_name = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let user: u64 = after_name.nth(11)?.parse().ok()?;
     let system: u64 = after_name.next()?.parse().ok()?;
     Some(ticks_ns(user + system))
 }
 
-/// The counters of the leaves of some devices as monotone sums.
+/// The counters of the leaves of several devices, as monotone sums.
 pub(crate) struct DeviceReader {
     names: Vec<String>,
     busy: Vec<Wrapping>,
@@ -194,7 +193,7 @@ impl DeviceReader {
         Self { names, busy: times.clone(), weighted: times, sample }
     }
 
-    /// The sums so far, or why there are none any more.
+    /// The sums so far, or why they are no longer available.
     pub(crate) fn read(&mut self, roots: &Roots) -> Result<DeviceSample, String> {
         let lines = read_lines(roots, &self.names)
             .map_err(|error| format!("the device's counters have disappeared: {error}"))?;
@@ -240,9 +239,9 @@ mod tests {
     fn the_split_keeps_the_total_and_never_goes_back() {
         assert_eq!(split(1_000, 30, 10, (0, 0)), (750, 250));
         assert_eq!(split(1_000, 0, 0, (0, 0)), (1_000, 0));
-        // The ratio moved towards system: user stays, system takes the rest.
+        // The ratio moved towards system: user time stays, system time gets the rest.
         assert_eq!(split(1_100, 10, 30, (750, 250)), (750, 350));
-        // And the other way.
+        // And the reverse.
         assert_eq!(split(1_100, 40, 0, (750, 250)), (850, 250));
     }
 }

@@ -1,9 +1,9 @@
-//! The processors: how many are ours, how fast they tick, and what makes their time unsure.
+//! Describes the processors: how many are usable, their clock rate, and what makes CPU times uncertain.
 //!
-//! Frequency scaling, a second hardware thread on the same core, a host that takes time away and a
-//! quota all change what a processor's time is worth, so each of them is read here as a clause. The
-//! clock is the one in use (cpufreq), else the one of /proc/cpuinfo, which in a virtual machine is
-//! the nominal one. Rejected: the rate of the time-stamp counter and CPUID leaf 0x16 (nominal too).
+//! Frequency scaling, a second hardware thread on the same core, a host that takes time away, and a quota
+//! all change the value of processor time, so each is reported here as a clause. The clock is the one in
+//! use (cpufreq), otherwise the one in /proc/cpuinfo, which in a virtual machine is the nominal one.
+//! Rejected: the rate of the time-stamp counter and CPUID leaf 0x16 (nominal too).
 
 use crate::kernel::linux::cgroup::cpu_quota;
 pub(crate) use crate::kernel::read::cpu_ticks;
@@ -13,31 +13,30 @@ use std::collections::BTreeSet;
 
 const CPUS: &str = "devices/system/cpu";
 
-/// Processors that this process may run on; none where the kernel does not tell.
+/// Processors that this process may run on; empty if the kernel does not report them.
 pub(crate) fn allowed(roots: &Roots) -> BTreeSet<u32> {
     let status = text(&roots.proc.join("self/status")).unwrap_or_default();
     cpu_list(field(&status, "Cpus_allowed_list").unwrap_or_default())
 }
 
-/// The processors of a list of the kernel (`online`, `isolated`, `nohz_full`); none where it does
-/// not tell.
+/// The processors in a list of the kernel (`online`, `isolated`, `nohz_full`); empty if not reported.
 pub(crate) fn listed(roots: &Roots, list: &str) -> BTreeSet<u32> {
     cpu_list(&text(&roots.sys.join(CPUS).join(list)).unwrap_or_default())
 }
 
-/// Processors that run and that this process may use.
+/// Online processors that this process may use.
 pub(crate) fn soakable(roots: &Roots) -> BTreeSet<u32> {
     let (allowed, online) = (allowed(roots), listed(roots, "online"));
     if online.is_empty() { allowed } else { &allowed & &online }
 }
 
-/// How many processors' worth of time this process may use, 0 where that is not known.
+/// CPU time that this process may use, in processors; 0 if unknown.
 pub(crate) fn usable(roots: &Roots) -> f64 {
     let allowed = allowed(roots).len() as f64;
     cpu_quota(roots).map_or(allowed, |quota| quota.min(allowed))
 }
 
-/// The fastest clock among the processors at this moment: that of whoever was working.
+/// The fastest clock among the processors at this moment: that of a busy one.
 pub(crate) fn clock(roots: &Roots) -> Option<CpuClock> {
     let in_use = each_cpu(roots, "cpufreq/scaling_cur_freq");
     let fastest_khz = in_use.iter().filter_map(|khz| khz.parse::<u64>().ok()).max();
@@ -53,7 +52,7 @@ pub(crate) fn governors(roots: &Roots) -> BTreeSet<String> {
     each_cpu(roots, "cpufreq/scaling_governor").into_iter().collect()
 }
 
-/// What each processor's directory says in one of its files, where it has it.
+/// The contents of one file in each processor's directory, where it exists.
 fn each_cpu(roots: &Roots, file: &str) -> Vec<String> {
     let cpus = roots.sys.join(CPUS);
     let is_cpu =
@@ -65,8 +64,7 @@ fn each_cpu(roots: &Roots, file: &str) -> Vec<String> {
         .collect()
 }
 
-/// What makes a comparison of CPU time unsure here, each a clause; `soaked` are the
-/// processors that are watched.
+/// What makes a comparison of CPU time uncertain, each as a clause; `soaked` are the watched processors.
 pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = Vec::new();
     let cpus = roots.sys.join(CPUS);

@@ -1,4 +1,4 @@
-//! This program as the system sees it: its time, its processors, its terminal, what ends it.
+//! Describes this program to itself: its CPU time, processors, terminal, and the signals that end it.
 
 use crate::kernel::linux::clock::now_ns;
 use crate::kernel::read::{Roots, memory_field, text};
@@ -13,14 +13,14 @@ use std::io::Result;
 /// Signals that ask a program to end: SIGHUP, SIGINT and SIGTERM.
 pub const ENDING_SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// What the machine calls itself; empty where it has no name.
+/// The machine's host name; empty if it has none.
 #[must_use]
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Identity of the running kernel: equal for all programs of one machine, namespaces included, and new after
-/// each start.
+/// Identity of the running kernel: equal for all programs on one machine, including those in namespaces,
+/// and new after each boot.
 #[must_use]
 pub fn boot_identity() -> Option<String> {
     let text = input::kernel_text("/proc/sys/kernel/random/boot_id".as_ref()).ok()?;
@@ -33,51 +33,51 @@ pub fn cpu_time_ns() -> u64 {
     now_ns(ClockId::ProcessCPUTime)
 }
 
-/// Processors that the calling thread may use, and those that it starts from then on.
+/// Processors that the calling thread, and threads that it starts later, may use.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn usable_processors() -> Result<BTreeSet<u32>> {
     let usable = sched_getaffinity(None)?;
     let numbers = (0..CpuSet::MAX_CPU).filter(|number| usable.is_set(*number));
     Ok(numbers.map(|number| number as u32).collect())
 }
 
-/// Binds the calling thread, and those that it starts from then on, to processors.
+/// Binds the calling thread, and threads that it starts later, to processors.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn bind_to_processors(processors: &BTreeSet<u32>) -> Result<()> {
     let mut set = CpuSet::new();
     processors.iter().for_each(|number| set.set(*number as usize));
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Columns of the terminal that standard output is.
+/// Columns of the terminal on standard output; `None` if that is no terminal.
 #[must_use]
 pub fn terminal_columns() -> Option<u16> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
-/// What [`memory_file`] is, for a reader.
+/// What [`memory_file`] is, for display.
 pub const MEMORY_FILE: &str = "memory (memfd)";
 
-/// A file that lies in memory alone and has no name.
+/// An unnamed file that exists only in memory.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn memory_file() -> Result<File> {
     Ok(File::from(rustix::fs::memfd_create("halfpower", MemfdFlags::CLOEXEC)?))
 }
 
-/// Memory that programs can have without pushing anything out, in bytes.
+/// Memory in bytes that programs can use without evicting anything.
 #[must_use]
 pub fn available_memory(roots: &Roots) -> Option<u64> {
     memory_field(&text(&roots.proc.join("meminfo"))?, "MemAvailable")
 }
 
-/// Memory that waits to be written or is being written, of all programs.
+/// Memory in bytes, of all programs, that waits for write-back or is being written.
 #[must_use]
 pub fn dirty_bytes(roots: &Roots) -> Option<u64> {
     let meminfo = text(&roots.proc.join("meminfo"))?;

@@ -1,8 +1,8 @@
-//! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
+//! Wraps every unsafe call of this crate, so that callers are safe.
 //!
-//! rustix gives safe forms of nearly all that is needed. What is left: the identity of an ATA
-//! drive, a log page and a feature of an NVMe device, the table of a volume of the device mapper,
-//! `getrusage`, the idle policy and perf events.
+//! rustix has safe forms of nearly all calls needed. The exceptions: the identity of an ATA drive, a log
+//! page and a feature of an NVMe device, the table of a device-mapper volume, `getrusage`, the idle policy
+//! and perf events.
 
 use rustix::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use rustix::fs::{FileType, fstat};
@@ -11,35 +11,35 @@ use rustix::ioctl::{Opcode, Updater, ioctl};
 use rustix::thread::Pid;
 use std::mem::{MaybeUninit, size_of};
 
-/// Words of the answer of an ATA drive to IDENTIFY DEVICE.
+/// Words in the response of an ATA drive to IDENTIFY DEVICE.
 pub(crate) const ATA_WORDS: usize = 256;
 /// The ioctl of include/uapi/linux/hdreg.h.
 const HDIO_GET_IDENTITY: Opcode = 0x030D;
 
-/// Makes sure that a descriptor is of a block device. The number of an old ioctl holds no length: to a driver
-/// of another kind, to which a folder in place of /sys may lead, it may mean another call that writes more.
+/// Checks that a descriptor refers to a block device. The number of an old ioctl contains no length. A
+/// driver of another kind, reached through a folder in place of /sys, may use the number for a call that
+/// writes more.
 pub fn require_block_device(device: impl AsFd) -> Result<(), Errno> {
     let kind = FileType::from_raw_mode(fstat(device)?.st_mode);
     if kind.is_block_device() { Ok(()) } else { Err(Errno::NOTBLK) }
 }
 
-/// What an ATA drive says of itself (ATA/ATAPI Command Set, IDENTIFY DEVICE).
+/// The identity data of an ATA drive (ATA/ATAPI Command Set, IDENTIFY DEVICE).
 pub(crate) fn ata_identity(device: impl AsFd) -> Result<[u16; ATA_WORDS], Errno> {
     require_block_device(&device)?;
     let mut words = [0; ATA_WORDS];
-    // SAFETY: the kernel writes 512 bytes at most, to a live, exclusive array of that size; every
-    // bit pattern is valid in it.
+    // SAFETY: the kernel writes at most 512 bytes, to a live, exclusive array of that size; every bit
+    // pattern is valid in it.
     unsafe { ioctl(device, Updater::<HDIO_GET_IDENTITY, _>::new(&mut words)) }?;
     Ok(words)
 }
 
-/// Bytes of a log page that are asked for.
+/// Maximum bytes of a log page to read.
 pub(crate) const LOG_BYTES: usize = 4096;
 /// The ioctl of include/uapi/linux/nvme_ioctl.h, and the command "Get Log Page" of the NVMe base
 /// specification.
 const NVME_IOCTL_ADMIN_CMD: Opcode = 0xC048_4E41;
 const GET_LOG_PAGE: u8 = 0x02;
-/// Longest time that the device may take, in milliseconds.
 const ADMIN_TIMEOUT_MS: u32 = 1_000;
 
 /// `struct nvme_passthru_cmd`.
@@ -62,18 +62,18 @@ struct NvmeCommand {
 
 const _: () = assert!(size_of::<NvmeCommand>() == 72);
 
-/// The command "Get Features".
 const GET_FEATURES: u8 = 0x0A;
 
-/// A log page of a namespace of an NVMe device. A device that has no such page leaves it zero or fails; some
-/// refuse to give more bytes than a page has, so `bytes` is as long as the page, and at most [`LOG_BYTES`].
+/// A log page of a namespace of an NVMe device. A device without such a page leaves it zero or fails. Some
+/// refuse to return more bytes than a page has, so `bytes` must be the length of the page, at most
+/// [`LOG_BYTES`].
 pub(crate) fn nvme_log_page(
     device: impl AsFd,
     (page, namespace): (u8, u32),
     bytes: usize,
 ) -> Result<[u8; LOG_BYTES], Errno> {
     let bytes = bytes.clamp(4, LOG_BYTES) as u32 / 4 * 4;
-    // Words of four bytes but one, above the number of the page.
+    // The number of four-byte words minus one, above the page number.
     let asked = ((bytes / 4 - 1) << 16) | u32::from(page);
     let command = NvmeCommand { opcode: GET_LOG_PAGE, namespace, ..NvmeCommand::default() };
     let (log, _) = nvme_read(
@@ -84,7 +84,7 @@ pub(crate) fn nvme_log_page(
     Ok(log)
 }
 
-/// The current value of a feature of an NVMe device (its first word), which may come with `bytes` of data.
+/// The current value of a feature of an NVMe device (its first word), which may return `bytes` of data.
 pub(crate) fn nvme_feature(device: impl AsFd, feature: u8, bytes: usize) -> Result<u32, Errno> {
     let command = NvmeCommand { opcode: GET_FEATURES, ..NvmeCommand::default() };
     let words_10_to_15 = [u32::from(feature), 0, 0, 0, 0, 0];
@@ -102,28 +102,28 @@ fn nvme_read(
     command.data = data.as_mut_ptr() as u64;
     command.data_bytes = bytes.min(LOG_BYTES as u32);
     command.timeout_ms = ADMIN_TIMEOUT_MS;
-    // SAFETY: the command is live and of the size that the opcode names; the kernel writes its last
-    // field, and `data_bytes` bytes at most to the live array that `data` points to, before it
-    // returns. Every bit pattern is valid in both. A descriptor of another kind fails with ENOTTY.
+    // SAFETY: the command is live and of the size that the opcode encodes. Before it returns, the kernel
+    // writes its last field, and at most `data_bytes` bytes to the live array that `data` points to. Every
+    // bit pattern is valid in both. A descriptor of another kind fails with ENOTTY.
     unsafe { ioctl(device, Updater::<NVME_IOCTL_ADMIN_CMD, _>::new(&mut command)) }?;
     Ok((data, command.result))
 }
 
-/// Bytes of a table of the device mapper that are asked for, with the header in front.
+/// Maximum bytes of a device-mapper table to read, including the header.
 const DM_BYTES: usize = 64 << 10;
 /// `DM_TABLE_STATUS` of include/uapi/linux/dm-ioctl.h, for a `struct dm_ioctl` of 312 bytes.
 const DM_TABLE_STATUS: Opcode = 0xC138_FD0C;
 const DM_HEADER_BYTES: u32 = 312;
-/// The version of the interface that every kernel since 2.6 takes.
+/// The interface version that every kernel since 2.6 accepts.
 const DM_VERSION: [u32; 3] = [4, 0, 0];
-/// The line of each target in place of its state; the kernel wipes its own copy, which may hold a key.
+/// Returns the line of each target, not its status; the kernel wipes its copy, which may hold a key.
 const DM_STATUS_TABLE: u32 = 1 << 4;
 const DM_SECURE_DATA: u32 = 1 << 15;
-/// Without it a pool writes its metadata before it answers.
+/// Without this flag, a pool writes its metadata before it responds.
 const DM_NOFLUSH: u32 = 1 << 11;
 const DM_BUFFER_FULL: u32 = 1 << 8;
 
-/// `struct dm_ioctl`, and room for what the kernel writes behind it.
+/// `struct dm_ioctl`, and space for the data that the kernel writes after it.
 #[repr(C)]
 struct DmTable {
     version: [u32; 3],
@@ -143,7 +143,7 @@ struct DmTable {
 
 const _: () = assert!(size_of::<DmTable>() == DM_BYTES);
 
-/// Each target of a volume of the device mapper: its kind and its line, of the table or of the state, through the
+/// Each target of a device-mapper volume: its kind and its line, from the table or the status, through the
 /// descriptor of /dev/mapper/control.
 pub(crate) fn dm_targets(
     control: impl AsFd,
@@ -159,27 +159,28 @@ pub(crate) fn dm_targets(
         flags: DM_SECURE_DATA | DM_NOFLUSH | if table { DM_STATUS_TABLE } else { 0 },
         event: 0,
         padding: 0,
-        // As `new_encode_dev` of the kernel writes it.
+        // In the encoding of the kernel's `new_encode_dev`.
         device: u64::from((minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)),
         name: [0; 128],
         uuid: [0; 129],
         rest: [0; 7],
         data: [0; DM_BYTES - DM_HEADER_BYTES as usize],
     });
-    // SAFETY: the structure is live, exclusive, and `data_bytes` long, which is all that the kernel reads and
-    // writes; every bit pattern is valid in it. A descriptor of another kind fails with ENOTTY.
+    // SAFETY: the structure is live, exclusive, and `data_bytes` long, which is all that the kernel reads
+    // and writes; every bit pattern is valid in it. A descriptor of another kind fails with ENOTTY.
     unsafe { ioctl(control, Updater::<DM_TABLE_STATUS, _>::new(&mut *asked)) }?;
     if asked.flags & DM_BUFFER_FULL != 0 {
         return Err(Errno::NOBUFS);
     }
     let found = dm_lines(&asked.data, asked.targets);
-    // A line of an encrypted volume holds its key.
+    // The line of an encrypted volume contains its key.
     asked.data.fill(0);
     Ok(found)
 }
 
-/// The targets behind a header: for each a `struct dm_target_spec` (begin, length, status, the offset of the next
-/// one from the beginning of the data, and 16 bytes for its kind), then its line, which ends with a zero.
+/// The targets after a header. Each has a `struct dm_target_spec` of 40 bytes: begin, length, status,
+/// offset of the next target from the start of the data, and 16 bytes for the kind. Its line follows,
+/// terminated by a zero.
 fn dm_lines(data: &[u8], targets: u32) -> Vec<(String, String)> {
     const SPEC_BYTES: usize = 40;
     let text = |bytes: &[u8]| {
@@ -210,7 +211,7 @@ pub(crate) fn process_times_us() -> Option<(u64, u64)> {
     Some((microseconds(usage.ru_utime), microseconds(usage.ru_stime)))
 }
 
-/// `struct perf_event_attr` in its first version, which every kernel takes.
+/// `struct perf_event_attr` in its first version, which every kernel accepts.
 #[repr(C)]
 #[derive(Default)]
 pub struct PerfEventAttributes {
@@ -227,12 +228,12 @@ pub struct PerfEventAttributes {
 }
 
 impl PerfEventAttributes {
-    /// An event of a kind, counted as the kernel does unless told otherwise.
+    /// An event of a kind, counted with the kernel's defaults.
     pub fn of(kind: u32, config: u64) -> Self {
         Self { kind, size: size_of::<Self>() as u32, config, ..Self::default() }
     }
 
-    /// An event of which each is written to the ring of its descriptor, with these parts.
+    /// An event that writes a sample with these fields for each occurrence to the ring of its descriptor.
     #[must_use]
     pub fn each(kind: u32, config: u64, sample_type: u64) -> Self {
         Self { sample_period: 1, sample_type, ..Self::of(kind, config) }
@@ -252,9 +253,9 @@ pub fn perf_event_open(
     processor: i32,
 ) -> Result<OwnedFd, Errno> {
     let no_group = -1_i32;
-    // SAFETY: the kernel reads `size` bytes from the live structure and writes at most its size
-    // field, and only where the call fails with E2BIG, which a first-version structure cannot.
-    // The descriptor is new, and nobody else knows of it.
+    // SAFETY: the kernel reads `size` bytes from the live structure. It writes at most its size field, and
+    // only if the call fails with E2BIG, which a first-version structure cannot cause. The descriptor is
+    // new, and no other code has it.
     unsafe {
         own_descriptor(libc::syscall(
             libc::SYS_perf_event_open,
@@ -267,13 +268,13 @@ pub fn perf_event_open(
     }
 }
 
-/// Gives the calling thread the idle policy: it runs where nobody else wants to. By the kernel's own
-/// call, because that of musl always fails (POSIX means all threads of the process).
+/// Gives the calling thread the idle policy: it runs only when a processor is otherwise idle. Uses the
+/// kernel's call directly, because the function of musl always fails (POSIX applies it to all threads of
+/// the process).
 pub(crate) fn set_idle_policy() -> Result<(), Errno> {
     // The kernel's `struct sched_param`.
     let priority: libc::c_int = 0;
-    // SAFETY: the pointer is to a live structure, which the kernel only reads; 0 is the calling
-    // thread.
+    // SAFETY: the pointer is to a live structure, which the kernel only reads; 0 is the calling thread.
     let outcome = unsafe {
         libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority)
     };
@@ -281,10 +282,9 @@ pub(crate) fn set_idle_policy() -> Result<(), Errno> {
     Ok(())
 }
 
-/// CPU time that a thread of this process has used, in ns.
+/// CPU time used by a thread of this process, in ns.
 pub(crate) fn thread_cpu_ns(thread: &Pid) -> Option<u64> {
-    // include/linux/posix-timers.h: the complement of the number, then "of a thread" and "of the
-    // scheduler".
+    // include/linux/posix-timers.h: the complement of the number, then the bits for thread and scheduler.
     let clock: libc::clockid_t = (!thread.as_raw_nonzero().get() << 3) | 4 | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live `timespec`, which the kernel only writes.
@@ -292,17 +292,17 @@ pub(crate) fn thread_cpu_ns(thread: &Pid) -> Option<u64> {
     (outcome == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Takes what a call returned as a new descriptor.
+/// Wraps the result of a call as a new descriptor.
 ///
 /// # Safety
-/// The call must have made the descriptor, and nobody else may own it.
+/// The call must have created the descriptor, and no other code may own it.
 pub unsafe fn own_descriptor(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
     let descriptor = RawFd::try_from(checked(outcome)?).map_err(|_| Errno::OVERFLOW)?;
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// What the call that was just made returned, or its `errno` where that is negative.
+/// The result of the call that was just made, or its `errno` if that is negative.
 pub fn checked(outcome: impl Into<libc::c_long>) -> Result<libc::c_long, Errno> {
     let outcome = outcome.into();
     let error = || Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);

@@ -1,30 +1,28 @@
-//! How long a cloud's volume was asked for more than it may do, as the volume itself counts it.
+//! Reads how long a cloud volume was over its limits, as the volume itself counts it.
 //!
-//! The NVMe devices of one provider (Amazon: EBS and instance storage) have a log page of their own
-//! for it: four counters of microseconds in which more requests or bytes were asked for than the
-//! volume, or the whole machine, may do. It is the one direct sign of a provider's cap; everything
-//! else guesses from rates. Reading it takes root, and the provider asks for at most one reading a
-//! second. Other clouds have no such counter within the machine.
+//! The NVMe devices of one provider (Amazon: EBS and instance storage) have a vendor log page for this. Its
+//! four counters give the microseconds in which more requests or bytes were requested than the volume, or
+//! the whole machine, allows. It is the only direct sign of a provider's cap; everything else is inferred
+//! from rates. Reading it needs root, and the provider asks for at most one reading per second. Other
+//! clouds have no such counter within the machine.
 
 use crate::kernel::linux::unsafe_calls::{LOG_BYTES, nvme_log_page};
 use crate::kernel::read::Roots;
 use record::{DeviceFacts, OverLimit};
 use std::fs::File;
 
-/// What the models of these devices are called.
 const MODELS: [&str; 2] = ["Amazon Elastic Block Store", "Amazon EC2 NVMe Instance Storage"];
 /// The namespace of a volume.
 const FIRST_NAMESPACE: u32 = 1;
-/// The log page, and its first word on either kind.
+/// The log page, and its first word for either kind.
 const LOG_PAGE: u8 = 0xD0;
 const MAGIC: [u32; 2] = [0x3C23_B510, 0xEC2C_0D7E];
-/// Where its four counters begin: behind the magic, a reserved word, and counts, bytes and times of
-/// reads and writes.
+/// Offset of the four counters: after magic, reserved word, and counts, bytes and times of both directions.
 const COUNTERS_AT: usize = 8 + 6 * 8;
-/// Shortest time between two readings.
+/// Minimum time between two readings.
 const APART_NS: u64 = 950_000_000;
 
-/// The log of one device, and what it said last.
+/// The log of one device, and its last values.
 #[derive(Debug)]
 pub(crate) struct VolumeLog {
     device: File,
@@ -33,7 +31,7 @@ pub(crate) struct VolumeLog {
 }
 
 impl VolumeLog {
-    /// Of a device that has one; `None` of others, and where it cannot be read.
+    /// The log of a device; `None` if the device has none or it cannot be read.
     pub(crate) fn open(roots: &Roots, facts: &DeviceFacts, now_ns: u64) -> Option<Self> {
         let model = facts.model.as_deref()?.trim();
         MODELS.contains(&model).then_some(())?;
@@ -42,7 +40,7 @@ impl VolumeLog {
         Some(Self { device, last, at_ns: now_ns })
     }
 
-    /// The shares of the time since the last reading; `None` where that was less than a second ago.
+    /// The shares of the time since the last reading; `None` if that was less than a second ago.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Option<OverLimit> {
         let elapsed_ns = now_ns.saturating_sub(self.at_ns);
         if elapsed_ns < APART_NS {
@@ -70,11 +68,11 @@ fn counters(page: &[u8; LOG_BYTES]) -> Option<[u64; 4]> {
     Some(found)
 }
 
-/// Shares of a time; `None` where a counter went back.
+/// The counters as shares of a time; `None` if a counter went back.
 fn shares(before: [u64; 4], after: [u64; 4], elapsed_ns: u64) -> Option<OverLimit> {
     let share = |index: usize| {
         let microseconds = after[index].checked_sub(before[index])?;
-        // The volume and the machine read different clocks.
+        // The volume and the machine use different clocks.
         Some((microseconds as f64 * 1e3 / elapsed_ns.max(1) as f64).min(1.0))
     };
     Some(OverLimit {
@@ -89,7 +87,7 @@ fn shares(before: [u64; 4], after: [u64; 4], elapsed_ns: u64) -> Option<OverLimi
 mod tests {
     use super::*;
 
-    /// A page as such a device gives it: six counters of requests, bytes and times first.
+    /// A page as such a device returns it: six counters of requests, bytes and times come first.
     fn page(magic: u32, over: [u64; 4]) -> [u8; LOG_BYTES] {
         let mut page = [0; LOG_BYTES];
         page[..4].copy_from_slice(&magic.to_le_bytes());

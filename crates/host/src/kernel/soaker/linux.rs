@@ -1,15 +1,15 @@
-//! Threads that run where nobody else wants to, for the soaker.
+//! Threads of idle priority for the soaker.
 
 use crate::kernel::linux::unsafe_calls::set_idle_policy;
 pub(super) use crate::kernel::linux::unsafe_calls::thread_cpu_ns;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
-/// How the CPU time of a thread is asked for.
+/// Identifies a thread when reading its CPU time.
 pub(super) type ThreadNumber = rustix::thread::Pid;
 
-/// What to try where no processor is named.
+/// Remedy if no processor is usable.
 pub(super) const NO_PROCESSOR: &str = "check that /proc is mounted";
-/// What to try where a thread is refused its processor or policy.
+/// Remedy if a thread is refused its processor or policy.
 pub(super) const REFUSED: &str =
     "check the container's seccomp profile (sched_setscheduler, sched_setaffinity)";
 

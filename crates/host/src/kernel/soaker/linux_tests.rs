@@ -1,4 +1,4 @@
-//! Tests of the soaker: its arithmetic on made-up counts, and its threads on this machine.
+//! Tests the soaker: its arithmetic on given counts, and its threads on this machine.
 
 use super::*;
 use crate::kernel::read::text;
@@ -25,7 +25,7 @@ fn what_a_soaker_does_not_get_is_what_others_used() {
     assert!((half.others_share(&calibration) - 0.25).abs() < 1e-9);
     let free = span(2_000, &[2_000, 4_000]);
     assert!(free.others_ns(&calibration).abs() < 1.0);
-    // With a tenth of both used without the load, over another length of time.
+    // A tenth of both used without the load, over a different length of time.
     let idle = span(500, &[450, 900]);
     assert!((half.load_ns(&idle, &calibration) - 0.6e9).abs() < 1.0);
     let both = half.plus(&free);
@@ -58,7 +58,7 @@ fn a_soaker_s_rate_is_that_of_its_own_time_however_little_others_leave() {
 
 #[test]
 fn a_thread_s_cpu_time_moves_while_it_works() {
-    // Beyond the kernel's largest number (`PID_MAX_LIMIT`).
+    // Above the kernel's largest process number (`PID_MAX_LIMIT`).
     const NO_THREAD: i32 = 1 << 22;
     let own = || thread_cpu_ns(&rustix::thread::gettid()).unwrap();
     let before = own();
@@ -115,10 +115,10 @@ fn there_is_one_soaker_of_idle_policy_pinned_to_each_processor_and_none_after_th
     tap.record();
     let span = tap.take_span().unwrap();
     assert!(span.length.0 > 0 && span.loops.len() as u32 == soaker.cpus());
-    // What its rates are, other programs decide; how they are taken is tested with given counts.
+    // Its rates depend on other programs; how they are computed is tested with given counts.
     assert_eq!(soaker.calibrate(Duration::from_millis(50)).cpus(), soaker.cpus());
     drop(soaker);
-    // A thread that was joined is listed until the kernel has buried it.
+    // A joined thread is listed until the kernel has removed it.
     let patience = std::time::Instant::now() + Duration::from_secs(20);
     while !soaker_threads().is_empty() && std::time::Instant::now() < patience {
         std::thread::sleep(SLICE);

@@ -1,19 +1,17 @@
-//! What processors have left over: a thread of idle priority on each counts loops.
+//! Measures unused processor time: a thread of idle priority on each processor counts loops.
 //!
-//! What a soaker does not get is what all others used, whoever was charged for it: other processes,
-//! kernel workers, interrupts, the host of a virtual machine. That makes its count the base of an
-//! upper bound of a load's processor cost (Chung, Gray, Worthington, Horst 2000, section 4.2).
-//! Loops are counted and not CPU time, because an interrupt may be charged to the thread that
-//! it interrupted. A loop is a chain of dependent multiplications in registers, so that its rate
-//! depends on the clock alone.
+//! The time that a soaker does not get was used by everything else, whichever process was charged: other
+//! processes, kernel workers, interrupts, the host of a virtual machine. So its count gives an upper bound
+//! of a load's processor cost (Chung, Gray, Worthington, Horst 2000, section 4.2). Loops are counted, not
+//! CPU time, because an interrupt may be charged to the thread that it interrupted. A loop is a chain of
+//! dependent multiplications in registers, so that its rate depends on the clock alone.
 //!
-//! The rate of an undisturbed soaker is its calibration: the second best of many slices of some
-//! milliseconds (their edges are not sharp), before and after. It is per CPU time of the soaker's own,
-//! which a machine that is never idle leaves some of; per time of the clock such a machine would
-//! seem to be a slow one. A soaker changes what it watches:
-//! processors no longer sleep, and their clock may rise or fall. Rejected: nice 19 instead of the
-//! idle policy (takes 1.5 % from its neighbours), and the idle time of /proc/stat alone (sampled by
-//! the tick on most kernels, and blind to steal).
+//! The rate of an undisturbed soaker is its calibration: the second best of many slices of a few
+//! milliseconds (their edges are not sharp), before and after. It is per unit of the soaker's own CPU time,
+//! which is available even on a machine that is never idle. Per unit of wall-clock time, such a machine
+//! would look slow. A soaker changes what it measures: processors no longer sleep, and their clock may rise
+//! or fall. Rejected: nice 19 instead of the idle policy (takes 1.5 % from other processes), and the idle
+//! time of /proc/stat alone (sampled by the tick on most kernels, and blind to steal).
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -43,18 +41,18 @@ const CHUNK: u32 = 1_024;
 /// Length of a slice of a calibration.
 const SLICE: Duration = Duration::from_millis(10);
 const MIN_SLICES: u32 = 5;
-/// Less CPU time than this gives no rate: the count moves in steps of 2 µs.
+/// Minimum CPU time for a rate: the count moves in steps of 2 µs.
 const OWN_MIN_NS: u64 = 200_000;
-/// A slice counts by itself from this on; the edges then weigh little.
+/// Minimum CPU time for a slice to count by itself; its edges then have little weight.
 const OWN_SLICE_NS: u64 = 5_000_000;
-/// CPU time that may pass while it and the count are read: a hundredth of a slice.
+/// CPU time that may pass between reading it and reading the count: a hundredth of a slice.
 const SKEW_NS: u64 = 100_000;
 const SKEW_TRIES: u32 = 5;
 
 /// Why no soaker could be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SoakerError {
-    /// The kernel names no processor for us.
+    /// The kernel lists no processor for this process.
     #[error("the kernel reports no CPU that this process may use; {NO_PROCESSOR}")]
     NoProcessor,
     /// A thread could not be started.
@@ -62,30 +60,29 @@ pub enum SoakerError {
         "cannot start the background thread for CPU {cpu}: {source}; check the limit on threads"
     )]
     Thread {
-        /// The processor.
+        /// Number of the processor.
         cpu: u32,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A thread got no idle policy or no processor of its own.
+    /// A thread could not be bound to its processor or given the idle policy.
     #[error(
         "cannot bind the background thread to CPU {cpu} with the idle policy: {}; {REFUSED}",
         system_words(.cause)
     )]
     Refused {
-        /// The processor.
+        /// Number of the processor.
         cpu: u32,
-        /// What the system said.
+        /// The system's error.
         cause: std::io::Error,
     },
 }
 
-/// A count on a cache line of its own.
+/// A count on its own cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Count(AtomicU64);
 
-/// What the threads and the readers share.
 struct Shared {
     roots: Roots,
     stop: AtomicBool,
@@ -94,12 +91,12 @@ struct Shared {
 
 impl Shared {
     fn reading(&self) -> SoakSpan {
-        // The counts stand as near to the time as can be; /proc is read after both.
+        // The counts are read as close to the time as possible; /proc is read after both.
         let counts = self.counts();
         SoakSpan { kernel_ticks: cpu_ticks(&self.roots), ..counts }
     }
 
-    /// Without the kernel's own account, which takes some time to read.
+    /// Without the kernel's own accounting, which takes time to read.
     fn counts(&self) -> SoakSpan {
         let length = Nanos(monotonic_ns());
         let loops = self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect();
@@ -107,20 +104,20 @@ impl Shared {
     }
 }
 
-/// Soakers at work; dropping this ends them.
+/// Running soakers; dropping this ends them.
 pub struct Soaker {
     shared: Arc<Shared>,
     cpus: BTreeSet<u32>,
     threads: Vec<JoinHandle<()>>,
-    /// Their numbers, in the order of the processors.
+    /// Thread numbers, in the order of the processors.
     numbers: Vec<ThreadNumber>,
 }
 
 impl Soaker {
-    /// Starts a soaker on each processor that runs and that this process may use.
+    /// Starts a soaker on each online processor that this process may use.
     ///
     /// # Errors
-    /// If a thread cannot be made, or is not given its processor or the idle policy; none is then
+    /// If a thread cannot be created, bound to its processor or given the idle policy; no soaker is then
     /// left running.
     pub fn start(roots: &Roots) -> Result<Self, SoakerError> {
         let cpus = soakable(roots);
@@ -130,7 +127,7 @@ impl Soaker {
         let counts = cpus.iter().map(|_| Count::default()).collect();
         let shared =
             Arc::new(Shared { roots: roots.clone(), stop: AtomicBool::new(false), counts });
-        // From here on, an early return drops the soaker, which ends the threads made so far.
+        // From here on, an early return drops the soaker, which ends the threads started so far.
         let mut soaker = Self { shared, cpus, threads: Vec::new(), numbers: Vec::new() };
         let (started, starts) = mpsc::channel();
         for (index, &cpu) in soaker.cpus.iter().enumerate() {
@@ -151,20 +148,19 @@ impl Soaker {
         Ok(soaker)
     }
 
-    /// Processors with a soaker.
+    /// Number of processors with a soaker.
     #[must_use]
     pub fn cpus(&self) -> u32 {
         self.cpus.len() as u32
     }
 
-    /// The counts until now, over the time of the monotonic clock.
+    /// The counts so far, over the time of the monotonic clock.
     #[must_use]
     pub fn reading(&self) -> SoakSpan {
         self.shared.reading()
     }
 
-    /// What each soaker does when nobody disturbs it, from slices over about `length`. A soaker that
-    /// did not run at all has no rate.
+    /// The rate of each undisturbed soaker, from slices over about `length`; none if it did not run.
     #[must_use]
     pub fn calibrate(&self, length: Duration) -> Calibration {
         let slices = (length.as_nanos() / SLICE.as_nanos()).max(u128::from(MIN_SLICES));
@@ -203,7 +199,7 @@ impl Soaker {
         }
     }
 
-    /// What makes the count unsure on this machine, each a clause.
+    /// What makes the counts uncertain on this machine, each as a clause.
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
         doubts(&self.shared.roots, &self.cpus)
@@ -214,14 +210,13 @@ impl Drop for Soaker {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A soaker that panicked has ended too.
+            // A soaker that panicked has also ended.
             let _ = thread.join();
         }
     }
 }
 
-/// Loops per second of each soaker's own CPU time between two readings; `None` with less than `least`
-/// ns of it.
+/// Loops per second of each soaker's own CPU time between two readings; `None` below `least` ns.
 fn own_rates(
     (before, own_before): &(SoakSpan, Vec<u64>),
     (after, own_after): &(SoakSpan, Vec<u64>),
@@ -233,7 +228,6 @@ fn own_rates(
     loops.into_iter().zip(own).map(rate).collect()
 }
 
-/// The life of a soaker's thread.
 fn live(
     shared: &Shared,
     index: usize,
@@ -242,7 +236,7 @@ fn live(
 ) {
     let ready = be_idle_on(cpu);
     let failed = ready.is_err();
-    // The receiver waits for every thread; were it gone, the stop flag would be set.
+    // The receiver waits for every thread; if it were gone, the stop flag would be set.
     let _ = started.send((cpu, ready));
     if failed {
         return;
@@ -252,7 +246,7 @@ fn live(
     let mut chunks = 0;
     while !shared.stop.load(Ordering::Relaxed) {
         for _ in 0..CHUNK {
-            // Knuth's MMIX generator: each step needs the one before, and none can be left out.
+            // Knuth's MMIX generator: each step needs the previous one, and none can be skipped.
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -263,13 +257,13 @@ fn live(
     }
 }
 
-/// What all soakers counted in a span of time.
+/// The counts of all soakers over a span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SoakSpan {
-    /// How long it was.
+    /// Length of the span.
     pub length: Nanos,
     loops: Vec<u64>,
-    /// Of all processors, see [`cpu_ticks`]; `None` where the kernel tells none.
+    /// Ticks of all processors, see [`cpu_ticks`]; `None` if the kernel does not report them.
     kernel_ticks: Option<[u64; 8]>,
 }
 
@@ -286,7 +280,7 @@ impl SoakSpan {
         self.each(other, u64::saturating_add)
     }
 
-    /// Of each count that of both.
+    /// Combines each count with that of the other span.
     fn each(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         let ticks = self.kernel_ticks.zip(other.kernel_ticks);
         let loops = self.loops.iter().zip(&other.loops);
@@ -303,33 +297,32 @@ impl SoakSpan {
         self.loops.iter().map(move |&loops| loops as f64 / seconds)
     }
 
-    /// CPU time that the soakers did not get, of all processors together, in ns. Can be a
-    /// little below zero where nothing else ran.
+    /// CPU time that the soakers did not get, summed over all processors, in ns. May be slightly negative
+    /// if nothing else ran.
     fn others_ns(&self, calibration: &Calibration) -> f64 {
         let missing = self
             .rates()
             .zip(&calibration.loops_per_s)
-            // One that never ran was kept off by others.
+            // A soaker that never ran was displaced completely.
             .map(|(rate, &full)| if full > 0.0 { 1.0 - rate / full } else { 1.0 });
         missing.sum::<f64>() * self.length.0 as f64
     }
 
-    /// The same as a share of all processors' time.
+    /// CPU time that the soakers did not get, as a share of all processors' time.
     #[must_use]
     pub fn others_share(&self, calibration: &Calibration) -> f64 {
         let all = self.length.0.max(1) as f64 * self.loops.len().max(1) as f64;
         self.others_ns(calibration) / all
     }
 
-    /// CPU time that a load used in this span beyond what the machine uses without it, as
-    /// `idle` shows, in ns.
+    /// CPU time in ns that a load used in this span, less the use of an idle machine as in `idle`.
     #[must_use]
     pub fn load_ns(&self, idle: &Self, calibration: &Calibration) -> f64 {
         let share = self.others_share(calibration) - idle.others_share(calibration);
         share * self.length.0 as f64 * self.loops.len() as f64
     }
 
-    /// The kernel's own account of the span.
+    /// The kernel's own accounting of the span.
     #[must_use]
     pub fn kernel(&self) -> Option<KernelAccounting> {
         self.kernel_ticks.and_then(accounting)
@@ -339,9 +332,8 @@ impl SoakSpan {
 /// The rates of undisturbed soakers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Of each, in its counts per second.
     loops_per_s: Vec<f64>,
-    /// Share of the time that somebody else used meanwhile: 0 on an idle machine.
+    /// Share of the time that other work used meanwhile: 0 on an idle machine.
     pub disturbed_share: f64,
 }
 
@@ -359,7 +351,7 @@ impl Calibration {
         calibration
     }
 
-    /// Processors with a soaker.
+    /// Number of processors with a soaker.
     #[must_use]
     pub fn cpus(&self) -> u32 {
         self.loops_per_s.len() as u32
@@ -375,7 +367,7 @@ impl Calibration {
         }
     }
 
-    /// How far another lies from this one, as a share; of the processor that moved most.
+    /// The relative difference to another calibration, for the processor that changed most.
     #[must_use]
     pub fn change_rel(&self, other: &Self) -> f64 {
         let pairs = self.loops_per_s.iter().zip(&other.loops_per_s);
@@ -386,12 +378,11 @@ impl Calibration {
     }
 }
 
-/// Where a probe leaves the soaker's counts: at the same moments as all its other readings, which
-/// are the edges of the measured window.
+/// Collects the soaker's counts whenever the probe samples: at the boundaries of the measured window.
 #[derive(Clone, Default)]
 pub struct SoakTap(Arc<Mutex<Option<Tapped>>>);
 
-/// The soaker that a tap is connected to, and its counts since the last span was taken.
+/// The connected soaker, and its counts since the last span was taken.
 struct Tapped {
     source: Arc<Shared>,
     readings: Vec<SoakSpan>,
@@ -402,18 +393,18 @@ impl SoakTap {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes counts from this soaker at each sample from now on.
+    /// Records the counts of this soaker at each sample from now on.
     pub fn connect(&self, soaker: &Soaker) {
         let source = Arc::clone(&soaker.shared);
         *self.state() = Some(Tapped { source, readings: Vec::new() });
     }
 
-    /// Takes no more counts.
+    /// Stops recording counts.
     pub fn disconnect(&self) {
         *self.state() = None;
     }
 
-    /// From the first to the last sample since the last call; `None` with fewer than two.
+    /// The span from the first to the last sample since the last call; `None` with fewer than two.
     #[must_use]
     pub fn take_span(&self) -> Option<SoakSpan> {
         let readings = std::mem::take(&mut self.state().as_mut()?.readings);

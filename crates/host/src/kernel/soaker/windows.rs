@@ -1,20 +1,20 @@
-//! Threads that run where nobody else wants to, for the soaker.
+//! Threads of idle priority for the soaker.
 //!
-//! Windows has no policy below its idle priority: a thread of it still gets a share of a processor that
-//! others keep busy for seconds, because the balance set manager lifts who starves. So an upper bound of
-//! processor cost is a little less sharp than on Linux.
+//! Windows has no policy below its idle priority. A thread with it still gets a share of a processor that
+//! other threads keep busy for seconds, because the balance set manager boosts starved threads. So the
+//! upper bound of processor cost is slightly less sharp than on Linux.
 
 use crate::kernel::windows::unsafe_calls::{
     affinity_of_this_thread, idle_priority_of_this_thread, this_thread, thread_times_ns,
 };
 use std::os::windows::io::OwnedHandle;
 
-/// How the CPU time of a thread is asked for.
+/// Identifies a thread when reading its CPU time.
 pub(super) type ThreadNumber = OwnedHandle;
 
-/// What to try where no processor is named.
+/// Remedy if no processor is usable.
 pub(super) const NO_PROCESSOR: &str = "check the affinity that this process was started with";
-/// What to try where a thread is refused its processor or priority.
+/// Remedy if a thread is refused its processor or priority.
 pub(super) const REFUSED: &str = "check the limits of the job object that this process runs in";
 
 /// Binds the calling thread to a processor, with the idle priority.
@@ -24,7 +24,7 @@ pub(super) fn be_idle_on(processor: u32) -> std::io::Result<ThreadNumber> {
     this_thread()
 }
 
-/// CPU time that a thread has used, in ns. It moves in steps of the timer tick.
+/// CPU time that a thread has used, in ns; resolution: one timer tick.
 pub(super) fn thread_cpu_ns(thread: &ThreadNumber) -> Option<u64> {
     thread_times_ns(thread).map(|(user, system)| user + system)
 }

@@ -1,11 +1,10 @@
-//! How long the processors of this machine take to wake up.
+//! Measures how long the processors of this machine take to wake up.
 //!
-//! A processor without work goes to sleep, and a request that ends meanwhile is seen only when it
-//! has woken: a device that takes 40 us seems to take 60 where it is asked seldom, on virtual
-//! machines above all. The same happens to a thread that sleeps on a timer, so that this is
-//! measured: by how much later than asked sleeps of a few lengths end, with the least slack for
-//! timers. Rejected: the latencies that the kernel lists for idle states (bounds, and none on
-//! virtual machines).
+//! An idle processor sleeps, and a request that completes meanwhile is seen only after the wake-up. So a
+//! device with a latency of 40 us seems to take 60 us at low rates, especially on virtual machines. The
+//! same happens to a thread that sleeps on a timer, so that is measured: how late sleeps of several lengths
+//! end, with the least timer slack. Rejected: the latencies that the kernel lists for idle states (bounds,
+//! and none on virtual machines).
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,13 +20,13 @@ use record::WakeUp;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Sleeps, in microseconds, and how often each: the long ones are what lies between requests of a disk that
-/// is hardly asked, and a virtual processor sleeps deeper in them. Together they take a third of a
-/// second.
+/// Sleep times in microseconds, and the number of each. The long ones correspond to the gaps between
+/// requests of a nearly idle disk, in which a virtual processor sleeps more deeply. Together they take a
+/// third of a second.
 const SLEEPS_US: [(u64, usize); 7] =
     [(100, 19), (200, 19), (400, 19), (800, 19), (1_600, 19), (6_400, 9), (25_600, 7)];
 
-/// How late threads of this machine wake up; measured at the first call.
+/// Wake-up delays of threads on this machine; measured at the first call.
 #[must_use]
 pub fn wake_ups() -> &'static [WakeUp] {
     static MEASURED: OnceLock<Vec<WakeUp>> = OnceLock::new();

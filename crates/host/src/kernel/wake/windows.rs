@@ -1,7 +1,7 @@
-//! Timers of Windows stay as they are.
+//! Timers on Windows, which are not changed.
 
-/// Does something with the timers as they are: their resolution is a setting of the whole machine, and no
-/// measurement changes those.
+/// Runs `work` with the timers unchanged: their resolution is a setting of the whole machine, which a
+/// measurement must not change.
 pub(super) fn with_sharp_timers<T>(work: impl FnOnce() -> T) -> T {
     work()
 }

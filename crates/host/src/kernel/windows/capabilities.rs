@@ -1,6 +1,7 @@
-//! What this machine can and cannot measure, and why: the list behind `halfpower doctor`.
+//! Lists what this machine can and cannot measure, and why, for `halfpower doctor`.
 //!
-//! Each entry is tried. What only Linux has is named with its reason, so that nobody looks for it.
+//! Each feature is tried. Features that only Linux has are listed with the reason, so that users need not
+//! search for them.
 
 use crate::kernel::read::Roots;
 use crate::kernel::soaking::Soaking;
@@ -15,7 +16,6 @@ use record::{Capability, DeviceFacts};
 use std::path::Path;
 use windows_sys::Win32::Foundation::GENERIC_READ;
 
-/// What Windows tells of this machine and of a disk.
 pub(crate) fn capabilities(
     roots: &Roots,
     disk: Option<&DeviceFacts>,
@@ -57,7 +57,7 @@ pub fn disk_of(_roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
     filesystem_of(dir).ok()?.1
 }
 
-/// Whether disks may be opened, which shows who may.
+/// Whether disks can be opened, which shows whether this is an administrator.
 fn administrator(disk: Option<&DeviceFacts>) -> Capability {
     let remedy = "whole disks and volumes cannot be read or written: run as administrator";
     let Some(disk) = disk else {
@@ -89,7 +89,7 @@ fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
     }
 }
 
-/// Whether perfmon's counters of disks can be had, for those whose driver does not answer.
+/// Whether perfmon's disk counters are available, for disks whose driver does not respond.
 fn disk_layers() -> Capability {
     let opened = DiskLayers::open();
     let detail = opened.as_ref().map_or_else(ToString::to_string, |_| {

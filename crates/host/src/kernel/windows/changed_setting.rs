@@ -1,20 +1,20 @@
-//! Settings of block devices that a run changes for a while: Windows has none that are changed here.
+//! Settings of block devices that a run changes: on Windows, none.
 
 use crate::kernel::error::KernelError;
 use crate::kernel::read::Roots;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Why no setting can be changed here, for a reader.
+/// Why no setting can be changed here, as text.
 pub const NONE_HERE: Option<&str> = Some("Windows has no read-ahead setting per device");
 
-/// The folder where changes would be written down; none is made.
+/// The folder of the records; none are written.
 #[must_use]
 pub fn state_folder() -> Option<PathBuf> {
     None
 }
 
-/// A changed setting, of which there can be none.
+/// A changed setting; cannot exist here.
 #[derive(Debug)]
 pub enum ChangedSetting {}
 
@@ -22,7 +22,7 @@ impl ChangedSetting {
     /// Changes nothing.
     ///
     /// # Errors
-    /// Always: Windows has no such setting of a device.
+    /// Always: Windows has no such device setting.
     pub fn change(
         _roots: &Roots,
         _folder: &Path,
@@ -34,7 +34,7 @@ impl ChangedSetting {
         Err(KernelError::io("change a setting of", Path::new(device), &cause))
     }
 
-    /// Puts the setting back.
+    /// Restores the setting.
     ///
     /// # Errors
     /// None, because nothing was changed.
@@ -43,7 +43,7 @@ impl ChangedSetting {
     }
 }
 
-/// Puts back what dead processes left changed, which is nothing.
+/// Restores settings that dead processes left changed: there are none.
 pub fn undo_left(_roots: &Roots, _folder: &Path) -> Vec<(PathBuf, String)> {
     Vec::new()
 }

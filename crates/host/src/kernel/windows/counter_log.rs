@@ -1,7 +1,7 @@
-//! Logs of performance counters (`.blg`) by PDH, as the text that relog writes of them: what its columns mean is
-//! known to `import` alone.
+//! Reads logs of performance counters (`.blg`) by PDH, into the text that relog would write. Only `import`
+//! interprets its columns.
 //!
-//! Rejected: a reader of the format, which Microsoft does not publish.
+//! Rejected: parsing the format directly, which Microsoft does not publish.
 
 use crate::kernel::error::system_words;
 use crate::kernel::windows::unsafe_calls::pdh::{PdhError, Query, expand};
@@ -13,13 +13,13 @@ const WILDCARDS: [&str; 2] = [r"\PhysicalDisk(*)\*", r"\LogicalDisk(*)\*"];
 /// Units of 100 ns in a second, and seconds in a day.
 const UNITS_PER_S: u64 = 10_000_000;
 const DAY_S: u64 = 86_400;
-/// Days from the first of March of the year 0 to the first of January 1601.
+/// Days from 1 March of year 0 to 1 January 1601.
 const MARCH_0_TO_1601_DAYS: u64 = 584_694;
 
 /// The counters of disks in a log, as lines of CSV.
 ///
 /// # Errors
-/// Why it cannot be read and what to do, for a reader.
+/// Why it cannot be read and what to do, as text.
 pub fn counter_log(path: &Path) -> Result<String, String> {
     let refused = |why: &dyn std::fmt::Display| {
         format!(
@@ -36,7 +36,7 @@ pub fn counter_log(path: &Path) -> Result<String, String> {
     })
 }
 
-/// The text; `None` where no counter is of a disk.
+/// The text; `None` if the log has no disk counters.
 fn read(path: &Path) -> Result<Option<String>, PdhError> {
     let mut paths = Vec::new();
     for wildcards in WILDCARDS {
@@ -56,13 +56,13 @@ fn read(path: &Path) -> Result<Option<String>, PdhError> {
     Ok(Some(text))
 }
 
-/// The first line, without a zone: a log does not tell where it was made.
+/// The header line, without a time zone: a log does not record one.
 fn header(paths: &[String]) -> String {
     let columns = paths.iter().map(|path| format!(",\"{path}\""));
     format!("\"(PDH-CSV 4.0)\"{}\n", columns.collect::<String>())
 }
 
-/// Adds a line; what has no value is blank.
+/// Appends a line; missing values are blank.
 fn row(text: &mut String, at: u64, values: impl Iterator<Item = Option<f64>>) {
     text.push_str(&format!("\"{}\"", stamp(at)));
     for value in values {
@@ -72,8 +72,8 @@ fn row(text: &mut String, at: u64, values: impl Iterator<Item = Option<f64>>) {
     text.push('\n');
 }
 
-/// A time in 100 ns since 1601 as relog writes it: `11/27/2026 03:15:00.123`.
-/// Source: days to dates by eras of 400 years, Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+/// A time in 100 ns since 1601 in relog's format: `11/27/2026 03:15:00.123`. Source: days to dates by eras
+/// of 400 years, Hinnant, "chrono-Compatible Low-Level Date Algorithms".
 fn stamp(at: u64) -> String {
     let (seconds, part) = (at / UNITS_PER_S, at % UNITS_PER_S);
     let days = seconds / DAY_S + MARCH_0_TO_1601_DAYS;
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(stamp(0), "01/01/1601 00:00:00.000");
         assert_eq!(stamp(days(58)), "02/28/1601 00:00:00.000");
         assert_eq!(stamp(days(59)), "03/01/1601 00:00:00.000");
-        // 1970 is 134,774 days later (the distance of the two epochs of Windows and Unix).
+        // 1970 is 134,774 days later (the difference between the epochs of Windows and Unix).
         assert_eq!(stamp(days(134_774)), "01/01/1970 00:00:00.000");
         assert_eq!(stamp(days(134_774 + 11_016)), "02/29/2000 00:00:00.000");
         let afternoon =

@@ -1,8 +1,8 @@
-//! How many files this process may hold open: Windows sets no limit that a run could meet.
+//! The number of files that this process may open: Windows has no limit that a run could reach.
 
 use crate::kernel::error::KernelError;
 
-/// Makes sure that `needed` files can be open at once, which they can.
+/// Ensures that `needed` files can be open at once; always succeeds.
 ///
 /// # Errors
 /// None.

@@ -1,8 +1,7 @@
-//! What disks and volumes say of themselves: storage properties, geometry, and which disks a volume lies on.
+//! Reads facts about disks and volumes: storage properties, geometry, and the disks of a volume.
 //!
-//! All questions are asked of handles that were opened for no access, which takes no privilege. Answers are
-//! parsed from bytes, because no test has a real Windows machine.
-//! Source: winioctl.h and ntddstor.h.
+//! All calls use handles that were opened for no access, which needs no privilege. Responses are parsed
+//! from bytes, because no test has a real Windows machine. Source: winioctl.h and ntddstor.h.
 
 use crate::kernel::windows::unsafe_calls::{
     device_control, drive_letters, is_device, mounts_of, open_device, volume_at, volume_names,
@@ -17,41 +16,38 @@ use windows_sys::Win32::System::Ioctl::{
 
 /// `IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS` of ntddvol.h.
 const VOLUME_DISK_EXTENTS: u32 = 0x0056_0000;
-/// Kinds of STORAGE_PROPERTY_ID.
+/// Values of STORAGE_PROPERTY_ID.
 const DEVICE: u32 = 0;
 const ADAPTER: u32 = 1;
 const WRITE_CACHE: u32 = 4;
 const ALIGNMENT: u32 = 6;
 const SEEK_PENALTY: u32 = 7;
-/// Room for an answer: descriptors are some hundred bytes, extents 24 each.
+/// Buffer for a response: descriptors take some hundred bytes, extents 24 each.
 const ROOM: usize = 4_096;
-/// Numbers of disks that are tried.
+/// Maximum number of disk numbers to try.
 const MOST_DISKS: u32 = 64;
-/// Letters of `C:`.
 const LETTER_AND_COLON: usize = 2;
-/// How names of volumes without a letter begin.
+/// Prefix of volume names without a letter.
 const VOLUME: &str = "Volume{";
-/// How names of disks begin.
 pub(crate) const DISK: &str = "PhysicalDrive";
 
-/// A part of a disk that a volume lies on.
+/// A part of a disk that a volume uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Number of the disk.
     pub disk: u32,
-    /// Where the part begins on it.
+    /// First byte of the part on the disk.
     pub start: u64,
-    /// Its length.
+    /// Length in bytes.
     pub length: u64,
 }
 
-/// The name of a disk or volume as it is opened (`\\.\C:`).
+/// The name for opening a disk or volume (`\\.\C:`).
 #[must_use]
 pub fn opened_as(name: &str) -> OsString {
     format!(r"\\.\{name}").into()
 }
 
-/// Names of the disks that there are.
 pub(crate) fn disks() -> Vec<String> {
     (0..MOST_DISKS).map(|number| format!("{DISK}{number}")).filter(|name| is_device(name)).collect()
 }
@@ -59,14 +55,14 @@ pub(crate) fn disks() -> Vec<String> {
 /// A volume, and where it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountedVolume {
-    /// Its letter (`C:`), or `Volume{GUID}` where it has none.
+    /// Its letter (`C:`), or `Volume{GUID}` if it has none.
     pub name: String,
-    /// Letters and folders, each with a backslash at its end; none where it is mounted nowhere.
+    /// Letters and folders, each with a trailing backslash; empty if it is not mounted.
     pub mounts: Vec<PathBuf>,
 }
 
-/// All volumes: those with a letter, also where the system lists no others, and those that are mounted at
-/// folders alone or nowhere.
+/// All volumes: those with a letter, even if the system lists no others, and those that are mounted only at
+/// folders or not at all.
 #[must_use]
 pub fn volumes() -> Vec<MountedVolume> {
     let listed = volume_names().into_iter().map(|name| (mounts_of(&name), name));
@@ -91,14 +87,14 @@ fn with_letters(letters: Vec<String>, listed: &[(Vec<PathBuf>, String)]) -> Vec<
     letters.into_iter().map(of_letter).chain(others).collect()
 }
 
-/// The name of a volume without what stands around it: `Volume{GUID}` of `\\?\Volume{GUID}\`, `C:` of `C:\`.
+/// The name of a volume without prefix and suffix: `Volume{GUID}` of `\\?\Volume{GUID}\`, `C:` of `C:\`.
 fn bare(name: &str) -> &str {
     let name = name.trim_end_matches('\\');
     name.strip_prefix(r"\\?\").unwrap_or(name)
 }
 
-/// The disk or volume that a name stands for, as Windows calls it: `C:`, `PhysicalDrive0`, `Volume{GUID}`, with
-/// `\\.\` or `\\?\` before it or not, in any case.
+/// The disk or volume with a name, as Windows calls it: `C:`, `PhysicalDrive0`, `Volume{GUID}`, with or
+/// without `\\.\` or `\\?\` in front, in upper or lower case.
 #[must_use]
 pub fn device_named(named: &str) -> Option<String> {
     let without = named.strip_prefix(r"\\.\").or_else(|| named.strip_prefix("//./"));
@@ -107,7 +103,7 @@ pub fn device_named(named: &str) -> Option<String> {
     disks().into_iter().chain(volumes).find(|name| name.eq_ignore_ascii_case(bare))
 }
 
-/// The disks that a volume lies on.
+/// The parts of disks that a volume uses.
 #[must_use]
 pub fn volume_extents(volume: impl AsHandle) -> Option<Vec<Extent>> {
     let mut answer = [0; ROOM];
@@ -115,7 +111,7 @@ pub fn volume_extents(volume: impl AsHandle) -> Option<Vec<Extent>> {
     parse_extents(&answer[..length])
 }
 
-/// What is known of a volume (`C:`) or a disk (`PhysicalDrive0`); `None` where no disk is known.
+/// The facts of a volume (`C:`) or a disk (`PhysicalDrive0`); `None` if no disk is known.
 #[must_use]
 pub fn device_facts(name: &str) -> Option<DeviceFacts> {
     if name.starts_with(DISK) {
@@ -141,8 +137,7 @@ pub fn device_facts(name: &str) -> Option<DeviceFacts> {
     Some(facts)
 }
 
-/// The volume that is mounted at a path, as a device's name: its letter, or what Windows calls it where it is
-/// mounted at a folder.
+/// The volume mounted at a path: its letter, or its Windows name if it is mounted at a folder.
 pub(crate) fn device_of_mount(mount: &Path) -> String {
     let text = mount.to_string_lossy();
     let name = bare(&text);
@@ -175,7 +170,7 @@ fn disk_facts(name: &str) -> Option<DeviceFacts> {
     facts.write_cache = write_cache(&property(WRITE_CACHE));
     let mut geometry = [0; ROOM];
     if device_control(&disk, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], &mut geometry).is_ok() {
-        // Behind the geometry: cylinders, a kind, and three numbers.
+        // The geometry comes first: cylinders, a type, and three numbers.
         facts.size_bytes = Bytes(long(&geometry, 24).unwrap_or(0));
         facts.logical_block_bytes =
             facts.logical_block_bytes.or_else(|| short(&geometry, 20).map(u64::from));
@@ -183,7 +178,7 @@ fn disk_facts(name: &str) -> Option<DeviceFacts> {
     Some(facts)
 }
 
-/// The answer to STORAGE_PROPERTY_QUERY for a kind of property.
+/// The response to STORAGE_PROPERTY_QUERY for a property.
 fn property(disk: &OwnedHandle, kind: u32) -> Option<Vec<u8>> {
     let mut question = [0; 12];
     question[..4].copy_from_slice(&kind.to_le_bytes());
@@ -201,7 +196,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// VOLUME_DISK_EXTENTS: a number, and so many parts.
+/// VOLUME_DISK_EXTENTS: a count, then the extents.
 fn parse_extents(bytes: &[u8]) -> Option<Vec<Extent>> {
     let count = short(bytes, 0)? as usize;
     let part = |index: usize| {
@@ -215,7 +210,7 @@ fn parse_extents(bytes: &[u8]) -> Option<Vec<Extent>> {
     (0..count).map(part).collect()
 }
 
-/// A text of a device's descriptor, whose place stands at `at`; `None` where it has none.
+/// A text in a device descriptor, whose offset is stored at `at`; `None` if it has none.
 fn text(bytes: &[u8], at: usize) -> Option<String> {
     let place = short(bytes, at).filter(|&place| place > 0)? as usize;
     let text = bytes.get(place..)?;
@@ -224,7 +219,7 @@ fn text(bytes: &[u8], at: usize) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// STORAGE_BUS_TYPE: how a bus is called, whether a disk on it answers itself, and whether it is virtual.
+/// STORAGE_BUS_TYPE: name of the bus, whether a disk on it responds directly, and whether it is virtual.
 fn bus(number: u32) -> Option<(&'static str, bool, bool)> {
     Some(match number {
         1 => ("scsi", false, false),
@@ -246,11 +241,11 @@ fn bus(number: u32) -> Option<(&'static str, bool, bool)> {
     })
 }
 
-/// How models or vendors of virtual disks begin.
+/// Prefixes of the models or vendors of virtual disks.
 const VIRTUAL: [&str; 8] =
     ["QEMU", "VMware", "VBOX", "Virtual", "Msft", "Amazon Elastic", "Google", "Red Hat"];
 
-/// Fills in what STORAGE_DEVICE_DESCRIPTOR and DEVICE_SEEK_PENALTY_DESCRIPTOR tell.
+/// Sets the facts in STORAGE_DEVICE_DESCRIPTOR and DEVICE_SEEK_PENALTY_DESCRIPTOR.
 fn describe(facts: &mut DeviceFacts, device: &[u8], seek_penalty: &[u8]) {
     (facts.vendor, facts.model) = (text(device, 12), text(device, 16));
     (facts.firmware, facts.serial) = (text(device, 20), text(device, 24));
@@ -267,7 +262,7 @@ fn describe(facts: &mut DeviceFacts, device: &[u8], seek_penalty: &[u8]) {
 /// STORAGE_WRITE_CACHE_PROPERTY, in the words of Linux.
 fn write_cache(bytes: &[u8]) -> Option<String> {
     let words = match (short(bytes, 8)?, short(bytes, 12)?) {
-        // Written back, and on.
+        // A write-back cache that is enabled.
         (2, 2) => "write back",
         (1 | 3, _) | (_, 1) => "write through",
         _ => return None,
@@ -296,7 +291,6 @@ mod tests {
         assert_eq!(parse_extents(&bytes[..55]), None);
     }
 
-    /// A descriptor with its texts behind it.
     fn descriptor(bus: u32, vendor: &str, model: &str, serial: &str) -> Vec<u8> {
         let mut texts = Vec::new();
         let mut place = |text: &str| {
@@ -339,7 +333,7 @@ mod tests {
         let system = all.iter().find(|volume| volume.name == "C:").unwrap();
         assert!(system.mounts.contains(&PathBuf::from("C:\\")), "{all:?}");
         assert_eq!(device_of_mount(Path::new("C:\\")), "C:");
-        // A volume that the system lists is the one at its letter, and no second one.
+        // A volume that the system lists is the same as the one at its letter, not a second one.
         for name in volume_names() {
             let mounts = mounts_of(&name);
             let at: Vec<&MountedVolume> = all.iter().filter(|it| it.mounts == mounts).collect();

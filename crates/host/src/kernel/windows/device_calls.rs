@@ -1,22 +1,22 @@
-//! What drives and volumes say of themselves: on Windows nothing that the checks of causes know.
+//! Facts from drives and volumes for the checks of causes: none on Windows.
 
 use crate::kernel::device_lines::{BlockDevice, DmTarget, LogLine};
 use crate::kernel::read::Roots;
 use std::path::Path;
 
-/// Block devices as sysfs has them: none.
+/// Block devices as in sysfs: none.
 #[must_use]
 pub fn block_devices(_roots: &Roots) -> Vec<BlockDevice> {
     Vec::new()
 }
 
-/// What is mounted by files of procfs: nothing.
+/// Mounts as in procfs: none.
 #[must_use]
 pub fn mounted(_roots: &Roots) -> Vec<(String, String)> {
     Vec::new()
 }
 
-/// A word of a file of mounts.
+/// A word of a mounts file.
 #[must_use]
 pub fn mount_word(word: &str) -> String {
     word.to_owned()
@@ -29,15 +29,15 @@ fn none<T>() -> Result<T, String> {
 /// The health log of an NVMe drive.
 ///
 /// # Errors
-/// Always: it is not read here.
+/// Always: not supported here.
 pub fn nvme_health(_roots: &Roots, _name: &str) -> Result<Vec<u8>, String> {
     none()
 }
 
-/// Whether an NVMe drive changes to states of less power by itself.
+/// Whether an NVMe drive enters lower-power states by itself.
 ///
 /// # Errors
-/// Always: it is not read here.
+/// Always: not supported here.
 pub fn nvme_saves_power(_roots: &Roots, _name: &str) -> Result<bool, String> {
     none()
 }
@@ -45,7 +45,7 @@ pub fn nvme_saves_power(_roots: &Roots, _name: &str) -> Result<bool, String> {
 /// The targets of a volume.
 ///
 /// # Errors
-/// Always: there is none.
+/// Always: there are none.
 pub fn dm_lines(_roots: &Roots, _directory: &Path, _table: bool) -> Result<Vec<DmTarget>, String> {
     none()
 }
@@ -53,7 +53,7 @@ pub fn dm_lines(_roots: &Roots, _directory: &Path, _table: bool) -> Result<Vec<D
 /// The kernel's log.
 ///
 /// # Errors
-/// Always: it is not read here.
+/// Always: not supported here.
 pub fn kernel_log(_roots: &Roots) -> Result<Vec<LogLine>, String> {
     none()
 }

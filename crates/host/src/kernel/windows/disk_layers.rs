@@ -1,11 +1,10 @@
-//! The counters of PhysicalDisk and LogicalDisk by PDH: the two layers of perfmon.
+//! Reads the counters of PhysicalDisk and LogicalDisk by PDH: the two layers of perfmon.
 //!
-//! They are asked for what a driver does not answer itself (IOCTL_DISK_PERFORMANCE). Windows makes them of the
-//! same answers, so nothing is lost where the driver is asked; and its own answer comes with the time at which
-//! the driver gave it, which these counters have of the idle time alone.
-//! Raw values are read and not rates, so that both sources end in the same structure and sums.
-//! Source: the types of these counters in winperf.h (PERF_COUNTER_COUNTER, PERF_COUNTER_BULK_COUNT,
-//! PERF_AVERAGE_TIMER, PERF_PRECISION_100NS_TIMER).
+//! They are used only for devices whose driver does not respond itself (IOCTL_DISK_PERFORMANCE). Windows
+//! derives them from the same data, so asking the driver loses nothing. Moreover, the driver's own response
+//! includes its time, which these counters have only for the idle time. Raw values are read, not rates, so
+//! that both sources produce the same structure and sums. Source: the types of these counters in winperf.h
+//! (PERF_COUNTER_COUNTER, PERF_COUNTER_BULK_COUNT, PERF_AVERAGE_TIMER, PERF_PRECISION_100NS_TIMER).
 
 use crate::kernel::windows::device::DISK;
 use crate::kernel::windows::disk_performance::DiskPerformance;
@@ -24,29 +23,27 @@ const COUNTERS: [&str; 9] = [
     "Current Disk Queue Length",
     "Split IO/Sec",
 ];
-/// Where the first of the two with times stands.
+/// Index of the first of the two counters with times.
 const TIMES_AT: usize = 4;
-/// Units of [`DiskPerformance`]'s times in a second.
+/// Units per second of the times in [`DiskPerformance`].
 const UNITS_PER_S: u128 = 10_000_000;
 
-/// A layer of perfmon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Physical,
     Logical,
 }
 
-/// Both layers, open.
+/// Both layers, opened.
 #[derive(Debug)]
 pub(crate) struct DiskLayers {
     query: Query,
     counters: Vec<(Layer, [Counter; COUNTERS.len()])>,
-    /// Units of the times in a second.
+    /// Units per second of the times.
     time_base: u64,
 }
 
 impl DiskLayers {
-    /// Opens them.
     pub(crate) fn open() -> Result<Self, PdhError> {
         let query = Query::open(None)?;
         let mut counters = Vec::new();
@@ -56,7 +53,7 @@ impl DiskLayers {
             for name in COUNTERS {
                 of_layer.push(query.add(&format!(r"\{object}(*)\{name}"), true)?);
             }
-            // As many as there are names.
+            // There are as many counters as names.
             let Ok(of_layer): Result<[Counter; COUNTERS.len()], _> = of_layer.try_into() else {
                 continue;
             };
@@ -66,7 +63,7 @@ impl DiskLayers {
         Ok(Self { query, counters, time_base })
     }
 
-    /// What disks and volumes have done so far, by their names.
+    /// The counters so far of disks and volumes, by name.
     pub(crate) fn read(&self) -> Result<BTreeMap<String, DiskPerformance>, PdhError> {
         self.query.collect()?;
         let mut found = BTreeMap::new();
@@ -77,7 +74,7 @@ impl DiskLayers {
                     instances.entry(instance).or_default().push(raw);
                 }
             }
-            // One that lacks a counter is left out: its values would stand in the wrong places.
+            // An instance that lacks a counter is left out: its values would be at the wrong positions.
             for (instance, values) in instances {
                 let values: Option<[Raw; COUNTERS.len()]> = values.try_into().ok();
                 let Some((name, values)) = device_of(*layer, &instance).zip(values) else {
@@ -90,8 +87,8 @@ impl DiskLayers {
     }
 }
 
-/// The disk or volume of an instance: `0 C: D:` is the disk 0, `C:` and `HarddiskVolume3` are volumes; the sum of
-/// all is none.
+/// The disk or volume of an instance: `0 C: D:` is disk 0, `C:` and `HarddiskVolume3` are volumes; the
+/// total is neither.
 fn device_of(layer: Layer, instance: &str) -> Option<String> {
     let first = instance.split(' ').next()?;
     match layer {
@@ -103,7 +100,7 @@ fn device_of(layer: Layer, instance: &str) -> Option<String> {
 /// The driver's structure, from raw values in the order of [`COUNTERS`].
 fn performance_of(values: &[Raw; COUNTERS.len()], time_base: u64) -> DiskPerformance {
     let long = |at: usize| u64::try_from(values[at].first).unwrap_or(0);
-    // Counts are of 32 bits and wrap, whatever the width of the value that carries them.
+    // Counts have 32 bits and wrap, whatever the width of the value.
     let short = |at: usize| values[at].first as u32;
     let time = |at: usize| {
         let units = u128::from(long(at)) * UNITS_PER_S / u128::from(time_base);
@@ -116,7 +113,7 @@ fn performance_of(values: &[Raw; COUNTERS.len()], time_base: u64) -> DiskPerform
         counts: [short(0), short(1)],
         depth: short(7),
         splits: short(8),
-        // The disk's own time, of which the idle time is a part.
+        // The time of the idle counter.
         asked: u64::try_from(values[6].second).unwrap_or(0),
     }
 }
@@ -167,7 +164,7 @@ mod tests {
 
     #[test]
     fn where_the_system_has_no_such_object_the_refusal_names_the_call() {
-        // Wine has none; on Windows both layers open and the disk of the system is among them.
+        // Wine has none; on Windows both layers open and contain the system disk.
         match DiskLayers::open() {
             Ok(layers) => assert!(!layers.read().unwrap().is_empty()),
             Err(refusal) => assert!(refusal.to_string().contains("PdhAddEnglishCounterW")),

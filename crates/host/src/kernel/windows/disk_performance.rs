@@ -1,14 +1,14 @@
-//! The counters of a disk or volume: IOCTL_DISK_PERFORMANCE.
+//! Reads the counters of a disk or volume: IOCTL_DISK_PERFORMANCE.
 //!
-//! Windows keeps them in the partition manager (disks) and in the volume manager (volumes), where they are on
-//! unless `diskperf` switched them off. Times are 100 ns: that of reads and writes is the sum of their
-//! durations, the idle time is that without a request outstanding, and the counts are 32 bits that wrap.
-//! Parsed from bytes here, because no test has a real Windows machine.
-//! Source: DISK_PERFORMANCE of winioctl.h.
+//! Windows keeps them in the partition manager (disks) and in the volume manager (volumes), where they are
+//! on unless `diskperf` switched them off. Times are in 100 ns. The time of reads and of writes is the sum
+//! of their durations; the idle time is that without an outstanding request. Counts have 32 bits and wrap.
+//! Parsed from bytes here, because no test has a real Windows machine. Source: DISK_PERFORMANCE of
+//! winioctl.h.
 
 use record::{Figure, Interval, OpInterval};
 
-/// Bytes of the structure: ten numbers, a name of eight letters, and four bytes to align it.
+/// Size of the structure: ten numbers, a name of eight letters, and four bytes of padding.
 pub(crate) const SIZE: usize = 88;
 /// 100 ns, the unit of its times, in ns.
 const UNIT_NS: f64 = 100.0;
@@ -19,33 +19,31 @@ pub(crate) struct DiskPerformance {
     pub(crate) bytes: [u64; 2],
     /// Sums of the durations of reads and of writes, in 100 ns.
     pub(crate) times: [u64; 2],
-    /// Without a request outstanding, in 100 ns.
+    /// Time without an outstanding request, in 100 ns.
     pub(crate) idle: u64,
     /// Modulo 2^32.
     pub(crate) counts: [u32; 2],
-    /// Requests outstanding now.
+    /// Outstanding requests now.
     pub(crate) depth: u32,
     /// Requests that had to be split.
     pub(crate) splits: u32,
-    /// When this was asked, in 100 ns since 1601.
+    /// Time of the reading, in 100 ns since 1601.
     pub(crate) asked: u64,
 }
 
-/// What happened between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Moved {
     pub(crate) ios: [u64; 2],
     pub(crate) bytes: [u64; 2],
-    /// In ns.
     pub(crate) times_ns: [u64; 2],
     pub(crate) busy_ns: u64,
     pub(crate) splits: u64,
-    /// Between the two, by the disk's own account, in ns.
+    /// Time between the two, by the disk's own account, in ns.
     pub(crate) length_ns: u64,
 }
 
 impl DiskPerformance {
-    /// From the bytes that the call gave; `None` where they are too few.
+    /// Parses the bytes from the call; `None` if there are too few.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let long = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let short = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
@@ -60,8 +58,8 @@ impl DiskPerformance {
         })
     }
 
-    /// What happened since an earlier reading; `None` where the counters went back, because another device
-    /// has the name or they were switched on anew.
+    /// The increases since an earlier reading; `None` if the counters went back, because another device has
+    /// the name or they were switched on again.
     pub(crate) fn since(&self, earlier: &Self) -> Option<Moved> {
         let grown = |now: u64, before: u64| now.checked_sub(before);
         let both = |of: fn(&Self) -> [u64; 2]| -> Option<[u64; 2]> {
@@ -74,7 +72,7 @@ impl DiskPerformance {
         let bytes = both(|one| one.bytes)?;
         let times = both(|one| one.times)?;
         let length = grown(self.asked, earlier.asked)?;
-        // A count that went back without bytes that moved is no wrap.
+        // A count that decreased is a reset, not a wrap, if the difference is this large.
         let wrapped = (0..2).any(|way| counts[way] > u64::from(u32::MAX / 2));
         if wrapped {
             return None;
@@ -138,7 +136,7 @@ impl Moved {
 mod tests {
     use super::*;
 
-    /// The structure as winioctl.h lays it out.
+    /// The structure in the layout of winioctl.h.
     fn bytes(of: &DiskPerformance) -> Vec<u8> {
         let mut bytes = Vec::new();
         for long in [of.bytes[0], of.bytes[1], of.times[0], of.times[1], of.idle] {
@@ -196,7 +194,7 @@ mod tests {
         assert_eq!(value(interval.read.request_bytes), 4096.0);
         assert_eq!(value(interval.write.latency_ns), 100e6);
         assert_eq!(value(interval.busy_share), 0.25);
-        // Little's law: 21 requests of 200 ms in all, in a second.
+        // Little's law: 21 requests of 200 ms in total, in one second.
         assert_eq!(value(interval.concurrency), 0.2);
         assert_eq!(value(interval.in_flight), 3.0);
     }

@@ -1,4 +1,4 @@
-//! The conditions under which a number was measured, as the registry and a few calls tell them.
+//! Reads the conditions under which a number was measured, from the registry and a few calls.
 
 use crate::kernel::error::system_words;
 use crate::kernel::read::Roots;
@@ -9,9 +9,9 @@ use std::arch::x86_64::__cpuid;
 
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 const FIRMWARE: &str = r"HARDWARE\DESCRIPTION\System\BIOS";
-/// The bit of a processor that says that a hypervisor is present (leaf 1, ecx).
+/// The CPU flag for the presence of a hypervisor (leaf 1, ecx).
 const HYPERVISOR_BIT: u32 = 1 << 31;
-/// What hypervisors call themselves in leaf 0x4000_0000.
+/// Names of hypervisors in leaf 0x4000_0000.
 const HYPERVISORS: [(&str, &str); 5] = [
     ("Microsoft Hv", "Hyper-V"),
     ("KVMKVMKVM", "KVM"),
@@ -20,7 +20,7 @@ const HYPERVISORS: [(&str, &str); 5] = [
     ("VBoxVBoxVBox", "VirtualBox"),
 ];
 
-/// Reads the conditions. Windows has no control groups, so that the disk adds nothing.
+/// Reads the conditions. Windows has no control groups, so the disk adds nothing.
 #[must_use]
 pub fn environment(_roots: &Roots, _disk: Option<&DeviceFacts>) -> Environment {
     Environment {
@@ -30,31 +30,31 @@ pub fn environment(_roots: &Roots, _disk: Option<&DeviceFacts>) -> Environment {
         memory_bytes: Bytes(memory().map_or(0, |memory| memory.total)),
         governor: None,
         virtualization: virtualization(),
-        // Windows does not say what is below its performance counter.
+        // Windows does not report the source of its performance counter.
         clocksource: None,
         cgroup_limits: Vec::new(),
     }
 }
 
-/// What the conditions mean for the numbers: nothing that Windows tells.
+/// Findings from the conditions: none on Windows.
 #[must_use]
 pub fn environment_findings(_environment: &Environment) -> Vec<Finding> {
     Vec::new()
 }
 
-/// `Windows 10.0.19045`; what the registry does not tell is left out.
+/// `Windows 10.0.19045`; parts that are missing in the registry are left out.
 pub(crate) fn release() -> String {
     let number = |name| local_machine_number(VERSION, name).map(|number| number.to_string());
     let text = |name| local_machine_text(VERSION, name);
     let newer = number("CurrentMajorVersionNumber").zip(number("CurrentMinorVersionNumber"));
     let version = newer.map(|(major, minor)| format!("{major}.{minor}"));
-    // Before Windows 10 it is one text.
+    // Before Windows 10 it is a single text.
     let parts = [version.or_else(|| text("CurrentVersion")), text("CurrentBuildNumber")];
     let version: Vec<String> = parts.into_iter().flatten().collect();
     format!("Windows {}", version.join(".")).trim_end().to_owned()
 }
 
-/// The hypervisor, as far as it shows; `None` on bare metal.
+/// The hypervisor, as far as it is visible; `None` on bare metal.
 fn virtualization() -> Option<String> {
     if __cpuid(1).ecx & HYPERVISOR_BIT == 0 {
         return None;
@@ -68,11 +68,11 @@ fn virtualization() -> Option<String> {
     known.map(|(_, name)| (*name).to_owned()).or_else(maker).or(Some("unknown hypervisor".into()))
 }
 
-/// Makes sure that this program may have large pages: Windows gives them to accounts with the right to lock
-/// pages in memory, which no account has by default.
+/// Checks that this program may use large pages. Windows allows them only to accounts with the right to
+/// lock pages in memory, which no account has by default.
 ///
 /// # Errors
-/// Why it may not and what to do, as a clause.
+/// Why it may not, and what to do, as a clause.
 pub fn check_huge_pages(_roots: &Roots) -> Result<(), String> {
     engine::allow_large_pages().map(drop).map_err(|cause| {
         let cause = system_words(&cause.into());

@@ -1,4 +1,4 @@
-//! The file system under a path: its volume, its size, and two traits that falsify numbers.
+//! Describes the file system under a path: its volume, its size, and two properties that distort numbers.
 
 use crate::kernel::error::KernelError;
 use crate::kernel::read::Roots;
@@ -10,8 +10,8 @@ use std::os::windows::io::AsHandle;
 use std::path::Path;
 use windows_sys::Win32::Storage::FileSystem::FILE_ATTRIBUTE_COMPRESSED;
 
-/// Bits of GetVolumeInformationW that are worth a word: the volume itself is compressed, it may be read
-/// only, it is a drive of direct access (DAX).
+/// Reported flags of GetVolumeInformationW: the volume itself is compressed, it is read-only, it supports
+/// direct access (DAX).
 const OPTIONS: [(u32, &str); 3] =
     [(0x0000_8000, "compressed"), (0x0008_0000, "ro"), (0x2000_0000, "dax")];
 const COMPRESSED_VOLUME: u32 = 0x0000_8000;
@@ -19,7 +19,7 @@ const COMPRESSED_VOLUME: u32 = 0x0000_8000;
 /// Describes the file system of a path, and the device below it; `file` is open on it.
 ///
 /// # Errors
-/// If the system tells no volume or no size.
+/// If the system reports no volume or no size.
 pub fn locate_filesystem(
     _roots: &Roots,
     path: &Path,
@@ -28,7 +28,7 @@ pub fn locate_filesystem(
     filesystem_of(path)
 }
 
-/// The same, of a path that nobody has open.
+/// As [`locate_filesystem`], for a path without an open file.
 pub(crate) fn filesystem_of(
     path: &Path,
 ) -> Result<(FilesystemFacts, Option<DeviceFacts>), KernelError> {

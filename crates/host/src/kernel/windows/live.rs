@@ -1,9 +1,9 @@
 //! The live source of intervals: IOCTL_DISK_PERFORMANCE of each disk and of each volume, and PDH for those
-//! whose driver does not answer.
+//! whose driver does not respond.
 //!
-//! These are the two layers of perfmon: PhysicalDisk counts what a disk was asked for, LogicalDisk what a
-//! volume was asked for, above volume managers and caches of volumes. A volume repeats the requests of its
-//! disks, so it counts as a part of them.
+//! These are the two layers of perfmon: PhysicalDisk counts the requests to a disk, LogicalDisk those to a
+//! volume, above volume managers and volume caches. A volume repeats the requests of its disks, so it
+//! counts as a part of them.
 
 pub use crate::kernel::selection::Selection;
 pub use crate::kernel::wake::wake_ups;
@@ -33,7 +33,7 @@ pub struct Sampler {
     selection: Selection,
     paths: Arc<[ObservedPath]>,
     tracked: Vec<Tracked>,
-    /// The counters of perfmon, where a driver does not answer itself.
+    /// Perfmon's counters, if a driver does not respond itself.
     layers: Option<DiskLayers>,
     context: ContextReader,
     notes: Notes,
@@ -42,11 +42,11 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Tracked {
     device: Arc<ObservedDevice>,
-    /// Where its driver answers; `None` where its counters come from [`DiskLayers`].
+    /// Handle if its driver responds; `None` if its counters come from [`DiskLayers`].
     open: Option<OwnedHandle>,
     last: DiskPerformance,
     at_ns: u64,
-    /// Whether it completed a request since its counters began.
+    /// Whether it completed any request since its counters began.
     used: bool,
 }
 
@@ -54,7 +54,7 @@ impl Sampler {
     /// A sampler of this machine. Takes the first reading.
     ///
     /// # Errors
-    /// If no disk gives counters, or what is named has none.
+    /// If no disk has counters, or a named device has none.
     #[expect(clippy::needless_pass_by_value, reason = "only Linux has them")]
     pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
         if roots != Roots::default() {
@@ -106,16 +106,16 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// How late threads of this machine wake up.
+    /// Wake-up delays of threads on this machine.
     #[must_use]
     pub fn wake_ups(&self) -> &'static [WakeUp] {
         wake_ups()
     }
 
-    /// Reads the counters: what happened since the last sample, of each device.
+    /// Reads the counters; returns the interval of each device since the last sample.
     ///
     /// # Errors
-    /// None: a device that answers no more is left out, and told.
+    /// None: a device that no longer responds is left out, and reported as a finding.
     pub fn sample(&mut self) -> Result<Vec<Interval>, KernelError> {
         let mut intervals = Vec::with_capacity(self.tracked.len());
         let read = self.layers.as_ref().and_then(|layers| layers.read().ok()).unwrap_or_default();
@@ -145,14 +145,14 @@ impl Sampler {
         self.context.read()
     }
 
-    /// The devices that are there now.
+    /// The devices now present.
     #[must_use]
     pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
         let shown = self.tracked.iter().filter(|one| self.holds(one));
         shown.map(|one| Arc::clone(&one.device)).collect()
     }
 
-    /// What the names of the selection mean.
+    /// What the names in the selection refer to.
     #[must_use]
     pub fn paths(&self) -> Arc<[ObservedPath]> {
         Arc::clone(&self.paths)
@@ -164,30 +164,30 @@ impl Sampler {
         Some(release().into())
     }
 
-    /// Name of the machine, where the system tells.
+    /// Name of the machine, if available.
     #[must_use]
     pub fn host(&self) -> Option<String> {
         std::env::var("COMPUTERNAME").ok()
     }
 
-    /// How many devices the selection leaves out.
+    /// Number of devices that the selection leaves out.
     #[must_use]
     pub fn hidden(&self) -> usize {
         self.tracked.iter().filter(|one| !self.holds(one)).count()
     }
 
-    /// What happened beside the figures, and what they cannot be trusted for.
+    /// Events during the observation, and the limits of the figures.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.notes.findings(&self.devices())
     }
 
-    /// Widens or narrows what is shown where no device is named; takes effect at once.
+    /// Changes which devices are shown if none is named; takes effect at once.
     pub fn show(&mut self, partitions: bool, unused: bool) {
         (self.selection.partitions, self.selection.unused) = (partitions, unused);
     }
 
-    /// Whether the intervals of a device are asked for.
+    /// Whether the selection includes a device.
     fn holds(&self, one: &Tracked) -> bool {
         if !self.paths.is_empty() {
             return self.paths.iter().any(|path| path.devices.contains(&one.device.name));
@@ -204,7 +204,7 @@ impl Tracked {
         Ok(Self::new(name, Some(open), last))
     }
 
-    /// A disk or volume by its first reading.
+    /// A disk or volume with its first reading.
     fn new(name: &str, open: Option<OwnedHandle>, last: DiskPerformance) -> Self {
         let facts = device_facts(name);
         let volume = !name.starts_with(DISK);
@@ -226,8 +226,8 @@ impl Tracked {
         Self { device: Arc::new(device), open, last, at_ns: monotonic_ns(), used }
     }
 
-    /// What happened since the last reading; `None` where the counters began anew. `read` is what perfmon's
-    /// counters say of it now.
+    /// The interval since the last reading; `None` if the counters were reset. `read` holds its current
+    /// counters from perfmon.
     fn advance(&mut self, read: Option<&DiskPerformance>) -> std::io::Result<Option<Interval>> {
         let now = match &self.open {
             Some(open) => performance(open)?,
@@ -243,7 +243,7 @@ impl Tracked {
     }
 }
 
-/// What a user means by a disk, a volume, or a path on a volume.
+/// Resolves a disk, a volume, or a path on a volume.
 fn observed_path(
     named: &str,
     known: &dyn Fn(&str) -> bool,
@@ -269,7 +269,7 @@ fn observed_path(
     Ok(ObservedPath { path, filesystem, layout: None, volumes, devices })
 }
 
-/// Where volumes are mounted, by the names of the disks and volumes below.
+/// Mount points of volumes, by the names of the disks and volumes below.
 #[must_use]
 pub fn mount_points(_roots: &Roots) -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
@@ -283,11 +283,10 @@ pub fn mount_points(_roots: &Roots) -> BTreeMap<String, PathBuf> {
     found
 }
 
-/// What Windows tells of the system as a whole: idle processors and memory.
+/// The state of the system as a whole on Windows: idle processors and memory.
 #[derive(Debug, Default)]
 struct ContextReader {
     at_ns: u64,
-    /// Idle, kernel and user time.
     times: Option<(u64, u64, u64)>,
 }
 
@@ -299,7 +298,7 @@ impl ContextReader {
         self.at_ns = now;
         let idle_share = before.zip(times).and_then(|(before, now)| {
             let idle = now.0.checked_sub(before.0)? as f64;
-            // The time of the kernel holds the idle time.
+            // The kernel time includes the idle time.
             let all = (now.1 + now.2).checked_sub(before.1 + before.2)? as f64;
             (all > 0.0).then(|| (idle / all).min(1.0))
         });

@@ -1,7 +1,7 @@
-//! The kernel of Windows: volumes, disks, their counters, and processor time, by calls of Win32.
+//! Reads the Windows kernel by Win32 calls: volumes, disks, their counters, and processor time.
 //!
-//! What Linux tells by files of /proc and /sys is asked for here by calls; the [`Roots`](crate::kernel::Roots) that
-//! callers pass stand for this machine alone and name no files. A fact that Windows does not give is `None`.
+//! Calls replace the files in /proc and /sys on Linux. The [`Roots`](crate::kernel::Roots) that callers
+//! pass represent only this machine and name no files. A fact that Windows does not give is `None`.
 
 pub(crate) mod capabilities;
 pub mod changed_setting;

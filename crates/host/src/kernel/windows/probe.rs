@@ -1,8 +1,8 @@
 //! The probe of a real machine: CPU time of this process, and the counters of its disks.
 //!
-//! CPU time is GetProcessTimes, user and system apart, in steps of the timer tick (15.6 ms unless a program
-//! asked for finer ones): a window of a second knows it to 2 %. Rejected: QueryProcessCycleTime, which counts
-//! cycles of a clock that Windows does not tell, and no split.
+//! CPU time comes from GetProcessTimes, split into user and system, in steps of the timer tick (15.6 ms
+//! unless a program requested finer ones): over a window of a second it is accurate to 2 %. Rejected:
+//! QueryProcessCycleTime, which counts cycles of a clock of unknown rate, without a split.
 
 use crate::kernel::read::Roots;
 use crate::kernel::windows::clock::monotonic_ns;
@@ -17,7 +17,7 @@ use record::{CpuSplit, DeviceFacts, Nanos};
 use std::os::windows::io::OwnedHandle;
 use windows_sys::Win32::System::Ioctl::IOCTL_DISK_PERFORMANCE;
 
-/// The timer tick that no program has made finer: a 64th of a second.
+/// The default timer tick: a 64th of a second.
 const TICK_NS: u64 = 15_625_000;
 
 /// The times of all CPUs. Windows does not report steal.
@@ -35,12 +35,12 @@ fn machine_times() -> Option<MachineTimes> {
 
 /// Reads the counters of this machine.
 pub(crate) struct Counters {
-    /// Or why there is none.
+    /// The reader, or why there is none.
     device: Result<DeviceReader, String>,
 }
 
 impl Counters {
-    /// A probe of this process and of the disks under its targets, each of which counts once.
+    /// A probe of this process and of the disks under its targets; each disk counts once.
     #[expect(clippy::needless_pass_by_value, reason = "only Linux has them")]
     pub(crate) fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let device = if disks.is_empty() {
@@ -61,7 +61,7 @@ impl Counters {
 impl Probe for Counters {
     fn sample(&mut self) -> ProbeSample {
         let at = Nanos(monotonic_ns());
-        // The device first: it is what a window's edges matter most for.
+        // The device first: the boundaries of a window matter most for it.
         let device = self.device();
         let cpu = process_times_ns().map(|(user_ns, system_ns)| CpuSample {
             user_ns,
@@ -86,7 +86,7 @@ impl Probe for Counters {
     }
 }
 
-/// The counters of a disk or volume as they are now.
+/// The current counters of a disk or volume.
 pub(crate) fn performance(device: &OwnedHandle) -> std::io::Result<DiskPerformance> {
     let mut bytes = [0; SIZE];
     let length = device_control(device, IOCTL_DISK_PERFORMANCE, &[], &mut bytes)?;
@@ -94,7 +94,7 @@ pub(crate) fn performance(device: &OwnedHandle) -> std::io::Result<DiskPerforman
     parsed.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))
 }
 
-/// The counters of the disks below some devices as monotone sums.
+/// The counters of the disks below several devices, as monotone sums.
 pub(crate) struct DeviceReader {
     names: Vec<String>,
     open: Vec<(OwnedHandle, DiskPerformance)>,
@@ -114,7 +114,7 @@ impl DeviceReader {
         Self { names, open: Vec::new(), sample }
     }
 
-    /// The sums since the first reading, or why there are none any more.
+    /// The sums since the first reading, or why they are no longer available.
     pub(crate) fn read(&mut self, _roots: &Roots) -> Result<DeviceSample, String> {
         let gone = |name: &str, why: &dyn std::fmt::Display| {
             format!("{name} provides no counters (IOCTL_DISK_PERFORMANCE): {why}")

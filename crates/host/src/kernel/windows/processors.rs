@@ -1,4 +1,4 @@
-//! The processors: how many are ours, how fast they tick, and what makes their time unsure.
+//! Describes the processors: how many are usable, their clock rate, and what makes CPU times uncertain.
 
 use crate::kernel::read::Roots;
 use crate::kernel::windows::unsafe_calls::{
@@ -7,40 +7,39 @@ use crate::kernel::windows::unsafe_calls::{
 use record::CpuClock;
 use std::collections::BTreeSet;
 
-/// Where the registry describes the first processor.
 pub(crate) const FIRST_PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
 
-/// Processors of this process's group that it may run on; none where the system does not tell.
+/// Processors of its group that this process may run on; empty if the system does not report them.
 pub(crate) fn allowed() -> BTreeSet<u32> {
     let (ours, _) = process_affinity().unwrap_or((0, 0));
     (0..usize::BITS).filter(|number| ours >> number & 1 == 1).collect()
 }
 
-/// Processors that this process may use, and a soaker with it.
+/// Processors that this process may use, so that each can have a soaker.
 pub(crate) fn soakable(_roots: &Roots) -> BTreeSet<u32> {
     allowed()
 }
 
-/// How many processors' worth of time this process may use, 0 where that is not known.
+/// CPU time that this process may use, in processors; 0 if unknown.
 pub(crate) fn usable() -> f64 {
     allowed().len() as f64
 }
 
-/// The nominal clock, as the system found it when it started.
+/// The nominal clock, as detected at boot.
 pub(crate) fn clock() -> Option<CpuClock> {
     let mhz = local_machine_number(FIRST_PROCESSOR, "~MHz").filter(|&mhz| mhz > 0)?;
     Some(CpuClock { hz: f64::from(mhz) * 1e6, source: "registry".to_owned() })
 }
 
-/// Time of all processors since the system started, in 100 ns: user, nice, system, idle, iowait, irq,
-/// softirq and steal, of which Windows tells three.
+/// Time of all processors since boot, in 100 ns: user, nice, system, idle, iowait, irq, softirq and steal,
+/// of which Windows reports three.
 pub(crate) fn cpu_ticks(_roots: &Roots) -> Option<[u64; 8]> {
     let (idle, kernel, user) = system_times_100ns()?;
-    // The time of the kernel holds the idle time.
+    // The kernel time includes the idle time.
     Some([user, 0, kernel.saturating_sub(idle), idle, 0, 0, 0, 0])
 }
 
-/// What makes a comparison of CPU time unsure here, each a clause.
+/// What makes a comparison of CPU time uncertain here, each as a clause.
 pub(crate) fn doubts(_roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = vec![
         "Windows does not report the current CPU frequency, so it may be changing with the load"

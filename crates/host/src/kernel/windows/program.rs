@@ -1,4 +1,4 @@
-//! This program as the system sees it: its time, its processors, its terminal, what ends it.
+//! Describes this program to itself: its CPU time, processors, terminal, and the signals that end it.
 
 use crate::kernel::read::Roots;
 use crate::kernel::windows::unsafe_calls::{
@@ -12,10 +12,10 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_ATTRIBUTE_TEMPORARY, FILE_FLAG_DELETE_ON_CLOSE,
 };
 
-/// Signals that ask a program to end, as the C library knows them: SIGINT (Ctrl-C) and SIGTERM.
+/// Signals that ask a program to end, as the C library numbers them: SIGINT (Ctrl-C) and SIGTERM.
 pub const ENDING_SIGNALS: [i32; 2] = [2, 15];
 
-/// CPU time of this program so far, in ns; it moves in steps of the timer tick.
+/// CPU time of this program so far, in ns; resolution: one timer tick.
 #[must_use]
 pub fn cpu_time_ns() -> u64 {
     process_times_ns().map_or(0, |(user, system)| user + system)
@@ -24,34 +24,34 @@ pub fn cpu_time_ns() -> u64 {
 /// Processors of its group that this program may use.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn usable_processors() -> Result<BTreeSet<u32>> {
     let (ours, _) = process_affinity().ok_or_else(Error::last_os_error)?;
     Ok((0..usize::BITS).filter(|number| ours >> number & 1 == 1).collect())
 }
 
-/// Binds this program to processors, all threads of it: those that a thread starts do not get its own here.
+/// Binds this program to processors, with all of its threads: on Windows, threads do not inherit a binding.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn bind_to_processors(processors: &BTreeSet<u32>) -> Result<()> {
     let bit = |number: &u32| 1_usize.checked_shl(*number).unwrap_or(0);
     affinity_of_this_process(processors.iter().map(bit).fold(0, |sum, bit| sum | bit))
 }
 
-/// Columns of the console that standard output is.
+/// Columns of the console on standard output; `None` if that is no console.
 #[must_use]
 pub fn terminal_columns() -> Option<u16> {
     console_columns(std::io::stdout())
 }
 
-/// What [`memory_file`] is, for a reader.
+/// What [`memory_file`] is, for display.
 pub const MEMORY_FILE: &str = "memory (a file with FILE_ATTRIBUTE_TEMPORARY)";
 
-/// A file that is kept in memory as long as that is at hand, and goes with its handle.
+/// A file that stays in memory while enough is available, and is deleted with its handle.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn memory_file() -> Result<File> {
     let name = format!("halfpower-{}-{}", std::process::id(), cpu_time_ns());
     OpenOptions::new()
@@ -63,25 +63,25 @@ pub fn memory_file() -> Result<File> {
         .open(std::env::temp_dir().join(name))
 }
 
-/// Memory that programs can have without pushing anything out, in bytes.
+/// Memory in bytes that programs can use without evicting anything.
 #[must_use]
 pub fn available_memory(_roots: &Roots) -> Option<u64> {
     memory().map(|memory| memory.available)
 }
 
-/// Memory that waits to be written: Windows does not tell.
+/// Memory that waits for write-back: Windows does not report it.
 #[must_use]
 pub fn dirty_bytes(_roots: &Roots) -> Option<u64> {
     None
 }
 
-/// What the machine calls itself; empty where it has no name.
+/// The machine's host name; empty if it has none.
 #[must_use]
 pub fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
-/// Identity of the running kernel; this system tells none.
+/// Identity of the running kernel; Windows has none.
 #[must_use]
 pub fn boot_identity() -> Option<String> {
     None

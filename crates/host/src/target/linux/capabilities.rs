@@ -1,4 +1,4 @@
-//! What a directory can do for a measurement.
+//! Lists what a directory supports for a measurement.
 
 use crate::target::linux::extents::extents;
 use record::{Bytes, Capability};
@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// What a nameless file in the directory can do.
+/// Capabilities of an unnamed file in the directory.
 #[must_use]
 pub fn capabilities(dir: &Path) -> Vec<Capability> {
     let make = |flags: OFlags| {

@@ -1,12 +1,11 @@
-//! The right to write to a block device: named by its stable name, free, and blank.
+//! Claims a block device for writing: it must be named by its stable name, not in use, and blank.
 //!
-//! A device in use is refused before it is opened. Then it is opened with O_EXCL, and everything
-//! else is decided on that descriptor, which stays open as long as the run: the kernel lets nobody
-//! mount it meanwhile. Refused, whatever the flags say, is a device that is in use, or shares bytes with
-//! something that is (`holders`), that is read-only, or that bears a signature; to clear one is the owner's own
-//! step. A blank partition may be written, unless its whole disk is in use or bears more than a table of
-//! partitions. Rejected: a flag that
-//! overrides all this, and asking on the terminal (scripts answer yes).
+//! A device in use is rejected before it is opened. Then it is opened with O_EXCL, and everything else is
+//! decided on that descriptor, which stays open for the whole run, so that the kernel prevents mounts. A
+//! device is rejected, whatever the flags, if it is in use, shares bytes with something in use (`holders`),
+//! is read-only, or has a signature; clearing a signature is up to its owner. A blank partition may be
+//! written, unless its whole disk is in use or has any signature other than a partition table. Rejected: a
+//! flag that overrides all this, and asking on the terminal (scripts answer yes).
 
 use crate::kernel::device::{numbers, partitions};
 use crate::kernel::read::base_name;
@@ -23,8 +22,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Opens a block device for writing, if it is named by one of `typed` and nobody can need what is
-/// on it. `stat` is that of the path.
+/// Opens a block device for writing, if one of `typed` names it and no data on it can be needed. `stat` is
+/// that of the path.
 pub(crate) fn claim(
     question: &Question<'_>,
     path: &Path,
@@ -43,7 +42,7 @@ pub(crate) fn claim(
             "mount sysfs, which shows what uses the device".to_owned(),
         ));
     };
-    // Before it is opened: a device in use is in use also for a user who may not open it.
+    // Check before opening: a device in use counts as such even for a user who may not open it.
     if let Some(found) = question.device(&node, Moment::Before) {
         return Err(used(found));
     }
@@ -86,7 +85,7 @@ pub(crate) fn claim(
     if is_read_only(&device).map_err(TargetError::failing("examine", path))? {
         return Err(read_only());
     }
-    // Again: from here on the kernel keeps others away.
+    // Check again: from here on the kernel excludes other users.
     if let Some(found) = question.device(&node, Moment::InHand) {
         return Err(used(found));
     }
@@ -116,7 +115,7 @@ pub(crate) fn claim(
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let whole = rustix::fs::open(&node_path, flags, Mode::empty())
             .map_err(TargetError::failing("examine", &node_path))?;
-        // The table that makes the partition is no danger to it.
+        // The partition table that defines the partition does no harm.
         if let Some(signature) = signature(&node_path, &whole.into(), Looked::NoTables)? {
             return Err(borne(signature, &disk.name));
         }
@@ -124,7 +123,6 @@ pub(crate) fn claim(
     if consent { Ok(device.into()) } else { Err(not_named(path, &node, &stable, typed)) }
 }
 
-/// The refusal that tells the flag to type.
 fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> TargetError {
     let why = match typed {
         [] => "all data on it would be lost".to_owned(),
@@ -155,7 +153,7 @@ fn signature(path: &Path, device: &File, looked: Looked) -> Result<Option<Signat
         .map_err(TargetError::failing("look for signatures on", path))?;
     let found = find(size, looked, &mut |at, buffer| device.read_exact_at(buffer, at));
     let found = found.map_err(TargetError::failing("look for signatures on", path))?;
-    // What was read must not stay in the page cache, where a run would find it.
+    // Data read here must not stay in the page cache, where a run would find it.
     rustix::fs::fadvise(device, 0, None, Advice::DontNeed)
         .map_err(TargetError::failing("look for signatures on", path))?;
     Ok(found)

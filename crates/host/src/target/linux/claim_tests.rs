@@ -1,4 +1,4 @@
-//! Tests of what is told to the user; who may write is tested through the program.
+//! Tests the messages to the user; the permission to write is tested through the program.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! The descriptors of a target: nameless files, reopened with the flags of a cache mode.
+//! Creates the descriptors of a target: unnamed files, reopened with the flags of a cache mode.
 //!
-//! Every run reopens the target's file through `/proc/self/fd` with the flags of its cache mode.
-//! The flags are read back, because a file system may take O_DIRECT and drop it.
+//! Every run reopens the target's file through `/proc/self/fd` with the flags of its cache mode. The flags
+//! are read back, because a file system may accept O_DIRECT and ignore it.
 
 use crate::kernel::filesystem::direct_alignment_told;
 use crate::target::error::TargetError;
@@ -13,12 +13,12 @@ use rustix::io::Errno;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-/// Alignment where neither kernel nor device tells one: the smallest block that disks have.
+/// Alignment if neither kernel nor device reports one: the smallest block size of disks.
 const SMALLEST_BLOCK_BYTES: u64 = 512;
-/// Names that are tried for a file that is unlinked at once.
+/// Number of names to try for a file that is unlinked at once.
 const NAME_ATTEMPTS: u32 = 16;
 
-/// A file in `directory` that has no name.
+/// An unnamed file in `directory`.
 pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
@@ -26,13 +26,14 @@ pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFd, TargetError> 
             let path = directory.to_owned();
             Err(TargetError::NoDisk { path, kind, cause: cause.into() })
         }
-        // The three ways in which file systems and old kernels say that they have none.
+        // The three errors by which file systems and old kernels report that O_TMPFILE is not supported.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => create_unlinked(directory),
         outcome => outcome.map_err(TargetError::failing("create a test file in", directory)),
     }
 }
 
-/// What the kernel shows at a directory that holds no files of a disk (`linux/magic.h`).
+/// The virtual file system of the kernel that a directory belongs to, which has no files on a disk
+/// (`linux/magic.h`).
 fn of_the_kernel(directory: &Path) -> Option<&'static str> {
     const VIEWS: [(u32, &str); 9] = [
         (0x9fa0, "proc"),
@@ -49,7 +50,7 @@ fn of_the_kernel(directory: &Path) -> Option<&'static str> {
     VIEWS.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
 }
 
-/// Creates a file under a name that nobody has and unlinks it before anything else is done.
+/// Creates a file under an unused name and unlinks it immediately.
 pub(super) fn create_unlinked(directory: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     let failed = TargetError::failing("create a test file in", directory);
@@ -72,9 +73,9 @@ pub(super) fn create_unlinked(directory: &Path) -> Result<OwnedFd, TargetError> 
 
 /// A new descriptor of the target with the flags of a cache mode, verified.
 ///
-/// # Errors [`TargetError::DirectRefused`] or [`TargetError::FlagsIgnored`] where the file system
-/// does not do what the mode needs, [`TargetError::Refused`] for writing to a target opened for
-/// reading.
+/// # Errors
+/// [`TargetError::DirectRefused`] or [`TargetError::FlagsIgnored`] if the file system does not support the
+/// mode, [`TargetError::Refused`] for writing to a target opened for reading.
 pub fn reopen(
     handle: &TargetHandle,
     cache: CacheMode,
@@ -110,11 +111,11 @@ pub fn reopen(
     if missing.is_empty() { Ok(file) } else { Err(TargetError::FlagsIgnored { path, missing }) }
 }
 
-/// The system's O_DSYNC. That of rustix 1.1 is O_SYNC on its raw backend, which also commits the
-/// times of change: a dearer write than the one asked for.
+/// The system's O_DSYNC. In rustix 1.1, the raw backend uses O_SYNC for it, which also commits the
+/// modification times: a more expensive write than requested.
 pub(super) const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC as u32);
 
-/// The names of the wanted flags that a descriptor does not have.
+/// The names of the wanted flags that a descriptor lacks.
 pub(super) fn missing_flags(wanted: OFlags, got: OFlags) -> String {
     [(OFlags::DIRECT, "O_DIRECT"), (DSYNC, "O_DSYNC")]
         .iter()
@@ -124,18 +125,18 @@ pub(super) fn missing_flags(wanted: OFlags, got: OFlags) -> String {
         .join(" and ")
 }
 
-/// What O_DIRECT asks of offsets, lengths and memory, in bytes: as the kernel tells per file
-/// (STATX_DIOALIGN, Linux 6.1), else the device's logical block, else 512.
+/// The alignment of offsets, lengths and memory that O_DIRECT requires, in bytes: as the kernel reports it
+/// per file (STATX_DIOALIGN, Linux 6.1), otherwise the device's logical block, otherwise 512.
 #[must_use]
 pub fn direct_alignment(file: impl AsFd, device: Option<&DeviceFacts>) -> u64 {
-    // Zero: no O_DIRECT on this file. The block still is the unit of the device.
+    // Zero means no O_DIRECT on this file. The block is still the unit of the device.
     let told = direct_alignment_told(&file).filter(|alignment| *alignment > 0);
     told.or_else(|| device.and_then(|device| device.logical_block_bytes))
         .unwrap_or(SMALLEST_BLOCK_BYTES)
 }
 
-/// Drops the clean pages of an area from the page cache; dirty ones are written first where the
-/// descriptor may write. Pages that somebody else maps stay, which is no error.
+/// Drops the clean pages of an area from the page cache. Dirty pages are written first if the descriptor
+/// allows writing. Pages that another process maps stay, which is not an error.
 ///
 /// # Errors
 /// If writing the dirty pages fails.

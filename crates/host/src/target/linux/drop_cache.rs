@@ -1,16 +1,16 @@
-//! What the page cache holds of an area, and three ways to get it out before a buffered run.
+//! Counts the cached pages of an area, and drops them in one of three ways before a buffered run.
 //!
-//! - DONTNEED drops the clean pages of the area alone: cheap, no privilege, and what `check` does
-//!   before each buffered visit. Pages that are mapped, locked or being written stay.
-//! - The scratch read (the papers' cacheflush) reads a file as large as all the memory that caches
-//!   files, so that everything else is pushed out, also what a cache further below keeps. The file
-//!   is one hole without a name. Each page is read twice, because Linux lets pages that were used
-//!   once push out nothing that was used more often. Memory in use by programs is not touched.
-//! - Dropping all caches (/proc/sys/vm/drop_caches) does the same at once, for all, as root.
+//! - DONTNEED drops only the clean pages of the area: cheap, without privilege. `check` does this before
+//!   each buffered visit. Pages that are mapped, locked or being written stay.
+//! - The scratch read (the papers' cacheflush) reads a file as large as all the memory that caches files.
+//!   This evicts everything else, including the contents of a cache at a lower level. The file is one hole
+//!   without a name. Each page is read twice, because in Linux pages that were used once do not evict pages
+//!   that were used more often. Memory of programs is not touched.
+//! - Dropping all caches (/proc/sys/vm/drop_caches) does the same at once, for the whole system, as root.
 //!
-//! What is left is counted by cachestat, or mincore before Linux 6.5, which tell only the owner or
-//! who may write: elsewhere the answer is "unknown", never zero. Rejected for the scratch: a real
-//! file (written first), and anonymous memory (it takes from programs in the end).
+//! The remaining pages are counted by cachestat, or by mincore before Linux 6.5. Both inform only the owner
+//! or a user with write permission; for others the count is "unknown", never zero. Rejected for the scratch
+//! read: a real file (written first), and anonymous memory (it takes memory from programs in the end).
 
 use crate::kernel::read::{memory_field, text};
 use crate::kernel::{KernelError, Roots};
@@ -25,29 +25,28 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Length of a read of the scratch file.
 const CHUNK_BYTES: usize = 1 << 20;
-/// So much is read before it is read again. Reading again within the same folio, which may be
-/// 2 MiB long, counts for the kernel as the same reading.
+/// Bytes that are read before they are read again. A second read within the same folio, which may be 2 MiB
+/// long, counts as the same access.
 const REREAD_BYTES: usize = 32 << 20;
-/// The scratch file is read this far before it is looked at whether its pages stay.
+/// Bytes of the scratch file to read before checking whether its pages stay cached.
 const PROBE_BYTES: u64 = 4 << 20;
-/// After as much it is looked at whether the area is gone.
+/// Bytes to read between checks whether the area is gone.
 const STRETCH_BYTES: u64 = 256 << 20;
-/// Longest time that a scratch read takes: 64 GiB on a machine that moves a GiB/s.
+/// Maximum time of a scratch read: enough for 64 GiB at a GiB/s.
 const SCRATCH_TIME: Duration = Duration::from_secs(60);
-/// More than the memory that caches files, by one part in this: other programs read meanwhile.
+/// Divisor: how much larger the file is than the memory for caching, because other programs read too.
 const SCRATCH_MARGIN_PART: u64 = 8;
-/// Longest piece that is mapped to be counted.
+/// Longest piece that is mapped for counting.
 const MAPPED_BYTES: u64 = 1 << 30;
 
-/// Bytes of an area that are in the page cache; `None` where the kernel does not tell.
+/// Bytes of an area that are in the page cache; `None` if the kernel does not report it.
 #[must_use]
 pub fn resident_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<Bytes> {
     let page = rustix::param::page_size() as u64;
     let pages = match cachestat(&file, offset.0, length.0) {
         Ok(pages) => pages.cached,
-        // Too old a kernel, or a filter of system calls that does not know it.
+        // The kernel is too old, or a system-call filter does not know the call.
         Err(Errno::NOSYS | Errno::PERM) if may_count(&file) => {
             count_mapped(&file, offset.0 / page * page, offset.0 + length.0)?
         }
@@ -57,8 +56,8 @@ pub fn resident_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<B
     Some(Bytes((pages * page).min(length.0)))
 }
 
-/// Bytes of an area that are in memory alone: a write was told to be done, and the device has not
-/// got it yet. `None` where the kernel does not tell (before Linux 6.5).
+/// Bytes of an area that are only in memory: the write has returned, but the data is not on the device yet.
+/// `None` if the kernel does not report it (before Linux 6.5).
 #[must_use]
 pub fn unwritten_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<Bytes> {
     let pages = cachestat(&file, offset.0, length.0).ok()?;
@@ -66,7 +65,7 @@ pub fn unwritten_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<
     Some(Bytes((pages * rustix::param::page_size() as u64).min(length.0)))
 }
 
-/// Whether mincore tells the truth: to others than the owner it says that all pages are there.
+/// Whether mincore reports the truth: to users other than the owner it claims that all pages are present.
 fn may_count(file: impl AsFd) -> bool {
     let user = rustix::process::geteuid();
     let writable = rustix::fs::fcntl_getfl(&file).is_ok_and(|flags| flags.contains(OFlags::RDWR));
@@ -83,17 +82,18 @@ fn count_mapped(file: impl AsFd, start: u64, end: u64) -> Option<u64> {
     counts.sum::<Result<u64, Errno>>().ok()
 }
 
-/// The same of several; `None` where it is unknown of any.
+/// The sum over several areas; `None` if any is unknown.
 fn resident(areas: &[Area<'_>]) -> Option<Bytes> {
     let bytes = areas.iter().map(|area| resident_bytes(area.file, area.offset, area.length));
     bytes.map(|bytes| bytes.map(|bytes| bytes.0)).sum::<Option<u64>>().map(Bytes)
 }
 
-/// Gets the areas out of the page cache; what is dirty is written first. `directories` are those in
-/// which a scratch file may be made, the best first.
+/// Removes the areas from the page cache; dirty data is written first. `directories` are those for a
+/// scratch file, the best first.
 ///
-/// # Errors What the system said, and for [`DropCache::DropCaches`] what it needs.
-/// [`TargetError::Cancelled`] when `cancel` says so.
+/// # Errors
+/// The system's error, for [`DropCache::DropCaches`] with its requirements; [`TargetError::Cancelled`] if
+/// `cancel` returns true.
 pub fn drop_cache(
     roots: &Roots,
     method: DropCache,
@@ -125,10 +125,10 @@ pub fn drop_cache(
     Ok(Some(CacheDropped { method, resident_before_bytes, resident_after_bytes }))
 }
 
-/// Writes dirty pages, which no way of dropping drops.
+/// Writes dirty pages, which cannot be dropped otherwise.
 fn write_back(areas: &[Area<'_>]) -> Result<(), TargetError> {
     areas.iter().try_for_each(|area| match rustix::fs::fdatasync(area.file) {
-        // A descriptor of something that has nothing to write back.
+        // The descriptor's object has no write-back.
         Ok(()) | Err(Errno::INVAL | Errno::ROFS) => Ok(()),
         Err(cause) => {
             Err(TargetError::system("write back the pages of", Path::new("the target"), cause))
@@ -138,7 +138,7 @@ fn write_back(areas: &[Area<'_>]) -> Result<(), TargetError> {
 
 fn drop_caches(roots: &Roots) -> Result<(), TargetError> {
     let path = roots.proc.join("sys/vm/drop_caches");
-    // Pages alone: what directories and inodes cost is not ours to measure.
+    // Only pages: the cost of directories and inodes is not measured here.
     std::fs::write(&path, "1\n").map_err(|error| {
         KernelError::System {
             action: "drop the kernel's caches by writing to",
@@ -150,7 +150,7 @@ fn drop_caches(roots: &Roots) -> Result<(), TargetError> {
     })
 }
 
-/// Memory that files can be cached in, as the kernel counts it: free, and caching them already.
+/// Memory for caching files, by the kernel's counters: free memory and existing caches.
 fn caching_bytes(roots: &Roots) -> u64 {
     let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
     let field = |name| memory_field(&meminfo, name).unwrap_or(0);
@@ -182,8 +182,7 @@ fn scratch_read(
     Ok(())
 }
 
-/// A scratch file in the first directory whose file system keeps the pages of holes, with its
-/// first bytes read.
+/// A scratch file in the first directory whose file system caches holes, with its first bytes read.
 fn open_scratch(
     directories: &[PathBuf],
     length: u64,
@@ -205,7 +204,7 @@ fn open_scratch(
         };
         read_stretch(&file, 0, PROBE_BYTES, buffer)?;
         let kept = resident_bytes(&file, Bytes(0), Bytes(PROBE_BYTES));
-        // A file system in memory answers reads of a hole from one page of zeros.
+        // A file system in memory serves reads of a hole from one page of zeros.
         if kept.is_none_or(|kept| kept.0 >= PROBE_BYTES / 2) {
             return Ok((file, PROBE_BYTES));
         }

@@ -1,10 +1,10 @@
-//! Where a file lies on its device (FIEMAP), and how much of it reads as zeros without the device.
+//! Finds where a file is placed on its device (FIEMAP), and how much of it reads as zeros from memory.
 //!
-//! A hole or an allocated but unwritten extent is read at memory speed, and two files of the same
-//! size can lie on different parts of a disk: both must be known before numbers are believed or
-//! compared. The map is hashed, so that a later comparison can tell "same placement" without
-//! keeping thousands of extents. Rejected: SEEK_HOLE, which does not see unwritten extents.
-//! Source: Documentation/filesystems/fiemap.rst of the kernel.
+//! A hole or an allocated but unwritten extent is read at memory speed, and two files of the same size can
+//! be on different parts of a disk. Both must be known before numbers are trusted or compared. The map is
+//! hashed, so that later comparisons can detect equal placement without storing thousands of extents.
+//! Rejected: SEEK_HOLE, which does not show unwritten extents. Source: Documentation/filesystems/fiemap.rst
+//! of the kernel.
 
 use crate::target::error::TargetError;
 use crate::target::linux::unsafe_calls::{FiemapExtent, fiemap_page};
@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// The last extent of the file.
 const FLAG_LAST: u32 = 0x1;
-/// Stored in another form: compressed, or encrypted by some file systems.
+/// Stored in another form: compressed, or in some file systems encrypted.
 const FLAG_ENCODED: u32 = 0x8;
 /// Encrypted: as long as the data itself.
 const FLAG_ENCRYPTED: u32 = 0x80;
@@ -25,7 +25,7 @@ const FLAG_UNWRITTEN: u32 = 0x800;
 
 /// The placement of `length` bytes of an open file from `offset` on.
 ///
-/// `None` where the file system has no such map (tmpfs, NFS, a block device).
+/// `None` if the file system has no such map (tmpfs, NFS, a block device).
 ///
 /// # Errors
 /// If the map exists and cannot be read.
@@ -37,7 +37,7 @@ pub fn extents(
     mapped(file, (offset, length), true)
 }
 
-/// The same; without `sync`, of what is on the device, and nothing is written for it.
+/// As [`extents`]. Without `sync`, only data already on the device is covered, and nothing is written.
 pub(crate) fn mapped(
     file: impl AsFd,
     (offset, length): (Bytes, Bytes),
@@ -47,7 +47,6 @@ pub(crate) fn mapped(
     Ok(map.map(|map| summarise(&map, offset.0, offset.0.saturating_add(length.0))))
 }
 
-/// The extents of an area.
 fn map_of(
     file: impl AsFd,
     (offset, length): (Bytes, Bytes),
@@ -59,7 +58,7 @@ fn map_of(
     while position < area_end {
         let page = match fiemap_page(&file, position, area_end - position, sync) {
             Ok(page) => page,
-            // Each file system has its own way to say that it has no map.
+            // Each file system has its own error for a missing map.
             Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::BADF) => {
                 return Ok(None);
             }
@@ -71,7 +70,7 @@ fn map_of(
         let Some(last) = page.last().copied() else { break };
         map.extend(page);
         let end = last.logical.saturating_add(last.length);
-        // An answer that does not advance would be asked for again for ever.
+        // A response that does not advance would be requested again forever.
         if last.flags & FLAG_LAST != 0 || end <= position {
             break;
         }
@@ -80,7 +79,7 @@ fn map_of(
     Ok(Some(map))
 }
 
-/// Counts, ends, gaps and hash of a map in the order of the file.
+/// Computes counts, ends, gaps and hash of a map, in the order of the file.
 fn summarise(map: &[FiemapExtent], area_start: u64, area_end: u64) -> Extents {
     let mut covered = 0;
     let mut unwritten = 0;
@@ -88,7 +87,7 @@ fn summarise(map: &[FiemapExtent], area_start: u64, area_end: u64) -> Extents {
     let mut reached = area_start;
     let mut text = String::new();
     for extent in map {
-        // The first and the last extent can reach beyond the area; a later one can repeat a part.
+        // The first and the last extent can extend beyond the area; a later one can repeat a part.
         let start = extent.logical.clamp(reached, area_end.max(reached));
         let end = extent.logical.saturating_add(extent.length).min(area_end).max(start);
         covered += end - start;

@@ -1,10 +1,9 @@
-//! How the files below a path lie on their device: a quick look at the largest ones, for a diagnosis.
+//! Examines how the largest files below a path are placed on their device, for a diagnosis.
 //!
-//! Nobody tells which files a program will read, but what is large is what disks are asked for, and
-//! compression or fragments of these explain what device counters show otherwise. The look reads
-//! names and maps, no data, stays on one file system, and ends after a few thousand names.
-//! Rejected: all files (hours on a full volume), open files of processes (they change, and only root sees
-//! them).
+//! It is unknown which files a program will read, but large files get most of the requests. If they are
+//! compressed or fragmented, that explains otherwise unclear device counters. The check reads names and
+//! maps but no data, stays on one file system, and ends after a few thousand names. Rejected: all files
+//! (hours on a full volume), open files of processes (they change, and only root sees them).
 
 use super::extents::mapped;
 use record::{Bytes, FileLayout};
@@ -13,17 +12,17 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Most names that are looked at, and how deep below the path.
+/// Maximum number of names to read, and maximum depth below the path.
 const NAMES_MAX: usize = 4_096;
 const DEPTH_MAX: usize = 4;
-/// Files whose maps are read: the largest, and none below this size.
+/// Files whose maps are read: the largest ones, of at least this size.
 const FILES_MAX: usize = 8;
 const LEAST: u64 = 1 << 20;
-/// Of each as much as this, from its beginning: maps of more take long to read.
+/// Maximum bytes per file, from its beginning: longer maps take long to read.
 const AREA_MAX: u64 = 8 << 30;
 
-/// The layout of a file, or of the largest files in and below a directory; `None` where there are none, or
-/// the file system tells none.
+/// The layout of a file, or of the largest files in and below a directory; `None` if there are none, or the
+/// file system has no maps.
 #[must_use]
 pub fn layout(path: &Path) -> Option<FileLayout> {
     let found = std::fs::metadata(path).ok()?;
@@ -44,7 +43,7 @@ fn largest(directory: &Path, top: &Metadata) -> Vec<PathBuf> {
     let mut to_read = VecDeque::from([(directory.to_owned(), 1)]);
     let mut names = 0;
     while let Some((directory, depth)) = to_read.pop_front() {
-        // What may not be read says nothing of the rest.
+        // Skip what cannot be read.
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             names += 1;
             if names > NAMES_MAX {
@@ -67,7 +66,7 @@ fn largest(directory: &Path, top: &Metadata) -> Vec<PathBuf> {
 
 fn of_file(file: &Path) -> Option<FileLayout> {
     let open = |flags| OpenOptions::new().read(true).custom_flags(flags).open(file);
-    // A look leaves no trace; only its owner may ask for that.
+    // Reading must leave no trace; only the owner may use O_NOATIME.
     let opened: File = open(libc::O_NOATIME).or_else(|_| open(0)).ok()?;
     let length = Bytes(opened.metadata().ok()?.len().min(AREA_MAX));
     let map = mapped(&opened, (Bytes(0), length), false).ok()??;

@@ -1,4 +1,4 @@
-//! Targets on Linux, judged by `/sys`, `/proc` and the ioctls of devices and file systems.
+//! Targets on Linux: examined by `/sys`, `/proc` and the ioctls of devices and file systems.
 
 pub(crate) mod capabilities;
 pub(crate) mod claim;

@@ -1,10 +1,11 @@
-//! What a path means as a target, and the descriptors that a run gets of it.
+//! Opens a path as a target, and creates the descriptors of a run.
 //!
-//! A directory stands for a temporary file that has no name: O_TMPFILE, or where the file system
-//! has none a file that is unlinked as soon as it exists, so that it is gone however the program
-//! ends. What could destroy data is refused here, before anything is written: existing files
-//! without the user's word or in use as storage, and block devices that are not named, in use or
-//! not blank (`claim`). Rejected: named test files with a clean-up on exit (SIGKILL leaves them).
+//! A directory stands for a temporary file without a name, created by O_TMPFILE. If the file system does
+//! not support that, a file is unlinked immediately after creation, so that it disappears however the
+//! program ends. Anything that could destroy data is refused here, before anything is written. That applies
+//! to existing files without the user's permission or in use as storage, and to block devices that are not
+//! named, in use or not blank (`claim`). Rejected: named test files with a clean-up on exit (SIGKILL leaves
+//! them).
 
 use crate::kernel::device::{device_of, numbers};
 use crate::kernel::filesystem::locate_filesystem;
@@ -23,16 +24,15 @@ use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Opens what a path stands for: a directory (a nameless test file in it, not yet written), a
-/// regular file, or a block device.
+/// Opens a path: a directory (with an unnamed, unwritten test file), a regular file, or a block device.
 ///
-/// `requested_size` is the size of the test file, or the least that an existing target must hold;
-/// `min_request` is the largest request that will be made.
+/// `requested_size` is the size of the test file, or the minimum size of an existing target; `min_request`
+/// is the size of the largest request.
 ///
 /// # Errors
-/// [`TargetError::Refused`] for writing to a file or a block device without the user's word, or to
-/// one that is in use or bears what somebody may need; [`TargetError::TooSmall`],
-/// [`TargetError::NotATarget`], or what the system said.
+/// [`TargetError::Refused`] for writing to a file or a block device without the user's permission, or to
+/// one that is in use or has a signature; [`TargetError::TooSmall`], [`TargetError::NotATarget`], or the
+/// system's error.
 pub fn open_target(
     roots: &Roots,
     path: &Path,
@@ -40,7 +40,7 @@ pub fn open_target(
     requested_size: Option<Bytes>,
     min_request: Bytes,
 ) -> Result<TargetHandle, TargetError> {
-    // By name and before opening: to open a FIFO would wait for its writer.
+    // By name and before opening, because opening a FIFO would wait for its writer.
     let stat = rustix::fs::stat(path).map_err(TargetError::failing("open", path))?;
     let opening = Opening {
         roots,
@@ -89,8 +89,9 @@ impl Opening<'_> {
         }
     }
 
-    /// A regular file for writing, if nothing needs what is in it. It is judged on a descriptor for reading; the
-    /// one for writing is made from that, so that both are one file, and then the tables are asked again.
+    /// Opens a regular file for writing, if its contents are not needed. It is checked on a descriptor for
+    /// reading; the one for writing is made from that, so that both are the same file. Then the tables are
+    /// read again.
     fn claim_file(&self, keep: &[InUse]) -> Result<(OwnedFd, Stat), TargetError> {
         let path = self.path;
         let refused = |why: String, remedy: &str| TargetError::Refused {
@@ -99,7 +100,7 @@ impl Opening<'_> {
             remedy: remedy.to_owned(),
         };
         let used = |found: Use| refused(found.why, &found.remedy);
-        // Before it is opened: closing it would take the locks of the database that this program has open.
+        // Before opening: closing it would release the locks of the database that this program has open.
         refuse_kept(identity, path, keep)?;
         if let Some(kind) = pseudo_file_system(path)? {
             let why = format!(
@@ -124,7 +125,7 @@ impl Opening<'_> {
         }
         let copy = duplicate(&file).map_err(TargetError::failing("examine", path))?;
         self.refuse_own_files(copy)?;
-        // The danger before the flag: who types the flag would only be refused again.
+        // Report the danger before the missing flag: with the flag, the user would only be refused again.
         self.check_overwrite()?;
         let link = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -150,7 +151,7 @@ impl Opening<'_> {
         };
         let writable = *self.access != Access::ReadOnly;
         let stat = rustix::fs::fstat(&file).map_err(TargetError::failing("examine", path))?;
-        // The size of a device is where its end is; its stat says 0.
+        // The size of a device is its end; its stat gives 0.
         let size = rustix::fs::seek(&file, SeekFrom::End(0))
             .map_err(TargetError::failing("find the size of", path))?;
         let device = device_of(self.roots, numbers(stat.st_rdev));
@@ -158,8 +159,8 @@ impl Opening<'_> {
     }
 }
 
-/// File systems whose files are settings and states of the kernel or the firmware, by the number that statfs(2)
-/// gives (linux/magic.h): to write to one acts on the machine and not on a disk.
+/// File systems whose files are settings and states of the kernel or the firmware, by the number from
+/// statfs(2) (linux/magic.h). Writing to such a file changes the machine, not a disk.
 const PSEUDO: [(u64, &str); 16] = [
     (0x9fa0, "/proc"),
     (0x6265_6572, "/sys"),

@@ -1,10 +1,10 @@
-//! The names by which a device is known whatever order the kernel found the disks in.
+//! Finds the names of a device that do not depend on the order in which the kernel found the disks.
 //!
-//! `/dev/sda` is another disk after a reboot or a cable, so a name that allows writing must belong
-//! to the disk itself: its link in `/dev/disk/by-id`, its serial number, its world-wide id, or the
-//! name of a device-mapper volume. A number that two disks share names none. Devices that are made
-//! by hand and hold nothing of their own (loop, zram, RAM disks) have no other name than the
-//! kernel's. Rejected: model and size (two drives bought together agree on both).
+//! `/dev/sda` may be another disk after a reboot or a change of cables. So a name that permits writing must
+//! belong to the disk itself: its link in `/dev/disk/by-id`, its serial number, its world-wide id, or the
+//! name of a device-mapper volume. A number that two disks share is not used. Devices that are created on
+//! demand and hold no data of their own (loop, zram, RAM disks) have only the kernel's name. Rejected:
+//! model and size (two drives bought together have the same).
 
 use crate::kernel::Roots;
 use crate::kernel::device::{serial, whole_disk};
@@ -13,14 +13,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How the kernel calls devices that have no other name.
+/// Kernel names of devices that have no other name.
 const KERNEL_NAMED: [&str; 4] = ["loop", "zram", "ram", "nullb"];
-/// Links that hold nothing but a number are told after those that a reader recognises.
+/// Links that contain only a number are listed after those that a reader recognizes.
 const BARE_IDS: [&str; 4] = ["wwn-", "nvme-eui.", "nvme-uuid.", "scsi-3"];
 /// The folder of the links, as users write it.
 const BY_ID: &str = "/dev/disk/by-id";
 
-/// The stable names of a block device, given its directory in sysfs; the one to tell first.
+/// The stable names of a block device, given its directory in sysfs; the one to report comes first.
 pub(crate) fn stable_names(roots: &Roots, directory: &Path) -> Vec<String> {
     let disk = whole_disk(directory);
     // A partition adds its number, as udev does.
@@ -46,13 +46,13 @@ pub(crate) fn stable_names(roots: &Roots, directory: &Path) -> Vec<String> {
     found
 }
 
-/// Whether what the user typed is one of the names; the folder of the links may stand before it.
+/// Whether the user typed one of the names, with or without the folder of the links.
 pub(crate) fn is_one_of(typed: &str, names: &[String]) -> bool {
     let bare = Path::new(typed).strip_prefix(BY_ID).ok().and_then(Path::to_str).unwrap_or(typed);
     names.iter().any(|name| name == bare)
 }
 
-/// The links in by-id that lead to a kernel name.
+/// The links in by-id that refer to a kernel name.
 fn links(roots: &Roots, kernel: &str) -> Vec<String> {
     let folder = roots.dev.join("disk/by-id");
     let mut links = names(&folder);
@@ -63,7 +63,7 @@ fn links(roots: &Roots, kernel: &str) -> Vec<String> {
     links
 }
 
-/// The world-wide id, where NVMe and SCSI keep it.
+/// The world-wide id, from the places used by NVMe and SCSI.
 fn wwid(disk: &Path) -> Option<String> {
     text(&disk.join("wwid")).or_else(|| text(&disk.join("device/wwid")))
 }
@@ -82,7 +82,6 @@ mod tests {
         stable_names(&Roots::below(fake.root()), &directory(fake, name))
     }
 
-    /// Two drives, the first with a partition.
     fn two_disks() -> Fake {
         let fake = Fake::new();
         for (name, numbers, serial) in [("sda", "8:0", "S1"), ("sdb", "8:16", "S2")] {

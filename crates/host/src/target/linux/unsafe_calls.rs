@@ -1,8 +1,8 @@
-//! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
+//! Wraps every unsafe call of this module, so that callers are safe.
 //!
-//! rustix gives safe forms of nearly all that is needed. What is left: FIEMAP, two ioctls of block
-//! and loop devices, leases, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP,
-//! which would bring a second errno type and its own reading of the flags.
+//! rustix has safe forms of nearly all calls needed. The exceptions: FIEMAP, two ioctls of block and loop
+//! devices, leases, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP, which would
+//! add a second errno type and its own interpretation of the flags.
 
 use crate::kernel::{checked, require_block_device};
 use rustix::fd::{AsFd, AsRawFd};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
 use std::mem::size_of;
 
-/// One answer of FIEMAP, as in the kernel's include/uapi/linux/fiemap.h.
+/// One extent from FIEMAP, as in the kernel's include/uapi/linux/fiemap.h.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FiemapExtent {
@@ -23,10 +23,10 @@ pub(crate) struct FiemapExtent {
     pub(crate) reserved: [u32; 3],
 }
 
-/// Extents that one call asks for: 28 KiB of answer, so that a scattered file needs few calls.
+/// Extents per call: a response of 28 KiB, so that a scattered file needs few calls.
 pub(crate) const FIEMAP_PAGE: usize = 512;
 
-/// `struct fiemap` with room for its answer.
+/// `struct fiemap` with space for the response.
 #[repr(C)]
 struct FiemapRequest {
     start: u64,
@@ -42,13 +42,13 @@ struct FiemapRequest {
 const _: () = assert!(size_of::<FiemapExtent>() == 56);
 const _: () = assert!(size_of::<FiemapRequest>() == 32 + FIEMAP_PAGE * 56);
 
-/// `_IOWR('f', 11, struct fiemap)`; the size in the number is that of the head alone, 32 bytes.
+/// `_IOWR('f', 11, struct fiemap)`; the size in the number is that of the header alone, 32 bytes.
 const FS_IOC_FIEMAP: Opcode = 0xC020_660B;
-/// Write dirty pages first, so that delayed allocation is over.
+/// Write dirty pages first, which ends delayed allocation.
 const FIEMAP_FLAG_SYNC: u32 = 1;
 
-/// The extents that map `start..start + length` of a file, at most [`FIEMAP_PAGE`] of them. With `sync`
-/// what is not yet written has its place first, because it is written.
+/// The extents that map `start..start + length` of a file, at most [`FIEMAP_PAGE`]. With `sync`, dirty data
+/// is written first, so that it has a position.
 pub(crate) fn fiemap_page(
     file: impl AsFd,
     start: u64,
@@ -64,8 +64,8 @@ pub(crate) fn fiemap_page(
         reserved: 0,
         extents: [FiemapExtent::default(); FIEMAP_PAGE],
     });
-    // SAFETY: `request` is a live, exclusive `struct fiemap` followed by room for `extent_count`
-    // extents, which is all that the kernel writes to; every bit pattern is valid in its fields.
+    // SAFETY: `request` is a live, exclusive `struct fiemap` followed by space for `extent_count` extents,
+    // which is all that the kernel writes to; every bit pattern is valid in its fields.
     unsafe { ioctl(file, Updater::<FS_IOC_FIEMAP, _>::new(&mut *request)) }?;
     let mapped = (request.mapped_extents as usize).min(FIEMAP_PAGE);
     Ok(request.extents[..mapped].to_vec())
@@ -74,42 +74,41 @@ pub(crate) fn fiemap_page(
 /// `_IO(0x12, 94)`.
 const BLKROGET: Opcode = 0x125E;
 
-/// Whether a block device takes no writes; a partition's disk counts.
+/// Whether a block device rejects writes; for a partition, this includes its disk.
 pub(crate) fn is_read_only(device: impl AsFd) -> Result<bool, Errno> {
     // SAFETY: the kernel writes one `int`.
     let flag = unsafe { ioctl(device, Getter::<BLKROGET, libc::c_int>::new()) }?;
     Ok(flag != 0)
 }
 
-/// What a loop device is on: the beginning of `struct loop_info64` (include/uapi/linux/loop.h).
+/// The object below a loop device: the beginning of `struct loop_info64` (include/uapi/linux/loop.h).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoopStatus {
     /// Device of the file's file system.
     pub(crate) device: u64,
     pub(crate) inode: u64,
-    /// The block device that the file is; 0 for a regular file.
+    /// The block device, if the file is one; 0 for a regular file.
     pub(crate) block_device: u64,
     /// Offset and limit in the file, number, encryption, flags, names: not needed.
     rest: [u64; 26],
 }
 
-// The kernel's structure, byte for byte.
+// Must match the kernel's structure exactly.
 const _: () = assert!(size_of::<LoopStatus>() == 232);
 
 /// The ioctl of loop(4).
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
-/// What a loop device is on.
 pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
     require_block_device(&device)?;
-    // SAFETY: the kernel writes a whole `struct loop_info64`, which is as long as ours; every bit
+    // SAFETY: the kernel writes a whole `struct loop_info64`, which has the length of ours; every bit
     // pattern is valid in its integers.
     unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopStatus>::new()) }
 }
 
-/// Whether another program has a lock of any bytes of a file that a writer's lock would meet (fcntl(2)). rustix asks the
-/// same, but ends in a panic where the holder has no process number, as for a lock of an open file.
+/// Whether another program has a lock on any bytes of a file that conflicts with a write lock (fcntl(2)).
+/// rustix has this call, but panics if the holder has no process number, as for a lock of an open file.
 pub(crate) fn is_locked(file: impl AsFd) -> bool {
     // SAFETY: all zeros is a valid `flock`: from the start to the end of the file.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -120,10 +119,10 @@ pub(crate) fn is_locked(file: impl AsFd) -> bool {
     asked.is_ok() && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
-/// Whether the kernel says that two threads, by their numbers, have one table of descriptors; false where it does not
-/// say.
+/// Whether the kernel reports that two threads, by their numbers, share one descriptor table; false if it
+/// does not report it.
 pub(crate) fn share_descriptors(one: &str, other: &str) -> bool {
-    /// Of linux/kcmp.h.
+    /// From linux/kcmp.h.
     const FILES: libc::c_int = 2;
     let (Ok(one), Ok(other)) = (one.parse::<libc::pid_t>(), other.parse::<libc::pid_t>()) else {
         return false;
@@ -132,28 +131,28 @@ pub(crate) fn share_descriptors(one: &str, other: &str) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, one, other, FILES, 0, 0) == 0 }
 }
 
-/// What a lease says.
+/// The result of requesting a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
-    /// Nothing has it open for writing.
+    /// No program has it open for writing.
     None,
-    /// Something has.
+    /// A program has.
     Some,
-    /// This user may not ask: the file is another user's.
+    /// This user may not ask: the file belongs to another user.
     Hidden,
-    /// The file system has no leases.
+    /// The file system does not support leases.
     Unknown,
 }
 
 /// `F_SETSIG` of include/uapi/asm-generic/fcntl.h.
 const F_SETSIG: libc::c_int = 10;
 
-/// Whether anything has a regular file open for writing, by asking for a lease for reading (fcntl(2)), which is
-/// given back at once. `file` is open for reading alone.
+/// Whether any program has a regular file open for writing. Requests a read lease (fcntl(2)), which is
+/// released at once. `file` must be open only for reading.
 pub(crate) fn has_writers(file: impl AsFd) -> Writers {
     let descriptor = file.as_fd().as_raw_fd();
-    // Should a program open the file for writing in between, the kernel's message must not end us: its usual signal would.
-    // SAFETY: these commands of fcntl take an integer and touch no memory of ours.
+    // SAFETY: these commands of fcntl take an integer and touch no memory of ours. If a program opens the
+    // file for writing in between, the kernel signals us, and the default signal would end the process.
     if checked(unsafe { libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) }).is_err() {
         return Writers::Unknown;
     }
@@ -185,13 +184,13 @@ pub(crate) struct Cachestat {
 /// `__NR_cachestat` (Linux 6.5), the same number on every architecture.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// Pages of `offset..offset + length` of a file that are in the page cache.
+/// The state of the pages of `offset..offset + length` of a file in the page cache.
 pub(crate) fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cachestat, Errno> {
-    // `struct cachestat_range` of the same.
+    // `struct cachestat_range` from the same header.
     let range = [offset, length];
     let mut answer = Cachestat::default();
-    // SAFETY: both structures are live and laid out as the kernel's; it reads the first and fills
-    // the second. The last argument is flags, of which there are none.
+    // SAFETY: both structures are live and have the kernel's layout; it reads the first and fills the
+    // second. The last argument is the flags, which are 0.
     checked(unsafe {
         libc::syscall(
             SYS_CACHESTAT,
@@ -204,18 +203,17 @@ pub(crate) fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cac
     Ok(answer)
 }
 
-/// Those that are in it, by mincore, for `length` bytes from the page at `offset`, which kernels of
-/// any age have.
+/// The number of cached pages, by mincore, for `length` bytes from the page at `offset`; on any kernel.
 pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Result<u64, Errno> {
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-    // SAFETY: a fresh mapping at an address of the kernel's choice, which nobody may touch.
+    // SAFETY: a new mapping at an address of the kernel's choice, without any access rights.
     let start = unsafe {
         mmap(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::SHARED, file, offset)
     }?;
     let mut pages = vec![0_u8; length.div_ceil(rustix::param::page_size())];
-    // SAFETY: the range was mapped just above, and there is a byte of answer for each of its pages.
+    // SAFETY: the range was mapped just above, and the buffer has one byte for each of its pages.
     let outcome = checked(unsafe { libc::mincore(start.cast(), length, pages.as_mut_ptr()) });
-    // SAFETY: the mapping is ours, and no reference into it was ever made.
+    // SAFETY: the mapping is ours, and no reference into it was ever created.
     unsafe { munmap(start, length) }?;
     outcome.map(|_| pages.iter().filter(|&&page| page & 1 == 1).count() as u64)
 }

@@ -1,4 +1,4 @@
-//! What a directory can do for a measurement.
+//! Lists what a directory supports for a measurement.
 
 use crate::target::windows::descriptor::create_nameless;
 use crate::target::windows::unsafe_calls::reopen_file;
@@ -7,7 +7,7 @@ use std::path::Path;
 use windows_sys::Win32::Foundation::GENERIC_READ;
 use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_NO_BUFFERING;
 
-/// What a temporary file in the directory can do.
+/// Capabilities of a temporary file in the directory.
 #[must_use]
 pub fn capabilities(dir: &Path) -> Vec<Capability> {
     let made = create_nameless(dir);

@@ -1,11 +1,10 @@
-//! The right to write to a disk or volume: named by its own name, free, and blank.
+//! Obtains the right to write to a disk or volume: it must be named by its own name, not in use, and blank.
 //!
-//! Refused, whatever the flags say, is the volume of Windows and every disk with a part of it, a volume with a
-//! file system, and a disk that carries a volume with a letter, a volume that is mounted at a folder, or a
-//! signature in its first or last sectors.
-//! Then the volume is locked (FSCTL_LOCK_VOLUME), which fails while a program has a file open on it, and stays
-//! locked as long as its handle. Rejected: FSCTL_DISMOUNT_VOLUME without the lock, which takes files away from
-//! programs.
+//! Some volumes and disks are refused, whatever the flags: the Windows volume and every disk with a part of
+//! it, and a volume with a file system. A disk is also refused if it contains a volume with a letter or a
+//! volume mounted at a folder, or has a signature in its first or last sectors. Then the volume is locked
+//! (FSCTL_LOCK_VOLUME), which fails while a program has a file open on it; it stays locked as long as its
+//! handle exists. Rejected: FSCTL_DISMOUNT_VOLUME without the lock, which takes files away from programs.
 
 use crate::kernel::device::{MountedVolume, device_facts, opened_as, volume_extents, volumes};
 use crate::kernel::unsafe_calls::{device_control, open_device, windows_folder};
@@ -19,25 +18,23 @@ use std::path::{Path, PathBuf};
 use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE};
 use windows_sys::Win32::System::Ioctl::FSCTL_LOCK_VOLUME;
 
-/// How names of disks begin.
 const DISK: &str = "PhysicalDrive";
-/// Reads of a device are whole sectors, of 4096 bytes at most.
+/// Reads of a device cover whole sectors, of at most 4096 bytes.
 const SECTOR: usize = 4_096;
 
-/// What a raw target stands for, as far as it can be in use.
+/// A volume, with the facts that show whether it is in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Volume {
-    /// `C:`, or `Volume{GUID}` where it has no letter.
+    /// `C:`, or `Volume{GUID}` if it has no letter.
     name: String,
-    /// The folder that it is mounted at, where it has no letter.
+    /// The folder where it is mounted, if it has no letter.
     folder: Option<PathBuf>,
-    /// Numbers of the disks that it lies on.
+    /// Numbers of its disks.
     disks: Vec<u32>,
-    /// Whether Windows is installed on it.
     system: bool,
 }
 
-/// Why a disk or a volume must not be written, and what to do; `None` where nobody is seen to need it.
+/// Why a disk or a volume must not be written, and what to do; `None` if no use is found.
 fn in_use(name: &str, volumes: &[Volume]) -> Option<(String, String)> {
     let number = name.strip_prefix(DISK).and_then(|number| number.parse::<u32>().ok());
     let is_it = |volume: &&Volume| match number {
@@ -67,7 +64,6 @@ fn in_use(name: &str, volumes: &[Volume]) -> Option<(String, String)> {
     None
 }
 
-/// The volumes that are mounted anywhere.
 fn mounted() -> Vec<Volume> {
     let system = windows_folder().and_then(|folder| folder.to_str().map(str::to_owned));
     let of = |MountedVolume { name, mounts }: MountedVolume| {
@@ -84,7 +80,7 @@ fn mounted() -> Vec<Volume> {
     volumes().into_iter().filter_map(of).collect()
 }
 
-/// Opens a disk or a volume for writing, if it is named by one of `typed` and nobody can need what is on it.
+/// Opens a disk or a volume for writing, if one of `typed` names it and no data on it can be needed.
 pub(crate) fn claim(
     path: &Path,
     name: &str,
@@ -97,7 +93,7 @@ pub(crate) fn claim(
     if let Some((why, remedy)) = in_use(name, &mounted()) {
         return Err(refused(why, remedy));
     }
-    // The table that makes a volume a part of its disk is no danger to it.
+    // The partition table that defines the volume does no harm.
     let below = device_facts(name).filter(|facts| facts.name != facts.disk);
     let below = below.map(|facts| (facts.disk, facts.size_bytes.0, Looked::NoTables));
     for (name, size, looked) in [(name.to_owned(), size, Looked::All)].into_iter().chain(below) {
@@ -140,14 +136,14 @@ pub(crate) fn claim(
     Ok(device)
 }
 
-/// Whether what a user typed is this name, with the prefix of devices or without.
+/// Whether the user typed this name, with or without a device prefix.
 fn same_name(typed: &str, name: &str) -> bool {
     let prefixes = [r"\\.\", "//./", r"\\?\"];
     let bare = prefixes.iter().find_map(|prefix| typed.strip_prefix(prefix)).unwrap_or(typed);
     bare.trim_end_matches('\\').eq_ignore_ascii_case(name)
 }
 
-/// Fills the buffer from any byte of a device, by reads of whole sectors.
+/// Fills the buffer from any byte of a device, by reading whole sectors.
 fn read_sectors(device: &File, at: u64, buffer: &mut [u8], size: u64) -> std::io::Result<()> {
     let sector = SECTOR as u64;
     let begin = at - at % sector;
@@ -185,7 +181,7 @@ mod tests {
         }
         assert_eq!(why("PhysicalDrive1").unwrap(), "the volume D: is on it");
         assert_eq!(why("PhysicalDrive3"), None);
-        // What is on a volume shows in its signature.
+        // The contents of a volume are detected by its signature.
         assert_eq!(why("D:"), None);
     }
 

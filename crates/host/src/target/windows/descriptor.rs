@@ -1,7 +1,7 @@
-//! The handles of a target: temporary files, reopened with the flags of a cache mode.
+//! Creates the handles of a target: temporary files, reopened with the flags of a cache mode.
 //!
-//! The modes are the papers' own flags: FILE_FLAG_NO_BUFFERING past the file cache, FILE_FLAG_WRITE_THROUGH for
-//! writes that end on the device.
+//! The modes use the papers' own flags: FILE_FLAG_NO_BUFFERING to bypass the file cache,
+//! FILE_FLAG_WRITE_THROUGH for writes that end on the device.
 
 use crate::target::error::TargetError;
 use crate::target::handle::TargetHandle;
@@ -18,13 +18,13 @@ use windows_sys::Win32::Storage::FileSystem::{
     CREATE_NEW, FILE_FLAG_DELETE_ON_CLOSE, FILE_FLAG_NO_BUFFERING, FILE_FLAG_WRITE_THROUGH,
 };
 
-/// Alignment where neither file system nor device tells one. Disks with sectors of 4096 bytes are common, and
-/// what is aligned to those is aligned to all.
+/// Alignment if neither file system nor device reports one. Disks with sectors of 4096 bytes are common,
+/// and this alignment is valid for smaller ones too.
 const SAFE_ALIGNMENT_BYTES: u64 = 4_096;
-/// Names that are tried for a file of ours.
+/// Number of file names to try.
 const NAME_ATTEMPTS: u32 = 16;
 
-/// A file in `directory` that goes with its last handle, however the program ends.
+/// A file in `directory` that is deleted with its last handle, however the program ends.
 pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFile, TargetError> {
     let failed =
         |cause: std::io::Error| TargetError::system("create a test file in", directory, cause);
@@ -50,7 +50,7 @@ pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFile, TargetError
 /// A new handle of the target with the flags of a cache mode.
 ///
 /// # Errors
-/// What the system said, [`TargetError::Refused`] for writing to a target opened for reading.
+/// The system's error, or [`TargetError::Refused`] for writing to a target opened for reading.
 pub fn reopen(
     handle: &TargetHandle,
     cache: CacheMode,
@@ -78,16 +78,17 @@ pub fn reopen(
     Ok(OwnedFile::from(file))
 }
 
-/// What FILE_FLAG_NO_BUFFERING asks of offsets, lengths and memory, in bytes: the device's sector, 4096
-/// where it tells none.
+/// The alignment of offsets, lengths and memory that FILE_FLAG_NO_BUFFERING requires, in bytes: the
+/// device's sector, or 4096 if unknown.
 #[must_use]
 pub fn direct_alignment(_file: impl AsHandle, device: Option<&DeviceFacts>) -> u64 {
     device.and_then(|device| device.logical_block_bytes).unwrap_or(SAFE_ALIGNMENT_BYTES)
 }
 
-/// Drops the cached pages of a file, as the papers' cacheflush does: Windows purges what it caches of a file
-/// when that is opened without buffering while nobody maps it. Dirty pages are written first where the handle
-/// may write. It is all or nothing of the file, not of an area, and the system does not tell what is left.
+/// Drops the cached pages of a file, as the papers' cacheflush does: Windows purges its cache of a file
+/// when the file is opened without buffering while no process maps it. Dirty pages are written first if the
+/// handle allows writing. This affects the whole file, not an area, and the system does not report what is
+/// left.
 ///
 /// # Errors
 /// If writing the dirty pages fails.

@@ -1,8 +1,9 @@
-//! How cached pages of an area are got out of memory before a buffered run.
+//! Removes the cached pages of an area from memory before a buffered run.
 //!
-//! Only the papers' cacheflush is there: opening the file once more without buffering has Windows purge what it
-//! caches of it. What is left is not told, so both counts are null. Rejected: reading a file as large as
-//! memory, because the system file cache has a working set of its own that such a file need not fill.
+//! Only the papers' cacheflush is available: opening the file again without buffering makes Windows purge
+//! its cache of it. The remaining pages are not reported, so both counts are null. Rejected: reading a file
+//! as large as memory, because the system file cache has its own working set, which such a file need not
+//! fill.
 
 use crate::kernel::Roots;
 use crate::target::error::TargetError;
@@ -12,22 +13,22 @@ use record::{Bytes, CacheDropped, DropCache};
 use std::os::windows::io::AsHandle;
 use std::path::PathBuf;
 
-/// Bytes of an area that are cached: Windows does not tell.
+/// Bytes of an area that are cached: Windows does not report it.
 #[must_use]
 pub fn resident_bytes(_file: impl AsHandle, _offset: Bytes, _length: Bytes) -> Option<Bytes> {
     None
 }
 
-/// Bytes of an area that are in memory alone: Windows does not tell.
+/// Bytes of an area that are only in memory: Windows does not report it.
 #[must_use]
 pub fn unwritten_bytes(_file: impl AsHandle, _offset: Bytes, _length: Bytes) -> Option<Bytes> {
     None
 }
 
-/// Gets the areas out of the file cache; what is dirty is written first.
+/// Removes the areas from the file cache; dirty data is written first.
 ///
 /// # Errors
-/// What the system said, and [`TargetError::Refused`] for a method that only Linux has.
+/// The system's error, or [`TargetError::Refused`] for a method that only Linux has.
 pub fn drop_cache(
     _roots: &Roots,
     method: DropCache,

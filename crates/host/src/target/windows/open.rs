@@ -1,8 +1,8 @@
-//! What a path means as a target, and the handles that a run gets of it.
+//! Opens a path as a target, and creates the handles of a run.
 //!
 //! A directory stands for a temporary file that is deleted with its last handle, however the program ends.
-//! What could destroy data is refused here, before anything is written: existing files without the user's
-//! word, disks and volumes that are not named, in use or not blank (`claim`).
+//! Anything that could destroy data is refused here, before anything is written: existing files without the
+//! user's permission, and disks and volumes that are not named, in use or not blank (`claim`).
 
 use crate::kernel::Roots;
 use crate::kernel::device::{device_facts, opened_as};
@@ -23,15 +23,15 @@ use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE};
 use windows_sys::Win32::Storage::FileSystem::OPEN_EXISTING;
 use windows_sys::Win32::System::Ioctl::IOCTL_DISK_GET_LENGTH_INFO;
 
-/// Opens what a path stands for: a directory (a temporary test file in it, not yet written), a regular file,
-/// or a disk or volume (`\\.\PhysicalDrive1`, `\\.\E:`).
+/// Opens a path: a directory (with a temporary test file, not yet written), a regular file, or a disk or
+/// volume (`\\.\PhysicalDrive1`, `\\.\E:`).
 ///
-/// `requested_size` is the size of the test file, or the least that an existing target must hold;
-/// `min_request` is the largest request that will be made.
+/// `requested_size` is the size of the test file, or the minimum size of an existing target; `min_request`
+/// is the size of the largest request.
 ///
 /// # Errors
-/// [`TargetError::Refused`] for writing to a file or a device without the user's word, or to one that is in
-/// use or bears what somebody may need; [`TargetError::TooSmall`], or what the system said.
+/// [`TargetError::Refused`] for writing to a file or a device without the user's permission, or to one that
+/// is in use or has a signature; [`TargetError::TooSmall`], or the system's error.
 pub fn open_target(
     roots: &Roots,
     path: &Path,

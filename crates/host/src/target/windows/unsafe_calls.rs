@@ -1,4 +1,4 @@
-//! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
+//! Wraps every unsafe call of this module, so that callers are safe.
 
 use crate::kernel::unsafe_calls::wide;
 use std::ffi::c_void;
@@ -14,34 +14,33 @@ use windows_sys::Win32::Storage::FileSystem::{
     SetFileInformationByHandle, SetFileValidData,
 };
 
-/// Every other program may do with the file what it likes.
+/// Allows other programs any access to the file.
 const SHARED: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
-/// What a call gave as a new file.
 fn opened(file: *mut c_void) -> Result<OwnedHandle> {
     if file == INVALID_HANDLE_VALUE || file.is_null() {
         return Err(Error::last_os_error());
     }
-    // SAFETY: callers hand over what a call has just opened, which nobody else has.
+    // SAFETY: callers pass a handle that a call has just opened, and that no other code has.
     Ok(unsafe { OwnedHandle::from_raw_handle(file) })
 }
 
-/// Opens a file by its name, shared with all.
+/// Opens a file by its name, shared with all other programs.
 pub(crate) fn create_file(path: &Path, access: u32, how: u32, flags: u32) -> Result<OwnedHandle> {
     let path = wide(path.as_os_str());
     // SAFETY: the path ends with a zero and lives during the call; no other pointer is given.
     opened(unsafe { CreateFileW(path.as_ptr(), access, SHARED, null(), how, flags, null_mut()) })
 }
 
-/// Opens the same file once more, with other rights and flags.
+/// Opens the same file again, with other rights and flags.
 pub(crate) fn reopen_file(file: impl AsHandle, access: u32, flags: u32) -> Result<OwnedHandle> {
     // SAFETY: the handle lives during the call, which takes no pointer.
     opened(unsafe { ReOpenFile(file.as_handle().as_raw_handle(), access, SHARED, flags) })
 }
 
-/// Volume and number of an open file: two names of one file have the same.
+/// Volume and number of an open file: equal for two names of one file.
 pub(crate) fn file_number(file: impl AsHandle) -> Result<(u64, u64)> {
-    // SAFETY: the structure is live and integers alone, for which zeros are valid.
+    // SAFETY: the structure is live and contains only integers, for which zeros are valid.
     let (done, facts) = unsafe {
         let mut facts: BY_HANDLE_FILE_INFORMATION = zeroed();
         let done = GetFileInformationByHandle(file.as_handle().as_raw_handle(), &raw mut facts);
@@ -54,11 +53,10 @@ pub(crate) fn file_number(file: impl AsHandle) -> Result<(u64, u64)> {
     Ok((u64::from(facts.dwVolumeSerialNumber), number))
 }
 
-/// Reserves clusters for the beginning of a file.
 pub(crate) fn reserve_clusters(file: impl AsHandle, length: u64) -> Result<()> {
     let bytes = i64::try_from(length).unwrap_or(i64::MAX);
     let asked = FILE_ALLOCATION_INFO { AllocationSize: bytes };
-    // SAFETY: the structure is live, of the kind that is named, and as long as is said.
+    // SAFETY: the structure is live, of the named type, and has the given length.
     let done = unsafe {
         SetFileInformationByHandle(
             file.as_handle().as_raw_handle(),
@@ -70,7 +68,7 @@ pub(crate) fn reserve_clusters(file: impl AsHandle, length: u64) -> Result<()> {
     if done == 0 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Tells a file that its beginning is valid, whatever lies on those clusters.
+/// Marks the beginning of a file as valid, whatever the contents of its clusters.
 pub(crate) fn tell_valid_data(file: impl AsHandle, length: u64) -> Result<()> {
     let bytes = i64::try_from(length).unwrap_or(i64::MAX);
     // SAFETY: the handle lives during the call, which takes no pointer.

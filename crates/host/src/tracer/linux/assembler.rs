@@ -1,12 +1,12 @@
 //! A small assembler for the kernel's BPF machine: typed instructions, and labels for jumps.
 //!
-//! The field offsets, device numbers and map descriptors of the machine at hand are constants of
-//! the programs, so that there is no object file to relocate. Rejected: a C program compiled by clang and a BPF crate (a tool chain and a large
-//! dependency for three loads, a compare and a map update).
-//! Source: the kernel's Documentation/bpf/standardization/instruction-set.rst.
+//! Field offsets, device numbers and map descriptors of the running machine are constants in the programs,
+//! so there is no object file to relocate. Rejected: a C program compiled by clang and a BPF crate (a tool
+//! chain and a large dependency for three loads, a compare and a map update). Source: the kernel's
+//! Documentation/bpf/standardization/instruction-set.rst.
 
-/// A register. `R0` holds results, `R1` to `R5` arguments (lost in a call), `R6` to `R9` survive
-/// calls, `R10` is the end of the stack frame.
+/// A register. `R0` holds results, `R1` to `R5` arguments (lost in a call), `R6` to `R9` survive calls,
+/// `R10` is the end of the stack frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Register {
@@ -33,7 +33,6 @@ pub(super) enum Width {
 }
 
 impl Width {
-    /// The width of so many bytes.
     pub(super) fn of(bytes: usize) -> Option<Self> {
         match bytes {
             1 => Some(Self::One),
@@ -45,15 +44,15 @@ impl Width {
     }
 }
 
-/// Where a field is.
+/// Position of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// From the beginning of what it is a field of.
+    /// Offset from the start of its structure.
     pub(super) offset: i16,
     pub(super) width: Width,
 }
 
-/// Arithmetic in 64 bits.
+/// 64-bit arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Arithmetic {
@@ -105,20 +104,20 @@ pub(super) enum KernelFunction {
     ProcessName = 16,
 }
 
-/// A place in the program that may still be unknown.
+/// A position in the program that may not be known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// Why a program could not be put together; but for the first a fault of ours, not of the machine.
+/// Why a program could not be assembled. All but the first are defects of this code, not of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ProgramError {
     /// The event lacks what the program needs.
     #[error("it has no usable field {0:?}")]
     Field(&'static str),
-    /// A jump to a place that was never given.
+    /// A jump to a label that was never bound.
     #[error("a jump leads nowhere")]
     Unbound,
-    /// A jump over more instructions than its field holds.
+    /// A jump over more instructions than fit in its field.
     #[error("a jump is too long")]
     TooFar,
 }
@@ -158,7 +157,7 @@ impl Assembler {
         self.push(LOAD_MEMORY | width as u8, target as u8, base as u8, offset, 0);
     }
 
-    /// `target = ` the field of what `base` points to.
+    /// `target = ` the field at `place` of the structure that `base` points to.
     pub(super) fn load_place(&mut self, target: Register, base: Register, place: Place) {
         self.load(place.width, target, base, place.offset);
     }
@@ -178,7 +177,7 @@ impl Assembler {
         self.push(code | width as u8, base as u8, source, offset, value);
     }
 
-    /// `*(base + offset) += source` on eight bytes, seen by all processors as one step.
+    /// `*(base + offset) += source` on eight bytes, atomically across all processors.
     pub(super) fn add_shared(&mut self, base: Register, offset: i16, source: Register) {
         self.push(ATOMIC_ADD | Width::Eight as u8, base as u8, source as u8, offset, 0);
     }
@@ -193,7 +192,7 @@ impl Assembler {
         self.push_operand(CLASS_ARITHMETIC | operation as u8, target, operand.into());
     }
 
-    /// An operation on a register and a value or another register.
+    /// Emits an operation on a register and a value or another register.
     fn push_operand(&mut self, code: u8, target: Register, operand: Operand) {
         match operand {
             Operand::Value(value) => self.push(code, target as u8, 0, 0, value),
@@ -224,13 +223,13 @@ impl Assembler {
         self.push(CALL, 0, 0, 0, function as i32);
     }
 
-    /// Ends the program with 0: the event goes no further.
+    /// Ends the program with 0: the event is not passed on.
     pub(super) fn exit(&mut self) {
         self.set(Register::R0, 0);
         self.push(EXIT, 0, 0, 0, 0);
     }
 
-    /// A place that is given later.
+    /// A label that is bound later.
     pub(super) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
@@ -240,13 +239,11 @@ impl Assembler {
         self.labels[label.0] = Some(self.code.len());
     }
 
-    /// Goes to the label always.
     pub(super) fn jump(&mut self, label: Label) {
         self.jumps.push((self.code.len(), label));
         self.push(CLASS_JUMP, 0, 0, 0, 0);
     }
 
-    /// Goes to the label if `left when right`.
     pub(super) fn jump_if(
         &mut self,
         left: Register,

@@ -1,15 +1,15 @@
-//! Whether requests can be traced here.
+//! Checks whether requests can be traced on this machine.
 
 use super::events::TRACEFS;
 use super::tracer::{Tracer, request_disks};
 use crate::kernel::Roots;
 use record::{Capability, DeviceFacts};
 
-/// Whether the events are there, and whether the tracer attaches to a disk.
+/// Whether the events exist, and whether the tracer can attach to a disk.
 #[must_use]
 pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
     let tracer = tracer(roots, disk);
-    // The tracer attaches without a mounted tracefs, too: only where it fails is that a reason.
+    // The tracer works even without a mounted tracefs; a missing tracefs counts only if the tracer fails.
     let missing = Some(tracepoints(roots)).filter(|found| !tracer.available && !found.available);
     missing.into_iter().chain([tracer]).collect()
 }
@@ -27,7 +27,7 @@ fn tracepoints(roots: &Roots) -> Capability {
     )
 }
 
-/// Attaches the tracer to the disk for a moment.
+/// Attaches the tracer to the disk briefly.
 fn tracer(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     let disks = request_disks(roots, disk.map(|disk| disk.disk.as_str()));
     let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();

@@ -1,54 +1,54 @@
-//! Why requests cannot be traced.
+//! Errors when requests cannot be traced.
 
 use rustix::io::Errno;
 
-/// Why there is no tracer.
+/// Why the tracer cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TracerError {
-    /// Programs, events or tracefs are for the privileged.
+    /// Programs, events or tracefs need privileges.
     #[error("{0} needs root, or CAP_BPF and CAP_PERFMON with a readable tracefs")]
     NotPermitted(&'static str),
-    /// The kernel was built without.
+    /// The kernel was built without support.
     #[error("this kernel has no {0}")]
     NoSupport(&'static str),
-    /// A needed event is missing, or none that can be used.
+    /// A required event is missing or unusable.
     #[error("the kernel's event {event} cannot be used: {why}")]
     Event {
-        /// Its name.
+        /// Name of the event.
         event: &'static str,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// The kernel does not take a program.
+    /// The kernel rejects a program.
     #[error("the kernel rejects the program for {event} ({cause}): {why}")]
     Rejected {
-        /// The event.
+        /// Name of the event.
         event: &'static str,
-        /// What it said.
+        /// The system's error.
         cause: Errno,
-        /// The end of the verifier's words.
+        /// The end of the verifier's message.
         why: String,
     },
     /// A device has no requests of its own.
     #[error("{0} has no requests of its own: trace the devices below it")]
     NoRequests(String),
-    /// Nothing to trace.
+    /// No device to trace.
     #[error("no device to trace")]
     NoDevices,
-    /// More devices than there is memory for.
+    /// More devices than the memory limit allows.
     #[error(
         "cannot trace {count} devices, because the limit here is {most}; name the devices to trace"
     )]
     TooMany {
-        /// Asked for.
+        /// Number of devices requested.
         count: usize,
-        /// Possible.
+        /// Maximum number of devices.
         most: usize,
     },
     /// A call failed.
     #[error("{what} failed: {cause}")]
     Failed {
-        /// The call.
+        /// Name of the call.
         what: &'static str,
         /// The error.
         cause: Errno,

@@ -1,4 +1,4 @@
-//! The kernel's events: where they are described, and how a program is attached to one.
+//! Finds the descriptions of the kernel's events, and attaches programs to events.
 
 use super::assembler::ProgramError;
 use super::error::TracerError;
@@ -13,14 +13,14 @@ use std::path::PathBuf;
 /// Where tracefs may be mounted, below sysfs.
 pub(super) const TRACEFS: [&str; 2] = ["kernel/tracing", "kernel/debug/tracing"];
 
-/// A program on an event, until this is dropped.
+/// A program attached to an event until this is dropped.
 #[derive(Debug)]
 pub(super) struct Attached {
     _event: OwnedFd,
     _program: OwnedFd,
 }
 
-/// Runs a program at each event of a kind.
+/// Runs a program at each event of this kind.
 pub(super) fn attach(
     event: &'static str,
     at: AttachTo,
@@ -39,10 +39,10 @@ pub(super) fn attach(
     Ok(Attached { _event: attached, _program: program })
 }
 
-/// Where the events are described.
+/// The folder with the descriptions of the events.
 pub(super) struct Events {
     directory: PathBuf,
-    /// Keeps a mount of our own.
+    /// Keeps our own mount alive.
     _mount: Option<OwnedFd>,
 }
 
@@ -73,7 +73,7 @@ impl Events {
         Format::parse(&text).ok_or_else(|| "its format cannot be read".to_owned())
     }
 
-    /// Runs a program that is made for the event's fields at each of its events.
+    /// Attaches a program that `build` makes for the event's fields.
     pub(super) fn attach(
         &self,
         group: &str,

@@ -1,16 +1,15 @@
-//! Where the kernel puts the fields of an event: its `format` file in tracefs.
+//! Parses the layout of an event's fields from its `format` file in tracefs.
 //!
-//! Fields move between kernels, so no offset is known beforehand. The text is trusted in nothing:
-//! a field that is not a plain number of 1, 2, 4 or 8 bytes at a multiple of its size, inside what
-//! a program may read, is as good as missing. Rejected: offsets by kernel version, which
-//! distributions do not keep to.
+//! Fields move between kernels, so no offset is known in advance. The text is not trusted: a field counts
+//! as missing unless it is a plain number of 1, 2, 4 or 8 bytes, at a multiple of its size, inside the
+//! range that a program may read. Rejected: offsets by kernel version, which do not match in distributions.
 
 use super::assembler::{Place, Width};
 use crate::kernel;
 
-/// The first bytes of an event are the kernel's; programs may not read them.
+/// The first bytes of an event belong to the kernel; programs may not read them.
 const HEAD_BYTES: usize = 8;
-/// Programs may not read further (`PERF_MAX_TRACE_SIZE`).
+/// Upper limit of what programs may read (`PERF_MAX_TRACE_SIZE`).
 const LARGEST_BYTES: usize = 8192;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,16 +19,15 @@ struct Field {
     bytes: usize,
 }
 
-/// An event's number and its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Format {
-    /// Its number, for perf_event_open.
+    /// Its number for perf_event_open.
     pub(super) id: u64,
     fields: Vec<Field>,
 }
 
 impl Format {
-    /// Reads a `format` file; `None` where it has no number.
+    /// Parses a `format` file; `None` if it has no number.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let id = kernel::read::field(text, "ID")?.parse().ok()?;
         let fields = text.lines().filter_map(field).collect();
@@ -43,7 +41,7 @@ impl Format {
         Some(Place { offset: i16::try_from(field.offset).ok()?, width })
     }
 
-    /// Where an array of at least so many bytes begins.
+    /// The offset of an array of at least this many bytes.
     pub(super) fn array(&self, name: &str, at_least: usize) -> Option<i16> {
         let field = self.find(name).filter(|field| field.bytes >= at_least)?;
         i16::try_from(field.offset).ok()
@@ -89,7 +87,7 @@ mod tests {
         assert_eq!(format.number("sector"), Some(Place { offset: 16, width: Width::Eight }));
         assert_eq!(format.number("nr_sector"), Some(Place { offset: 24, width: Width::Four }));
         assert_eq!(format.array("rwbs", 2), Some(34));
-        // The kernel's own head cannot be read by programs; an array is no number.
+        // Programs cannot read the kernel's own header; an array is not a number.
         assert_eq!(format.number("common_pid"), None);
         assert_eq!(format.number("rwbs"), None);
         assert_eq!(format.number("bytes"), None);

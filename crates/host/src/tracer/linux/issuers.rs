@@ -1,18 +1,17 @@
-//! Who asks a disk for what: requests, bytes and flushes by process, and fsyncs.
+//! Counts requests, bytes and flushes on a disk by process, and fsyncs.
 //!
-//! Far less than the tracer does of each request: one program at the start of requests, which finds
-//! the process and adds. So it runs wherever it may, while the tracer is asked for. An fsync is
-//! counted where the file system takes it and not where the system call is made: the event tells
-//! the device, which a descriptor does not, and comes for fsync, fdatasync, msync and `O_SYNC`
-//! writes alike, and for those of io_uring, which come from a thread of the same process. The
-//! flush that follows is often the journal's, for several of them at once, and no process of a
-//! user is seen at it.
+//! This costs far less than the tracer: a single program at the start of requests finds the process and
+//! adds to its counts. So it runs wherever it is permitted, while the tracer runs only on request. An fsync
+//! is counted where the file system handles it, not at the system call. That event names the device, which
+//! a descriptor does not. It covers fsync, fdatasync, msync and `O_SYNC` writes alike, as well as those of
+//! io_uring, which come from a thread of the same process. The flush that follows often comes from the
+//! journal, for several fsyncs at once, and cannot be assigned to a user's process.
 //!
-//! Not seen: fsyncs on file systems without such an event (btrfs: the flushes of the process
-//! itself are), sync and syncfs, and whom write-back by the kernel's threads is for.
+//! Not counted: fsyncs on file systems without such an event (btrfs: the process's own flushes are
+//! counted), sync and syncfs. It is also unknown for which process the kernel's threads write back.
 //!
-//! Rejected: the events of the system calls (they tell a descriptor, and io_uring makes none);
-//! /proc/PID/io (all devices together, no fsyncs, a file per process).
+//! Rejected: the events of the system calls (they give a descriptor, and io_uring has none); /proc/PID/io
+//! (all devices together, no fsyncs, a file per process).
 
 use super::assembler::{
     Arithmetic, Assembler, KernelFunction, Label, ProgramError, Register, When, Width,
@@ -33,45 +32,44 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// Processes that can be told apart.
+/// Maximum number of separate processes.
 const PROCESSES: usize = 8_192;
-/// Processes that have a row of their own in one reading of a device; the rest are together by
-/// program and group.
+/// Processes with their own row per reading of a device; the rest are combined by program and group.
 const NAMED: usize = 32;
-/// Processes at most of which it is looked how much they wait for, and the share of its requests that one
-/// asks the only disk for that it uses.
+/// Maximum number of processes whose waiting requests are checked, and the minimum share of a process's
+/// requests on one disk for it to count as using only that disk.
 const LOOKED_AT: usize = 256;
 const ONE_DISK: f64 = 0.95;
 /// Pause between reading the counters and sampling the programs, which the reading delayed.
 const CATCH_UP: Duration = Duration::from_millis(2);
-/// The letter before that of the operation of a request that flushes the device's cache first.
+/// The letter before the operation of a request that first flushes the device's cache.
 const FLUSH_FIRST: i32 = b'F' as i32;
 /// Bytes of a sector in events.
 const SECTOR_BYTES: u64 = 512;
 
-/// Words of an entry: reads, writes, their sectors, flushes; or fsyncs alone. Then the name.
+/// Words of an entry: reads, writes, their sectors, flushes; or fsyncs alone. The name follows.
 const COUNTS: usize = 5;
 const NAME_BYTES: usize = 16;
 const ENTRY_BYTES: usize = COUNTS * 8 + NAME_BYTES;
 const SECTORS: i16 = 16;
 const FLUSHES: i16 = 32;
-/// (slot of the disk or number of the file system's device, process).
+/// Key: (slot of the disk or number of the file system's device, process).
 const KEY_BYTES: usize = 16;
 
-// The stack frame, below its end.
+// Offsets in the stack frame, below its end.
 const PROCESS: i16 = -8;
 const KEY: i16 = -16;
 const SLOT: i16 = -24;
 const ENTRY: i16 = SLOT - ENTRY_BYTES as i16;
 
-/// Events of file systems that take an fsync, which tell the device.
+/// File system events of an fsync that name the device.
 const FSYNCS: [(&str, &str); 3] =
     [("ext4", "ext4_sync_file_enter"), ("xfs", "xfs_file_fsync"), ("f2fs", "f2fs_sync_file_enter")];
 
 /// Counts per entry since the last reading, by key.
 type Counts = BTreeMap<(u64, u32), ([u64; COUNTS], String)>;
 
-/// Counts who uses some disks.
+/// Counts the I/O on some disks by process.
 #[derive(Debug)]
 pub struct Issuers {
     disks: Vec<DeviceNumber>,
@@ -80,17 +78,17 @@ pub struct Issuers {
     _devices: Devices,
     _attached: Vec<Attached>,
     roots: Roots,
-    /// Places of the disks below a file system's device.
+    /// Indexes of the disks below a file system's device.
     below: HashMap<u64, Vec<usize>>,
-    /// What was last told of a process, which may have ended when it is asked about again.
+    /// The last facts about each process, which may have ended since.
     told: HashMap<u32, ProcessFacts>,
 }
 
 impl Issuers {
-    /// Counts for disks, given by their numbers, from now on.
+    /// Starts counting for disks, given by their numbers.
     ///
     /// # Errors
-    /// If the privileges, the kernel's support or a device's requests are missing.
+    /// If privileges, kernel support or a device's requests are missing.
     pub fn open(roots: &Roots, disks: &[DeviceNumber]) -> Result<Self, TracerError> {
         if disks.is_empty() {
             return Err(TracerError::NoDevices);
@@ -123,11 +121,11 @@ impl Issuers {
         })
     }
 
-    /// Who asked for what since the last call, or since the start, for each disk in the order in
-    /// which they were given; the busiest first.
+    /// The I/O by process since the last call, or since the start, for each disk in the given order; the
+    /// busiest process first.
     ///
     /// # Errors
-    /// If the kernel does not give the counts.
+    /// If the kernel does not return the counts.
     pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Vec<ProcessIo>)>, TracerError> {
         let failed = |cause| TracerError::of("reading a BPF map", cause);
         let requests = self.requests.read().map_err(failed)?;
@@ -170,7 +168,7 @@ impl Issuers {
         Ok(found)
     }
 
-    /// Fills in how many requests the processes wait for that use one disk alone, where there are few.
+    /// Sets the waiting requests of processes that use only one disk, if there are few such processes.
     fn look_at_waits(&self, rows: &mut BTreeMap<(usize, u32), ProcessIo>) {
         if rows.len() > LOOKED_AT {
             return;
@@ -193,7 +191,7 @@ impl Issuers {
         }
     }
 
-    /// Places of the disks that a file system's device is, or is built of.
+    /// Indexes of the disks that a file system's device is, or is built of.
     fn disks_below(&mut self, device: u64) -> Vec<usize> {
         let find = || {
             let number = ((device >> 20) as u32, (device & 0xF_FFFF) as u32);
@@ -218,7 +216,7 @@ impl Issuers {
         found
     }
 
-    /// Fills in what the kernel tells of processes beyond their counts.
+    /// Adds the kernel's facts about the processes to their counts.
     fn tell<'a>(&mut self, rows: impl Iterator<Item = &'a mut ProcessIo>) {
         let mut told = HashMap::new();
         for row in rows {
@@ -237,7 +235,7 @@ impl Issuers {
     }
 }
 
-/// The busiest first; those behind them together by program and group.
+/// Keeps the busiest rows first; combines the rest by program and group.
 fn shorten(list: &mut Vec<ProcessIo>) {
     list.sort_by_cached_key(|row| (Reverse(row.reads + row.writes + row.fsyncs), row.process));
     let mut rest: BTreeMap<(String, Option<String>, bool), ProcessIo> = BTreeMap::new();
@@ -259,7 +257,7 @@ fn shorten(list: &mut Vec<ProcessIo>) {
     list.extend(rest.into_values());
 }
 
-/// Counts by key in the kernel, and what they were when they were last read.
+/// Counts by key in the kernel, and their values at the last reading.
 #[derive(Debug)]
 struct CountMap {
     map: Map,
@@ -275,7 +273,7 @@ impl CountMap {
     fn read(&mut self) -> Result<Counts, Errno> {
         let (mut found, mut last) = (Counts::new(), HashMap::new());
         let (mut key, mut words) = (self.map.next_key(None)?, Vec::new());
-        // New processes may come while this goes on; the kernel begins anew where a key is gone.
+        // New processes may appear during this loop; if a key is gone, the kernel starts again.
         for _ in 0..2 * PROCESSES {
             let Some(this) = key else { break };
             if self.map.get(&this, &mut words).is_ok()
@@ -283,7 +281,7 @@ impl CountMap {
                 && let ([first, process], _) = this.as_chunks()
             {
                 let old = self.last.get(&this).copied().unwrap_or_default();
-                // Forgotten and seen again, it begins at nothing.
+                // A key that was evicted and seen again starts at zero.
                 let anew = counts.iter().zip(old).any(|(now, old)| *now < old);
                 let old = if anew { [0; COUNTS] } else { old };
                 let news = std::array::from_fn(|index| counts[index] - old[index]);
@@ -306,7 +304,7 @@ fn program_name(words: &[u64]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// At the start of a request: adds it to what its process did.
+/// Program at the start of a request: adds it to the counts of its process.
 fn request_program(
     devices: &Devices,
     map: &Map,
@@ -340,8 +338,8 @@ fn request_program(
     code.finish()
 }
 
-/// `R8` becomes 0 for reads and 1 for writes, or the program goes to `out`. The letter of the
-/// operation is the first, or the second behind that of a preceding flush. Uses `R1`.
+/// Sets `R8` to 0 for reads and 1 for writes, or jumps to `out`. The letter of the operation is the first,
+/// or the second after that of a preceding flush. Uses `R1`.
 fn find_operation(code: &mut Assembler, at: i16, out: Label) {
     let (plain, read, known) = (code.label(), code.label(), code.label());
     code.load(Width::One, R1, R6, at);
@@ -357,7 +355,7 @@ fn find_operation(code: &mut Assembler, at: i16, out: Label) {
     code.bind(known);
 }
 
-/// Where a file system takes an fsync: adds it to what the process did on that device.
+/// Program where a file system handles an fsync: adds it to the counts of the process on that device.
 fn fsync_program(map: &Map, format: &Format) -> Result<Vec<u64>, ProgramError> {
     let device = format.number("dev").ok_or(ProgramError::Field("dev"))?;
     let mut code = Assembler::default();
@@ -371,8 +369,7 @@ fn fsync_program(map: &Map, format: &Format) -> Result<Vec<u64>, ProgramError> {
     code.finish()
 }
 
-/// `R0` becomes the entry of the current process and what is in `first`; a new one where there is
-/// none. Uses `R1` to `R4`.
+/// Sets `R0` to the entry of the current process and `first`; creates it if missing. Uses `R1` to `R4`.
 fn find_entry(code: &mut Assembler, map: &Map, first: Register, out: Label) {
     let (unknown, found) = (code.label(), code.label());
     code.call(KernelFunction::ProcessAndThread);

@@ -1,16 +1,15 @@
-//! How the programs lay out their counts in the kernel, and what becomes of them here.
+//! The layout of the programs' counts in the kernel, and their conversion.
 //!
-//! Each processor counts into memory of its own, one block per device: for reads and for writes
-//! histograms of queue time, device time and size and a few counters, then one of the waits before
-//! a request. Histograms have 16 buckets per power of two, so that a block stays below the 32 KiB
-//! that the kernel gives for one value: a time stands in the middle of its bucket, at most 3.1 %
-//! off (3.9 % in the document's bucket). Sizes are exact for multiples of 4 KiB up to 128 KiB and
-//! for powers of two, elsewhere at most 1/16 too low. Times of 69 s and more stand in the last
-//! bucket.
+//! Each processor counts into its own memory, one block per device. A block holds, for reads and for
+//! writes, histograms of queue time, device time and size and a few counters; then a histogram of the waits
+//! before a request. Histograms have 16 buckets per power of two, so that a block stays below the kernel's
+//! limit of 32 KiB per value. A time is placed in the middle of its bucket, at most 3.1 % off (3.9 % in the
+//! document's bucket). Sizes are exact for multiples of 4 KiB up to 128 KiB and for powers of two; others
+//! are at most 1/16 too low. Times of 69 s and more are in the last bucket.
 
 use record::{HistogramSnapshot, TracedOp, bucket_index};
 
-/// log2 of the buckets per power of two.
+/// Base-2 logarithm of the buckets per power of two.
 pub(super) const SUB_BITS: u32 = 4;
 /// The largest shift of a time: 2^36 ns is 69 s.
 pub(super) const TIME_SHIFT: u32 = 31;
@@ -33,7 +32,7 @@ pub(super) const BEFORE: usize = 2 * OP_WORDS;
 /// Words of a device's block.
 pub(super) const WORDS: usize = BEFORE + TIME_BUCKETS;
 
-// The kernel gives no more for one value of a map with a copy per processor.
+// The kernel's limit for one value of a map with a copy per processor.
 const _: () = assert!(WORDS * 8 <= 32 << 10);
 
 fn low(index: usize) -> u64 {
@@ -41,7 +40,7 @@ fn low(index: usize) -> u64 {
     ((index - (shift << SUB_BITS)) as u64) << shift
 }
 
-/// Times, as documents keep them.
+/// Times in the form used by documents.
 pub(super) fn times(counts: &[u64]) -> HistogramSnapshot {
     snapshot(counts, |index| u64::midpoint(low(index), low(index + 1) - 1))
 }
@@ -62,7 +61,7 @@ fn snapshot(counts: &[u64], value: impl Fn(usize) -> u64) -> HistogramSnapshot {
     HistogramSnapshot { buckets }
 }
 
-/// One operation, of the words of its block.
+/// One operation, from the words of its block.
 pub(super) fn operation(words: &[u64]) -> TracedOp {
     let issued = words[ISSUED];
     TracedOp {

@@ -1,25 +1,24 @@
-//! The programs themselves: what is noted at each event of a request's life.
+//! Builds the tracing programs: what they record at each event in the life of a request.
 //!
-//! The kernel itself keeps in a request when it began and what it is; a program reads that where the
-//! kernel's type information says that it is. What the kernel does not keep for every disk is when
-//! the request was issued: that is noted by the request's tag, which is its own until it ends. So
-//! there is nothing to look up by a key, nothing to move when requests are merged, and nothing
-//! to forget. A wait before a request is noted by the bio's first sector.
+//! The kernel itself stores in each request its start time and its type. A program reads them at the
+//! offsets that the kernel's type information gives. The kernel does not store for every disk when the
+//! request was issued. That time is recorded under the request's tag, which is unique until the request
+//! ends. So no lookup by key is needed, nothing moves when requests are merged, and no entry must be
+//! deleted. A wait before a request is recorded under the bio's first sector.
 //!
-//! Events come on whatever processor, so that what is in progress is in maps that all share; finished
-//! figures go to counts of the processor's own. A program that an interrupt finds another one
-//! running is left out by the kernel; a completion without its issue is counted.
+//! Events may occur on any processor, so requests in flight are in maps that all processors share; final
+//! figures go to the processor's own counts. If an interrupt arrives while a program runs, the kernel skips
+//! the program for that event; a completion without its issue is counted.
 //!
-//! | event | what is done |
+//! | event | action |
 //! |---|---|
 //! | block_bio_queue | notes the time of the bio |
-//! | block_getrq | the wait since then: throttling by rq-qos (io.cost, write-back throttling), want of free tags |
+//! | block_getrq | the wait since then: throttling by rq-qos (io.cost, write-back throttling), lack of free tags |
 //! | block_rq_issue | notes the time and the size; compares the sector with the last ends |
 //! | block_rq_complete | counts queue time, device time and size |
-//! | block_rq_requeue | counts an issue that was none |
+//! | block_rq_requeue | counts an issue that was reverted |
 //!
-//! Throttling by control groups (io.max, blkio.throttle) is before block_bio_queue up to Linux
-//! 6.18.
+//! Throttling by control groups (io.max, blkio.throttle) occurs before block_bio_queue up to Linux 6.18.
 
 use super::assembler::{
     Arithmetic, Assembler, KernelFunction, Label, Operand, Place, ProgramError, Register, When,
@@ -31,35 +30,32 @@ use super::types::{KernelTypes, Tracepoint};
 use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use rustix::io::Errno;
 
-/// Ends of requests that are remembered for each device, to tell interleaved streams from random
-/// requests.
+/// Ends of requests remembered per device, to distinguish interleaved streams from random requests.
 pub(super) const STREAMS: usize = 16;
-/// Devices that are told apart by comparisons in the program; more of them by a map.
+/// Maximum number of devices that the program distinguishes by comparisons; for more it uses a map.
 const COMPARED: usize = 24;
 
-/// Bios that wait for their requests and can be told apart: a power of two.
+/// Bios that can wait for their requests at the same time: a power of two.
 pub(super) const BIOS: usize = 16_384;
 
-/// Bytes of values of the maps.
+/// Bytes of the values in the maps.
 pub(super) const ENTRY_BYTES: usize = 16;
 pub(super) const ENDS_BYTES: usize = (STREAMS + 1) * 8;
 
-/// What the programs look up and count in.
 #[derive(Debug)]
 pub(super) struct Maps {
-    /// Place of a bio to its slot and sector, and the time when it was queued.
+    /// Index of a bio to its slot and sector, and the time when it was queued.
     pub(super) bios: Map,
-    /// Slot to where its requests begin in `requests`, and its tags in a hardware queue.
+    /// Slot to the start of its requests in `requests`, and the number of tags in a hardware queue.
     pub(super) tags: Map,
-    /// Tag of a queue of a disk to the time of its issue, 0 for none, and its bytes.
+    /// Tag in a queue of a disk to the issue time, 0 for none, and the bytes.
     pub(super) requests: Map,
-    /// Slot to the last ends, and which is to be replaced next.
+    /// Slot to the last ends, and the index of the next to replace.
     pub(super) ends: Map,
-    /// Slot to counts.
     pub(super) counts: Map,
 }
 
-/// Where the kernel keeps what the programs read of a request or a bio.
+/// Positions of the fields that the programs read from a request or a bio.
 #[derive(Debug)]
 pub(super) struct Fields {
     request: DataFields,
@@ -72,10 +68,10 @@ pub(super) struct Fields {
     queue_number: Place,
 }
 
-/// What a request and a bio have in common.
+/// Fields that requests and bios have in common.
 #[derive(Debug)]
 struct DataFields {
-    /// From the one to its disk, pointer by pointer.
+    /// Path from the structure to its disk, pointer by pointer.
     disk: Vec<Place>,
     operation: Place,
     bytes: Place,
@@ -83,11 +79,11 @@ struct DataFields {
 }
 
 impl Fields {
-    /// Those of the running kernel, or the name of one that is missing.
+    /// The fields in the running kernel, or the name of a missing one.
     pub(super) fn find(types: &KernelTypes) -> Result<Self, &'static str> {
         let place =
             |structure: &str, field: &'static str| types.place(structure, field).ok_or(field);
-        // Linux up to 5.15 and up to 5.11 led from a request and from a bio to the disk at once.
+        // Up to Linux 5.15 for requests and 5.11 for bios, a single pointer led to the disk.
         let disk = |first: (&str, &str), second: (&str, &str), at_once: (&str, &'static str)| {
             let path = [first, second].map(|(structure, field)| types.place(structure, field));
             match path {
@@ -121,7 +117,6 @@ impl Fields {
     }
 }
 
-/// What the programs are made for.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) maps: Maps,
@@ -129,11 +124,11 @@ pub(super) struct Plan {
     pub(super) fields: Fields,
 }
 
-/// Numbers of devices as the kernel has them, each with the slot of its disk.
+/// Kernel numbers of devices, each with the slot of its disk.
 #[derive(Debug)]
 pub(super) struct Devices {
     numbers: Vec<(u32, u32)>,
-    /// The same as a map, for programs that compare with too many.
+    /// The same as a map, for programs with too many devices to compare.
     slots: Map,
 }
 
@@ -146,8 +141,8 @@ impl Devices {
         Ok(Self { numbers, slots })
     }
 
-    /// `R7` becomes the slot of the device whose number is in `R1`, or the program goes to `out`. Uses
-    /// `R0` to `R4` and four bytes of the stack.
+    /// Sets `R7` to the slot of the device whose number is in `R1`, or jumps to `out`. Uses `R0` to `R4`
+    /// and four bytes of the stack.
     pub(super) fn find_slot(&self, code: &mut Assembler, key: i16, out: Label) {
         if self.numbers.len() > COMPARED {
             code.store(Width::Four, R10, key, R1);
@@ -165,18 +160,18 @@ impl Devices {
     }
 }
 
-// The stack frame, below its end.
+// Offsets in the stack frame, below its end.
 const SLOT: i16 = -8;
 const PLACE: i16 = -16;
 const BYTES: i16 = -24;
 
-/// The operation's part of its word, and the two that carry data.
+/// Mask of the operation in its word, and the operation that writes.
 const OPERATION: i32 = 0xFF;
 const WRITE: i32 = 1;
-/// Bits of a sector's number in the name of a bio, above which is its slot.
+/// Bits for the sector in a bio's key; the slot is above them.
 const SECTOR_BITS: i32 = 52;
 
-/// A program in the making, and where it ends early.
+/// A program under construction, and the label of its early exit.
 struct Program<'a> {
     plan: &'a Plan,
     code: Assembler,
@@ -184,7 +179,7 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// `R6` becomes the request or bio of the event and `R9` the argument `second`.
+    /// Sets `R6` to the request or bio of the event, and `R9` to the argument `second`.
     fn new(plan: &'a Plan, point: Tracepoint, second: Option<u32>) -> Self {
         let mut code = Assembler::default();
         let out = code.label();
@@ -196,7 +191,7 @@ impl<'a> Program<'a> {
         Self { plan, code, out }
     }
 
-    /// Leaves with anything but reads and writes of the devices. `R7` becomes the slot, `R8` 0 for
+    /// Exits for anything but reads and writes of the devices. Sets `R7` to the slot, and `R8` to 0 for
     /// reads and 1 for writes.
     fn choose(&mut self, fields: &DataFields) {
         let Self { plan, code, out } = self;
@@ -212,14 +207,12 @@ impl<'a> Program<'a> {
         code.load_place(R8, R6, fields.operation);
         code.compute(Arithmetic::And, R8, OPERATION);
         code.jump_if(R8, When::Above, WRITE, *out);
-        // A flush alone is a write without data until the block layer makes a request of another
-        // kind of it.
+        // A lone flush is a write without data until the block layer changes its type.
         code.load_place(R1, R6, fields.bytes);
         code.jump_if(R1, When::Equal, 0, *out);
         code.store(Width::Four, R10, SLOT, R7);
     }
 
-    /// `R9` becomes the time.
     fn read_clock(&mut self) {
         self.code.call(KernelFunction::Nanoseconds);
         self.code.set(R9, R0);
@@ -231,13 +224,13 @@ impl<'a> Program<'a> {
         self.code.finish()
     }
 
-    /// `R0` becomes the device's counts on this processor, or the program ends.
+    /// Sets `R0` to the device's counts on this processor, or exits.
     fn find_counts(&mut self) {
         let Self { plan, code, out } = self;
         look_up(code, &plan.maps.counts, SLOT, *out);
     }
 
-    /// `R0` becomes those of the operation: `R8` is 0 or 1. Uses `R1`.
+    /// Sets `R0` to the counts of the operation in `R8` (0 or 1). Uses `R1`.
     fn find_operation_counts(&mut self) {
         self.find_counts();
         self.code.set(R1, R8);
@@ -245,13 +238,13 @@ impl<'a> Program<'a> {
         self.code.compute(Arithmetic::Add, R0, R1);
     }
 
-    /// `R0` becomes the entry of the request `R6`, or the program ends. Uses `R1` to `R4`.
+    /// Sets `R0` to the entry of the request in `R6`, or exits. Uses `R1` to `R4`.
     fn find_request(&mut self) {
         let Self { plan, code, out } = self;
         look_up(code, &plan.maps.tags, SLOT, *out);
         code.load(Width::Eight, R2, R0, 8);
         code.load_place(R3, R6, plan.fields.tag);
-        // Without a tag this is a large number.
+        // Without a tag, this is a large number.
         code.jump_if(R3, When::AtLeast, R2, *out);
         code.load_place(R1, R6, plan.fields.hardware_queue);
         code.load_place(R1, R1, plan.fields.queue_number);
@@ -263,12 +256,11 @@ impl<'a> Program<'a> {
         look_up(code, &plan.maps.requests, PLACE, *out);
     }
 
-    /// `R8` becomes the name of the bio `R6` and `R0` its entry, or the program ends. Uses `R1` to
-    /// `R4`.
+    /// Sets `R8` to the key of the bio in `R6` and `R0` to its entry, or exits. Uses `R1` to `R4`.
     fn find_bio(&mut self) {
         let Self { plan, code, out } = self;
         code.load_place(R8, R6, plan.fields.bio.sector);
-        // Sectors of a page would share their eighth.
+        // The sectors of a page would share only an eighth of the indexes.
         code.set(R1, R8);
         code.compute(Arithmetic::ShiftRight, R1, 3);
         code.compute(Arithmetic::And, R1, BIOS as i32 - 1);
@@ -279,13 +271,13 @@ impl<'a> Program<'a> {
     }
 }
 
-/// `register = ` address of a place on the stack.
+/// `register = ` address of a position on the stack.
 pub(super) fn address(code: &mut Assembler, register: Register, place: i16) {
     code.set(register, R10);
     code.compute(Arithmetic::Add, register, i32::from(place));
 }
 
-/// `R0 = ` address of the entry of the key on the stack; goes to `absent` where there is none.
+/// `R0 = ` address of the entry for the key on the stack; jumps to `absent` if there is none.
 pub(super) fn look_up(code: &mut Assembler, map: &Map, key: i16, absent: Label) {
     code.set_map(R1, map.number());
     address(code, R2, key);
@@ -293,7 +285,7 @@ pub(super) fn look_up(code: &mut Assembler, map: &Map, key: i16, absent: Label) 
     code.jump_if(R0, When::Equal, 0, absent);
 }
 
-/// Sets the entry of the key on the stack to the value there.
+/// Sets the entry for the key on the stack to the value there.
 pub(super) fn update(code: &mut Assembler, map: &Map, key: i16, value: i16) {
     code.set_map(R1, map.number());
     address(code, R2, key);
@@ -302,7 +294,7 @@ pub(super) fn update(code: &mut Assembler, map: &Map, key: i16, value: i16) {
     code.call(KernelFunction::MapUpdate);
 }
 
-/// `*(base + word) += amount`; this processor's own, so no atomic step. Uses `R2`.
+/// `*(base + word) += amount`; not atomic, because each processor has its own counts. Uses `R2`.
 fn add(code: &mut Assembler, base: Register, word: usize, amount: impl Into<Operand>) {
     let at = (word * 8) as i16;
     code.load(Width::Eight, R2, base, at);
@@ -310,11 +302,10 @@ fn add(code: &mut Assembler, base: Register, word: usize, amount: impl Into<Oper
     code.store(Width::Eight, base, at, R2);
 }
 
-/// Counts the value in `R1` in the histogram of times or sizes that is at a word of `base`.
-/// Uses `R1` to `R3`.
+/// Adds the value in `R1` to the histogram of times or sizes at a word of `base`. Uses `R1` to `R3`.
 fn record(code: &mut Assembler, base: Register, word: usize, largest_shift: u32) {
     let (fits, skip) = (code.label(), code.label());
-    // Larger values are in the last bucket.
+    // Larger values go to the last bucket.
     let largest = (1_u64 << (largest_shift + 5)) - 1;
     code.set_wide(R3, largest);
     code.jump_if(R3, When::AtLeast, R1, fits);
@@ -361,7 +352,7 @@ impl Event {
         }
     }
 
-    /// The kernel's name of what the event is of.
+    /// The kernel's name of the structure that the event passes.
     pub(super) fn structure(self) -> &'static str {
         match self {
             Self::BioQueue | Self::Getrq => "bio",
@@ -370,7 +361,7 @@ impl Event {
     }
 
     pub(super) fn program(self, plan: &Plan, point: Tracepoint) -> Result<Vec<u64>, ProgramError> {
-        // Behind the request come the status and the bytes that are done.
+        // The arguments after the request are the status and the completed bytes.
         let second = matches!(self, Self::Complete).then_some(point.argument + 2);
         let mut program = Program::new(plan, point, second);
         match self {
@@ -402,7 +393,7 @@ impl Program<'_> {
         code.jump_if(R1, When::NotEqual, R8, *out);
         code.load(Width::Eight, R1, R0, 8);
         code.jump_if(R1, When::Equal, 0, *out);
-        // Clocks of processors may differ by a hair.
+        // The clocks of processors may differ slightly.
         code.jump_if(R1, When::Above, R9, *out);
         code.compute(Arithmetic::Subtract, R9, R1);
         code.store(Width::Eight, R0, 8, 0);
@@ -420,7 +411,7 @@ impl Program<'_> {
         code.store(Width::Eight, R0, 0, R9);
         code.load_place(R1, R6, fields.bytes);
         code.store(Width::Eight, R0, 8, R1);
-        // R9 becomes the first sector and R6 the one behind the last.
+        // Sets R9 to the first sector and R6 to the sector after the last.
         code.load_place(R9, R6, fields.sector);
         code.compute(Arithmetic::ShiftRight, R1, 9);
         code.set(R6, R9);
@@ -460,7 +451,7 @@ impl Program<'_> {
     fn complete(&mut self) {
         let fields = &self.plan.fields.request;
         self.choose(fields);
-        // A part of it is done; it ends with the rest.
+        // A partial completion; the request ends with the rest.
         self.code.load_place(R1, R6, fields.bytes);
         self.code.jump_if(R1, When::Above, R9, self.out);
         self.read_clock();
@@ -474,12 +465,12 @@ impl Program<'_> {
         code.store(Width::Eight, R0, 0, 0);
         code.load(Width::Eight, R2, R0, 8);
         code.store(Width::Eight, R10, BYTES, R2);
-        // Clocks of processors may differ by a hair.
+        // The clocks of processors may differ slightly.
         code.jump_if(R9, When::AtLeast, R1, later);
         code.set(R9, R1);
         code.bind(later);
         code.compute(Arithmetic::Subtract, R9, R1);
-        // R6 becomes the queue time, or -1 where the kernel keeps no start.
+        // Sets R6 to the queue time, or to -1 if the kernel stores no start.
         code.load_place(R2, R6, plan.fields.start);
         code.set(R6, 0);
         code.jump_if(R2, When::Equal, 0, none);

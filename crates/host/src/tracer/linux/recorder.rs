@@ -1,9 +1,10 @@
-//! Each request of some disks, one by one: what `record --trace-io` keeps.
+//! Records each request of some disks, for `record --trace-io`.
 //!
-//! The event is `block_bio_queue`: what programs and file systems ask for, before the block layer merges,
-//! splits or holds it back; issues to the device would be the device's own pace. It is passed by devices
-//! that are built of others too. Events come through a ring for each processor, because a recording needs
-//! them all in user space; counting in the kernel, as the tracer does, costs less and keeps less.
+//! The event is `block_bio_queue`: the requests of programs and file systems, before the block layer
+//! merges, splits or delays them. Issues to the device would show the device's own pace. The event also
+//! occurs for devices that are built of others. Events arrive through a ring per processor, because a
+//! recording needs all of them in user space. Counting in the kernel, as the tracer does, costs less and
+//! stores less.
 
 use super::error::TracerError;
 use super::events::Events;
@@ -20,7 +21,6 @@ use std::ffi::CString;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// Where the fields of the event are.
 #[derive(Debug)]
 struct Fields {
     device: usize,
@@ -42,24 +42,24 @@ impl Fields {
     }
 }
 
-/// Letters that the kernel keeps of a process's name.
+/// Characters of a process name that the kernel stores.
 const NAME_MAX: usize = 15;
 
-/// Records the requests of some disks until it is dropped.
+/// Records the requests of some disks until dropped.
 #[derive(Debug)]
 pub struct Recorder {
     rings: Vec<Ring>,
     fields: Fields,
-    /// The kernel's number of each device, partitions included, and which disk that is.
+    /// The kernel's number of each device, including partitions, and the index of its disk.
     devices: Vec<(u32, u16)>,
 }
 
 impl Recorder {
-    /// Begins to record what disks are asked for, partitions included; by a process of that name alone, where
-    /// one is given.
+    /// Starts recording the requests to disks, including their partitions; with a name, only requests of
+    /// processes with that name.
     ///
     /// # Errors
-    /// If it may not, or the kernel cannot.
+    /// If permission or kernel support is missing.
     pub fn open(
         roots: &Roots,
         disks: &[String],
@@ -86,7 +86,7 @@ impl Recorder {
         let devices_alone = terms.join(" || ");
         let filter = match process {
             None => devices_alone,
-            // The kernel keeps fifteen letters of a name.
+            // The kernel stores fifteen characters of a name.
             Some(name) => {
                 let kept: String = name.chars().take(NAME_MAX).collect();
                 format!("({devices_alone}) && comm == \"{kept}\"")
@@ -103,7 +103,7 @@ impl Recorder {
         Ok(Self { rings, fields, devices })
     }
 
-    /// Takes what has come since the last time. To be called some hundred times a second.
+    /// Takes the requests recorded since the last call. Call it some hundred times a second.
     pub fn drain(&mut self) -> Drained {
         let mut drained = Drained::default();
         let (fields, devices) = (&self.fields, &self.devices);
@@ -121,7 +121,7 @@ impl Recorder {
     }
 }
 
-/// Counts an event; `None` for one that cannot be read.
+/// Records an event; `None` if it cannot be parsed.
 fn book(
     fields: &Fields,
     devices: &[(u32, u16)],
@@ -149,7 +149,7 @@ fn book(
         _ if has(b'F') => (OpKind::Write, &mut into.flushes),
         _ => return Some(()),
     };
-    // An empty flush has no place: its sector says nothing.
+    // An empty flush has no position: its sector is meaningless.
     let offset = if bytes > 0 { offset()? } else { 0 };
     let bytes = u32::try_from(bytes).ok()?;
     kind.push(RecordedRequest { at: Nanos(time), offset, bytes, op, device });

@@ -1,10 +1,10 @@
-//! The system calls that the tracer needs and for which there is no safe form: bpf(2), tracepoints
-//! by perf_event_open(2), and a mount of tracefs that nobody else sees.
+//! Wraps the system calls of the tracer that have no safe form: bpf(2), tracepoints by perf_event_open(2),
+//! and a private mount of tracefs.
 //!
-//! Every argument block is a live structure of ours, laid out as in include/uapi/linux/bpf.h; keys
-//! and values are checked against the sizes that their map was made with, since the kernel takes
-//! the length from there. How many copies of a value it writes is measured ([`value_copies`]). No file
-//! is asked, because the folder that a caller takes for /sys may be that of another machine.
+//! Every argument block is a live structure of ours with the layout of include/uapi/linux/bpf.h. Keys and
+//! values are checked against the sizes of their map, from which the kernel takes the lengths. The number
+//! of value copies that the kernel writes is measured ([`value_copies`]). It is not read from a file,
+//! because the caller's /sys folder may belong to another machine.
 
 use crate::kernel::{PerfEventAttributes, checked, own_descriptor as own, perf_event_open};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -20,7 +20,7 @@ pub(super) enum MapKind {
     Array = 2,
     /// An array with a copy for each processor.
     ProcessorArray = 6,
-    /// A hash that forgets what was used least recently when it is full.
+    /// A hash that evicts the least recently used entry when it is full.
     ForgettingHash = 9,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Map {
     kind: MapKind,
     key_bytes: usize,
     value_bytes: usize,
-    /// Values that a look-up writes: one for each possible processor where the map has copies.
+    /// Values that a look-up writes: one for each possible processor if the map has copies.
     copies: usize,
 }
 
@@ -48,7 +48,7 @@ struct MapElement {
     map: u32,
     padding: u32,
     key: u64,
-    /// The value, or where the next key is written.
+    /// Address of the value, or where the next key is written.
     value: u64,
     flags: u64,
 }
@@ -67,7 +67,7 @@ struct ProgramLoad {
     name: [u8; 16],
     interface: u32,
     attach_kind: u32,
-    /// Of the program itself, which has no types, functions or lines of a source.
+    /// Fields about the program's source: no types, functions or lines.
     source: [u32; 9],
     attach_type: u32,
     attach_program: u32,
@@ -89,45 +89,45 @@ const TRACEPOINT_PROGRAM: u32 = 5;
 /// `BPF_PROG_TYPE_TRACING`, with the arguments of a tracepoint (`BPF_TRACE_RAW_TP`).
 const TRACING_PROGRAM: u32 = 26;
 const TRACE_RAW_TRACEPOINT: u32 = 23;
-/// Room for what the verifier says of a program that it rejects.
+/// Size of the buffer for the verifier's message on a rejected program.
 const LOG_BYTES: usize = 64 << 10;
-/// The verifier says what it needs for a diagnosis, without each state.
+/// The verifier logs what a diagnosis needs, without each state.
 const LOG_LEVEL: u32 = 1;
-/// Functions for timing were for programs with a GPL-compatible licence only in older kernels; the
-/// programs that this crate makes are given under both.
+/// In older kernels, only programs with a GPL-compatible licence may use timing functions; this crate's
+/// programs have both licences.
 const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
 
 #[repr(C)]
 struct RawTracepointOpen {
-    /// None: the program knows where it belongs.
+    /// None: the program's attach type identifies the event.
     name: u64,
     program: u32,
     padding: u32,
 }
 
-/// What a program is made for and attached to.
+/// The event that a program is made for and attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttachTo {
     /// An event by the number in its format file: the program gets the fields listed there.
     Format(u64),
-    /// An event by its type: the program gets the arguments of the kernel's own call, which spares
-    /// the kernel to put the fields together.
+    /// An event by its type: the program gets the arguments of the kernel's own call, so that the kernel
+    /// need not assemble the fields.
     Type(u32),
 }
 
 /// # Safety
-/// `attributes` must be what the command takes, and every address in it valid for what the command
-/// reads or writes there.
+/// `attributes` must match the command, and every address in it must be valid for what the command reads or
+/// writes there.
 unsafe fn bpf<T>(command: libc::c_int, attributes: &mut T) -> Result<libc::c_long, Errno> {
-    // SAFETY: the structure is live and exclusive, its size is given, and the caller vouches for
-    // the addresses inside.
+    // SAFETY: the structure is live and exclusive, its size is given, and the caller guarantees the
+    // addresses inside.
     checked(unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>())
     })
 }
 
 impl Map {
-    /// Makes a map with room for so many entries.
+    /// Creates a map with space for this many entries.
     pub(super) fn new(
         kind: MapKind,
         key_bytes: usize,
@@ -152,17 +152,17 @@ impl Map {
             entries: u32::try_from(entries).map_err(|_| Errno::TOOBIG)?,
             flags: 0,
         };
-        // SAFETY: the command reads numbers only, and returns a new descriptor.
+        // SAFETY: the command reads only numbers, and returns a new descriptor.
         let descriptor = unsafe { own(bpf(MAP_CREATE, &mut attributes)?) }?;
         Ok(Self { descriptor, kind, key_bytes, value_bytes, copies })
     }
 
-    /// What programs name it by.
+    /// The number by which programs refer to it.
     pub(super) fn number(&self) -> i32 {
         self.descriptor.as_raw_fd()
     }
 
-    /// The key is as long as the map's; none is where there may be none.
+    /// The key must have the map's key length; `None` only if the command allows it.
     fn element(&self, key: Option<&[u8]>, value: u64) -> Result<MapElement, Errno> {
         if key.is_some_and(|key| key.len() != self.key_bytes) {
             return Err(Errno::INVAL);
@@ -177,26 +177,26 @@ impl Map {
             return Err(Errno::INVAL);
         }
         let mut attributes = self.element(Some(key), value.as_ptr() as u64)?;
-        // SAFETY: key and value are live and as long as the map's, as was checked; both are read.
+        // SAFETY: key and value are live and have the map's lengths, as checked; both are only read.
         unsafe { bpf(MAP_UPDATE, &mut attributes) }.map(drop)
     }
 
-    /// Reads an entry, all copies of it, into words.
+    /// Reads all copies of an entry into words.
     pub(super) fn get(&self, key: &[u8], words: &mut Vec<u64>) -> Result<(), Errno> {
         words.clear();
         words.resize(self.value_bytes.div_ceil(8) * self.copies, UNWRITTEN);
         let mut attributes = self.element(Some(key), words.as_mut_ptr() as u64)?;
-        // SAFETY: the key is as long as the map's, and there is room for all that the kernel
-        // writes: the value, rounded up to words, as many times as `value_copies` measured, or as no
-        // kernel has processors.
+        // SAFETY: the key has the map's length, and the buffer has space for all that the kernel writes:
+        // the value, rounded up to words, once per copy as measured by `value_copies`, or for more
+        // processors than any kernel has.
         unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
     }
 
-    /// The key after another one, or the first.
+    /// The key after a given one, or the first.
     pub(super) fn next_key(&self, key: Option<&[u8]>) -> Result<Option<Vec<u8>>, Errno> {
         let mut next = vec![0; self.key_bytes];
         let mut attributes = self.element(key, next.as_mut_ptr() as u64)?;
-        // SAFETY: the key is none or as long as the map's, and so is the room for the next.
+        // SAFETY: the key is null or has the map's length, as has the buffer for the next one.
         match unsafe { bpf(MAP_NEXT_KEY, &mut attributes) } {
             Ok(_) => Ok(Some(next)),
             Err(Errno::NOENT) => Ok(None),
@@ -205,15 +205,14 @@ impl Map {
     }
 }
 
-/// What stands in a buffer before the kernel writes to it; a new map's values are zeros.
+/// Marks buffer words that the kernel has not written; the values of a new map are zeros.
 const UNWRITTEN: u64 = u64::MAX;
-/// Processors that the largest kernel can be built for, several times over (CONFIG_NR_CPUS is at most
-/// 8,192).
+/// More processors than any kernel can be built for (CONFIG_NR_CPUS is at most 8,192).
 const PROCESSORS_MAX: usize = 1 << 16;
 
 /// How many copies of a value this kernel keeps in a [`MapKind::ProcessorArray`]: one for each possible
-/// processor. It is measured once, by a look-up in a map of one word with room for more processors than
-/// any kernel has. The number does not change while a kernel runs.
+/// processor. Measured once, by a look-up in a map of one word with space for more processors than any
+/// kernel has. The number does not change while a kernel runs.
 pub(super) fn value_copies() -> Result<usize, Errno> {
     static COPIES: OnceLock<usize> = OnceLock::new();
     if let Some(&copies) = COPIES.get() {
@@ -223,14 +222,14 @@ pub(super) fn value_copies() -> Result<usize, Errno> {
     let mut words = Vec::new();
     probe.get(&[0; 4], &mut words)?;
     let copies = words.iter().take_while(|&&word| word != UNWRITTEN).count();
-    // None or all: the kernel did something else than it is known for.
+    // None or all: the kernel does not behave as documented.
     if copies == 0 || copies == PROCESSORS_MAX {
         return Err(Errno::RANGE);
     }
     Ok(*COPIES.get_or_init(|| copies))
 }
 
-/// Loads a program for an event. An error comes with what the verifier said.
+/// Loads a program for an event. An error includes the verifier's message.
 pub(super) fn load_program(at: AttachTo, code: &[u64]) -> Result<OwnedFd, (Errno, String)> {
     let (kind, attach_kind, attach_type) = match at {
         AttachTo::Format(_) => (TRACEPOINT_PROGRAM, 0, 0),
@@ -255,8 +254,8 @@ pub(super) fn load_program(at: AttachTo, code: &[u64]) -> Result<OwnedFd, (Errno
             attach_program: 0,
             padding: 0,
         };
-        // SAFETY: the code is `instructions` words long, the licence ends with a zero byte, and the
-        // log has room for `log_bytes`; the command returns a new descriptor.
+        // SAFETY: the code is `instructions` words long, the licence ends with a zero byte, and the log has
+        // `log_bytes` bytes; the command returns a new descriptor.
         unsafe { bpf(PROGRAM_LOAD, &mut attributes).and_then(|outcome| own(outcome)) }
     };
     let cause = match load(&mut []) {
@@ -267,7 +266,7 @@ pub(super) fn load_program(at: AttachTo, code: &[u64]) -> Result<OwnedFd, (Errno
         return Err((cause, String::new()));
     }
     let mut log = vec![0; LOG_BYTES];
-    // The log is of a second try, and the kernel's word on the first one stands.
+    // The log comes from a second attempt; the error of the first attempt is reported.
     drop(load(&mut log));
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     Err((cause, String::from_utf8_lossy(&log[..end]).into_owned()))
@@ -280,7 +279,7 @@ const SET_PROGRAM: libc::Ioctl = 0x4004_2408;
 /// `PERF_EVENT_IOC_ENABLE`, `_IO('$', 0)`.
 const ENABLE: libc::Ioctl = 0x2400;
 
-/// Runs a program whenever a tracepoint is passed, on any processor, until the event is dropped.
+/// Runs a program at each occurrence of a tracepoint, on any processor, until the event is dropped.
 pub(super) fn attach(at: AttachTo, program: impl AsFd) -> Result<OwnedFd, Errno> {
     let AttachTo::Format(tracepoint) = at else {
         let program = program.as_fd().as_raw_fd() as u32;
@@ -289,7 +288,7 @@ pub(super) fn attach(at: AttachTo, program: impl AsFd) -> Result<OwnedFd, Errno>
         return unsafe { own(bpf(RAW_TRACEPOINT_OPEN, &mut attributes)?) };
     };
     let attributes = PerfEventAttributes::of(TYPE_TRACEPOINT, tracepoint);
-    // A program is run for the whole tracepoint; the processor is only that of the event.
+    // A program runs for the whole tracepoint; the processor only applies to the event.
     let (any_process, first_processor) = (-1, 0);
     let event = perf_event_open(&attributes, any_process, first_processor)?;
     let (number, program) = (event.as_raw_fd(), program.as_fd().as_raw_fd());
@@ -307,32 +306,31 @@ const SET_FILTER: libc::Ioctl = 0x4008_2406;
 /// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`.
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
-/// Where the kernel says in a ring's first page how far it has written, and we how far we have read.
+/// Offsets in a ring's first page: how far the kernel has written, and how far we have read.
 const HEAD_AT: usize = 1_024;
 const TAIL_AT: usize = 1_032;
-/// Bytes of a record's head: kind, flags, length.
+/// Bytes of a record's header: kind, flags, length.
 const RECORD_HEAD_BYTES: usize = 8;
-/// Bytes of a ring, a power of two of pages of any size: some ten thousand events.
+/// Bytes of a ring, a power-of-two multiple of any page size: some ten thousand events.
 const RING_BYTES: usize = 2 << 20;
 
-/// The events of one tracepoint on one processor, one by one.
+/// The events of one tracepoint on one processor.
 #[derive(Debug)]
 pub(super) struct Ring {
     _event: OwnedFd,
     base: std::ptr::NonNull<u8>,
 }
 
-/// Something that a ring held.
 pub(super) enum Record<'a> {
     /// An event: its time in ns, and its fields.
     Event(u64, &'a [u8]),
-    /// So many events for which there was no room.
+    /// Number of events lost for lack of space.
     Lost(u64),
 }
 
 impl Ring {
-    /// Events of a tracepoint, by the number in its format file, on a processor, as far as a filter
-    /// in the language of trace events lets them through.
+    /// Opens the events of a tracepoint, by the number in its format file, on one processor, limited by a
+    /// trace event filter.
     pub(super) fn open(
         tracepoint: u64,
         processor: i32,
@@ -345,7 +343,7 @@ impl Ring {
         // SAFETY: the argument is a text that ends with a zero byte, which the kernel copies.
         checked(unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) })?;
         let (protection, bytes) = (ProtFlags::READ | ProtFlags::WRITE, Self::mapped_bytes());
-        // SAFETY: a mapping at an address of the kernel's choice aliases nothing of ours.
+        // SAFETY: a mapping at an address of the kernel's choice aliases no memory of ours.
         let base =
             unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &event, 0) }?;
         let base = std::ptr::NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
@@ -356,14 +354,14 @@ impl Ring {
         rustix::param::page_size() + RING_BYTES
     }
 
-    /// A word of the first page, which the kernel and we change at any time.
+    /// A word of the first page, which both the kernel and this process change at any time.
     fn word(&self, at: usize) -> &std::sync::atomic::AtomicU64 {
-        // SAFETY: the word lies in the mapping, which lives as long as `self`, at a multiple of its
-        // size, and is only used as an atomic one.
+        // SAFETY: the word is in the mapping, which lives as long as `self`, at a multiple of its size, and
+        // is only used as an atomic.
         unsafe { &*self.base.as_ptr().add(at).cast() }
     }
 
-    /// Takes everything out. A record that is not as it should be ends it.
+    /// Takes all records out. An invalid record ends it.
     pub(super) fn drain(&mut self, each: &mut dyn FnMut(Record<'_>)) {
         use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
         let size = RING_BYTES;
@@ -402,13 +400,13 @@ impl Ring {
         self.word(TAIL_AT).store(tail, Release);
     }
 
-    /// Copies what the kernel has written, from a place in the ring, which goes round.
+    /// Copies data that the kernel has written, from a position in the ring, with wrap-around.
     fn copy(&self, at: usize, into: &mut [u8]) {
         let size = RING_BYTES;
         let first = into.len().min(size - at);
         let (begin, rest) = into.split_at_mut(first);
-        // SAFETY: both parts lie in the data pages of the mapping, between what we have read and what
-        // the kernel has written, which it leaves alone until the tail moves.
+        // SAFETY: both parts are in the data pages of the mapping, between what we have read and what the
+        // kernel has written; it does not change them until the tail moves.
         unsafe {
             let data = self.base.as_ptr().add(rustix::param::page_size());
             std::ptr::copy_nonoverlapping(data.add(at), begin.as_mut_ptr(), begin.len());
@@ -425,7 +423,7 @@ impl Drop for Ring {
     }
 }
 
-/// tracefs, mounted nowhere: gone with the descriptor. Linux 5.2 and later.
+/// A tracefs without a mount point, removed with the descriptor. Linux 5.2 and later.
 pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
     use libc::{FSCONFIG_CMD_CREATE, FSMOUNT_CLOEXEC, FSOPEN_CLOEXEC, SYS_fsconfig, SYS_fsmount};
     let name = c"tracefs".as_ptr();
@@ -435,7 +433,7 @@ pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
     let none = std::ptr::null::<libc::c_char>();
     // SAFETY: the command takes neither key nor value.
     checked(unsafe { libc::syscall(SYS_fsconfig, number, FSCONFIG_CMD_CREATE, none, none, 0) })?;
-    // SAFETY: numbers only; the call returns a new descriptor.
+    // SAFETY: the call takes only numbers and returns a new descriptor.
     unsafe { own(libc::syscall(SYS_fsmount, number, FSMOUNT_CLOEXEC, 0)) }
 }
 
@@ -454,7 +452,7 @@ mod tests {
         };
         let list = text(std::path::Path::new("/sys/devices/system/cpu/possible")).unwrap();
         assert_eq!(copies, cpu_list(&list).len());
-        // Of a value that is no whole number of words, too.
+        // Also for a value that is not a whole number of words.
         let map = Map::with_copies(MapKind::ProcessorArray, 4, 20, 1, 4 * copies).unwrap();
         let mut words = Vec::new();
         map.get(&[0; 4], &mut words).unwrap();

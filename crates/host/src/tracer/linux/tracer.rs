@@ -1,4 +1,4 @@
-//! Opening, attaching and reading the tracer.
+//! Opens, attaches and reads the tracer.
 
 use super::error::TracerError;
 use super::events::{Attached, attach};
@@ -12,21 +12,21 @@ use crate::kernel::read::{device_numbers, link_name, names, number, text};
 use record::Traced;
 use rustix::io::Errno;
 
-/// Memory for counts, all processors together, and for requests in progress.
+/// Maximum memory for counts, over all processors, and for requests in flight.
 const BYTES_MAX: usize = 256 << 20;
 
 /// Major and minor number of a device.
 pub(super) type DeviceNumber = (u32, u32);
 
-/// Follows the requests of some disks.
+/// Traces the requests of some disks.
 #[derive(Debug)]
 pub struct Tracer {
     devices: Vec<Followed>,
     plan: Plan,
-    /// The programs, which end with them.
+    /// The programs; dropping these detaches them.
     attached: Vec<Attached>,
     roots: Roots,
-    /// What this kernel does not tell, and what is lost with it.
+    /// What this kernel does not report, and what is missing as a result.
     pub lacks: Vec<String>,
 }
 
@@ -35,25 +35,24 @@ pub struct Tracer {
 struct Followed {
     number: DeviceNumber,
     counts: Vec<u64>,
-    /// Requests that were in progress when the tracer began: their ends have no beginning.
+    /// Requests in flight when the tracer started, whose issue was not seen.
     at_start: u64,
-    /// Requests issued, not completed and not in progress, at the last reading.
+    /// Requests issued, not completed and not in flight, at the last reading.
     vanished: u64,
-    /// Events that are known to be lost, and were said to be.
+    /// Lost events already reported.
     lost: u64,
 }
 
-/// A count of reads and of writes together.
+/// The sum of a count over reads and writes.
 fn of_both(counts: &[u64], word: usize) -> u64 {
     counts[word] + counts[layout::OP_WORDS + word]
 }
 
 impl Followed {
-    /// Requests more that were lost. The kernel leaves a program out where it interrupts another
-    /// one, and what it counts of that is too little: so a request is lost that was issued and
-    /// neither completed nor is still in progress, or whose completion knows no issue. What is in
-    /// progress is read at another moment than the counts: only what is missing at two readings in
-    /// a row is lost.
+    /// The number of requests newly known as lost. The kernel skips a program that would interrupt another
+    /// one, so some events are not counted. A request counts as lost if it was issued but has neither
+    /// completed nor is in flight, or if its completion has no issue. Requests in flight are read at a
+    /// different moment than the counts, so a request must be missing in two consecutive readings.
     fn lost(&mut self, in_flight: u64) -> u64 {
         let sum = |word: usize| of_both(&self.counts, word);
         let completed: u64 = (layout::DEVICE..layout::DEVICE + layout::TIME_BUCKETS).map(sum).sum();
@@ -67,10 +66,10 @@ impl Followed {
 }
 
 impl Tracer {
-    /// Follows the requests of disks, given by their numbers, from now on.
+    /// Starts tracing the requests of disks, given by their numbers.
     ///
     /// # Errors
-    /// If the privileges, the kernel's support or a device's requests are missing.
+    /// If privileges, kernel support or a device's requests are missing.
     pub fn open(roots: &Roots, devices: &[DeviceNumber]) -> Result<Self, TracerError> {
         if devices.is_empty() {
             return Err(TracerError::NoDevices);
@@ -113,14 +112,15 @@ impl Tracer {
         for (slot, &number) in devices.iter().enumerate() {
             let in_flight = in_flight(roots, number);
             let counts = tracer.plan.counts(slot)?;
-            // Ends were seen before beginnings were.
+            // Completions were traced before issues were.
             let at_start = in_flight + of_both(&counts, layout::UNMATCHED);
             tracer.devices.push(Followed { number, counts, at_start, vanished: 0, lost: 0 });
         }
         Ok(tracer)
     }
 
-    /// Attaches the programs, those of the end first: a beginning whose end is not seen would be lost.
+    /// Attaches the programs, those for the end of requests first: otherwise a request could be issued
+    /// whose end is not seen.
     fn attach_all(&mut self, types: &KernelTypes) -> Result<(), TracerError> {
         for needed in [Event::Complete, Event::Requeue, Event::Issue] {
             self.attach(types, needed)?;
@@ -141,11 +141,10 @@ impl Tracer {
         Ok(())
     }
 
-    /// What happened since the last call, or since the start, for each device in the order in
-    /// which they were given.
+    /// The events since the last call, or since the start, for each device in the given order.
     ///
     /// # Errors
-    /// If the kernel does not give the counts.
+    /// If the kernel does not return the counts.
     pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Traced)>, TracerError> {
         let mut answers = Vec::with_capacity(self.devices.len());
         for (slot, device) in self.devices.iter_mut().enumerate() {
@@ -171,7 +170,7 @@ impl Tracer {
 }
 
 impl Plan {
-    /// What was counted of a device until now, over all processors.
+    /// The counts of a device so far, over all processors.
     fn counts(&self, slot: usize) -> Result<Vec<u64>, TracerError> {
         let mut words = Vec::new();
         let read = self.maps.counts.get(&(slot as u32).to_ne_bytes(), &mut words);
@@ -184,7 +183,7 @@ impl Plan {
     }
 }
 
-/// The numbers under which events of these disks come, each with the place of its disk.
+/// The device numbers in events of these disks, each with the index of its disk.
 pub(super) fn slot_numbers(
     roots: &Roots,
     devices: &[DeviceNumber],
@@ -196,11 +195,10 @@ pub(super) fn slot_numbers(
     Ok(numbers)
 }
 
-/// The tags of a disk's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tags {
     queues: usize,
-    /// In one hardware queue.
+    /// Tags in one hardware queue.
     each: usize,
 }
 
@@ -225,9 +223,9 @@ fn make_maps(tags: &[Tags]) -> Result<Maps, Errno> {
     })
 }
 
-/// Enters what the programs expect to find.
+/// Sets the initial map entries that the programs expect.
 fn fill(plan: &Plan, tags: &[Tags]) -> Result<(), Errno> {
-    // No request begins at the last sector of all; the counter of replacements is 0.
+    // No request begins at the very last sector; the replacement counter is 0.
     let mut none = vec![0xFF; programs::ENDS_BYTES];
     none[programs::STREAMS * 8..].fill(0);
     let mut begin = 0;
@@ -240,8 +238,7 @@ fn fill(plan: &Plan, tags: &[Tags]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Those of the named devices whose requests can be followed, with their numbers: whole disks that
-/// take requests.
+/// The named devices whose requests can be traced, with their numbers: whole disks that accept requests.
 #[must_use]
 pub fn request_disks<'a>(
     roots: &Roots,
@@ -255,12 +252,12 @@ pub fn request_disks<'a>(
     names.into_iter().filter_map(numbers).collect()
 }
 
-/// A device number as the kernel has it inside.
+/// The kernel's internal form of a device number.
 pub(super) fn kernel_number((major, minor): DeviceNumber) -> Option<u32> {
     (major < 1 << 11 && minor < 1 << 20).then_some(major << 20 | minor)
 }
 
-/// The numbers under which events of a disk come: its own and its partitions'.
+/// The device numbers in events of a disk: its own and its partitions'.
 fn numbers_of(roots: &Roots, device: DeviceNumber) -> Result<Vec<u32>, TracerError> {
     let (major, minor) = device;
     let directory = roots.sys.join(format!("dev/block/{major}:{minor}"));
@@ -272,7 +269,6 @@ fn numbers_of(roots: &Roots, device: DeviceNumber) -> Result<Vec<u32>, TracerErr
     Ok(std::iter::once(device).chain(numbers).filter_map(kernel_number).collect())
 }
 
-/// Requests in progress at the device.
 fn in_flight(roots: &Roots, (major, minor): DeviceNumber) -> u64 {
     let line = text(&roots.sys.join(format!("dev/block/{major}:{minor}/inflight")));
     let line = line.unwrap_or_default();
@@ -310,7 +306,7 @@ mod tests {
         device.counts[layout::DEVICE + 70] = 6;
         device.counts[layout::UNMATCHED] = 2;
         assert_eq!(device.lost(4), 0);
-        // The load may have grown since what is in progress was read.
+        // The load may have grown since the requests in flight were read.
         assert_eq!(device.lost(0), 0);
         assert_eq!(device.lost(4), 0);
         assert_eq!((device.lost(1), device.lost(1)), (0, 3));

@@ -1,9 +1,9 @@
-//! Where the kernel keeps what of a structure, by its own type information (BTF).
+//! Finds the positions of structure fields in the kernel's type information (BTF).
 //!
-//! Fields move between kernels; this file of the running kernel says where they are, and what an
-//! event hands over. It is read once, when a tracer opens. Nothing in it is trusted: an offset
-//! outside the file is an end, and a field that is no plain number or pointer is as good as missing.
-//! Source: the kernel's Documentation/bpf/btf.rst.
+//! Fields move between kernels. The BTF file of the running kernel gives their positions, and the arguments
+//! of an event. It is read once, when a tracer opens. Its contents are not trusted: an offset outside the
+//! file ends the search, and a field that is not a plain number or pointer counts as missing. Source: the
+//! kernel's Documentation/bpf/btf.rst.
 
 use super::assembler::{Place, Width};
 use super::error::TracerError;
@@ -32,32 +32,31 @@ const NOTE: u32 = 17;
 const TYPE_NOTE: u32 = 18;
 const ENUMERATION_64: u32 = 19;
 
-/// What a program is attached to.
+/// The event that a program is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tracepoint {
-    /// Its type, by which the kernel knows it.
+    /// Its type number in the kernel.
     pub(super) type_id: u32,
-    /// Which of its arguments is the one asked for, from 0.
+    /// Index of the requested argument, from 0.
     pub(super) argument: u32,
 }
 
-/// A type's head: three words, and where what follows them begins.
+/// Header of a type: three words, and the offset of what follows them.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     name: u32,
     kind: u32,
     count: usize,
     bit_fields: bool,
-    /// Bytes, or the type that this one is of.
+    /// Size in bytes, or the type that this one refers to.
     size_or_type: u32,
     rest: usize,
 }
 
-/// The types of the running kernel.
 pub(super) struct KernelTypes {
     bytes: Vec<u8>,
     strings: usize,
-    /// Where each type begins; type 0 is none.
+    /// Offset of each type; type 0 is void.
     types: Vec<usize>,
 }
 
@@ -125,7 +124,7 @@ impl KernelTypes {
         })
     }
 
-    /// The type itself, without the names and qualities that it was given.
+    /// The underlying type, without typedefs and qualifiers.
     fn plain(&self, mut type_id: u32) -> Option<(u32, Head)> {
         for _ in 0..DEEPEST {
             let head = self.head(type_id)?;
@@ -137,7 +136,7 @@ impl KernelTypes {
         None
     }
 
-    /// Where `field` of a structure is: a number or a pointer. A dot leads into a structure within.
+    /// Position of `field` in a structure: a number or a pointer. A dot leads into a nested structure.
     pub(super) fn place(&self, structure: &str, field: &str) -> Option<Place> {
         let (_, mut head) = self.find(STRUCTURE, structure)?;
         let (mut bits, mut plain) = (0_u32, None);
@@ -157,8 +156,7 @@ impl KernelTypes {
         Some(Place { offset: i16::try_from(bits / 8).ok()?, width })
     }
 
-    /// A member in bits from the beginning, and its type; those of members without a name are the
-    /// structure's own.
+    /// Position of a member in bits, and its type; an unnamed member's members belong to the structure.
     fn member(&self, structure: Head, wanted: &str, deepest: usize) -> Option<(u32, u32)> {
         if !matches!(structure.kind, STRUCTURE | UNION) || deepest == 0 {
             return None;
@@ -186,7 +184,7 @@ impl KernelTypes {
         })
     }
 
-    /// An event, and which argument of its is a pointer to a structure of that name.
+    /// An event, and which of its arguments is a pointer to a structure of that name.
     pub(super) fn tracepoint(&self, event: &str, structure: &str) -> Option<Tracepoint> {
         let (type_id, alias) = self.find(ALIAS, &format!("btf_trace_{event}"))?;
         let (_, pointer) = self.plain(alias.size_or_type)?;
@@ -194,7 +192,7 @@ impl KernelTypes {
         if pointer.kind != POINTER || prototype.kind != PROTOTYPE {
             return None;
         }
-        // The first is the kernel's own and not handed over.
+        // The first is the kernel's own and is not passed.
         (1..prototype.count).find_map(|index| {
             let (_, argument) = self.plain(word(&self.bytes, prototype.rest + 8 * index + 4)?)?;
             let (_, of) = self.plain(argument.size_or_type)?;
@@ -216,7 +214,7 @@ mod tests {
     use super::*;
     use stats::SplitMix64;
 
-    /// A file of types, put together as the kernel's documentation says.
+    /// A file of types, assembled according to the kernel's documentation.
     #[derive(Default)]
     struct Made {
         types: Vec<u8>,
@@ -283,7 +281,7 @@ mod tests {
         assert_eq!(types.place("request", "sector"), place(16, Width::Eight));
         assert_eq!(types.place("request", "disk"), place(24, Width::Eight));
         assert_eq!(types.place("request", "inner.tag"), place(32, Width::Four));
-        // A structure is no number, and what is not there is not found.
+        // A structure is not a number, and missing fields are not found.
         assert_eq!(types.place("request", "inner"), None);
         assert_eq!(types.place("request", "bytes"), None);
         assert_eq!(types.place("bio", "tag"), None);

@@ -1,7 +1,7 @@
-//! Tracing on Windows: there is none.
+//! Tracing on Windows: not supported.
 //!
-//! Event Tracing for Windows has the events (DiskIo, FileIo). Whoever wants each request records them by
-//! `logman` or WPR and imports what they say.
+//! Event Tracing for Windows has such events (DiskIo, FileIo). To get each request, record them by `logman`
+//! or WPR and import the result.
 
 use crate::kernel::Roots;
 use crate::tracer::Drained;
@@ -11,20 +11,20 @@ use std::convert::Infallible;
 /// Major and minor number of a device.
 type DeviceNumber = (u32, u32);
 
-/// What is asked of the kernel in vain.
+/// Error text for a missing feature.
 const EVENTS: &str =
     "request tracer: tracing needs Linux, because Event Tracing for Windows is not supported";
 
-/// Why there is no tracer.
+/// Why the tracer cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TracerError {
-    /// It takes a privilege.
+    /// A privilege is required.
     #[error("{0} needs an administrator")]
     NotPermitted(&'static str),
-    /// Windows has no such thing.
+    /// Windows does not support it.
     #[error("Windows has no {0}")]
     NoSupport(&'static str),
-    /// Nothing to trace.
+    /// No device to trace.
     #[error("no device to trace")]
     NoDevices,
     /// A call failed.
@@ -32,16 +32,16 @@ pub enum TracerError {
     Failed(&'static str),
 }
 
-/// Would follow the requests of some disks; there can be none.
+/// Would trace the requests of some disks; cannot exist.
 #[derive(Debug)]
 pub struct Tracer {
-    /// What is not told, and what is lost with it.
+    /// What is not reported, and what is missing as a result.
     pub lacks: Vec<String>,
     never: Infallible,
 }
 
 impl Tracer {
-    /// Begins nothing.
+    /// Always fails.
     ///
     /// # Errors
     /// Always.
@@ -52,18 +52,18 @@ impl Tracer {
     /// What happened since the last reading.
     ///
     /// # Errors
-    /// None, because there is none to ask.
+    /// None: no tracer can exist.
     pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Traced)>, TracerError> {
         match self.never {}
     }
 }
 
-/// Would count requests by process; there can be none.
+/// Would count requests by process; cannot exist.
 #[derive(Debug)]
 pub struct Issuers(Infallible);
 
 impl Issuers {
-    /// Begins nothing.
+    /// Always fails.
     ///
     /// # Errors
     /// Always.
@@ -71,21 +71,21 @@ impl Issuers {
         Err(TracerError::NoSupport("request counts per process"))
     }
 
-    /// Who asked for what since the last reading.
+    /// The I/O by process since the last reading.
     ///
     /// # Errors
-    /// None, because there is none to ask.
+    /// None: no counter can exist.
     pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Vec<ProcessIo>)>, TracerError> {
         match self.0 {}
     }
 }
 
-/// Would record each request; there can be none.
+/// Would record each request; cannot exist.
 #[derive(Debug)]
 pub struct Recorder(Infallible);
 
 impl Recorder {
-    /// Begins nothing.
+    /// Always fails.
     ///
     /// # Errors
     /// Always.
@@ -97,13 +97,13 @@ impl Recorder {
         Err(TracerError::NoSupport(EVENTS))
     }
 
-    /// What has come since the last time.
+    /// Requests recorded since the last call.
     pub fn drain(&mut self) -> Drained {
         match self.0 {}
     }
 }
 
-/// That requests cannot be traced here.
+/// Reports that requests cannot be traced here.
 #[must_use]
 pub fn capabilities(_roots: &Roots, _disk: Option<&DeviceFacts>) -> Vec<Capability> {
     let remedy = "record, watch and diagnose use the counters of disks and volumes";
@@ -112,7 +112,7 @@ pub fn capabilities(_roots: &Roots, _disk: Option<&DeviceFacts>) -> Vec<Capabili
     vec![tracer, Capability::of("requests by process", false, "not on Windows", remedy)]
 }
 
-/// None of the devices can be followed.
+/// None of the devices can be traced.
 #[must_use]
 pub fn request_disks<'a>(
     _roots: &Roots,

@@ -1,4 +1,4 @@
-//! What else a disk is doing, on a machine whose counters move between the two readings.
+//! Tests the measurement of other traffic on a disk, with counters that change between two readings.
 
 use host::kernel::{Roots, device_in_flight_activity};
 use record::DeviceFacts;
@@ -11,7 +11,7 @@ use testkit::Fake;
 fn rates_are_the_difference_over_the_interval_summed_over_the_leaves() {
     let fake = Fake::new();
     let (counters, after) = (fake.path("proc/diskstats"), fake.path("proc/after"));
-    // Reading a pipe waits for its writer, who puts the later counters in its place first.
+    // Reading a pipe waits for its writer, which first puts the later counters in its place.
     rustix::fs::mkfifoat(rustix::fs::CWD, &counters, Mode::RUSR | Mode::WUSR).unwrap();
     fake.proc("after", "8 0 sda 300 0 1000 0 60 0 400 0 2 2 0\n8 16 sdb 10 0 0 0 0 0 0 0 1 7 0\n");
     let writer = std::thread::spawn(move || {
@@ -28,7 +28,7 @@ fn rates_are_the_difference_over_the_interval_summed_over_the_leaves() {
     let total = |per_s: f64| (per_s * activity.interval.as_secs_f64() * 1e3).round() / 1e3;
     assert_eq!((total(activity.reads_per_s), total(activity.writes_per_s)), (210.0, 10.0));
     assert_eq!(total(activity.bytes_per_s), 200.0 * 512.0);
-    // Of the busiest leaf, whose 32 bits wrapped; that of the other went back a little.
+    // Of the busiest leaf, whose 32-bit counter wrapped; that of the other went back a little.
     assert_eq!(total(activity.busy_share), 0.008);
 }
 

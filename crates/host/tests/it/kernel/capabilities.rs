@@ -1,4 +1,4 @@
-//! What the kernel tells that a machine can measure.
+//! Tests the list of what a machine can measure.
 
 use host::kernel::{KernelError, Roots, Soaker, SoakerError, capabilities, disk_of};
 use record::{Capability, DeviceFacts};

@@ -1,4 +1,4 @@
-//! Limits of control groups, on machines made of files.
+//! Tests the limits of control groups, on machines made of files.
 
 use host::kernel::live::{Sampler, Selection};
 use host::kernel::{Roots, capabilities, environment};
@@ -14,12 +14,12 @@ fn disk() -> DeviceFacts {
     }
 }
 
-/// The limits in force on a disk.
+/// The limits that apply to a disk.
 fn limits_on(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
     environment(roots, Some(disk)).cgroup_limits
 }
 
-/// The version of control groups that governs I/O, as doctor tells it.
+/// The version of control groups that applies to I/O, as doctor prints it.
 fn version(fake: &Fake) -> Option<String> {
     let list = capabilities(&Roots::below(fake.root()), None);
     let found = list.iter().find(|entry| entry.name == "control group limits").unwrap();
@@ -106,7 +106,7 @@ fn a_machine_without_control_groups_has_no_limits() {
     assert_eq!(observed(&fake), [""; 0]);
 }
 
-/// The limits that an observation of the whole machine lists.
+/// The limits listed by an observation of the whole machine.
 fn observed(fake: &Fake) -> Vec<String> {
     fake.proc("diskstats", "");
     let mut sampler = Sampler::new(Roots::below(fake.root()), Selection::default()).unwrap();

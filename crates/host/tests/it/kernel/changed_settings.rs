@@ -1,4 +1,4 @@
-//! A changed setting is put back by its owner, or at the next start once the owner is dead.
+//! Tests that a changed setting is restored by its owner, or at the next start after the owner died.
 
 use host::kernel::Roots;
 use host::kernel::changed_setting::{ChangedSetting, undo_left};
@@ -7,7 +7,7 @@ use testkit::Fake;
 
 const SETTING: &str = "block/loop3/queue/read_ahead_kb";
 
-/// A machine with one loop device, this process among its processes, and a folder for entries.
+/// A machine with one loop device and this process among its processes, and a folder for the records.
 fn machine() -> (Fake, Roots, PathBuf) {
     let fake = Fake::new();
     fake.sys(SETTING, "128\n");
@@ -17,7 +17,7 @@ fn machine() -> (Fake, Roots, PathBuf) {
     (fake, roots, folder)
 }
 
-/// This process runs, and started at this tick.
+/// Makes this process appear to run since this tick.
 fn lives(fake: &Fake, start: u32) {
     let before_start = "S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0";
     let stat = format!("9 (a) b) {before_start} {start} 0 0\n");
@@ -52,7 +52,7 @@ fn a_setting_is_put_back_on_request_and_on_a_drop() {
 fn what_a_killed_process_left_is_put_back_once() {
     let (fake, roots, folder) = machine();
     std::mem::forget(change(&roots, &folder));
-    // Another process has its number now.
+    // Another process now has its number.
     lives(&fake, 78);
     assert_eq!(undo_left(&roots, &folder), [(roots.sys.join(SETTING), "128".to_owned())]);
     assert_eq!((value(&roots).as_str(), entries(&folder)), ("128", 0));

@@ -1,4 +1,4 @@
-//! The conditions of a measurement, on machines made of files.
+//! Tests the conditions of a measurement, on machines made of files.
 
 use host::kernel::{Roots, environment, environment_findings};
 use record::LimitedIo;

@@ -1,4 +1,4 @@
-//! What the system as a whole goes through between two looks.
+//! Tests the state of the system as a whole between two readings.
 
 use host::kernel::Roots;
 use host::kernel::live::{Sampler, Selection};
@@ -29,7 +29,7 @@ fn sums_become_shares_of_the_time_between_two_looks_and_levels_are_taken_as_they
     };
     fake.proc("vmstat", &vmstat(100, 5_000));
     let mut sampler = sampler(&fake);
-    // Longer than tasks stall in it.
+    // Longer than the stalls of tasks within it.
     std::thread::sleep(Duration::from_millis(20));
     fake.proc("pressure/io", &pressure(13_500, 6_750));
     fake.proc("pressure/cpu", &pressure(4_070, 0));

@@ -1,4 +1,4 @@
-//! The limit of open files.
+//! Tests the limit of open files.
 
 use host::kernel::allow_descriptors;
 use rustix::process::{Resource, getrlimit};
@@ -12,6 +12,6 @@ fn more_files_than_the_hard_limit_are_refused_with_limit_and_need() {
     let text = error.to_string();
     assert!(text.contains(&hard.to_string()), "{text}");
     assert!(text.contains(&(hard + 1).to_string()) && text.contains("ulimit -n"), "{text}");
-    // What is there already needs nothing.
+    // Already allowed, so nothing changes.
     allow_descriptors(1).unwrap();
 }

@@ -8,7 +8,7 @@ use testkit::Fake;
 
 const NVME: &str = "pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme0/nvme0n1";
 
-/// An NVMe drive with a partition, on a link below its best.
+/// An NVMe drive with a partition, on a link below its maximum.
 fn nvme() -> Fake {
     let fake = Fake::new();
     fake.block(NVME, "259:0", 1_000_000);

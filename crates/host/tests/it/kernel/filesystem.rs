@@ -1,4 +1,4 @@
-//! The file system that a file is on.
+//! Tests the facts about the file system of a file.
 
 use host::kernel::Roots;
 use host::kernel::filesystem::locate_filesystem;

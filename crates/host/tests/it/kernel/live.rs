@@ -1,5 +1,4 @@
-//! The sampler on machines made of files: plugs, resets, wraps, stacks, broken lines, and many
-//! devices.
+//! Tests the sampler on machines made of files: hot-plug, resets, wraps, stacks, and broken lines.
 
 use host::kernel::live::{Sampler, Selection, mount_points, wake_ups};
 use host::kernel::{self, Roots};
@@ -8,7 +7,7 @@ use rustix::thread::current_timer_slack;
 use std::fmt::Write;
 use testkit::Fake;
 
-/// A line of 20 columns: requests read, sectors read, ms read, and the rest from these.
+/// A line of 20 columns: requests read, sectors read, ms read, and the other columns derived from these.
 fn line(numbers: &str, name: &str, ios: u64, ms: u64) -> String {
     let sectors = ios * 8;
     format!("{numbers} {name} {ios} 0 {sectors} {ms} 0 0 0 0 0 {ms} {ms} 0 0 0 0 0 0\n")
@@ -29,7 +28,7 @@ fn all() -> Selection {
     Selection { unused: true, ..Selection::default() }
 }
 
-/// Name and reads of each interval.
+/// Name and read count of each interval.
 fn reads(intervals: &[Interval]) -> Vec<(&str, f64)> {
     let count = |interval: &Interval| {
         let per_s = interval.read.per_s.unwrap().value;
@@ -76,7 +75,7 @@ fn a_device_that_is_pulled_out_is_gone_and_a_new_one_of_its_name_starts_anew() {
     fake.proc("diskstats", &line("8 0", "sda", 101, 50));
     assert_eq!(reads(&sampler.sample().unwrap()), [("sda", 1.0)]);
     assert_eq!(sampler.devices().len(), 1);
-    // More requests than the old one had: only its absence tells that it is another.
+    // More requests than the old one had: only its absence shows that it is another device.
     fake.proc("diskstats", &(line("8 0", "sda", 101, 50) + &line("8 16", "sdb", 5_000, 90)));
     assert_eq!(reads(&sampler.sample().unwrap()), [("sda", 0.0)]);
     assert!(sampler.findings()[0].claim.contains("sdb appeared; sdb disappeared"));
@@ -91,7 +90,7 @@ fn a_reset_costs_one_interval_and_is_noted() {
         assert_eq!(reads(&sampler.sample().unwrap()), seen);
     }
     assert_eq!(codes(&sampler), [FindingCode::CountersReset]);
-    // The same counters under other numbers are another device, too.
+    // The same counters under other numbers also belong to another device.
     fake.proc("diskstats", &line("8 48", "sda", 15, 1));
     assert_eq!(reads(&sampler.sample().unwrap()), []);
     assert_eq!(sampler.findings()[0].evidence[0].value, 2.0);
@@ -131,7 +130,7 @@ fn counters_that_are_switched_off_have_no_figures_and_come_back() {
     assert_eq!(figures(200), (false, vec![FindingCode::CountersOff]));
     assert_eq!(figures(200), (false, vec![FindingCode::CountersOff]));
     fake.sys("devices/pci/block/sda/queue/iostats", "1");
-    // A step over an unknown time has no rate.
+    // An increase over an unknown time has no rate.
     assert_eq!(figures(250), (false, vec![]));
     assert_eq!(figures(260), (true, vec![]));
 }
@@ -332,7 +331,7 @@ fn a_file_system_is_found_from_every_device_below_it_and_read_only_ones_are_not(
     assert_eq!(of("sdb"), None);
 }
 
-/// What a user means by a name: the path, and the names of the devices in the order of the kernel.
+/// The path that a name refers to, and the names of the devices in the kernel's order.
 fn meant(fake: &Fake, name: &str) -> Option<(ObservedPath, Vec<String>)> {
     let selection = Selection { named: vec![name.to_owned()], ..Selection::default() };
     let sampler = Sampler::new(Roots::below(fake.root()), selection).ok()?;
@@ -356,8 +355,8 @@ fn a_named_volume_comes_with_all_devices_below_it_and_a_partition_with_its_disk(
     assert_eq!(below, [("md0", "dm-0".to_owned()), ("dm-0", "sda1".to_owned())]);
 }
 
-/// A btrfs on loop0 and sdb, where the file of loop0 lies on a file system of sda; all of them, in a
-/// circle if `circle` says that sdb is built on loop0.
+/// A btrfs on loop0 and sdb; the file of loop0 is on a file system on sda. With `circle`, sdb is built on
+/// loop0, so that they form a cycle.
 fn btrfs(circle: bool) -> Fake {
     let lines: String = [("7 0", "loop0"), ("8 0", "sda"), ("8 16", "sdb"), ("8 32", "sdc")]
         .map(|(numbers, name)| line(numbers, name, 1, 1))
@@ -458,7 +457,7 @@ fn a_logical_volume_right_on_several_disks_keeps_each_block_once() {
     let mapped = [
         ("dm-0", "253:0", "LVM-abc", ["pci/block/sda", "pci/block/sdb"]),
         ("dm-1", "253:1", "mpath-abc", ["pci/block/sda", "pci/block/sdb"]),
-        // A mirror, a snapshot: on volumes of its own.
+        // A mirror or a snapshot, on volumes of its own.
         ("dm-2", "253:2", "LVM-abd", ["virtual/block/dm-0", "virtual/block/dm-1"]),
     ];
     for (name, numbers, id, members) in mapped {

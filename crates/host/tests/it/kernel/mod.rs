@@ -1,4 +1,4 @@
-//! The crate through its public names, on machines made of files and on this one.
+//! Tests of the crate's public interface, on machines made of files and on this machine.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

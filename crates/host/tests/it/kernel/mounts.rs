@@ -1,4 +1,4 @@
-//! The table of mounts, on machines made of files.
+//! Tests the table of mounts, on machines made of files.
 
 use host::kernel::Roots;
 use host::kernel::mounts::{Mount, mount_of, read_mounts, unescape};

@@ -127,7 +127,7 @@ fn only_io_uring_workers_are_counted_and_the_time_of_ended_ones_stays() {
     std::fs::remove_dir_all(Roots::below(fake.root()).proc.join("self/task/11")).unwrap();
     thread("12", "iou-sqp-10", 40);
     assert_eq!(cpu(&mut probe).workers_ns, 240);
-    // The number is used again by a new worker, which has just begun.
+    // A new worker, which has just started, reuses the number.
     thread("12", "iou-wrk-10", 5);
     assert_eq!(cpu(&mut probe).workers_ns, 245);
     assert_eq!(cpu(&mut probe).workers_ns, 245);

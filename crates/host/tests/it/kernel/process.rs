@@ -1,11 +1,11 @@
-//! Processes by their files, in both versions of control groups.
+//! Tests facts about processes from their files, in both versions of control groups.
 
 use host::kernel::Roots;
 use host::kernel::process::{outstanding, process_facts};
 use std::os::unix::fs::symlink;
 use testkit::Fake;
 
-/// Name and group of a process whose files say this.
+/// Name and group of a process with these file contents.
 fn told(stat: &str, groups: &str) -> Option<(String, Option<String>, bool)> {
     let fake = Fake::new();
     fake.proc("7/stat", stat);
@@ -52,7 +52,7 @@ fn a_process_waits_for_what_it_has_not_taken_out_of_its_rings_and_for_threads_th
     assert_eq!(waits(), None, "it has ended");
     fake.proc("7/task/7/stat", "7 (db) S 1 7 7 0 -1 0 1 0 0 0");
     fake.proc("7/task/8/stat", "8 (db (reads)) D 1 7 7 0 -1 0 1 0 0 0");
-    // What a ring's own thread waits for is an entry of the ring.
+    // A ring's own thread waits for an entry of the ring, which is already counted.
     fake.proc("7/task/9/stat", "9 (iou-wrk-7) D 1 7 7 0 -1 0 1 0 0 0");
     let descriptor = |number: u32, to: &str, info: &str| {
         fake.proc(&format!("7/fdinfo/{number}"), info);
@@ -68,7 +68,7 @@ fn a_process_waits_for_what_it_has_not_taken_out_of_its_rings_and_for_threads_th
     let ring = "anon_inode:[io_uring]";
     descriptor(4, ring, "SqMask:\t0x3f\nSqHead:\t5\nSqTail:\t6\nCqHead:\t4294967270\nCqTail:\t1\n");
     assert_eq!(waits(), Some(33), "counters of rings wrap around");
-    // Entries that are answered again and again leave nothing to count.
+    // Entries that complete repeatedly cannot be counted.
     descriptor(5, ring, "SqTail:\t6\nCqHead:\t9\n");
     assert_eq!(waits(), None);
 }

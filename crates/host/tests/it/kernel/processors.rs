@@ -1,4 +1,4 @@
-//! Processors that a run may use, and their clock.
+//! Tests the processors that a run may use, and their clock.
 
 use engine::{Probe, Processors};
 use host::kernel::{RealProbe, Roots};

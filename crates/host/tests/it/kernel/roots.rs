@@ -1,4 +1,4 @@
-//! Where the printed paths of the kernel are found.
+//! Tests where paths printed by the kernel are found.
 
 use host::kernel::Roots;
 use std::path::Path;

@@ -1,18 +1,18 @@
-//! What a soaker reads of a machine made of files.
+//! Tests what a soaker reads on a machine made of files.
 
 use host::kernel::read::{field, text};
 use host::kernel::{Roots, Soaker};
 use std::path::Path;
 use testkit::Fake;
 
-/// The first processor of this machine that we may use.
+/// The first processor of this machine that this process may use.
 fn own_processor() -> u32 {
     let status = text(Path::new("/proc/self/status")).unwrap();
     let list = field(&status, "Cpus_allowed_list").unwrap();
     list.split([',', '-']).next().unwrap().parse().unwrap()
 }
 
-/// A machine on which we may use one processor.
+/// A machine on which this process may use one processor.
 fn machine(own: u32) -> Fake {
     let fake = Fake::new();
     fake.proc("self/status", &format!("Cpus_allowed_list:\t{own}\n"));

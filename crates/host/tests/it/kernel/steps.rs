@@ -1,4 +1,4 @@
-//! Two readings of a line, and what happened between them.
+//! Tests the interval between two readings of a line.
 
 use host::kernel::Roots;
 use host::kernel::live::{Sampler, Selection};
@@ -6,7 +6,7 @@ use record::{Figure, Interval, OpInterval};
 use std::time::Duration;
 use testkit::Fake;
 
-/// Between two readings: longer than the busy times that the lines below add.
+/// Pause between two readings: longer than the busy times that the lines below add.
 const PAUSE: Duration = Duration::from_millis(20);
 
 fn sampler(fake: &Fake, line: &str) -> Sampler {
@@ -15,7 +15,7 @@ fn sampler(fake: &Fake, line: &str) -> Sampler {
     Sampler::new(Roots::below(fake.root()), selection).unwrap()
 }
 
-/// What there is of the time to the next line; `None` after a reset.
+/// The interval until the next line; `None` after a reset.
 fn next(sampler: &mut Sampler, fake: &Fake, line: &str) -> Option<Interval> {
     std::thread::sleep(PAUSE);
     fake.proc("diskstats", line);
@@ -35,12 +35,12 @@ fn value(figure: Option<Figure>) -> f64 {
     figure.unwrap().value
 }
 
-/// What a rate comes to in the whole interval, to a thousandth.
+/// A rate times the whole interval, to a thousandth.
 fn total(interval: &Interval, per_s: Option<Figure>) -> f64 {
     (value(per_s) * interval.duration_ns as f64 / 1e6).round() / 1e3
 }
 
-/// What a share or a concurrency comes to in the whole interval, in ms.
+/// A share or a concurrency times the whole interval, in ms.
 fn total_ms(interval: &Interval, share: Option<Figure>) -> f64 {
     (value(share) * interval.duration_ns as f64 / 1e3).round() / 1e3
 }
@@ -62,14 +62,14 @@ fn an_interval_holds_the_rates_sizes_and_times_between_two_readings() {
     assert_eq!(value(seen.read.latency_ns), 500_000.0);
     assert_eq!(value(seen.write.latency_ns), 2_000_000.0);
     assert_eq!(value(seen.all.latency_ns), 1_000_000.0);
-    // A millisecond over 200 requests is as fine as the mean is known.
+    // The resolution of the mean: a millisecond divided by 200 requests.
     assert_eq!(seen.read.latency_ns.unwrap().resolution, 5_000.0);
     assert_eq!(total_ms(&seen, seen.busy_share), 12.0);
     assert_eq!((total(seen.discards_per_s), total(seen.flushes_per_s)), (2.0, 10.0));
-    // 25 ms of ten flushes.
+    // 25 ms for ten flushes.
     assert_eq!(seen.flush_latency_ns.map(|figure| figure.value), Some(2.5e6));
     assert_eq!(value(seen.in_flight), 4.0);
-    // 355 ms in all, of which 30 were discards and 25 flushes.
+    // 355 ms in total, of which 30 ms were discards and 25 ms flushes.
     assert_eq!(total_ms(&seen, seen.concurrency), 300.0);
     assert_eq!(seen.concurrency.unwrap().quality, record::Quality::Derived);
 }
@@ -134,9 +134,9 @@ fn a_count_that_cannot_have_wrapped_began_anew() {
     let after = "8 0 sda 10 0 80 1 0 0 0 0 0 1 1";
     for before in [
         "8 0 sda 1000 0 8000 100 5 0 40 9 0 90 109",
-        // In the upper half, but the sectors say that it is another device.
+        // In the upper half, but the sectors show that it is another device.
         "8 0 sda 4294967290 0 90000000000 100 0 0 0 0 0 90 109",
-        // Beyond 32 bits: nothing wraps there.
+        // Beyond 32 bits, where nothing wraps.
         "8 0 sda 5000000000 0 80 100 0 0 0 0 0 90 109",
     ] {
         assert_eq!(between(before, after), None, "{before}");
@@ -177,7 +177,7 @@ fn no_device_is_busy_for_longer_than_the_interval() {
 fn each_generation_of_columns_is_read() {
     let (before, after) =
         ("8 0 sda 0 0 0 0 0 0 0 0 0 0 0", "8 0 sda 10 1 800 30 20 2 1600 40 3 15 70");
-    // Discards since 18 columns, flushes since 20; those behind are not known.
+    // Discards since 18 columns, flushes since 20; further columns are unknown.
     for (zeros, more, discards, flushes) in [
         ("", "", None, None),
         (" 0 0 0 0", " 5 6 7 8", Some(5.0), None),
@@ -193,7 +193,7 @@ fn each_generation_of_columns_is_read() {
         assert_eq!(value(seen.read.latency_ns), 3_000_000.0);
         assert_eq!(value(seen.write.latency_ns), 2_000_000.0);
         assert_eq!((value(seen.in_flight), total_ms(&seen, seen.busy_share)), (3.0, 15.0));
-        // The time of discards (8 ms) and flushes (11 ms) is taken out, where it is told.
+        // The time of discards (8 ms) and flushes (11 ms) is subtracted, if available.
         let others_ms = discards.map_or(0.0, |_| 8.0) + flushes.map_or(0.0, |_| 11.0);
         assert_eq!(total_ms(&seen, seen.concurrency), 70.0 - others_ms);
         let known = |figure: Option<Figure>| figure.map(|figure| total(Some(figure)));

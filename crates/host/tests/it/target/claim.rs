@@ -1,4 +1,4 @@
-//! What a run that destroyed data says.
+//! Tests the report of a run that destroyed data.
 
 use host::target::destruction;
 use record::{Bytes, DeviceFacts, FindingCode, Severity, Target, TargetKind};

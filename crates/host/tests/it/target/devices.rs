@@ -1,7 +1,7 @@
-//! The crate against the kernel of this machine: loop devices, mounts, a real disk's counters.
+//! Tests the crate with the kernel of this machine: loop devices, mounts, a real disk's counters.
 //!
-//! Each test first asks whether the machine allows it, and else prints why it was skipped. What a
-//! test attaches or mounts goes when its guard is dropped, also on a failure.
+//! Each test first checks whether the machine allows it, and otherwise prints why it was skipped. Attached
+//! devices and mounts are removed when their guards are dropped, even after a failure.
 
 use engine::Probe;
 use host::kernel::{RealProbe, Roots, device::device_of, device_in_flight_activity};
@@ -31,7 +31,7 @@ fn skip(name: &str, reason: impl std::fmt::Display) {
     testkit::skip(name, &reason.to_string());
 }
 
-/// Runs a program; its output, or what it said.
+/// Runs a program; returns its output, or its error message.
 fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
@@ -44,7 +44,6 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// An attached loop device.
 struct Loop {
     node: PathBuf,
     _file: TempDir,
@@ -72,7 +71,6 @@ impl Drop for Loop {
     }
 }
 
-/// A mounted file system.
 struct Mounted {
     point: TempDir,
 }
@@ -121,7 +119,7 @@ fn a_loop_device_and_its_partition_are_read_only_targets_with_their_facts() {
     let refused = open_target(&Roots::default(), &attached.node, &write, None, BLOCK).unwrap_err();
     assert_eq!(refused.exit_code(), 3);
 
-    // Told to the kernel directly: many kernels read no partition tables of loop devices.
+    // Registered directly with the kernel: many kernels do not read partition tables of loop devices.
     let name = attached.node.to_string_lossy().into_owned();
     if let Err(reason) = run("addpart", &[&name, "1", "2048", "4096"]) {
         return skip("partition of a loop device", reason);

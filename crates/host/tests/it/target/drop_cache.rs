@@ -1,4 +1,4 @@
-//! Each way to drop cached pages, on a real file whose pages are in the cache.
+//! Tests each way to drop cached pages, on a real file whose pages are in the cache.
 
 use host::kernel::Roots;
 use host::target::{Area, drop_cache, drop_clean_pages, resident_bytes, unwritten_bytes};
@@ -14,8 +14,8 @@ const AREA: u64 = 8 << 20;
 /// Why some of these tests are skipped.
 const IN_MEMORY: &str = "the build directory is in memory";
 
-/// A file of `AREA` bytes on a disk, all of it written back and read again: in the cache, clean.
-/// `None` where the build directory is in memory.
+/// A file of `AREA` bytes on a disk, fully written back and read again, so that it is cached and clean.
+/// `None` if the build directory is in memory.
 fn cached_file() -> Option<(tempfile::NamedTempFile, PathBuf)> {
     let directory = std::env::current_exe().unwrap().parent().unwrap().to_owned();
     let mut file = tempfile::NamedTempFile::new_in(&directory).unwrap();
@@ -63,7 +63,7 @@ fn nothing_is_done_where_nothing_is_asked() {
 #[test]
 fn dropping_caches_without_the_right_says_what_it_needs_and_what_does_not() {
     let directory = tempfile::tempdir().unwrap();
-    // No such file in this /proc: the same end as a /proc that is read only.
+    // This /proc has no such file, which gives the same error as a read-only /proc.
     let roots = Roots { proc: directory.path().to_owned(), ..Roots::default() };
     let error = drop_cache(&roots, DropCache::DropCaches, &[], &[], &|| false).unwrap_err();
     assert_eq!(error.exit_code(), 4);

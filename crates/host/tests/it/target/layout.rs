@@ -1,4 +1,4 @@
-//! How the largest files below a path lie.
+//! Tests the placement of the largest files below a path.
 
 use host::target::layout;
 use record::Bytes;

@@ -1,4 +1,4 @@
-//! The crate through its public names, on files and devices of this machine.
+//! Tests of the crate's public interface, on files and devices of this machine.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

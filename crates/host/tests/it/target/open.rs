@@ -1,4 +1,4 @@
-//! Opening targets, on temporary files of this machine.
+//! Tests opening targets, on temporary files of this machine.
 
 use host::kernel::Roots;
 use host::kernel::device::numbers;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use testkit::Fake;
 
 const BLOCK: Bytes = Bytes(4096);
-/// The flag of the kernel; the one of rustix holds O_SYNC too.
+/// The kernel's flag; that of rustix includes O_SYNC.
 const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC as u32);
 
 fn open(path: &Path, access: &Access) -> Result<TargetHandle, TargetError> {
@@ -172,7 +172,7 @@ fn alignment_is_a_power_of_two_and_falls_back_to_the_devices_block() {
     assert_eq!(direct_alignment(&reader, None), 512);
 }
 
-/// What is found of a directory on a machine made of files.
+/// Findings on a directory of a machine made of files.
 fn found_on(fake: &Fake, directory: &TempDir) -> Vec<FindingCode> {
     let roots = Roots::below(fake.root());
     let handle = open_target(&roots, directory.path(), &Access::ReadOnly, None, BLOCK).unwrap();
@@ -204,7 +204,7 @@ fn a_rotational_flag_is_a_finding_only_where_it_cannot_be_believed() {
         }
         found_on(&fake, &directory)
     };
-    // A disk of virtio says what its host likes.
+    // A virtio disk reports whatever its host chooses.
     assert_eq!(codes("vda", Some("1")), [FindingCode::RotationalUntrusted]);
     assert_eq!(codes("sda", Some("1")), []);
     assert_eq!(codes("vda", None), []);
@@ -227,7 +227,7 @@ fn a_file_below_a_loop_device_and_a_swap_file_are_in_use() {
     fake.sys("devices/virtual/loop3/loop/backing_file", &format!("{}\n", path.display()));
     assert!(refusal().contains(": it is in use as the loop device loop3;"), "{}", refusal());
     fs::remove_dir_all(roots.sys.join("devices/virtual/loop3/loop")).unwrap();
-    // Swap is known by the file, also where the kernel printed another of its names.
+    // Swap is recognized by the file, even if the kernel printed another of its names.
     let other = fake.path("other name");
     fs::hard_link(&path, &other).unwrap();
     let printed = other.display().to_string().replace(' ', "\\040");

@@ -1,4 +1,4 @@
-//! What files lose to whole allocation units.
+//! Tests the space that files lose to whole allocation units.
 
 use host::target::{file_sizes, rounding_loss};
 

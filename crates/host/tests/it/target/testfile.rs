@@ -1,4 +1,4 @@
-//! The test file of a directory, as a user of the crate writes it.
+//! Tests the test file of a directory through the crate's public interface.
 
 use host::kernel::Roots;
 use host::target::{
@@ -58,7 +58,7 @@ fn an_error_of_the_writers_ends_the_work_with_what_the_system_said() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("mine");
     std::fs::write(&path, [1u8; 8192]).unwrap();
-    // A descriptor that cannot be written stands for a device that fails.
+    // A descriptor without write permission simulates a device that fails.
     let mut handle =
         open_target(&Roots::default(), &path, &Access::ReadOnly, None, Bytes(4096)).unwrap();
     handle.facts.kind = TargetKind::Directory;
@@ -102,7 +102,7 @@ fn the_file_is_written_in_full_to_its_last_byte_with_rising_progress() {
     assert_eq!(seen.last(), Some(&(size, size)));
     assert!(seen.is_sorted());
     assert_eq!(content.len() as u64, size);
-    // As a file that ends elsewhere has it: each byte follows its place, not who wrote it when.
+    // A longer file begins with the same bytes: each depends on its position, not on writer or time.
     let Some(longer) = written(size + CHUNK_BYTES, 3, &mut |_, _| {}) else { return };
     assert!(longer.starts_with(&content), "the content differs");
 }
@@ -127,7 +127,7 @@ fn the_content_follows_the_seed() {
         return;
     };
     assert!(one == again && one != other);
-    // Not a byte in its place but by chance: 1 in 256.
+    // Bytes at the same position are equal only by chance: 1 in 256.
     let alike = one.iter().zip(&other).filter(|(one, other)| one == other).count();
     assert!((3_800..4_400).contains(&alike), "{alike}");
 }

@@ -1,4 +1,4 @@
-//! The crate through its public names, on this machine and on machines made of files.
+//! Tests of the crate's public interface, on this machine and on machines made of files.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -29,7 +29,7 @@ fn a_tracer_opens_or_says_why_not_and_sees_nothing_that_did_not_happen() {
                 }
             }
         }
-        // Our own programs must never be what the kernel does not like.
+        // The kernel must never reject our own programs.
         Err(error) => assert!(
             !matches!(error, TracerError::Rejected { cause: Errno::ACCESS | Errno::INVAL, .. }),
             "{error}"
@@ -37,7 +37,7 @@ fn a_tracer_opens_or_says_why_not_and_sees_nothing_that_did_not_happen() {
     }
 }
 
-/// A page at a multiple of its length, as direct requests need it.
+/// A page aligned to its size, as direct requests require.
 #[repr(align(4096))]
 struct Page([u8; 4096]);
 
@@ -65,7 +65,7 @@ fn each_request_of_a_disk_is_counted_once_with_its_size_and_its_times() {
         .custom_flags(direct)
         .open(device.path())
         .unwrap();
-    // What looked at the new device when it was opened is not ours.
+    // Ignore requests by other programs that examined the new device.
     drop(tracer.read().unwrap());
     let mut page = Page([7; 4096]);
     let begin = std::time::Instant::now();
@@ -73,7 +73,7 @@ fn each_request_of_a_disk_is_counted_once_with_its_size_and_its_times() {
         file.write_all_at(&page.0, index * 4096).unwrap();
     }
     for index in 0..2 * PAGES {
-        // Each at a distance from that before.
+        // Each at a distance from the previous one.
         file.read_exact_at(&mut page.0, (index * 37 % 1000) * 16_384).unwrap();
     }
     let spent_ns = begin.elapsed().as_nanos() as f64;
@@ -86,7 +86,7 @@ fn each_request_of_a_disk_is_counted_once_with_its_size_and_its_times() {
         let pages = record::bucket_index(4096) as u32;
         assert_eq!(op.request_bytes.buckets, [(pages, count)]);
     }
-    // The first one follows on nothing.
+    // The first one follows no other request.
     let follows = (PAGES - 1) as f64 / PAGES as f64;
     assert_eq!(traced.write.sequential_share, Some(follows));
     assert_eq!(traced.read.sequential_share, Some(0.0));
@@ -97,7 +97,7 @@ fn each_request_of_a_disk_is_counted_once_with_its_size_and_its_times() {
         };
         histogram.buckets.iter().map(of).sum::<f64>()
     };
-    // One at a time: together they take no longer than all, but for the buckets' 4 %.
+    // One at a time: together they take no longer than the total time, except for the buckets' 4 %.
     let all = [&traced.read, &traced.write].map(|op| sum(&op.device_ns) + sum(&op.queue_ns));
     let all = all[0] + all[1] + sum(&traced.before_start_ns);
     assert!(all > 0.0 && all < 1.04 * spent_ns, "{all} of {spent_ns} ns");
@@ -131,7 +131,7 @@ fn who_writes_and_calls_fsync_on_a_file_system_is_counted_at_its_disk() {
     assert_eq!((own.fsyncs, own.kernel_thread), (COUNT, false));
     assert!(own.writes >= COUNT && own.write_bytes >= 4096 * COUNT, "{own:?}");
     assert!(own.group.is_some() && !own.name.is_empty(), "{own:?}");
-    // Nothing is told twice.
+    // Nothing is reported twice.
     let again = issuers.read().unwrap();
     assert!(again[0].1.iter().all(|one| one.fsyncs == 0), "{again:?}");
 }

@@ -1,12 +1,11 @@
-//! What the system as a whole goes through, beside the disks: pressure, memory, lost processor
-//! time.
+//! Reads the state of the system as a whole: pressure, memory, lost processor time.
 //!
-//! A task that a throttle holds back shows in the pressure and nowhere else; a virtual machine that
-//! the host does not run sees slow disks that are not. Sums are subtracted between two looks,
-//! levels are taken at the second; what a kernel does not tell is `None`. Rejected: the averages
-//! that the kernel keeps of the pressure, which fit no interval of ours.
-//! Sources: Documentation/accounting/psi.rst, filesystems/proc.rst (meminfo, stat), `balance_dirty_pages` of
-//! mm/page-writeback.c, mm/workingset.c of the kernel.
+//! A task that a throttle holds back is visible only in the pressure. A virtual machine that the host does
+//! not run sees disks as slow that are not. Totals are subtracted between two readings, levels are taken
+//! from the second; what a kernel does not report is `None`. Rejected: the kernel's own averages of the
+//! pressure, whose periods match no interval of ours. Sources: Documentation/accounting/psi.rst,
+//! filesystems/proc.rst (meminfo, stat), `balance_dirty_pages` of mm/page-writeback.c, mm/workingset.c of
+//! the kernel.
 
 use super::groups::Groups;
 use super::step::Span;
@@ -18,7 +17,7 @@ struct Sums {
     /// `some` and `full` of I/O, `some` of the processors and of memory, microseconds.
     stalled_us: [Option<u64>; 4],
     ticks: Option<[u64; 8]>,
-    /// Bytes that came back into the page cache, and bytes read from all devices.
+    /// Bytes that returned to the page cache, and bytes read from all devices.
     read: [Option<u64>; 2],
 }
 
@@ -29,7 +28,7 @@ pub(crate) struct ContextReader {
 }
 
 impl ContextReader {
-    /// The context of the time since the last call; shares are unknown at the first.
+    /// The context since the last call; shares are unknown at the first.
     pub(crate) fn read(&mut self, roots: &Roots, span: Span) -> Context {
         // `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
         let total = |(resource, kind): (&str, &str)| {
@@ -42,7 +41,7 @@ impl ContextReader {
         let ticks = cpu_ticks(roots);
         let vmstat = text(&roots.proc.join("vmstat")).unwrap_or_default();
         let page_bytes = rustix::param::page_size() as u64;
-        // The second is told in KiB.
+        // The second is in KiB.
         let read = [("workingset_refault_file", page_bytes), ("pgpgin", 1024)]
             .map(|(name, unit)| count(&vmstat, name)?.checked_mul(unit));
         let now = Sums { stalled_us, ticks, read };
@@ -59,7 +58,7 @@ impl ContextReader {
             let bytes = now.read[which]?.checked_sub(before.read[which]?)?;
             Some(bytes as f64 * 1e9 / span.duration_ns as f64)
         };
-        // `balance_dirty_pages` lets a program run on below the mean of both.
+        // `balance_dirty_pages` does not stop a program below the mean of both.
         let thresholds = ["nr_dirty_threshold", "nr_dirty_background_threshold"];
         let [limit, background] = thresholds.map(|name| count(&vmstat, name));
         let dirty_limit = limit.zip(background).map(|(limit, from)| limit.midpoint(from));

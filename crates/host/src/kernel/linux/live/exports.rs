@@ -1,25 +1,24 @@
-//! Mounts of NFS as devices: what the client counts of the calls to the server, in the form of a line of
+//! Presents NFS mounts as devices: the client's counters of calls to the server, in the form of a line of
 //! /proc/diskstats.
 //!
-//! A call is counted when it has ended, with the time from when it was ready to be sent, so it holds the
-//! client's own queue, the network, the server and its disks. The client counts no time in which a call
-//! was under way. Bytes are those of the data alone; a commit asks the server to flush. Mounts that share
-//! a device number share their counters, which the kernel prints for each of them.
-//! Format: net/sunrpc/stats.c and fs/nfs/super.c of the kernel. Rejected: the round-trip time in place of
-//! the whole, which leaves out what waits on this machine for a free slot.
+//! A call is counted when it has ended, with the time since it was ready to be sent. That time includes the
+//! client's own queue, the network, the server and its disks. The client does not count the time with a
+//! call in flight. Bytes cover only the data; a commit asks the server to flush. Mounts with the same
+//! device number share their counters, which the kernel prints for each of them. Format: net/sunrpc/stats.c
+//! and fs/nfs/super.c of the kernel. Rejected: the round-trip time instead of the whole time, which
+//! excludes the wait on this machine for a free slot.
 
 use crate::kernel::linux::diskstats::{DiskstatsLine, SECTOR_BYTES, TransferCounters};
 use crate::kernel::linux::mounts::{Mount, is_export, unescape};
 
-/// Of a line of a call behind its name: calls ended, and their whole time in ms.
+/// Columns of a call's line, after its name: calls ended, and their total time in ms.
 const CALLS: usize = 0;
 const WHOLE_MS: usize = 7;
-/// Of the line of bytes: read from the server, and written to it.
+/// Columns of the line of bytes: read from the server, and written to it.
 const SERVER_READ: usize = 4;
 const SERVER_WRITTEN: usize = 5;
 
-/// The mounts of NFS in /proc/self/mountstats, as one device for each export; `mounts` is asked where
-/// there are some.
+/// The NFS mounts in /proc/self/mountstats, one device per export; calls `mounts` only if there are any.
 pub(super) fn lines(text: &str, mounts: impl FnOnce() -> Vec<Mount>) -> Vec<DiskstatsLine> {
     let mut read: Vec<(DiskstatsLine, String)> = Vec::new();
     let mut open: Option<(DiskstatsLine, String)> = None;
@@ -42,7 +41,7 @@ pub(super) fn lines(text: &str, mounts: impl FnOnce() -> Vec<Mount>) -> Vec<Disk
                 export.reads.sectors = count(SERVER_READ).unwrap_or(0) / SECTOR_BYTES;
                 export.writes.sectors = count(SERVER_WRITTEN).unwrap_or(0) / SECTOR_BYTES;
             }
-            // Newer servers leave out holes by another call.
+            // Newer servers skip holes by another call.
             "READ:" | "READ_PLUS:" => calls(&mut export.reads, count),
             "WRITE:" => calls(&mut export.writes, count),
             "COMMIT:" => export.flushes = count(CALLS).zip(count(WHOLE_MS)),
@@ -68,7 +67,7 @@ pub(super) fn lines(text: &str, mounts: impl FnOnce() -> Vec<Mount>) -> Vec<Disk
         let times = export.reads.time_ms.zip(export.writes.time_ms);
         export.weighted_ms = times.map(|(reads, writes)| reads + writes + flushes_ms);
         match found.iter_mut().find(|other| other.device == export.device) {
-            // Mounted twice with other options, each with counters of its own.
+            // Mounted twice with different options, each with its own counters.
             Some(other) => add(other, &export),
             None => found.push(export),
         }

@@ -1,10 +1,10 @@
-//! The I/O limits and shares and the CPU quotas of all control groups that have processes.
+//! Reads the I/O limits and shares and the CPU quotas of all control groups that contain processes.
 //!
-//! A throttle holds a request before any counter of the disk starts, and which group a load runs in
-//! is not known to whoever watches a disk: so all groups are walked, and the limits of those that
-//! hold processes are listed, unless the group's own counters say that it never touched the device.
-//! The walk costs a directory per group and is done again only after a while. Rejected: asking each
-//! process for its group and its I/O (two files per process, and privileges).
+//! A throttle holds a request before any counter of the disk starts, and an observer of a disk does not
+//! know in which group a load runs. So all groups are walked. The limits of those that contain processes
+//! are listed, unless the group's own counters show that it never used the device. The walk costs one
+//! directory read per group and is repeated only after a while. Rejected: asking each process for its group
+//! and its I/O (two files per process, and privileges).
 
 use super::step::Span;
 use crate::kernel::linux::cgroup::{
@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 
 /// Time after which the groups are walked again.
 const KEPT_NS: u64 = 10_000_000_000;
-/// Groups that are looked at, at most: a machine of many containers has some hundreds.
+/// Maximum number of groups to read; a machine with many containers has some hundreds.
 const MAX_GROUPS: usize = 4096;
 
-/// What was found last.
+/// The results of the last walk.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     limits: Vec<CgroupLimit>,
@@ -31,33 +31,33 @@ pub(crate) struct Groups {
     walked_ns: Option<u64>,
 }
 
-/// A group with a quota of CPU time, and what its counters were.
+/// A group with a quota of CPU time, and its last counters.
 #[derive(Debug)]
 struct Quota {
     group: String,
     directory: PathBuf,
     processors: f64,
-    /// Periods in which it ran, and those in which it was stopped; `None` before the first look.
+    /// Periods in which it ran, and those in which it was throttled; `None` before the first reading.
     periods: Option<(u64, u64)>,
 }
 
-/// A group with a limit of memory, and how often it had reached that.
+/// A group with a memory limit, and how often it had reached that.
 #[derive(Debug)]
 struct Memory {
     group: String,
     version: Version,
     directory: PathBuf,
     limit_bytes: u64,
-    /// How often, and pages that it read again; `None` before the first look.
+    /// How often it reached the limit, and pages that it read again; `None` before the first reading.
     reached: Option<[u64; 2]>,
 }
 
 impl Groups {
-    /// Fills in the limits and shares in force and the groups that were stopped since the last call;
-    /// the context's span says what time it is.
+    /// Sets the limits and shares in effect, and the groups that were throttled since the last call; the
+    /// context's span gives the time.
     pub(crate) fn read(&mut self, roots: &Roots, span: Span, context: &mut Context) {
         let now_ns = span.begin_ns.saturating_add(span.duration_ns);
-        // A clock that was set back makes the limits old, too.
+        // The limits also count as old if the clock was set back.
         if self.walked_ns.is_none_or(|at| now_ns.checked_sub(at).is_none_or(|age| age > KEPT_NS)) {
             (self.limits, self.shares) = of_io(roots);
             let mut known = quotas(roots);
@@ -83,7 +83,7 @@ impl Groups {
 }
 
 impl Quota {
-    /// How often it was stopped since the last call, if it was.
+    /// How often it was throttled since the last call, if it was.
     fn stops(&mut self) -> Option<CpuStops> {
         let counters = text(&self.directory.join("cpu.stat"))?;
         let count = |key: &str| -> Option<u64> {
@@ -118,7 +118,7 @@ impl Memory {
     }
 }
 
-/// Walks the groups of all hierarchies of a controller that have processes.
+/// Visits all groups with processes in the hierarchies of a controller.
 fn walk(roots: &Roots, controller: &str, mut visit: impl FnMut(Version, &Path, &Path)) {
     let top = |mount: Mount| {
         let version = Version::of(&mount, controller)?;
@@ -129,7 +129,7 @@ fn walk(roots: &Roots, controller: &str, mut visit: impl FnMut(Version, &Path, &
         let Some((version, directory, group)) = open.pop() else { break };
         let read = |file: &str| text(&directory.join(file));
         if version == Version::Two {
-            // It speaks of the groups below, too; the topmost has no such file.
+            // This covers the child groups too; the root group has no such file.
             let events = read("cgroup.events").unwrap_or_default();
             if events.lines().any(|line| line.trim() == "populated 0") {
                 continue;
@@ -150,20 +150,19 @@ fn of_io(roots: &Roots) -> (Vec<CgroupLimit>, Vec<CgroupShare>) {
     walk(roots, IO_CONTROLLER, |version, directory, group| {
         let mut limits = group_limits(version, directory, group);
         let mut own = group_shares(version, directory, group);
-        // `8:0 rbytes=0 wbytes=0 rios=0 wios=0 dbytes=0 dios=0`; without the file nothing is
-        // known.
+        // `8:0 rbytes=0 wbytes=0 rios=0 wios=0 dbytes=0 dios=0`; without the file nothing is known.
         if !(limits.is_empty() && own.is_empty())
             && let Some(counts) = text(&directory.join("io.stat"))
         {
             let did = |numbers: Option<&str>| counts.lines().any(|line| touched(line, numbers));
             limits.retain(|limit| did(Some(&limit.major_minor)));
-            // Of the topmost group, whose rules are for the groups below, io.stat is another thing.
+            // In the root group, whose rules apply to its children, io.stat has another meaning.
             own.retain(|share| share.kind == ShareKind::Cost || did(share.major_minor.as_deref()));
         }
         found.extend(limits);
         shares.extend(own);
     });
-    // A tree that is mounted twice tells everything twice.
+    // A tree that is mounted twice lists everything twice.
     found.sort_by_cached_key(|limit| {
         (limit.group.clone(), limit.major_minor.clone(), limit.limited, limit.limit_per_s)
     });
@@ -173,7 +172,6 @@ fn of_io(roots: &Roots) -> (Vec<CgroupLimit>, Vec<CgroupShare>) {
     (found, shares)
 }
 
-/// The groups with a quota of CPU time.
 fn quotas(roots: &Roots) -> Vec<Quota> {
     let mut found: Vec<Quota> = Vec::new();
     walk(roots, CPU_CONTROLLER, |version, directory, group| {
@@ -187,7 +185,6 @@ fn quotas(roots: &Roots) -> Vec<Quota> {
     found
 }
 
-/// The groups with a limit of memory.
 fn memories(roots: &Roots) -> Vec<Memory> {
     let mut found: Vec<Memory> = Vec::new();
     walk(roots, MEMORY_CONTROLLER, |version, directory, group| {
@@ -202,7 +199,7 @@ fn memories(roots: &Roots) -> Vec<Memory> {
     found
 }
 
-/// Whether a line of io.stat says that the group did I/O on a device, or on any.
+/// Whether a line of io.stat shows I/O of the group on a device, or on any.
 fn touched(line: &str, major_minor: Option<&str>) -> bool {
     let mut words = line.split_ascii_whitespace();
     let device = words.next();

@@ -1,17 +1,16 @@
-//! The live source of intervals: /proc/diskstats, read once per sample into a buffer that is kept.
+//! The live source of intervals: reads /proc/diskstats once per sample into a reused buffer.
 //!
-//! sysfs is asked about a device when it appears, when its counters begin anew, and when a busy one
-//! falls silent (its counting may have been switched off); about devices built of others when any
-//! device came or went. So a thousand disks cost what parsing a hundred kilobytes costs (`cargo
-//! xtask bench --only sampling`). A line that cannot be read costs its own device one interval;
-//! what happened beside the figures is a finding. The clock for lengths does not run while the
-//! machine sleeps, as the counters do not either.
+//! sysfs is read for a device when it appears, when its counters restart, and when a busy one falls silent
+//! (its counting may have been switched off). For devices built of others, it is read when any device came
+//! or went. So a thousand disks cost only the parsing of a hundred kilobytes (`cargo xtask bench --only
+//! sampling`). A line that cannot be parsed costs its own device one interval; such events are reported as
+//! findings. The clock for durations stops while the machine sleeps, as the counters do.
 //!
-//! Rejected: the `stat` file of each device (a system call and a moment of its own per device) and
-//! netlink events for hot-plug (the next read shows it).
+//! Rejected: the `stat` file of each device (a system call and a different time per device) and netlink
+//! events for hot-plug (the next read shows it).
 //!
-//! Mounts of NFS and SMB, which no line there stands for, follow from /proc/self/mountstats (`exports.rs`)
-//! and /proc/fs/cifs/Stats (`smb.rs`).
+//! NFS and SMB mounts, which have no line there, come from /proc/self/mountstats (`exports.rs`) and
+//! /proc/fs/cifs/Stats (`smb.rs`).
 
 mod context;
 mod exports;
@@ -41,7 +40,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use step::{Reading, Span};
 
-/// Devices whose settings are looked at again in one sample, at most, because they fell silent.
+/// Maximum number of silent devices whose settings are checked again per sample.
 const RECHECKED: usize = 16;
 
 /// Samples the counters of block devices.
@@ -51,17 +50,16 @@ pub struct Sampler {
     shown: Shown,
     release: Option<Arc<str>>,
     buffer: Vec<u8>,
-    /// The same of mounts.
+    /// Buffer for /proc/self/mountstats.
     mounts: Vec<u8>,
-    /// The same of shares.
+    /// Buffer for /proc/fs/cifs/Stats.
     shares: Vec<u8>,
     tracked: HashMap<String, Tracked>,
-    /// When the last reading was.
     read_at: Moment,
     samples: u64,
     context: ContextReader,
     context_from: Moment,
-    /// Nothing of another machine, whose files are read here.
+    /// Empty if the files of another machine are read.
     wake_ups: &'static [WakeUp],
     notes: Notes,
 }
@@ -69,20 +67,20 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Shown {
     selection: Selection,
-    /// What the names of the selection mean; empty for all devices.
+    /// What the names in the selection refer to; empty for all devices.
     paths: Arc<[ObservedPath]>,
-    /// Without names: the file systems and arrays that are built of several devices.
+    /// If no device is named: the file systems and arrays that are built of several devices.
     built: Arc<[ObservedPath]>,
 }
 
 impl Shown {
-    /// Whether the intervals of a device are asked for.
+    /// Whether the selection includes a device.
     fn holds(&self, tracked: &Tracked) -> bool {
         if !self.paths.is_empty() {
             return self.paths.iter().any(|path| path.devices.contains(&tracked.device.name));
         }
         let line = &tracked.reading.line;
-        // A part of an array is asked about with the array.
+        // Members of an array are included with the array.
         let part = || self.built.iter().any(|path| path.devices.contains(&tracked.device.name));
         (self.selection.partitions || tracked.device.partition_of.is_none() || part())
             && (self.selection.unused || line.reads.ios + line.writes.ios > 0)
@@ -93,19 +91,18 @@ impl Shown {
 struct Tracked {
     reading: Reading,
     device: Arc<ObservedDevice>,
-    /// What the volume itself counts, where it does.
+    /// The volume's own counters, if it has any.
     log: Option<VolumeLog>,
     at: Moment,
-    /// Of its line in the file.
+    /// Position of its line in the file.
     position: usize,
 }
 
-/// A point in time by both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moment {
-    /// Since 1970.
+    /// Nanoseconds since 1970.
     wall_ns: u64,
-    /// Since the machine started, without the time that it slept.
+    /// Nanoseconds since boot, without the time that the machine slept.
     monotonic_ns: u64,
 }
 
@@ -114,7 +111,7 @@ impl Moment {
         Self { wall_ns: now_ns(ClockId::Realtime), monotonic_ns: now_ns(ClockId::Monotonic) }
     }
 
-    /// The time from here to a later moment. The wall clock may have been set in between.
+    /// The span from here to a later moment. The wall clock may have been set in between.
     fn to(self, later: Self) -> Span {
         let duration_ns = later.monotonic_ns.saturating_sub(self.monotonic_ns).max(1);
         Span { begin_ns: later.wall_ns.saturating_sub(duration_ns), duration_ns }
@@ -125,7 +122,7 @@ impl Sampler {
     /// A sampler of this machine, or of the trees of another one. Takes the first reading.
     ///
     /// # Errors
-    /// If the counters cannot be read, or a device that is named is not among them.
+    /// If the counters cannot be read, or a named device is not among them.
     pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
         let release = text(&roots.proc.join("sys/kernel/osrelease")).map(Arc::from);
         let wake_ups = if roots.proc == Roots::default().proc { wake_ups() } else { &[] };
@@ -152,17 +149,17 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// How late threads of this machine wake up.
+    /// Wake-up delays of threads on this machine.
     #[must_use]
     pub fn wake_ups(&self) -> &'static [WakeUp] {
         self.wake_ups
     }
 
-    /// Reads the counters: what happened since the last sample, of each device that was there at
-    /// both, in the order of the kernel.
+    /// Reads the counters; returns the interval since the last sample for each device that was present both
+    /// times, in the kernel's order.
     ///
     /// # Errors
-    /// If the file of the counters cannot be read.
+    /// If the file with the counters cannot be read.
     pub fn sample(&mut self) -> Result<Vec<Interval>, KernelError> {
         let now = self.read()?;
         Ok(self.take(now))
@@ -175,7 +172,7 @@ impl Sampler {
         self.context.read(&self.roots, from.to(now))
     }
 
-    /// The devices that are there now, in the order of the kernel.
+    /// The devices now present, in the kernel's order.
     #[must_use]
     pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
         let mut shown: Vec<&Tracked> =
@@ -188,51 +185,51 @@ impl Sampler {
         self.tracked.values().filter(|tracked| tracked.at == self.read_at)
     }
 
-    /// What the names of the selection mean, and what lies below each; without names the file systems
-    /// and arrays that are built of several devices.
+    /// What the names in the selection refer to, with the devices below each; without names, the file
+    /// systems and arrays that are built of several devices.
     #[must_use]
     pub fn paths(&self) -> Arc<[ObservedPath]> {
         let named = !self.shown.paths.is_empty();
         Arc::clone(if named { &self.shown.paths } else { &self.shown.built })
     }
 
-    /// Release of the kernel, where it tells.
+    /// Release of the kernel, if available.
     #[must_use]
     pub fn kernel(&self) -> Option<Arc<str>> {
         self.release.clone()
     }
 
-    /// Name of the machine, where the kernel tells.
+    /// Name of the machine, if available.
     #[must_use]
     pub fn host(&self) -> Option<String> {
         text(&self.roots.proc.join("sys/kernel/hostname"))
     }
 
-    /// How many devices the selection leaves out.
+    /// Number of devices that the selection leaves out.
     #[must_use]
     pub fn hidden(&self) -> usize {
         self.present().filter(|tracked| !self.shown.holds(tracked)).count()
     }
 
-    /// What happened beside the figures, and what they cannot be trusted for.
+    /// Events during the observation, and the limits of the figures.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.notes.findings(&self.devices())
     }
 
-    /// Widens or narrows what is shown where no device is named; takes effect at once.
+    /// Changes which devices are shown if none is named; takes effect at once.
     pub fn show(&mut self, partitions: bool, unused: bool) {
         let selection = &mut self.shown.selection;
         (selection.partitions, selection.unused) = (partitions, unused);
     }
 
-    /// Reads the counters, and when that was: what takes time meanwhile lies in no interval.
+    /// Reads the counters and the time. Slow work between readings must not be part of any interval.
     fn read(&mut self) -> Result<Moment, KernelError> {
         let now = Moment::now();
         let path = self.roots.proc.join("diskstats");
         input::kernel_bytes_into(&path, &mut self.buffer)
             .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
-        // A kernel without NFS or SMB may have no such file, and then has no such mount.
+        // A kernel without NFS or SMB has no such file, and no such mount.
         for (buffer, file) in
             [(&mut self.mounts, "self/mountstats"), (&mut self.shares, "fs/cifs/Stats")]
         {
@@ -250,7 +247,7 @@ impl Sampler {
         found
     }
 
-    /// Finds what lies below what the user named.
+    /// Finds the devices below the names that the user gave.
     fn choose(&mut self) -> Result<(), KernelError> {
         let named = &self.shown.selection.named;
         let buffer = String::from_utf8_lossy(&self.buffer);
@@ -277,7 +274,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Takes in what the buffer holds.
+    /// Parses the buffers.
     fn take(&mut self, now: Moment) -> Vec<Interval> {
         let mut intervals = Vec::with_capacity(self.tracked.len());
         let buffer = std::mem::take(&mut self.buffer);
@@ -342,9 +339,9 @@ impl Sampler {
         Some(Interval { over_limit, ..interval })
     }
 
-    /// Drops what was not in the last reading.
+    /// Drops devices that were missing in the last reading.
     fn forget(&mut self, round: &mut Round) {
-        // The device of a line that could not be read is not gone, whichever it is.
+        // Any device may be the one whose line could not be parsed.
         if round.broken > 0 {
             return;
         }
@@ -355,7 +352,7 @@ impl Sampler {
         gone.into_iter().for_each(|name| self.notes.went.add(name));
     }
 
-    /// Asks again what the devices that are built of others are built of.
+    /// Reads again which devices the stacked devices are built of.
     fn describe_stacks(&mut self) {
         for tracked in self.tracked.values_mut() {
             if !tracked.device.built_of.is_empty() {
@@ -369,12 +366,12 @@ impl Sampler {
 
 struct Round {
     now: Moment,
-    /// Devices that may still be asked about.
+    /// Devices that may still be checked again.
     rechecks: usize,
-    /// Lines so far.
+    /// Number of lines so far.
     position: usize,
     broken: u32,
-    /// Whether a device came, went, or is another one now.
+    /// Whether any device came, went or was replaced.
     changed: bool,
 }
 
@@ -391,7 +388,7 @@ impl Tracked {
         self.device.facts.as_ref().is_none_or(|facts| facts.iostats != Some(false))
     }
 
-    /// After the device fell silent, or moved although its counters were not kept.
+    /// Checks whether the kernel keeps counters, after the device fell silent or became active without them.
     fn look_whether_counted(&mut self, roots: &Roots) {
         let directory = directory(roots, &self.device.name);
         if let Some(facts) = &mut Arc::make_mut(&mut self.device).facts {
@@ -400,13 +397,13 @@ impl Tracked {
     }
 }
 
-/// The interval of a device that is not counted: when it was, and nothing more.
+/// The interval of a device that is not counted: only its time.
 fn bare(interval: Interval) -> Interval {
     let Interval { device, begin_ns, duration_ns, .. } = interval;
     Interval { device, begin_ns, duration_ns, ..Interval::default() }
 }
 
-/// Names for a message, not too many.
+/// Device names for a message, up to a maximum.
 fn known(lines: &[DiskstatsLine]) -> String {
     const MOST: usize = 12;
     let names: Vec<&str> = lines.iter().take(MOST).map(|line| line.device.as_str()).collect();

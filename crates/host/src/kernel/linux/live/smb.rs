@@ -1,25 +1,23 @@
-//! Mounts of SMB (CIFS) as devices: what the client counts of the calls to a server, in the form of a line
+//! Presents SMB (CIFS) mounts as devices: the client's counters of calls to a server, in the form of a line
 //! of /proc/diskstats.
 //!
-//! A kernel with `CONFIG_CIFS_STATS2`, as Debian has it, counts the calls to each server with
-//! the time from when one was made to its end, in ticks of the timer. A tick is longer than many a call: a
-//! single time is wrong by one, their mean is not. The times are those of a server, the bytes those of a
-//! share; where several shares of one server are mounted, whose the times are is not told, and none of
-//! them is a device.
-//! Format: fs/smb/client/cifs_debug.c and smb2ops.c of the kernel.
+//! A kernel with `CONFIG_CIFS_STATS2`, such as Debian's, counts the calls to each server with their
+//! durations, in timer ticks. A tick is longer than many calls: a single time is off by up to one tick, but
+//! the mean is correct. Times are per server, bytes per share. If several shares of one server are mounted,
+//! their times cannot be separated, and none of them is a device. Format: fs/smb/client/cifs_debug.c and
+//! smb2ops.c of the kernel.
 
 use crate::kernel::linux::diskstats::{DiskstatsLine, SECTOR_BYTES, TransferCounters};
 
-/// Numbers of calls in SMB 2 and 3 ([MS-SMB2] 2.2.1).
+/// Command numbers in SMB 2 and 3 ([MS-SMB2] 2.2.1).
 const FLUSH: u64 = 7;
 const READ: u64 = 8;
 const WRITE: u64 = 9;
 
-/// What is counted of a server.
 #[derive(Debug, Default)]
 struct Server {
     ticks_per_s: Option<u64>,
-    /// By number of the call: how many ended, and their time in ticks.
+    /// For each call: its number, how many ended, and their time in ticks.
     calls: Vec<(u64, u64, u64)>,
     shares: Vec<Share>,
 }
@@ -31,7 +29,7 @@ struct Share {
     written_bytes: u64,
 }
 
-/// The shares in /proc/fs/cifs/Stats that have a server for themselves, by what they are mounted from.
+/// The shares in /proc/fs/cifs/Stats that are the only one of their server, named by their source.
 pub(super) fn lines(text: &str) -> Vec<DiskstatsLine> {
     let mut servers: Vec<Server> = Vec::new();
     for line in text.lines() {
@@ -73,7 +71,7 @@ impl Server {
         else {
             return None;
         };
-        // A call that was never made has no line, or one of zeros.
+        // A call that was never made has no line, or a line of zeros.
         let counted = |call: u64| {
             let found = self.calls.iter().find(|(number, ..)| *number == call);
             found.map_or((0, 0), |(_, count, ticks)| (*count, ticks * 1000 / per_s))
@@ -143,7 +141,7 @@ Reads: 2001 total 0 failed
     fn what_two_shares_of_a_server_took_is_nobodys_and_without_times_there_is_nothing() {
         let second = "\n2) \\\\files\\home\nSMBs: 1\nBytes read: 0  Bytes written: 0\n";
         assert!(lines(&format!("{ONE}{second}")).is_empty());
-        // Each has a server for itself.
+        // Each has a server of its own.
         let other = ONE.replace("files", "other");
         let names: Vec<String> =
             lines(&format!("{ONE}\n{other}")).into_iter().map(|line| line.device).collect();

@@ -1,31 +1,29 @@
-//! From two readings of a line to what happened between them. Pure.
+//! Computes what happened between two readings of a line. Pure functions.
 //!
-//! Four things can lie between: requests; a wrap (times are 32-bit everywhere, counts on 32-bit
-//! kernels); a reset, because another device has the name or a driver began anew; and a counter
-//! that went back by a little, because the kernel adds the parts of its processors without a lock.
-//! A count that went back is a wrap where the difference modulo 2^32 could have happened in the
-//! time, and a reset where it could not. Rejected: taking every backward step for the one or the
-//! other.
+//! Four kinds of change can occur. Requests advance the counters. A counter wraps (times are 32-bit
+//! everywhere, counts on 32-bit kernels). Counters reset, because another device has the name or a driver
+//! restarted. Or a counter goes back by a little, because the kernel adds per-processor parts without a
+//! lock. A count that went back is a wrap if the difference modulo 2^32 is possible in the time, otherwise
+//! a reset. Rejected: treating every decrease as the one or the other.
 //!
-//! Times are whole milliseconds, so a mean latency is known to a millisecond over the number
-//! of requests: the resolution that each figure carries. Discards and flushes are taken out of the
-//! time-weighted sum, because they are no reads or writes.
+//! Times are whole milliseconds, so a mean latency is accurate to a millisecond divided by the number of
+//! requests. Each figure carries this resolution. Discards and flushes are subtracted from the
+//! time-weighted sum, because they are neither reads nor writes.
 
 use crate::kernel::linux::diskstats::{DiskstatsLine, SECTOR_BYTES, TransferCounters, Wrapping};
 use record::{Figure, Interval, MOST_BYTES_PER_S, MOST_PER_S, OpInterval};
 
-/// Bytes of a sector.
 const SECTOR: f64 = SECTOR_BYTES as f64;
-/// Steps of the kernel's times, in nanoseconds.
+/// Resolution of the kernel's times, in nanoseconds.
 const MS_NS: f64 = 1e6;
 
-/// What a device was at the last reading.
+/// A device at the last reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     pub(crate) line: DiskstatsLine,
     /// The times of the line, each made monotone: see [`Elapsed`].
     times: [Wrapping; 6],
-    /// Whether requests were completed since the reading before it.
+    /// Whether requests completed since the previous reading.
     pub(crate) moved: bool,
 }
 
@@ -37,7 +35,6 @@ pub(crate) struct Span {
     pub(crate) duration_ns: u64,
 }
 
-/// The steps of one direction.
 #[derive(Clone, Copy)]
 struct Moved {
     ios: f64,
@@ -47,15 +44,14 @@ struct Moved {
 }
 
 impl Reading {
-    /// The first reading of a device.
     pub(crate) fn first(line: DiskstatsLine) -> Self {
         let mut times = Default::default();
         elapsed(&mut times, &line);
         Self { line, times, moved: false }
     }
 
-    /// Takes in the next reading. Where counters began anew, the error is what shows it, and the
-    /// line has to be taken as the first of another device.
+    /// Processes the next reading. If counters were reset, the error names the counter that shows it, and
+    /// the line must be treated as the first of another device.
     pub(crate) fn advance(
         &mut self,
         line: DiskstatsLine,
@@ -77,7 +73,7 @@ impl Reading {
     }
 }
 
-/// How far the times moved, in ms; `None` where the line has none.
+/// Increase of each time, in ms; `None` if the line does not have it.
 struct Elapsed {
     read: Option<f64>,
     write: Option<f64>,
@@ -100,7 +96,7 @@ fn elapsed(times: &mut [Wrapping; 6], line: &DiskstatsLine) -> Elapsed {
     }
 }
 
-/// The steps between two readings, or the name of a counter that began anew.
+/// The increases between two readings, or the name of a counter that was reset.
 fn moved(
     [before, now]: [TransferCounters; 2],
     time_ms: Option<f64>,
@@ -119,14 +115,14 @@ fn moved(
     })
 }
 
-/// The growth of a count that may have wrapped at 2^32; `None` where it began anew, or grew by more
-/// than a device can do.
+/// The increase of a count that may have wrapped at 2^32; `None` if it was reset, or increased by more than
+/// a device can do.
 fn grown(before: u64, now: u64, possible: f64) -> Option<f64> {
     if now >= before {
         return Some((now - before) as f64).filter(|grown| *grown <= possible);
     }
     let (before, now) = (u32::try_from(before).ok()?, u32::try_from(now).ok()?);
-    // Only a count in the upper half can wrap within one interval that is not absurdly long.
+    // Only a count in the upper half can wrap within one interval of reasonable length.
     let wrapped = f64::from(now.wrapping_sub(before));
     (before > u32::MAX / 2 && wrapped < possible.min(f64::from(u32::MAX / 2))).then_some(wrapped)
 }
@@ -171,7 +167,7 @@ fn interval(
         discards_per_s: discards.map(per_s),
         flushes_per_s: flushes.map(per_s),
         flush_latency_ns: times.flushes.and_then(each_flush),
-        // A request that ends after a long time brings all of its busy time at once.
+        // A long request adds all of its busy time when it ends.
         busy_share: times.busy.map(|ms| Figure::measured((ms / milliseconds).min(1.0), step)),
         concurrency: times.weighted.map(concurrency),
         in_flight: now.in_flight.map(|count| Figure::measured(count as f64, 1.0)),

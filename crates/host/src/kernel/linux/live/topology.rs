@@ -1,10 +1,9 @@
-//! What a name in diskstats is: a disk, a part of one, or built of others.
+//! Classifies the names in diskstats: a disk, a part of one, or built of others.
 //!
-//! The same request is counted on a partition, on its disk, on a logical volume above and on the
-//! loop device above that, so each device says of which others it repeats the requests. sysfs tells
-//! (`partition`, `slaves`); without it, the old short lines are known to be partitions, and nothing
-//! else is guessed from names. A loop device repeats nothing: of the disk below its file it asks what
-//! the file system chooses.
+//! The same request is counted on a partition, on its disk, on a logical volume above and on a loop device
+//! above that. So each device lists the devices whose requests it repeats. sysfs gives this (`partition`,
+//! `slaves`). Without sysfs, the old short lines are partitions; nothing else is guessed from names. A loop
+//! device repeats no requests: the file system decides what it requests from the disk below.
 
 use crate::kernel::linux::device::{device_of, device_of_mount, whole_disk};
 use crate::kernel::linux::diskstats::DiskstatsLine;
@@ -15,7 +14,7 @@ use record::{DeviceFacts, ObservedDevice, kernel_busy_doubt};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Describes the device of a line. `release` is that of the kernel.
+/// Describes the device of a line; `release` is that of the kernel.
 pub(crate) fn describe(
     roots: &Roots,
     line: &DiskstatsLine,
@@ -30,7 +29,7 @@ pub(crate) fn describe(
     let busy_doubt = if built_of.is_empty() {
         line.busy_ms.and_then(|_| kernel_busy_doubt(release?))
     } else {
-        // Whatever the kernel.
+        // This applies to every kernel.
         Some(format!(
             "the device {name} has no request queue, so the kernel counts its times in timer \
              ticks; the times of {} have a finer resolution",
@@ -45,7 +44,7 @@ pub(crate) fn describe(
                 let disk = whole_disk(&directory);
                 (disk != directory).then(|| base_name(&disk).replace('!', "/"))
             }
-            // Only partitions had lines of the old form.
+            // Only partitions had lines in the old format.
             None => {
                 let disk = name.trim_end_matches(|character: char| character.is_ascii_digit());
                 let old = line.busy_ms.is_none() && !disk.is_empty() && disk != name;
@@ -58,8 +57,8 @@ pub(crate) fn describe(
     }
 }
 
-/// Where file systems that can be written are mounted, by the names of the devices that they are
-/// on, from the partition or volume down to the disks; the shortest path where there are several.
+/// Mount points of writable file systems, by the names of the devices below them, from the partition or
+/// volume down to the disks; the shortest path if there are several.
 #[must_use]
 pub fn mount_points(roots: &Roots) -> BTreeMap<String, PathBuf> {
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();

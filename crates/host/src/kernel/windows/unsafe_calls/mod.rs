@@ -1,6 +1,6 @@
-//! Every call of Win32 that `kernel` and `target` make, wrapped so that its callers are safe.
+//! Wraps every Win32 call of `kernel` and `target`, so that callers are safe.
 //!
-//! A call fails with what GetLastError says. Texts go in and out as UTF-16, which ends with a zero.
+//! A failed call returns the error of GetLastError. Texts are passed as UTF-16 with a terminating zero.
 
 pub(crate) mod pdh;
 
@@ -33,37 +33,35 @@ use windows_sys::Win32::System::Threading::{
     THREAD_QUERY_LIMITED_INFORMATION,
 };
 
-/// Letters of the longest path that is asked for.
 const PATH_LETTERS: usize = 1_024;
-/// Letters of a text in the registry that is asked for.
 const TEXT_LETTERS: usize = 512;
 
-/// A text as calls take it.
+/// A text in the form that calls take.
 pub fn wide(text: &OsStr) -> Vec<u16> {
     text.encode_wide().chain([0]).collect()
 }
 
-/// What a call wrote, up to its zero.
+/// The text that a call wrote, up to its zero.
 fn text_of(letters: &[u16]) -> OsString {
     let end = letters.iter().position(|&letter| letter == 0).unwrap_or(letters.len());
     OsString::from_wide(&letters[..end])
 }
 
-/// The outcome of a call that is zero where it failed.
+/// The result of a call that returns zero on failure.
 fn checked(outcome: i32) -> Result<()> {
     if outcome == 0 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Opens a device or volume that exists, whoever else has it open. `access` 0 asks for facts alone, which
-/// takes no privilege.
+/// Opens an existing device or volume, shared with all other users of it. `access` 0 allows only queries,
+/// which needs no privilege.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn open_device(name: &OsStr, access: u32, flags: u32) -> Result<OwnedHandle> {
     let name = wide(name);
     let share = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-    // SAFETY: the name ends with a zero and lives during the call; no other pointer is given. What comes
-    // back is new and nobody else's.
+    // SAFETY: the name ends with a zero and lives during the call; no other pointer is given. The returned
+    // handle is new and owned by no other code.
     unsafe {
         let file =
             CreateFileW(name.as_ptr(), access, share, null(), OPEN_EXISTING, flags, null_mut());
@@ -74,11 +72,10 @@ pub fn open_device(name: &OsStr, access: u32, flags: u32) -> Result<OwnedHandle>
     }
 }
 
-/// Sends a request to a device; the bytes of its answer. One that has more to say than there is room for
-/// gives what fits.
+/// Sends a request to a device; returns the bytes of its response, truncated if they do not fit.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn device_control(
     file: impl AsHandle,
     code: u32,
@@ -87,7 +84,7 @@ pub fn device_control(
 ) -> Result<usize> {
     let (mut length, handle) = (0_u32, file.as_handle().as_raw_handle());
     let (asked, room) = (question.len() as u32, answer.len() as u32);
-    // SAFETY: both areas live during the call, which is not overlapped, and are as long as is said.
+    // SAFETY: both buffers live during the call, which is not overlapped, and have the given lengths.
     let done = unsafe {
         DeviceIoControl(
             handle,
@@ -110,10 +107,10 @@ fn ticks(time: FILETIME) -> u64 {
     u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
 }
 
-/// User and system time of this process, in ns; they move in steps of the timer tick.
+/// User and system time of this process, in ns; resolution: one timer tick.
 #[must_use]
 pub fn process_times_ns() -> Option<(u64, u64)> {
-    // SAFETY: the four structures are live and integers alone, for which zeros are valid.
+    // SAFETY: the four structures are live and contain only integers, for which zeros are valid.
     unsafe {
         let [mut created, mut ended, mut system, mut user]: [FILETIME; 4] = zeroed();
         let process = GetCurrentProcess();
@@ -147,9 +144,9 @@ pub(crate) fn thread_times_ns(thread: impl AsHandle) -> Option<(u64, u64)> {
     }
 }
 
-/// The calling thread, to be asked for its times.
+/// A handle of the calling thread, for reading its times.
 pub(crate) fn this_thread() -> Result<OwnedHandle> {
-    // SAFETY: no pointer is given. What comes back is new and nobody else's.
+    // SAFETY: no pointer is given. The returned handle is new and owned by no other code.
     unsafe {
         let thread = OpenThread(THREAD_QUERY_LIMITED_INFORMATION, 0, GetCurrentThreadId());
         if thread.is_null() {
@@ -162,23 +159,23 @@ pub(crate) fn this_thread() -> Result<OwnedHandle> {
 /// Binds the calling thread to these processors of its group.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn affinity_of_this_thread(processors: usize) -> Result<()> {
-    // SAFETY: no pointer is given; the handle stands for the calling thread.
+    // SAFETY: no pointer is given; the handle refers to the calling thread.
     let before = unsafe { SetThreadAffinityMask(GetCurrentThread(), processors) };
     if before == 0 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Binds all threads of this process to these processors of its group.
 pub(crate) fn affinity_of_this_process(processors: usize) -> Result<()> {
-    // SAFETY: no pointer is given; the handle stands for this process.
+    // SAFETY: no pointer is given; the handle refers to this process.
     checked(unsafe { SetProcessAffinityMask(GetCurrentProcess(), processors) })
 }
 
-/// Columns of the console that a file is; `None` of other files.
+/// Columns of a console; `None` for other files.
 pub(crate) fn console_columns(file: impl AsHandle) -> Option<u16> {
     let file = file.as_handle().as_raw_handle();
-    // SAFETY: the structure is live and integers alone, for which zeros are valid.
+    // SAFETY: the structure is live and contains only integers, for which zeros are valid.
     let (done, window) = unsafe {
         let mut facts: CONSOLE_SCREEN_BUFFER_INFO = zeroed();
         (GetConsoleScreenBufferInfo(file, &raw mut facts), facts.srWindow)
@@ -187,13 +184,12 @@ pub(crate) fn console_columns(file: impl AsHandle) -> Option<u16> {
     u16::try_from(columns).ok().filter(|columns| done != 0 && *columns > 0)
 }
 
-/// Gives the calling thread the idle priority.
 pub(crate) fn idle_priority_of_this_thread() -> Result<()> {
-    // SAFETY: no pointer is given; the handle stands for the calling thread.
+    // SAFETY: no pointer is given; the handle refers to the calling thread.
     checked(unsafe { SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_IDLE) })
 }
 
-/// Processors of its group that this process may use, and those that the group has.
+/// Processors of its group that this process may use, and all processors of the group.
 #[must_use]
 pub fn process_affinity() -> Option<(usize, usize)> {
     let (mut ours, mut all) = (0, 0);
@@ -202,9 +198,9 @@ pub fn process_affinity() -> Option<(usize, usize)> {
     checked(done).ok().map(|()| (ours, all))
 }
 
-/// Idle, kernel (idle time in it) and user time of all processors, in 100 ns since the system started.
+/// Idle, kernel (including idle) and user time of all processors, in 100 ns since boot.
 pub(crate) fn system_times_100ns() -> Option<(u64, u64, u64)> {
-    // SAFETY: the three structures are live and integers alone, for which zeros are valid.
+    // SAFETY: the three structures are live and contain only integers, for which zeros are valid.
     unsafe {
         let [mut idle, mut kernel, mut user]: [FILETIME; 3] = zeroed();
         checked(GetSystemTimes(&raw mut idle, &raw mut kernel, &raw mut user)).ok()?;
@@ -215,16 +211,16 @@ pub(crate) fn system_times_100ns() -> Option<(u64, u64, u64)> {
 /// The memory of the machine, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// All of it.
+    /// Total memory.
     pub total: u64,
-    /// What programs can have at once.
+    /// Memory available to programs at once.
     pub available: u64,
 }
 
-/// How much memory there is.
+/// Total and available memory.
 #[must_use]
 pub fn memory() -> Option<Memory> {
-    // SAFETY: the structure is live, integers alone, and says how long it is.
+    // SAFETY: the structure is live, contains only integers, and gives its own length.
     unsafe {
         let mut status: MEMORYSTATUSEX = zeroed();
         status.dwLength = size_of::<MEMORYSTATUSEX>() as u32;
@@ -233,11 +229,11 @@ pub fn memory() -> Option<Memory> {
     }
 }
 
-/// A number below HKEY_LOCAL_MACHINE; `None` where there is none.
+/// A number below HKEY_LOCAL_MACHINE; `None` if it does not exist.
 pub(crate) fn local_machine_number(key: &str, name: &str) -> Option<u32> {
     let (key, name) = (wide(OsStr::new(key)), wide(OsStr::new(name)));
     let (mut number, mut length) = (0_u32, 4_u32);
-    // SAFETY: the texts end with a zero, the number is live and as long as is said.
+    // SAFETY: the texts end with a zero; the number is live and has the given length.
     let failed = unsafe {
         RegGetValueW(
             HKEY_LOCAL_MACHINE,
@@ -252,12 +248,12 @@ pub(crate) fn local_machine_number(key: &str, name: &str) -> Option<u32> {
     (failed == 0).then_some(number)
 }
 
-/// A text below HKEY_LOCAL_MACHINE; `None` where there is none.
+/// A text below HKEY_LOCAL_MACHINE; `None` if it does not exist.
 pub(crate) fn local_machine_text(key: &str, name: &str) -> Option<String> {
     let (key, name) = (wide(OsStr::new(key)), wide(OsStr::new(name)));
     let mut letters = [0_u16; TEXT_LETTERS];
     let mut length = (TEXT_LETTERS * 2) as u32;
-    // SAFETY: the texts end with a zero, the area is live and as long as is said.
+    // SAFETY: the texts end with a zero; the buffer is live and has the given length.
     let failed = unsafe {
         RegGetValueW(
             HKEY_LOCAL_MACHINE,
@@ -272,23 +268,23 @@ pub(crate) fn local_machine_text(key: &str, name: &str) -> Option<String> {
     (failed == 0).then(|| text_of(&letters).to_string_lossy().trim().to_owned())
 }
 
-/// The mount point of the volume that a path is on (`C:\`).
+/// The mount point of the volume that contains a path (`C:\`).
 pub(crate) fn volume_path(path: &Path) -> Result<PathBuf> {
     let path = wide(path.as_os_str());
     let mut letters = [0_u16; PATH_LETTERS];
-    // SAFETY: the path ends with a zero, the area is live and as long as is said.
+    // SAFETY: the path ends with a zero; the buffer is live and has the given length.
     checked(unsafe {
         GetVolumePathNameW(path.as_ptr(), letters.as_mut_ptr(), PATH_LETTERS as u32)
     })?;
     Ok(text_of(&letters).into())
 }
 
-/// The name of the volume that is mounted at a folder or a letter (`C:\`, with its last backslash), as
+/// The name of the volume mounted at a folder or a letter (`C:\`, with a trailing backslash), as
 /// `\\?\Volume{GUID}\`.
 pub(crate) fn volume_at(mount: &Path) -> Result<String> {
     let mount = wide(mount.as_os_str());
     let mut letters = [0_u16; PATH_LETTERS];
-    // SAFETY: the path ends with a zero, the area is live and as long as is said.
+    // SAFETY: the path ends with a zero; the buffer is live and has the given length.
     checked(unsafe {
         let room = PATH_LETTERS as u32;
         GetVolumeNameForVolumeMountPointW(mount.as_ptr(), letters.as_mut_ptr(), room)
@@ -296,21 +292,21 @@ pub(crate) fn volume_at(mount: &Path) -> Result<String> {
     Ok(text_of(&letters).to_string_lossy().into_owned())
 }
 
-/// A search for volumes, which is closed when it is dropped.
+/// A search for volumes, closed when dropped.
 struct Search(HANDLE);
 
 impl Drop for Search {
     fn drop(&mut self) {
-        // SAFETY: the search is open and closed once.
+        // SAFETY: the search is open and is closed only once.
         let _ = unsafe { FindVolumeClose(self.0) };
     }
 }
 
-/// The names of all volumes, as `\\?\Volume{GUID}\`; none where the system lists none.
+/// The names of all volumes, as `\\?\Volume{GUID}\`; empty if the system lists none.
 #[must_use]
 pub fn volume_names() -> Vec<String> {
     let (mut names, mut letters) = (Vec::new(), [0_u16; PATH_LETTERS]);
-    // SAFETY: the area is live and as long as is said.
+    // SAFETY: the buffer is live and has the given length.
     let search = unsafe { FindFirstVolumeW(letters.as_mut_ptr(), PATH_LETTERS as u32) };
     if search == INVALID_HANDLE_VALUE {
         return names;
@@ -318,7 +314,7 @@ pub fn volume_names() -> Vec<String> {
     let search = Search(search);
     loop {
         names.push(text_of(&letters).to_string_lossy().into_owned());
-        // SAFETY: the search is open, the area is live and as long as is said.
+        // SAFETY: the search is open; the buffer is live and has the given length.
         let more = unsafe { FindNextVolumeW(search.0, letters.as_mut_ptr(), PATH_LETTERS as u32) };
         if more == 0 {
             return names;
@@ -326,14 +322,14 @@ pub fn volume_names() -> Vec<String> {
     }
 }
 
-/// Where a volume is mounted, by its name: letters and folders, each with a backslash at its end.
+/// Where a volume is mounted, by its name: letters and folders, each with a trailing backslash.
 #[must_use]
 pub fn mounts_of(volume: &str) -> Vec<PathBuf> {
     let name = wide(OsStr::new(volume));
     let (mut letters, mut length) = (vec![0_u16; PATH_LETTERS], 0);
-    // Twice at most: the first answer says how much room it needs.
+    // At most twice: the first call returns the required length.
     for _ in 0..2 {
-        // SAFETY: the name ends with a zero, the area is live and as long as is said.
+        // SAFETY: the name ends with a zero; the buffer is live and has the given length.
         let told = checked(unsafe {
             let room = letters.len() as u32;
             GetVolumePathNamesForVolumeNameW(
@@ -355,23 +351,23 @@ pub fn mounts_of(volume: &str) -> Vec<PathBuf> {
     paths.map(|path| OsString::from_wide(path).into()).collect()
 }
 
-/// What a file system says of itself.
+/// What a file system reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VolumeInformation {
-    /// `NTFS`.
+    /// Type, such as `NTFS`.
     pub(crate) kind: String,
     pub(crate) serial: u32,
     /// The flags of GetVolumeInformationW.
     pub(crate) flags: u32,
 }
 
-/// What the file system that is mounted at `mount` (with its last backslash) says of itself.
+/// What the file system mounted at `mount` (with a trailing backslash) reports about itself.
 pub(crate) fn volume_information(mount: &Path) -> Result<VolumeInformation> {
     let mount = wide(mount.as_os_str());
     let mut kind = [0_u16; PATH_LETTERS];
     let (mut serial, mut longest, mut flags) = (0, 0, 0);
-    // SAFETY: the path ends with a zero, the numbers are live, the area is as long as is said, and of the
-    // label nothing is asked.
+    // SAFETY: the path ends with a zero, the numbers are live, the buffer has the given length, and the
+    // label is not requested.
     checked(unsafe {
         GetVolumeInformationW(
             mount.as_ptr(),
@@ -390,20 +386,20 @@ pub(crate) fn volume_information(mount: &Path) -> Result<VolumeInformation> {
 /// Space of a volume, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Free for this user.
+    /// Free bytes for this user.
     pub free: u64,
-    /// In all, for this user.
+    /// Total bytes for this user.
     pub total: u64,
-    /// The allocation unit.
+    /// Bytes of an allocation unit.
     pub cluster: u64,
-    /// The sector that the file system was told.
+    /// Bytes of a sector, as the file system was told.
     pub sector: u64,
 }
 
-/// Space of the volume that a directory is on.
+/// Space of the volume that contains a directory.
 ///
 /// # Errors
-/// What the system said.
+/// The system's error.
 pub fn space(directory: &Path) -> Result<Space> {
     let path = wide(directory.as_os_str());
     let (mut free, mut total) = (0, 0);
@@ -423,29 +419,29 @@ pub fn space(directory: &Path) -> Result<Space> {
     Ok(Space { free, total, cluster: u64::from(sectors) * sector, sector })
 }
 
-/// The folder of Windows itself, whose volume is the system's.
+/// The Windows folder, whose volume is the system volume.
 #[must_use]
 pub fn windows_folder() -> Option<PathBuf> {
     let mut letters = [0_u16; PATH_LETTERS];
-    // SAFETY: the area is live and as long as is said.
+    // SAFETY: the buffer is live and has the given length.
     let length = unsafe { GetSystemWindowsDirectoryW(letters.as_mut_ptr(), PATH_LETTERS as u32) };
     (length > 0).then(|| text_of(&letters).into())
 }
 
-/// The letters of drives in use, as `C:`.
+/// Drive letters in use, as `C:`.
 #[must_use]
 pub fn drive_letters() -> Vec<String> {
-    // SAFETY: the call takes nothing.
+    // SAFETY: the call takes no arguments.
     let letters = unsafe { GetLogicalDrives() };
     let name = |number: u32| char::from_u32(u32::from('A') + number).map(|name| format!("{name}:"));
     (0..26).filter(|number| letters >> number & 1 == 1).filter_map(name).collect()
 }
 
-/// Whether a name stands for a device (`PhysicalDrive0`).
+/// Whether a name refers to a device (`PhysicalDrive0`).
 #[must_use]
 pub fn is_device(name: &str) -> bool {
     let name = wide(OsStr::new(name));
     let mut letters = [0_u16; PATH_LETTERS];
-    // SAFETY: the name ends with a zero, the area is live and as long as is said.
+    // SAFETY: the name ends with a zero; the buffer is live and has the given length.
     unsafe { QueryDosDeviceW(name.as_ptr(), letters.as_mut_ptr(), PATH_LETTERS as u32) > 0 }
 }

@@ -1,7 +1,7 @@
-//! Queries of Windows' performance counters (pdh.h), live or in a log, wrapped so that callers are safe.
+//! Wraps queries of Windows performance counters (pdh.h), live or in a log, so that callers are safe.
 //!
-//! Handles are kept as numbers, so that a thread can be given a query. A failed call says its name and what it
-//! returned, because the system's own words for these codes are in no table that every program has.
+//! Handles are stored as numbers, so that a query can move to another thread. An error contains the name of
+//! the call and its status, because programs cannot rely on finding the system's message for these codes.
 
 use super::wide;
 use std::ffi::OsStr;
@@ -18,14 +18,13 @@ use windows_sys::Win32::System::Performance::{
     PdhGetFormattedCounterValue, PdhGetRawCounterArrayW, PdhOpenQueryW,
 };
 
-/// A call of PDH that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PdhError {
     call: &'static str,
     status: u32,
 }
 
-/// What codes of pdhmsg.h mean that a user can meet.
+/// Meanings of the pdhmsg.h codes that a user may see.
 const MEANINGS: [(u32, &str); 10] = [
     (PDH_NO_DATA, "no data is available yet"),
     (PDH_CSTATUS_NO_OBJECT, "the object does not exist"),
@@ -47,17 +46,17 @@ impl fmt::Display for PdhError {
     }
 }
 
-/// The outcome of a call that is zero where it succeeded.
+/// The result of a call that returns zero on success.
 fn checked(call: &'static str, status: u32) -> Result<(), PdhError> {
     if status == 0 { Ok(()) } else { Err(PdhError { call, status }) }
 }
 
-/// What a counter holds before it is made a rate or a mean.
+/// The value of a counter before conversion to a rate or a mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Raw {
     /// The count, sum or time.
     pub(crate) first: i64,
-    /// What it is a part of: a time stamp or a number.
+    /// The base of the first value: a time stamp or a number.
     pub(crate) second: i64,
 }
 
@@ -70,7 +69,7 @@ pub(crate) struct Counter(usize);
 pub(crate) struct Query(usize);
 
 impl Query {
-    /// Of this machine as it is now, or of a log.
+    /// Opens a query of this machine now, or of a log.
     pub(crate) fn open(log: Option<&OsStr>) -> Result<Self, PdhError> {
         let (log, mut query) = (log.map(wide), null_mut());
         let source = log.as_ref().map_or(null(), Vec::as_ptr);
@@ -99,7 +98,8 @@ impl Query {
         Ok(Counter(counter as usize))
     }
 
-    /// Reads all counters at once: when, in 100 ns since 1601 of the local time; `None` behind the end of a log.
+    /// Reads all counters at once; returns the time, in 100 ns since 1601 of the local time, or `None`
+    /// after the end of a log.
     pub(crate) fn collect(&self) -> Result<Option<u64>, PdhError> {
         let mut at = 0_i64;
         // SAFETY: the query is open, and the number is live.
@@ -113,27 +113,29 @@ impl Query {
         }
     }
 
-    /// What a counter with a wildcard holds of each instance.
+    /// The values of a counter with a wildcard, by instance.
     pub(crate) fn instances(&self, counter: Counter) -> Result<Vec<(String, Raw)>, PdhError> {
         let call = "PdhGetRawCounterArrayW";
         let (counter, mut bytes, mut count) = (counter.0 as *mut _, 0, 0);
-        // SAFETY: the counter is of an open query; without room the call tells how much it needs.
+        // SAFETY: the counter belongs to an open query; without a buffer the call returns the required
+        // length.
         let status =
             unsafe { PdhGetRawCounterArrayW(counter, &raw mut bytes, &raw mut count, null_mut()) };
         if status != PDH_MORE_DATA {
             return checked(call, status).map(|()| Vec::new());
         }
-        // Items with their texts behind them, in memory that is aligned for the items.
+        // Items followed by their texts, in memory that is aligned for the items.
         let room = (bytes as usize).div_ceil(size_of::<PDH_RAW_COUNTER_ITEM_W>());
         let mut items = vec![PDH_RAW_COUNTER_ITEM_W::default(); room];
-        // SAFETY: there is as much room as the call asked for.
+        // SAFETY: the buffer has the length that the call requested.
         let status = unsafe {
             PdhGetRawCounterArrayW(counter, &raw mut bytes, &raw mut count, items.as_mut_ptr())
         };
         checked(call, status)?;
         let valid = |item: &&PDH_RAW_COUNTER_ITEM_W| is_valid(&item.RawValue);
         let told = items.iter().take(count as usize).filter(valid).map(|item| {
-            // SAFETY: the call wrote the texts of so many items into the same memory, each with a zero behind it.
+            // SAFETY: the call wrote the texts of these items into the same memory, each with a terminating
+            // zero.
             let name = unsafe { text_at(item.szName) };
             let PDH_RAW_COUNTER { FirstValue: first, SecondValue: second, .. } = item.RawValue;
             (name, Raw { first, second })
@@ -141,10 +143,10 @@ impl Query {
         Ok(told.collect())
     }
 
-    /// The value of a counter over the time since the row before; `None` where there is none.
+    /// The value of a counter over the time since the previous row; `None` if there is none.
     pub(crate) fn value(&self, counter: Counter) -> Option<f64> {
-        // SAFETY: the counter is of an open query; the structure is live and numbers alone; a double was asked for,
-        // which is the member that is read.
+        // SAFETY: the counter belongs to an open query; the structure is live and contains only numbers; a
+        // double was requested, and that member is read.
         unsafe {
             let mut value: PDH_FMT_COUNTERVALUE = zeroed();
             let counter = counter.0 as *mut _;
@@ -155,10 +157,10 @@ impl Query {
         }
     }
 
-    /// How many of a counter's units of time are a second.
+    /// Units per second of a counter's times.
     pub(crate) fn time_base(&self, counter: Counter) -> Result<u64, PdhError> {
         let mut base = 0_i64;
-        // SAFETY: the counter is of an open query, and the number is live.
+        // SAFETY: the counter belongs to an open query, and the number is live.
         let status = unsafe { PdhGetCounterTimeBase(counter.0 as *mut _, &raw mut base) };
         checked("PdhGetCounterTimeBase", status)?;
         Ok(u64::try_from(base).unwrap_or(0).max(1))
@@ -167,7 +169,7 @@ impl Query {
 
 impl Drop for Query {
     fn drop(&mut self) {
-        // SAFETY: the query is open and closed once; its counters go with it.
+        // SAFETY: the query is open and is closed only once; its counters are closed with it.
         unsafe { PdhCloseQuery(self.0 as *mut _) };
     }
 }
@@ -179,10 +181,10 @@ fn is_valid(value: &PDH_RAW_COUNTER) -> bool {
 /// A text that ends with a zero.
 ///
 /// # Safety
-/// It must be one, and live during the call.
+/// The text must end with a zero, and live during the call.
 unsafe fn text_at(letters: *const u16) -> String {
     let mut length = 0;
-    // SAFETY: as the caller promises, all letters up to the zero are there.
+    // SAFETY: the caller guarantees that all letters up to the zero exist.
     let letters = unsafe {
         while *letters.add(length) != 0 {
             length += 1;
@@ -192,11 +194,11 @@ unsafe fn text_at(letters: *const u16) -> String {
     String::from_utf16_lossy(letters)
 }
 
-/// The counters of a log that a path with wildcards means.
+/// The counters of a log that match a path with wildcards.
 pub(crate) fn expand(log: &OsStr, wildcards: &str) -> Result<Vec<String>, PdhError> {
     let call = "PdhExpandWildCardPathW";
     let (log, path, mut length) = (wide(log), wide(OsStr::new(wildcards)), 0);
-    // SAFETY: both texts end with a zero; without room the call tells how much it needs.
+    // SAFETY: both texts end with a zero; without a buffer the call returns the required length.
     let status = unsafe {
         PdhExpandWildCardPathW(log.as_ptr(), path.as_ptr(), null_mut(), &raw mut length, 0)
     };
@@ -205,7 +207,7 @@ pub(crate) fn expand(log: &OsStr, wildcards: &str) -> Result<Vec<String>, PdhErr
     }
     let mut letters = vec![0; length as usize];
     let (source, room) = (log.as_ptr(), letters.as_mut_ptr());
-    // SAFETY: there is as much room as the call asked for.
+    // SAFETY: the buffer has the length that the call requested.
     let status = unsafe { PdhExpandWildCardPathW(source, path.as_ptr(), room, &raw mut length, 0) };
     checked(call, status)?;
     let paths = letters.split(|letter| *letter == 0).filter(|path| !path.is_empty());

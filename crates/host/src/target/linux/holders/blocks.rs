@@ -1,8 +1,8 @@
-//! Every block device of the machine, with what it is made of, as sysfs describes it.
+//! Lists every block device of the machine and its components, as sysfs describes them.
 //!
-//! Which file a loop device is on is asked of the device itself (LOOP_GET_STATUS64), which answers with the
-//! file's device and inode: names change, are bound to other places, or belong to another mount namespace.
-//! Where the device cannot be opened, the name in sysfs has to do.
+//! The file of a loop device is read from the device itself (LOOP_GET_STATUS64), which returns the file's
+//! device and inode. Names change, are mounted elsewhere, or belong to another mount namespace. If the
+//! device cannot be opened, the name in sysfs is used.
 
 use super::layers::{FileId, FileNames};
 use crate::kernel::device::{numbers, whole_disk};
@@ -17,11 +17,10 @@ use std::path::{Path, PathBuf};
 /// Unit of sizes and starts in sysfs, in bytes.
 const SECTOR_BYTES: u64 = 512;
 
-/// A block device as sysfs knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) name: String,
-    /// Its directory in sysfs, without links.
+    /// Its directory in sysfs, with links resolved.
     pub(crate) directory: PathBuf,
     pub(crate) numbers: (u32, u32),
 }
@@ -36,19 +35,18 @@ impl Node {
         Some(Self { name: base_name(&directory), directory, numbers })
     }
 
-    /// The whole disk of a partition.
     pub(crate) fn disk(&self) -> Option<Self> {
         let disk = whole_disk(&self.directory);
         (disk != self.directory).then(|| Self::at(disk)).flatten()
     }
 
-    /// Whether the kernel takes no writes for it.
+    /// Whether the kernel rejects writes to it.
     pub(crate) fn read_only(&self) -> bool {
         number(&self.directory.join("ro")) == Some(1)
     }
 }
 
-/// What a loop device lies on.
+/// The file or device below a loop device.
 #[derive(Clone, Debug)]
 pub(super) enum Below {
     File(FileNames),
@@ -60,21 +58,21 @@ pub(super) enum Below {
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) node: Node,
-    /// Where a partition lies on its disk.
+    /// The disk of a partition, and its byte range there.
     pub(super) on_disk: Option<(String, Range<u64>)>,
     /// Devices that it is built of (device mapper, md).
     pub(super) slaves: Vec<String>,
-    /// Devices that are built of it.
+    /// Devices that are built on it.
     pub(super) holders: Vec<String>,
-    /// What a loop device lies on, and which bytes of that it shows.
+    /// The file or device below a loop device, and the byte range that it exposes.
     pub(super) below: Option<(Below, Range<u64>)>,
-    /// The name that a disk has on every path to it (WWID).
+    /// The name of a disk that is equal on every path to it (WWID).
     pub(super) world_wide: Option<String>,
-    /// Where a zram device writes pages to that do not compress.
+    /// Where a zram device writes incompressible pages.
     pub(super) writes_back_to: Option<PathBuf>,
 }
 
-/// All block devices, partitions included.
+/// All block devices, including partitions.
 pub(super) fn read(roots: &Roots) -> Vec<Block> {
     let mut directories: Vec<PathBuf> = ["class/block", "block"]
         .iter()
@@ -114,7 +112,7 @@ fn below_loop(roots: &Roots, node: &Node, all: &[Node]) -> Option<(Below, Range<
     let path = PathBuf::from(text(&settings.join("backing_file"))?);
     let start = number(&settings.join("offset")).unwrap_or(0);
     let limit = number(&settings.join("sizelimit")).filter(|bytes| *bytes > 0);
-    // Without a limit it grows with what is below.
+    // Without a limit, it grows with the file below.
     let range = start..limit.map_or(u64::MAX, |bytes| start.saturating_add(bytes));
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = rustix::fs::open(roots.dev.join(&node.name), flags, Mode::empty());
@@ -135,7 +133,7 @@ fn below_loop(roots: &Roots, node: &Node, all: &[Node]) -> Option<(Below, Range<
     Some((below, range))
 }
 
-/// The device that a path below /dev leads to, through links such as those of /dev/mapper.
+/// The device of a path below /dev, through links such as those of /dev/mapper.
 pub(super) fn device_by_path<'a>(
     roots: &Roots,
     printed: &Path,

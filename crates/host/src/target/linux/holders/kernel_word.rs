@@ -1,10 +1,10 @@
-//! What the kernel says where its tables are silent: somebody uses it, without who.
+//! Asks the kernel directly for users that its tables do not show; it does not name them.
 //!
-//! A lease for reading is refused while anything has the file open for writing: a program of another container, a
-//! file server in the kernel, a mapping whose descriptor is closed. Locks are asked for by trying them. A device
-//! that is mounted in a namespace without processes, or held by a driver, refuses O_EXCL.
-//! Rejected: a lease for writing, which readers refuse too, and keeping either during a run, which would
-//! hold up every program that opens the file.
+//! A read lease is refused while anything has the file open for writing: a program in another container, a
+//! file server in the kernel, a mapping whose descriptor is closed. Locks are detected by trying to take
+//! them. A device that is mounted in a namespace without processes, or used by a driver, refuses O_EXCL.
+//! Rejected: a write lease, which readers refuse too, and holding either during a run, which would block
+//! every program that opens the file.
 
 use super::Use;
 use super::layers::FileId;
@@ -18,11 +18,11 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::time::Duration;
 
-/// How often, and how long apart, a file is asked about that no program seems to use: two seconds in all.
+/// How often, and at what interval, a file without a visible user is checked: two seconds in total.
 const CLOSING_LOOKS: u32 = 40;
 const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 
-/// A file that was opened for reading, as the target.
+/// A user of a file that was opened for reading, as the target.
 pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Option<Use> {
     let target = reach.parts.iter().find(|part| part.start)?;
     // The kernel closes the files of a ring some milliseconds after its program has ended.
@@ -57,8 +57,8 @@ pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Opt
     locked(target, file)
 }
 
-/// Whether our own program has it open for writing: another client of the same load, or this process for
-/// another of its jobs. What it writes is test data.
+/// Whether our own program has it open for writing: another client of the same load, or another job in this
+/// process. It only writes test data.
 fn is_open_in_our_program(roots: &Roots, target: &Part) -> bool {
     let program = FileId::of_path(&roots.proc.join("self/exe"));
     let ids = target.file().map(|file| file.ids.as_slice()).unwrap_or_default();
@@ -75,7 +75,8 @@ fn is_open_in_our_program(roots: &Roots, target: &Part) -> bool {
     })
 }
 
-/// Files below loop devices that a program has locked. Who has them open cannot be asked: the loop device has.
+/// A file below a loop device that a program has locked. A lease cannot be used here, because the loop
+/// device itself has the file open.
 pub(super) fn locked_below(reach: &Reach) -> Option<Use> {
     reach.parts.iter().filter(|part| part.below_loop).find_map(|part| {
         let file = part.file()?;
@@ -88,7 +89,7 @@ pub(super) fn locked_below(reach: &Reach) -> Option<Use> {
 }
 
 fn locked(part: &Part, file: BorrowedFd<'_>) -> Option<Use> {
-    // Another that only looks, as this does, has it for a moment.
+    // A check by another process, like this one, holds it only for a moment.
     let stays = (0..CLOSING_LOOKS).all(|look| {
         if look > 0 {
             std::thread::sleep(CLOSING_PAUSE);
@@ -104,13 +105,13 @@ fn locked(part: &Part, file: BorrowedFd<'_>) -> Option<Use> {
 fn is_held(file: BorrowedFd<'_>) -> bool {
     let whole = flock(file, FlockOperation::NonBlockingLockExclusive);
     if whole.is_ok() {
-        // Given back at once: it was only to see whether another has it.
+        // Released at once: this only checks whether another process holds it.
         let _ = flock(file, FlockOperation::Unlock);
     }
     is_locked(file) || whole == Err(Errno::WOULDBLOCK)
 }
 
-/// Devices below loop devices that the kernel does not give to one user alone.
+/// A device below a loop device that the kernel does not open exclusively.
 pub(super) fn claimed_below(roots: &Roots, reach: &Reach) -> Option<Use> {
     reach.parts.iter().filter(|part| part.below_loop).find_map(|part| {
         let node = part.device()?;

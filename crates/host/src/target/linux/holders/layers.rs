@@ -1,8 +1,8 @@
-//! Which file a path means: its device and inode, and those of the layer in which an overlay keeps it.
+//! Identifies the file of a path: its device and inode, and those in the layer where an overlay stores it.
 //!
-//! A file of an overlay has another device and inode than the file of the layer below. The layer is found by the
-//! options of the mount. A layer that this mount namespace does not show (inside a container) stays unknown;
-//! the kernel's own word covers files that are open for writing there.
+//! A file in an overlay has another device and inode than the file in the layer below. The layer is found
+//! from the options of the mount. A layer that is not visible in this mount namespace (inside a container)
+//! stays unknown; asking the kernel directly detects files that are open for writing there.
 
 use crate::kernel::Roots;
 use crate::kernel::mounts::{Mount, mount_of, mounts_of_process};
@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What makes a file one, by whatever name.
+/// Identifies a file, under any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FileId {
     pub(super) device: u64,
@@ -25,12 +25,12 @@ impl FileId {
     }
 }
 
-/// A file with all that it is known by.
+/// A file with everything that identifies it.
 #[derive(Clone, Debug)]
 pub(super) struct FileNames {
-    /// Absolute, without links where it could be resolved.
+    /// Absolute, with links resolved if possible.
     pub(super) path: PathBuf,
-    /// The file itself, then that of its layer.
+    /// The file itself, then the file in its layer.
     pub(super) ids: Vec<FileId>,
 }
 
@@ -41,32 +41,31 @@ impl FileNames {
         Self::with_layer(&mounts_of_process(roots, "self"), path, Some(id))
     }
 
-    /// The file of a path; `None` where there is none.
     pub(super) fn of_path(roots: &Roots, path: &Path) -> Option<Self> {
         let stat = rustix::fs::stat(path).ok()?;
         Some(Self::of_open_file(roots, path, &stat))
     }
 
-    /// The file below a loop device: by the name that the kernel kept, and by its numbers if it told them.
+    /// The file below a loop device: by the name that the kernel stored, and by its numbers if reported.
     pub(super) fn of_loop(roots: &Roots, path: PathBuf, told: Option<FileId>) -> Self {
         let id = told.or_else(|| FileId::of_path(&path));
         Self::with_layer(&mounts_of_process(roots, "self"), path, id)
     }
 
-    /// The same file, and the one that an overlay among these mounts keeps it in.
+    /// The same file, and the one where an overlay among these mounts stores it.
     pub(super) fn with_layer(mounts: &[Mount], path: PathBuf, id: Option<FileId>) -> Self {
         let layer = layer_file(mounts, &path);
         Self { ids: id.into_iter().chain(layer).collect(), path }
     }
 
-    /// Whether both are one file. A file without numbers is known by its path.
+    /// Whether both are the same file. A file without numbers is identified by its path.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let by_number = self.ids.iter().any(|id| other.ids.contains(id));
         by_number || (self.ids.is_empty() || other.ids.is_empty()) && self.path == other.path
     }
 }
 
-/// The file in the topmost layer that has it, if the path is on an overlay.
+/// The file in the topmost layer that contains it, if the path is on an overlay.
 fn layer_file(mounts: &[Mount], path: &Path) -> Option<FileId> {
     if !mounts.iter().any(|mount| mount.kind == "overlay") {
         return None;
@@ -77,7 +76,7 @@ fn layer_file(mounts: &[Mount], path: &Path) -> Option<FileId> {
     layers(&mount.options).find_map(|layer| FileId::of_path(&layer.join(inside)))
 }
 
-/// The folders of an overlay, the writable one first (Documentation/filesystems/overlayfs.rst of the kernel).
+/// The folders of an overlay, the writable one first (the kernel's overlayfs.rst).
 fn layers(options: &str) -> impl Iterator<Item = PathBuf> {
     let of = |name: &'static str| {
         let values = options.split(',').filter_map(move |option| option.strip_prefix(name));

@@ -1,18 +1,19 @@
-//! May this be written? What a target is made of, and who else uses any part of it.
+//! Decides whether a target may be written: what it consists of, and who uses any part of it.
 //!
-//! A target shares its bytes with other things: a partition with its disk, a loop device with the file below
-//! it and with every other loop device over that file, a file of an overlay with the file of its layer, a disk
-//! with the same disk on a second path. [`reach`] walks these ways down, up and sideways and carries the range
-//! of bytes along, so that a neighbour on the same disk is not taken for a sharer. [`users`] then asks of each
-//! thing that was reached who uses it, and [`processes`] which program has it open. The refusal prints the way:
-//! "loop1 lies on loop0, which is mounted at /mnt".
+//! A target shares its bytes with other objects. Examples: a partition with its disk, a loop device with
+//! the file below it and with every other loop device over that file, a file of an overlay with the file of
+//! its layer, a disk with the same disk on a second path. [`reach`] follows these relations down, up and
+//! sideways, with the range of bytes, so that a neighbour on the same disk does not count as sharing. Then
+//! [`users`] finds the users of each object, and [`processes`] the programs that have it open. The refusal
+//! prints the path: "loop1 lies on loop0, which is mounted at /mnt".
 //!
-//! Tables of /proc and /sys say who uses something, but not everything is in them: another container's
-//! programs, mounts of a namespace without processes, a file server in the kernel. So the kernel is asked as well
-//! ([`kernel_word`]): O_EXCL of devices, leases and locks of files. It does not say who.
+//! Tables in /proc and /sys name users, but are incomplete: programs in other containers, mounts of a
+//! namespace without processes, and a file server in the kernel are missing. So the kernel is also asked
+//! directly ([`kernel_word`]): by O_EXCL for devices, and by leases and locks for files. That does not name
+//! the user.
 //!
-//! Rejected: asking lsblk, fuser or lsof; judging a path by the device that it names alone, which knew nothing of
-//! what lies below a loop device; believing sysfs alone, which misses other namespaces' mounts.
+//! Rejected: running lsblk, fuser or lsof; judging a path only by the device that it names, which ignores
+//! everything below a loop device; trusting sysfs alone, which lacks the mounts of other namespaces.
 
 mod blocks;
 mod kernel_word;
@@ -31,23 +32,22 @@ use rustix::fd::BorrowedFd;
 use rustix::fs::Stat;
 use std::path::Path;
 
-/// Why something may not be written, and what its user can do about it.
+/// Why a target may not be written, and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
     pub(crate) why: String,
     pub(crate) remedy: String,
 }
 
-/// When the question is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// Before the target is opened for writing. The kernel's word is asked for.
+    /// Before the target is opened for writing. The kernel is asked directly, too.
     Before,
-    /// With the descriptor in hand. Our own claim would answer for others, so tables alone are asked.
+    /// While the target is open. Only tables are read: our own claim would look like another user.
     InHand,
 }
 
-/// May this be written?
+/// A check whether a target may be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'a> {
     pub(crate) roots: &'a Roots,
@@ -56,7 +56,7 @@ pub(crate) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Who uses a block device or anything that shares bytes with it; `None` where no user is found.
+    /// The user of a block device, or of anything that shares bytes with it; `None` if none is found.
     pub(crate) fn device(&self, node: &Node, moment: Moment) -> Option<Use> {
         let roots = self.roots;
         let (reach, found) = self.by_tables(Start::Device(node.name.clone()));
@@ -66,8 +66,8 @@ impl Question<'_> {
         })
     }
 
-    /// Who uses a regular file or anything that shares bytes with it. `file` is open for reading, `stat` is its
-    /// state, `path` the name by which it was opened.
+    /// The user of a regular file, or of anything that shares bytes with it. `file` is open for reading,
+    /// `stat` is its state, `path` the name by which it was opened.
     pub(crate) fn file(
         &self,
         file: BorrowedFd<'_>,

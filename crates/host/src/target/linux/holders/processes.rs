@@ -1,9 +1,9 @@
-//! Which program has a thing open for writing, mapped or locked.
+//! Finds programs that have a file or device open for writing, mapped or locked.
 //!
-//! Descriptors are looked at in the order of cost: the flags first, because most are open for reading; then on
-//! which mount the file is, because to ask for the state of a file on a dead server would hang; then its state.
-//! Threads that share a table of descriptors (kcmp(2)) are looked at once; where unknown to the kernel, each is.
-//! Rejected: pidfd_getfd, which needs more rights than reading /proc.
+//! Descriptors are checked in order of cost. First the flags, because most are open only for reading; then
+//! the mount of the file, because reading the state of a file on a dead server would hang; then its state.
+//! Threads that share a descriptor table (kcmp(2)) are checked once; if the kernel does not support that,
+//! each thread is checked. Rejected: pidfd_getfd, which needs more rights than reading /proc.
 
 use super::Use;
 use super::layers::{FileId, FileNames};
@@ -17,13 +17,13 @@ use rustix::fs::FileType;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a descriptor of a ring is a link to; the ring keeps files open that its program has closed.
+/// Link target of a ring's descriptor; a ring keeps files open that its program has closed.
 const RING: &str = "anon_inode:[io_uring]";
-/// Kinds of file systems whose state another machine or program tells.
+/// File systems whose file state comes from another machine or program.
 const ELSEWHERE: [&str; 9] =
     ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "autofs", "fuse", "fuseblk"];
 
-/// The first program that holds anything that was reached.
+/// The first program that has any of these parts open.
 pub(super) fn find(roots: &Roots, reach: &Reach) -> Option<Use> {
     let ours = std::process::id().to_string();
     let search = Search { roots, reach, program: FileId::of_path(&roots.proc.join("self/exe")) };
@@ -32,7 +32,6 @@ pub(super) fn find(roots: &Roots, reach: &Reach) -> Option<Use> {
     others.iter().find_map(|process| search.process(process)).or_else(|| search.locks(&ours))
 }
 
-/// Numbers of all processes that we see.
 pub(super) fn numbers_of_processes(roots: &Roots) -> Vec<String> {
     let mut all = names(&roots.proc);
     all.retain(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
@@ -42,7 +41,7 @@ pub(super) fn numbers_of_processes(roots: &Roots) -> Vec<String> {
 struct Search<'a> {
     roots: &'a Roots,
     reach: &'a Reach,
-    /// Our own program.
+    /// This program's own executable.
     program: Option<FileId>,
 }
 
@@ -50,7 +49,7 @@ impl Search<'_> {
     fn process(&self, process: &str) -> Option<Use> {
         let folder = self.roots.proc.join(process);
         let found = self.descriptors(&folder).or_else(|| {
-            // A thread may have a table of descriptors of its own (unshare(2)), and the first one may have ended.
+            // A thread may have its own descriptor table (unshare(2)), and the first thread may have ended.
             let tasks = folder.join("task");
             let own = |task: &String| task != process && !share_descriptors(process, task);
             let apart = names(&tasks).into_iter().filter(own);
@@ -58,7 +57,7 @@ impl Search<'_> {
         });
         let (part, how) = found.or_else(|| Some((self.mapped(&folder)?, "mapped for writing")))?;
         if part.file().is_some() && self.is_our_program(&folder) {
-            // Another client of the same load: what it writes is test data.
+            // Another client of the same load, which only writes test data.
             return None;
         }
         let program = text(&folder.join("comm")).unwrap_or_default();
@@ -77,7 +76,7 @@ impl Search<'_> {
         names(&folder.join("fd")).into_iter().find_map(|descriptor| {
             let facts = text(&folder.join("fdinfo").join(&descriptor)).unwrap_or_default();
             let link = folder.join("fd").join(&descriptor);
-            // Locks and leases stand there too, with the descriptor that they were taken by.
+            // Locks and leases are also listed there, with the descriptor by which they were taken.
             let how = match (is_for_writing(&facts), facts.lines().any(is_lock)) {
                 (true, _) => "open for writing",
                 (false, true) => "locked",
@@ -94,7 +93,7 @@ impl Search<'_> {
         })
     }
 
-    /// The part that an open file is.
+    /// The part that an open file belongs to.
     fn file(&self, link: &Path, path: &Path, facts: &str, mounts: &[Mount]) -> Option<&Part> {
         if !path.starts_with("/") {
             return None;
@@ -115,7 +114,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a mount is of another machine or program, and none of our things is on such a one.
+    /// Whether a mount depends on another machine or program, and none of our parts is on such a mount.
     fn is_elsewhere(&self, mount: &Mount) -> bool {
         let kind = mount.kind.split('.').next().unwrap_or_default();
         let device = rustix::fs::makedev(mount.device.0, mount.device.1);
@@ -134,7 +133,7 @@ impl Search<'_> {
         self.reach.parts.iter().find(is)
     }
 
-    /// A path that the kernel prints, of a file that no descriptor leads to.
+    /// The part at a path that the kernel prints, for a file that no descriptor refers to.
     fn by_path(&self, path: &Path) -> Option<&Part> {
         let base = |path: &Path| path.file_name().map(ToOwned::to_owned);
         let device = |part: &&Part| {
@@ -149,7 +148,7 @@ impl Search<'_> {
         })
     }
 
-    /// The part that a process has mapped so that its writes reach it. The descriptor may be closed.
+    /// The part that a process has mapped shared and writable. The descriptor may be closed.
     fn mapped(&self, folder: &Path) -> Option<&Part> {
         let maps = text(&folder.join("maps"))?;
         maps.lines().find_map(|line| {
@@ -182,11 +181,12 @@ impl Search<'_> {
         })
     }
 
-    /// Locks of files, also those that were taken through a descriptor for reading (proc_locks(5)).
+    /// File locks, including those taken through a descriptor for reading (proc_locks(5)).
     fn locks(&self, ours: &str) -> Option<Use> {
         let table = text(&self.roots.proc.join("locks"))?;
         table.lines().find_map(|line| {
-            // `1: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; a waiting one has an arrow before its kind.
+            // `1: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; a waiting lock has an arrow before its
+            // kind.
             let words: Vec<&str> =
                 line.split_ascii_whitespace().filter(|word| *word != "->").collect();
             let (kind, process, place) = (words.get(1)?, words.get(4)?, words.get(5)?);
@@ -222,12 +222,12 @@ pub(super) fn is_for_writing(facts: &str) -> bool {
     flags.is_some_and(|flags| flags & ACCESS_MODE != 0)
 }
 
-/// Whether a line of a descriptor's facts is of a lock or a lease (proc_pid_fdinfo(5)).
+/// Whether a line in fdinfo describes a lock or a lease (proc_pid_fdinfo(5)).
 fn is_lock(line: &str) -> bool {
     line.starts_with("lock:")
 }
 
-/// The files that a ring has registered (`io_uring_show_fdinfo` of io_uring/fdinfo.c).
+/// The files registered in a ring (`io_uring_show_fdinfo` of io_uring/fdinfo.c).
 fn files_of_ring(facts: &str) -> impl Iterator<Item = &str> {
     let below = facts.lines().skip_while(|line| !line.starts_with("UserFiles:")).skip(1);
     let files = below.take_while(|line| line.starts_with(' '));

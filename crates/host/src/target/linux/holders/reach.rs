@@ -1,4 +1,4 @@
-//! Everything that shares bytes with a target, and the way to each.
+//! Finds everything that shares bytes with a target, and the path to each.
 
 use super::Use;
 use super::blocks::{Below, Block, Node};
@@ -7,19 +7,18 @@ use crate::kernel::Roots;
 use crate::kernel::read::text;
 use std::ops::Range;
 
-/// Things that are followed at most; a real machine has a handful.
+/// Maximum number of parts to follow; a real machine has a handful.
 const MOST_PARTS: usize = 512;
-/// All bytes of a thing.
 const ALL: Range<u64> = 0..u64::MAX;
 
-/// Where a walk begins.
+/// The start of a walk.
 pub(super) enum Start {
     /// A block device by its kernel name.
     Device(String),
     File(FileNames),
 }
 
-/// Something that holds bytes of the target.
+/// A file or device that holds bytes of the target.
 #[derive(Clone, Debug)]
 pub(super) enum Thing {
     Device(Node),
@@ -36,23 +35,22 @@ impl Thing {
     }
 }
 
-/// A thing with the bytes of it that the target shares.
+/// A file or device, and the range of its bytes that the target shares.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) thing: Thing,
     bytes: Range<u64>,
-    /// What the target is to it: "loop1 lies on loop0, which"; the name of the target itself at the start.
+    /// The subject of a sentence about it: "loop1 lies on loop0, which"; for the target itself, its name.
     subject: String,
-    /// Where the bytes lie on it is not known: it is a member of a volume or array.
+    /// Whether it is a member of a volume or array, so that the position of the bytes is unknown.
     member: bool,
     /// Whether it is below a loop device of the target.
     pub(super) below_loop: bool,
-    /// Whether it is the target.
     pub(super) start: bool,
 }
 
 impl Part {
-    /// A sentence about it, with the way to it before it: "loop1 lies on loop0, which is mounted at /mnt".
+    /// A sentence about it, including the path to it: "loop1 lies on loop0, which is mounted at /mnt".
     pub(super) fn says(&self, predicate: &str) -> String {
         format!("{} {predicate}", self.subject)
     }
@@ -78,10 +76,10 @@ impl Part {
     }
 }
 
-/// What was reached, nearest first.
+/// The parts that were found, nearest first.
 pub(super) struct Reach {
     pub(super) parts: Vec<Part>,
-    /// The first device that is built on one of them, which is a use of its own.
+    /// The first device built on any part; that also counts as a use.
     pub(super) built_on: Option<Use>,
 }
 
@@ -196,7 +194,7 @@ impl<'a> Walk<'a> {
         self.add(below);
     }
 
-    /// Partitions, volumes and arrays on a device, and the same disk on another path.
+    /// Adds partitions, volumes and arrays on a device, and the same disk on another path.
     fn above(&mut self, part: &Part, block: &Block) {
         for holder in &block.holders {
             self.is_built_on(part, holder);
@@ -220,7 +218,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Loop devices over the same bytes. One that is only attached is a user too: that is what it is for.
+    /// Adds loop devices over the same bytes. One that is only attached counts as a user too.
     fn loops_over(&mut self, part: &Part) {
         for block in self.blocks {
             let Some((below, window)) = &block.below else { continue };
@@ -247,7 +245,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Device mapper, md, bcache and the like.
+    /// Records that a device (device mapper, md, bcache and similar) is built on a part.
     fn is_built_on(&mut self, part: &Part, holder: &str) {
         if self.built_on.is_some() {
             return;
@@ -270,13 +268,13 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The bytes of a thing below, of which `window` is shown.
+/// The bytes of an object below, of which `window` is exposed.
 fn shifted(bytes: &Range<u64>, window: &Range<u64>) -> Range<u64> {
     let end = window.start.saturating_add(bytes.end).min(window.end);
     window.start.saturating_add(bytes.start).min(end)..end
 }
 
-/// The bytes of a thing above that shows `window`; `None` where none are shared.
+/// The bytes of an object above that exposes `window`; `None` if none are shared.
 fn inside(bytes: &Range<u64>, window: &Range<u64>) -> Option<Range<u64>> {
     let (start, end) = (bytes.start.max(window.start), bytes.end.min(window.end));
     (start < end).then(|| start - window.start..end - window.start)

@@ -1,4 +1,4 @@
-//! Tests of who uses a device, on fake machines.
+//! Tests the users of a device, on fake machines.
 
 use super::processes::is_for_writing;
 use super::*;
@@ -31,12 +31,12 @@ fn node(fake: &Fake, numbers: (u32, u32)) -> Node {
     Node::find(&roots(fake), numbers).unwrap()
 }
 
-/// Why each of sda, sda1, sda2 and sdb cannot be written; empty where it can.
+/// Why each of sda, sda1, sda2 and sdb cannot be written; empty if it can.
 fn whys(fake: &Fake) -> [String; 4] {
     [(8, 0), (8, 1), (8, 2), (8, 16)].map(|numbers| why(fake, numbers))
 }
 
-/// Why one device cannot be written; empty where it can.
+/// Why one device cannot be written; empty if it can.
 fn why(fake: &Fake, numbers: (u32, u32)) -> String {
     let (roots, node) = (roots(fake), node(fake, numbers));
     let question = Question { roots: &roots, keep: &[] };
@@ -122,7 +122,7 @@ fn a_descriptor_for_writing_differs_from_one_for_reading() {
     }
 }
 
-/// A loop device of 50 sectors over a file or device, from a byte on.
+/// Attaches a loop device of 50 sectors over a file or device, starting at a byte offset.
 fn attach(fake: &Fake, number: u32, file: &str, offset: u64) {
     fake.block(&format!("virtual/loop{number}"), &format!("7:{number}"), 50);
     let settings = format!("devices/virtual/loop{number}/loop");

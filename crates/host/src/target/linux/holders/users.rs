@@ -1,5 +1,4 @@
-//! Who uses a thing, by the tables of the kernel: mounts, swap, btrfs, zram, file servers and targets for other
-//! machines.
+//! Finds users in the kernel's tables: mounts, swap, btrfs, zram, file servers and storage targets.
 
 use super::Use;
 use super::blocks::{Block, Node, device_by_path};
@@ -14,14 +13,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The nearest user of anything that was reached; after those, a device that is built on it.
+/// The nearest user of any part; if there is none, a device that is built on a part.
 pub(super) fn find(roots: &Roots, blocks: &[Block], reach: &Reach) -> Option<Use> {
     let tables = Tables::read(roots, blocks);
     let nearest = reach.parts.iter().find_map(|part| tables.user(part));
     nearest.or_else(|| reach.built_on.clone())
 }
 
-/// Mounts of one namespace, and a process that lives in it.
+/// Mounts of one namespace, and a process in it.
 struct Namespace {
     process: String,
     mounts: Vec<Mount>,
@@ -108,14 +107,14 @@ impl<'a> Tables<'a> {
     fn is_mount_of(&self, mount: &Mount, part: &Part) -> bool {
         let source = Path::new(&mount.source);
         match part.device() {
-            // btrfs gives its mounts numbers of no device, so that the source counts too.
+            // btrfs gives its mounts numbers that belong to no device, so the source is compared too.
             Some(node) => mount.device == node.numbers || self.is_node(source, node),
-            // The one file system that is mounted from a file without a loop device.
+            // The only file system that is mounted from a file without a loop device.
             None => mount.kind == "erofs" && self.leads_to(source, part),
         }
     }
 
-    /// Whether a name in a kernel table is that of a thing.
+    /// Whether a name in a kernel table refers to this part.
     fn leads_to(&self, printed: &Path, part: &Part) -> bool {
         match (part.device(), part.file()) {
             (Some(node), _) => self.is_node(printed, node),
@@ -134,7 +133,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The mounts of each namespace, our own first. Of those that we may not see nothing can be said.
+/// The mounts of each visible namespace, our own first.
 fn namespaces(roots: &Roots) -> Vec<Namespace> {
     let mut seen = HashSet::new();
     let processes = std::iter::once("self".to_owned()).chain(numbers_of_processes(roots));
@@ -143,15 +142,14 @@ fn namespaces(roots: &Roots) -> Vec<Namespace> {
     fresh.map(|process| Namespace { mounts: mounts_of_process(roots, &process), process }).collect()
 }
 
-/// The paths of files and devices that are swap.
 fn swaps(roots: &Roots) -> Vec<PathBuf> {
     let table = text(&roots.proc.join("swaps")).unwrap_or_default();
     let paths = table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next());
     paths.map(|path| unescape(path.as_bytes()).into()).collect()
 }
 
-/// Parts of the kernel that open a path without any process: where each keeps the path in sysfs, and what it is
-/// called. `*` is any name.
+/// Parts of the kernel that open a path without a process: where sysfs shows the path, and the name for
+/// messages. `*` is any name.
 const EXPORTS: [(&str, &str); 3] = [
     ("kernel/config/target/core/*/*/udev_path", "iSCSI or vhost target"),
     ("kernel/config/nvmet/subsystems/*/namespaces/*/device_path", "NVMe target"),
@@ -166,7 +164,7 @@ fn exported(roots: &Roots) -> Vec<(PathBuf, &'static str)> {
     EXPORTS.into_iter().flat_map(of).collect()
 }
 
-/// The paths below a folder that fit a pattern, in which `*` stands for any one name.
+/// The paths below a folder that match a pattern, in which `*` matches any single name.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     pattern.split('/').fold(vec![folder.to_owned()], |folders, part| {
         let inside = |folder: &PathBuf| match part {
@@ -177,15 +175,16 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     })
 }
 
-/// Files that clients of the NFS server of this machine have open for writing, or hold (version 4; fs/nfsd/nfs4state.c).
+/// Files that clients of this machine's NFS server have open for writing, or hold (version 4;
+/// fs/nfsd/nfs4state.c).
 fn open_at_server(roots: &Roots) -> Vec<FileId> {
     let states = matching(&roots.proc, "fs/nfsd/clients/*/states");
     let texts = states.iter().filter_map(|file| text(file));
     texts.flat_map(|text| text.lines().filter_map(state_for_writing).collect::<Vec<_>>()).collect()
 }
 
-/// The file of a line such as `- 0x1: { type: open, access: rw, ..., superblock: "fd:10:13649", ... }`: device
-/// numbers in hexadecimal digits, then the inode.
+/// The file in a line such as `- 0x1: { type: open, access: rw, ..., superblock: "fd:10:13649", ... }`:
+/// device numbers in hexadecimal, then the inode.
 fn state_for_writing(line: &str) -> Option<FileId> {
     let is_read = line.contains("type: open") && line.contains("access: r-");
     let mut place = line.split_once("superblock: \"")?.1.split('"').next()?.split(':');
