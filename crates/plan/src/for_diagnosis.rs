@@ -8,9 +8,9 @@
 //!
 //! Everything is visited three times. Closed loops come first, because the rates of the open ones
 //! depend on them. A visit ends when it has enough requests, or when its share of the budget is
-//! used. The remaining budget, unless the budget is unlimited in effect ([`LEISURE`]), goes into
-//! further rounds. Rejected: measuring every mix that may be asked for (too many), and rates as
-//! absolute numbers (half of a slow disk's capacity is nothing to a fast one).
+//! used. If the budget is below `LEISURE`, the remaining time goes into further rounds. Rejected:
+//! measuring every mix that may be asked for (too many), and rates as absolute numbers (half of a
+//! slow disk's capacity is nothing to a fast one).
 
 use crate::cells::{CURVE_SIZES, check_cells, ops};
 use crate::check::depth_phase;
@@ -51,7 +51,7 @@ const OPEN_CURVES_KIB: [u64; 2] = [4, 64];
 const OPEN_BETWEEN_KIB: [u64; 3] = [16, 48, 128];
 const FEW_LOADS: [u64; 3] = [20, 60, 85];
 /// Number of drawn mixes under an open load, with little time and with a large budget (from
-/// [`LEISURE`] on), and the range of their loads in percent.
+/// `LEISURE` on), and the range of their loads in percent.
 const DRAWN: u64 = 24;
 const DRAWN_AT_LEISURE: u64 = 160;
 const LEISURE: Nanos = Nanos(3_600_000_000_000);

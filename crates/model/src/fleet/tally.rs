@@ -72,7 +72,7 @@ pub(crate) struct Work {
     pub(crate) octave: u8,
     /// Quarter of the read share, 0 to 3.
     pub(crate) mix: u8,
-    /// Concurrency while busy, in steps of [`DEPTH_STEPS_PER_OCTAVE`].
+    /// Concurrency while busy, in steps of `DEPTH_STEPS_PER_OCTAVE`.
     pub(crate) depth: u8,
 }
 
