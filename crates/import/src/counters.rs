@@ -50,7 +50,7 @@ pub(crate) fn values(of: impl Fn(&str) -> Option<f64>) -> Values {
 /// Number of values of a 32-bit counter.
 const WRAP: f64 = 4_294_967_296.0;
 
-/// By how much a counter decreases when it wraps at 32 bits: requests, bytes in sectors, seconds in
+/// Amount to add to a counter that wrapped at 32 bits: requests, bytes in sectors, seconds in
 /// milliseconds.
 fn wrap(place: usize) -> f64 {
     match NAMES[place] {

@@ -32,7 +32,7 @@ const STEPS: u32 = 4_096;
 /// Maximum reduced chi-square: above this the line does not fit the points within their errors.
 const CHI_SQUARE_MAX: f64 = 10.0;
 
-/// Reason if the interval covers the whole range of sizes.
+/// Reason if the errors are too large to locate a break-even.
 const UNTOLD: &str = "no break-even size: the costs of buffered and direct requests differ by less than their \
      error bars";
 /// At most this part of all visits is repeated: on a busy machine, counters may be read too late,

@@ -75,8 +75,9 @@ const CLOSED_CELLS: f64 = 200.0;
 const OPEN_CELLS: f64 = 70.0;
 /// Length of the first visit while no rate is known.
 const FIRST_VISIT: Nanos = Nanos(400_000_000);
-/// Ramp of a visit to a deep closed loop that writes, as a part of the visit, and its requests. A
-/// drive's buffer and spare blocks accept more at first than they can sustain.
+/// A visit to a deep closed loop that writes: its ramp is the visit's length divided by
+/// `FILLING_SHARE`, and it sees at least `FILLING_REQUESTS` requests. A drive's buffer and spare
+/// blocks accept more at first than they can sustain.
 const FILLING_SHARE: u64 = 4;
 const FILLING_REQUESTS: f64 = 6_000.0;
 /// Number of visits without a completion after which a cell is dropped.

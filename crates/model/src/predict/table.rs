@@ -216,7 +216,7 @@ impl Table {
     }
 
     /// The row with many depths that is nearest in size. Rows of the same kind are used if they
-    /// have more than half as many depths as random ones.
+    /// have more than half as many depths as random ones, otherwise random rows.
     fn densest(&self, op: OpKind, place: Locality, bytes: u64) -> Option<&Row> {
         let best = |place| {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);

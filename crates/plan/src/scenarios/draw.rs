@@ -115,7 +115,7 @@ fn healthy(dice: &mut Dice, opposite: bool) -> Case {
     case
 }
 
-/// A program whose load is a share of the device's maximum, without waiting for another program.
+/// A program whose load is a share of the device's maximum.
 fn paced(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&ALL);
     let share = dice.between(0.01, 0.6);

@@ -163,8 +163,7 @@ impl OpenedDesign {
         self.ready.iter().any(|ready| ready.line.combination.levels == *levels)
     }
 
-    /// The targets with their test files, in the state that the design requires. If it requires the
-    /// steady state, they are written with a line that reads, or with the first line if none reads.
+    /// The real targets, ready for trials, with the test files of directories written.
     ///
     /// # Errors
     /// If a target cannot be written, or the user interrupts it.
