@@ -1,11 +1,10 @@
 //! Reads the CSV of collectd's disk plugin: a file for each figure of a disk, named by the path
-//! (`HOST/disk-sda/disk_ops-2026-11-28`), with a time and a value for reads and for writes in each
-//! row.
+//! (`HOST/disk-sda/disk_ops-2026-11-28`), with a time and a value for reads and for writes in each row.
 //!
-//! Values are running counters, or rates if the csv plugin stores rates. `disk_time` grows by the
-//! mean time of a request in each interval, in milliseconds. Multiplied by the requests of the
-//! interval, this gives the time that the kernel counted. Facts: the plugins csv and disk in
-//! collectd's sources, and <https://www.github.com/collectd/collectd/wiki/Plugin-Disk>.
+//! Values are running counters, or rates if the csv plugin stores rates. `disk_time` grows by the mean time
+//! of a request in each interval, in milliseconds. Multiplied by the requests of the interval, this gives
+//! the time that the kernel counted. Facts: the plugins csv and disk in collectd's sources, and
+//! <https://www.github.com/collectd/collectd/wiki/Plugin-Disk>.
 
 use crate::ImportError;
 use crate::counters::{self, Scrape};

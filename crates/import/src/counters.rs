@@ -1,9 +1,9 @@
 //! Converts node_exporter's running counters at two or more moments into intervals.
 //!
-//! A counter that decreases was reset (the machine restarted, or the device was re-added). The
-//! activity in between is unknown, so that interval is left out. Monitoring systems assume a start
-//! from 0. That is right for a total, but wrong for a rate, because the time since the restart is
-//! unknown. If a device is missing in between, the interval starts where it was last seen.
+//! A counter that decreases was reset (the machine restarted, or the device was re-added). The activity in
+//! between is unknown, so that interval is left out. Monitoring systems assume a start from 0. That is
+//! right for a total, but wrong for a rate, because the time since the restart is unknown. If a device is
+//! missing in between, the interval starts where it was last seen.
 
 use crate::moment::SECOND_NS;
 use crate::observation_builder::{ObservationBuilder, SECTOR_BYTES};
@@ -50,8 +50,7 @@ pub(crate) fn values(of: impl Fn(&str) -> Option<f64>) -> Values {
 /// Number of values of a 32-bit counter.
 const WRAP: f64 = 4_294_967_296.0;
 
-/// Amount to add to a counter that wrapped at 32 bits: requests, bytes in sectors, seconds in
-/// milliseconds.
+/// Amount to add to a counter that wrapped at 32 bits: requests, bytes in sectors, seconds in milliseconds.
 fn wrap(place: usize) -> f64 {
     match NAMES[place] {
         name if name.contains("bytes") => WRAP * SECTOR_BYTES,
@@ -184,9 +183,9 @@ pub(crate) fn add_intervals(builder: &mut ObservationBuilder, scrapes: &BTreeMap
 
 /// By how much each counter grew; `None` if one decreased and a wrap does not explain it.
 ///
-/// The kernel keeps times in 32 bits of milliseconds, and on 32-bit machines everything else in 32
-/// bits. A restart resets all counters. A wrap resets only counters near their maximum, by an
-/// amount that leaves a possible growth, while other counters continue.
+/// The kernel keeps times in 32 bits of milliseconds, and on 32-bit machines everything else in 32 bits. A
+/// restart resets all counters. A wrap resets only counters near their maximum, by an amount that leaves a
+/// possible growth, while other counters continue.
 fn growth(before: &Values, after: &Values, seconds: f64) -> Option<Values> {
     let mut growth = [None; NAMES.len()];
     let (mut wrapped, mut went_on) = (false, false);

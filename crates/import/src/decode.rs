@@ -1,10 +1,9 @@
 //! Decodes files to text in any common encoding.
 //!
-//! Windows tools write UTF-16 or the machine's code page, other tools UTF-8. A byte order mark
-//! decides. Without one, zero bytes at every second place indicate UTF-16. A file that is not UTF-8
-//! is read in the western code page of Windows, in which every byte is a character. Nothing is
-//! refused here: a name with a wrong accent is still a name, and counter names are compared without
-//! accents.
+//! Windows tools write UTF-16 or the machine's code page, other tools UTF-8. A byte order mark decides.
+//! Without one, zero bytes at every second place indicate UTF-16. A file that is not UTF-8 is read in the
+//! western code page of Windows, in which every byte is a character. Nothing is refused here: a name with a
+//! wrong accent is still a name, and counter names are compared without accents.
 
 use std::borrow::Cow;
 
@@ -14,14 +13,13 @@ const SAMPLE_BYTES: usize = 512;
 /// First character of a colour sequence.
 const ESCAPE: char = '\u{1b}';
 
-/// Characters 0x80 to 0x9f of the western code page of Windows, as browsers read it. Undefined
-/// positions are the control character of that number.
+/// Characters 0x80 to 0x9f of the western code page of Windows, as browsers read it. Undefined positions
+/// are the control character of that number.
 const WESTERN: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
-/// Encoding of a file.
 #[derive(Clone, Copy)]
 enum Encoding {
     Utf8,

@@ -1,9 +1,9 @@
-//! Reads dumps of /proc/diskstats, each with its time: a line `TS seconds` (as pt-diskstats stores
-//! them), the output of `date`, or the name of the file.
+//! Reads dumps of /proc/diskstats, each with its time: a line `TS seconds` (as pt-diskstats stores them),
+//! the output of `date`, or the name of the file.
 //!
-//! The kernel's counters are exact: requests, sectors of 512 bytes, milliseconds in 32 bits. Lines
-//! have 14 columns or more (2.6.25; with discards 18, with flushes 20). Partitions of old kernels
-//! have 7 and no times, and are skipped.
+//! The kernel's counters are exact: requests, sectors of 512 bytes, milliseconds in 32 bits. Lines have 14
+//! columns or more (2.6.25; with discards 18, with flushes 20). Partitions of old kernels have 7 and no
+//! times, and are skipped.
 
 use crate::counters::{self, Scrape};
 use crate::moment::Stamp;
@@ -47,7 +47,6 @@ fn parse(line: &str) -> Option<(&str, Vec<u64>)> {
     (numbered && head[2].parse::<f64>().is_err()).then_some((head[2], numbers))
 }
 
-/// Whether a line is from /proc/diskstats.
 pub(crate) fn is_line(line: &str) -> bool {
     parse(line).is_some()
 }

@@ -1,7 +1,7 @@
 //! Defines why a file could not be imported, and what to do instead.
 //!
-//! Only a file without a single usable interval is an error. Damage next to usable intervals
-//! becomes a finding of the observation, because the user still wants the rest.
+//! Only a file without a single usable interval is an error. Damage next to usable intervals becomes a
+//! finding of the observation, because the user still wants the rest.
 
 /// Why a file as a whole is unusable.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Reads the text that node_exporter serves: `name{label="value"} number [milliseconds]`.
 //!
-//! Its values are running counters, so that one scrape is not enough and two give one interval.
-//! Each scrape is a file of its own, or scrapes are concatenated. A sample that appears again
-//! starts the next scrape, and so does a comment with a time. The time of a scrape comes, in this
-//! order, from the user, from a comment before it, from the time next to its samples, or from the
-//! exporter's own clock (`node_time_seconds`), which it serves unless that is switched off.
+//! Its values are running counters, so that one scrape is not enough and two give one interval. Each scrape
+//! is a file of its own, or scrapes are concatenated. A sample that appears again starts the next scrape,
+//! and so does a comment with a time. The time of a scrape comes, in this order, from the user, from a
+//! comment before it, from the time next to its samples, or from the exporter's own clock
+//! (`node_time_seconds`), which it serves unless that is switched off.
 
 use crate::counters::{self, Labels, Scrape};
 use crate::moment::Stamp;

@@ -1,9 +1,9 @@
 //! Detects the format of a file from its content.
 //!
-//! File names are not used: people save `out.txt`. The content decides, by words that each format
-//! must have. The whole file is searched: a scrape of a machine with many processors has its disks
-//! after the first 64 KiB, and a log of several tools may have iostat anywhere. Formats with too
-//! little data are known too, so that the message can state what to record instead.
+//! File names are not used: people save `out.txt`. The content decides, by words that each format must
+//! have. The whole file is searched: a scrape of a machine with many processors has its disks after the
+//! first 64 KiB, and a log of several tools may have iostat anywhere. Formats with too little data are
+//! known too, so that the message can state what to record instead.
 
 use crate::{ImportError, collectd, decode, diskstats, iostat_text, sadf_pairs, sar, telegraf};
 
@@ -215,8 +215,8 @@ fn of_lines(text: &str) -> Option<Format> {
     text.lines().find_map(of_line)
 }
 
-/// Whether a text contains a word. `str::contains` is several times slower, and fifteen words are
-/// searched in files of up to hundreds of megabytes.
+/// Whether a text contains a word. `str::contains` is several times slower, and fifteen words are searched
+/// in files of up to hundreds of megabytes.
 fn contains(text: &str, word: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()
 }

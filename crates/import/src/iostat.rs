@@ -1,11 +1,11 @@
-//! Reads iostat output, as JSON or as text tables: figures per device and report. Times are present
-//! only with `-t`, lengths never.
+//! Reads iostat output, as JSON or as text tables: figures per device and report. Times are present only
+//! with `-t`, lengths never.
 //!
-//! The length of an interval is the difference between its time and the previous time, which iostat
-//! prints in whole seconds. Its intervals are whole seconds, so a difference that is off by one is
-//! rounding: the usual length is used, and only a longer pause (a suspended machine, a stopped
-//! iostat) is taken as printed. Without times the length comes from the user, from the command line
-//! in the text, or from the rates (`since_boot`).
+//! The length of an interval is the difference between its time and the previous time, which iostat prints
+//! in whole seconds. Its intervals are whole seconds, so a difference that is off by one is rounding: the
+//! usual length is used, and only a longer pause (a suspended machine, a stopped iostat) is taken as
+//! printed. Without times the length comes from the user, from the command line in the text, or from the
+//! rates (`since_boot`).
 
 use crate::json::Json;
 use crate::moment::{SECOND_NS, Stamp};

@@ -1,10 +1,10 @@
 //! Reads the text tables of iostat, versions 9 to 12.
 //!
-//! A report is one table, or with `-h` several tables with different columns of the same disks. So
-//! a report ends where a time, processors or a column appear again, or, if only lines of disks were
-//! kept (`grep`), a disk does. Columns are found by their names, in any order. The disk is in
-//! front, behind (`-h` of version 12) or on a line of its own (`-h` of version 11). Rejected:
-//! positions by version, because files have headers but no versions.
+//! A report is one table, or with `-h` several tables with different columns of the same disks. So a report
+//! ends where a time, processors or a column appear again, or, if only lines of disks were kept (`grep`), a
+//! disk does. Columns are found by their names, in any order. The disk is in front, behind (`-h` of version
+//! 12) or on a line of its own (`-h` of version 11). Rejected: positions by version, because files have
+//! headers but no versions.
 
 use crate::iostat::{self, may_include_discards};
 use crate::moment::Stamp;
@@ -42,7 +42,6 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     iostat::observations("iostat", hosts, options)
 }
 
-/// The current table.
 struct Table {
     columns: Columns,
     /// Index of the disk's name.
@@ -119,7 +118,6 @@ impl<'h> Reader<'h> {
         }
     }
 
-    /// Begins a report.
     fn begin(&mut self, stamp: Option<Stamp>) {
         self.run.reports.push(Report { stamp, ..Report::default() });
         (self.fresh, self.table) = (true, None);
@@ -218,8 +216,8 @@ impl<'h> Reader<'h> {
     }
 }
 
-/// Whether a line without a line end has lost digits: its last number has other decimals than the
-/// one before.
+/// Whether a line without a line end has lost digits: its last number has other decimals than the one
+/// before.
 fn is_cut(words: &[&str]) -> bool {
     let decimals = |word: &&str| word.rsplit_once(['.', ',']).map_or(0, |(_, digits)| digits.len());
     let last: Vec<usize> = words.iter().rev().take(2).map(decimals).collect();

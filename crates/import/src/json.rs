@@ -1,13 +1,13 @@
 //! Reads incomplete JSON: everything that a tool wrote before it was killed.
 //!
-//! A recording usually ends in the middle of a number, because tools that write JSON are stopped by
-//! a signal. So this reader never fails: it returns everything readable, marks the objects and
-//! arrays that were not closed, and counts the faults. A number at the very end may have lost
-//! digits and is dropped. After a fault in the middle the reader continues with the next object
-//! that begins with a given key, so that one bad byte costs one report and not a night. Numbers
-//! stay text, because their decimals show their resolution. The elements of one list are passed on
-//! as they are read, so that a day of reports is never held as a tree. Rejected: repairing the text
-//! and giving it to a strict parser (where to cut can only be found by parsing).
+//! A recording usually ends in the middle of a number, because tools that write JSON are stopped by a
+//! signal. So this reader never fails: it returns everything readable, marks the objects and arrays that
+//! were not closed, and counts the faults. A number at the very end may have lost digits and is dropped.
+//! After a fault in the middle the reader continues with the next object that begins with a given key, so
+//! that one bad byte costs one report and not a night. Numbers stay text, because their decimals show their
+//! resolution. The elements of one list are passed on as they are read, so that a day of reports is never
+//! held as a tree. Rejected: repairing the text and giving it to a strict parser (where to cut can only be
+//! found by parsing).
 
 use std::borrow::Cow;
 
@@ -86,9 +86,9 @@ pub(crate) fn values<'a>(text: &'a str, restart: &str) -> (Vec<Json<'a>>, u64) {
     (values, faults)
 }
 
-/// Passes on all top-level values and the elements of lists with the key `list`. Returns the number
-/// of faults: places where another character was expected, including the end of the text. After a
-/// fault it continues at the next object whose first key is `restart`.
+/// Passes on all top-level values and the elements of lists with the key `list`. Returns the number of
+/// faults: places where another character was expected, including the end of the text. After a fault it
+/// continues at the next object whose first key is `restart`.
 pub(crate) fn each<'a>(
     text: &'a str,
     restart: &str,

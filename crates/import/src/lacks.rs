@@ -1,13 +1,13 @@
 //! Reports which figures a source lacks, and which conclusions are therefore impossible.
 //!
-//! A missing figure is not a fault of a reader. But the user of a verdict must know which verdicts
-//! were impossible. So the figures of the observation itself are checked, not a list of what each
-//! format should have: a column that a user left out has the same effect.
+//! A missing figure is not a fault of a reader. But the user of a verdict must know which verdicts were
+//! impossible. So the figures of the observation itself are checked, not a list of what each format should
+//! have: a column that a user left out has the same effect.
 
 use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity};
 
-/// If the resolution of a mean latency exceeds this share of the latency, a comparison with a
-/// profile is coarse: the tolerance of the verdict `slow` has this size.
+/// If the resolution of a mean latency exceeds this share of the latency, a comparison with a profile is
+/// coarse: the tolerance of the verdict `slow` has this size.
 const COARSE: f64 = 0.1;
 
 /// A figure that conclusions need, and what is impossible without it.
@@ -113,15 +113,14 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     findings
 }
 
-/// Probability below which a count that never falls below some number counts as stuck. With a mean
-/// of L requests in flight, at least n are in flight at a moment with a probability of at most L/n
-/// (Markov).
+/// Probability below which a count that never falls below some number counts as stuck. With a mean of L
+/// requests in flight, at least n are in flight at a moment with a probability of at most L/n (Markov).
 const STUCK_CHANCE: f64 = 1e-3;
 
-/// Removes the count of requests in flight from devices on which it is stuck: it never falls below
-/// some number, although the weighted time shows fewer in flight and requests completed. Some
-/// drivers lose the end of a request, and the count stays high until the next start. Without a
-/// completed request the count is kept, because the requests may really hang.
+/// Removes the count of requests in flight from devices on which it is stuck: it never falls below some
+/// number, although the weighted time shows fewer in flight and requests completed. Some drivers lose the
+/// end of a request, and the count stays high until the next start. Without a completed request the count
+/// is kept, because the requests may really hang.
 pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding> {
     let (mut findings, mut stuck) = (Vec::new(), Vec::new());
     for device in &observation.devices {

@@ -1,21 +1,21 @@
 //! Imports disk counters from the files of other tools into observations.
 //!
-//! Users who ask why a disk is slow rarely have our own recording of the bad hour. They have data
-//! of sar, iostat, a monitoring system or Windows. Each reader here converts one format into
-//! [`Observation`]s, so that all conclusions are drawn by the same code. A reader never guesses a
-//! figure: a missing figure stays `null`. An assumption (a time zone, the length of an interval)
-//! and the effect of a missing figure become findings.
+//! Users who ask why a disk is slow rarely have our own recording of the bad hour. They have data of sar,
+//! iostat, a monitoring system or Windows. Each reader here converts one format into [`Observation`]s, so
+//! that all conclusions are drawn by the same code. A reader never guesses a figure: a missing figure stays
+//! `null`. An assumption (a time zone, the length of an interval) and the effect of a missing figure become
+//! findings.
 //!
-//! Files may be damaged: a tool was killed, a disk was full, an editor changed the encoding. So
-//! every reader keeps every intact part and counts the rest, and no reader may panic; the tests
-//! truncate and alter samples by the thousand. An interval with impossible figures is left out, so
-//! that one damaged interval costs one interval. Rejected: strict parsers (one byte lost at the end
-//! of a night would lose the night), and the generic JSON crate (it stops at the first fault and
-//! keeps numbers without their last digit's place, which is the resolution of a figure).
+//! Files may be damaged: a tool was killed, a disk was full, an editor changed the encoding. So every
+//! reader keeps every intact part and counts the rest, and no reader may panic; the tests truncate and
+//! alter samples by the thousand. An interval with impossible figures is left out, so that one damaged
+//! interval costs one interval. Rejected: strict parsers (one byte lost at the end of a night would lose
+//! the night), and the generic JSON crate (it stops at the first fault and keeps numbers without their last
+//! digit's place, which is the resolution of a figure).
 //!
 //! The crate depends only on `record`. The caller reads files, queries servers, and names and saves
-//! documents: import time and program version are left empty here. An id is a hash of the files and
-//! of the user's options, so that the same recording always has the same id.
+//! documents: import time and program version are left empty here. An id is a hash of the files and of the
+//! user's options, so that the same recording always has the same id.
 #![forbid(unsafe_code)]
 
 mod collectd;
@@ -65,8 +65,7 @@ pub struct Options {
     pub utc_offset_s: Option<i64>,
     /// Length of the intervals in nanoseconds, for files without times.
     pub interval_ns: Option<u64>,
-    /// Times of the scrapes in their order, nanoseconds since 1970-01-01 UTC, for scrapes without
-    /// times.
+    /// Times of the scrapes in their order, nanoseconds since 1970-01-01 UTC, for scrapes without times.
     pub scrape_times_ns: Vec<u64>,
     /// The machine to import, if a source contains several.
     pub instance: Option<String>,

@@ -1,11 +1,11 @@
 //! Parses points in time as tools print them.
 //!
-//! A time in a locale's format shows neither its zone nor whether the day or the month comes first.
-//! So the order is decided over all times of a file: an order in which every date exists, and of
-//! two such orders the one with the smaller distances between times, because recordings are shorter
-//! than years. Assumptions are reported. Rejected: a time-zone database (a file that says `CEST`
-//! says it to one reader only; the offset can be given by a flag), and reading each time by itself
-//! (a recording would jump by months at the twelfth of each).
+//! A time in a locale's format shows neither its zone nor whether the day or the month comes first. So the
+//! order is decided over all times of a file: an order in which every date exists, and of two such orders
+//! the one with the smaller distances between times, because recordings are shorter than years. Assumptions
+//! are reported. Rejected: a time-zone database (a file that says `CEST` says it to one reader only; the
+//! offset can be given by a flag), and reading each time by itself (a recording would jump by months at the
+//! twelfth of each).
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
@@ -24,7 +24,6 @@ pub(crate) enum Stamp {
     Printed {
         /// The three numbers of the date in their order.
         date: [i64; 3],
-        /// Whether the year comes first.
         year_first: bool,
         of_day_ns: i128,
         /// Seconds ahead of UTC, if stated.
@@ -123,8 +122,8 @@ impl Stamp {
     }
 }
 
-/// The times of a file in nanoseconds since 1970-01-01 UTC, and the assumptions. `month_first` is
-/// for a format that always puts the month first.
+/// The times of a file in nanoseconds since 1970-01-01 UTC, and the assumptions. `month_first` is for a
+/// format that always puts the month first.
 pub(crate) fn moments(
     stamps: &[Option<Stamp>],
     utc_offset_s: Option<i64>,

@@ -1,7 +1,7 @@
 //! Parses numbers as tools print them: the value and its resolution.
 //!
-//! A tool that prints two decimals cannot distinguish 12.001 from 12.004, and conclusions from its
-//! figures must take that into account. So a number is stored with the step of its last digit.
+//! A tool that prints two decimals cannot distinguish 12.001 from 12.004, and conclusions from its figures
+//! must take that into account. So a number is stored with the step of its last digit.
 
 use record::Figure;
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! Collects the data of a reader and builds the observation.
 //!
-//! The steps that all sources need are here: impossible figures are left out, sums over reads and
-//! writes and mean sizes are derived if the source has none, requests in flight follow from
-//! Little's law, intervals are sorted by time, and every omission or assumption becomes a finding.
+//! The steps that all sources need are here: impossible figures are left out, sums over reads and writes
+//! and mean sizes are derived if the source has none, requests in flight follow from Little's law,
+//! intervals are sorted by time, and every omission or assumption becomes a finding.
 
 use crate::moment::{self, Assumed, SECOND_NS, Stamp};
 use crate::{ImportError, lacks};
@@ -43,7 +43,6 @@ pub(crate) struct Counts {
     pub(crate) discards_mixed: u64,
 }
 
-/// An observation under construction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObservationBuilder {
     pub(crate) source: &'static str,
@@ -82,8 +81,8 @@ impl ObservationBuilder {
         Self { source, ..Self::default() }
     }
 
-    /// The times of a file, nanoseconds since 1970; `month_first` is for a format that always puts
-    /// the month first.
+    /// The times of a file, nanoseconds since 1970; `month_first` is for a format that always puts the
+    /// month first.
     pub(crate) fn times(
         &mut self,
         stamps: &[Option<Stamp>],
@@ -126,8 +125,8 @@ impl ObservationBuilder {
         true
     }
 
-    /// Adds intervals at the begin and length that `place` returns. The caller has counted those
-    /// without. The first call copies nothing, because there may be many intervals.
+    /// Adds intervals at the begin and length that `place` returns. The caller has counted those without.
+    /// The first call copies nothing, because there may be many intervals.
     pub(crate) fn add_all(
         &mut self,
         mut intervals: Vec<Interval>,
@@ -283,8 +282,8 @@ pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str>
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// Derives figures: sums of reads and writes if the source has only these, mean sizes from rates,
-/// and requests in flight by Little's law.
+/// Derives figures: sums of reads and writes if the source has only these, mean sizes from rates, and
+/// requests in flight by Little's law.
 fn complete(interval: &mut Interval) {
     for op in [&mut interval.read, &mut interval.write] {
         without_requests(op);

@@ -1,7 +1,7 @@
 //! Reads an observation of halfpower, as `--json` prints it.
 //!
-//! Our own code wrote it, so it is parsed strictly: a document that does not fit its schema is
-//! rejected. Its figures are checked like those of every source.
+//! Our own code wrote it, so it is parsed strictly: a document that does not fit its schema is rejected.
+//! Its figures are checked like those of every source.
 
 use crate::ImportError;
 use record::{ImpossibleFigures, OBSERVATION_SCHEMA, Observation};

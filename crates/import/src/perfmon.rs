@@ -1,12 +1,12 @@
 //! Reads Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
 //!
-//! The two objects are two layers: requests to disks, and requests to the volumes above them. A
-//! volume (`C:`) is a part of the disk whose instance names it (`0 C:`), or composed of the disks
-//! that do. Without PhysicalDisk it has no parent. A row covers the time since the previous row.
-//! Its time is that of the machine's clock, in the order of American dates whatever the language.
-//! relog and perfmon state the zone and its offset from UTC in the header; typeperf does not. The
-//! first row has no previous row: its rates are blank or of unknown length, and it gives no
-//! interval. `_Total` is the sum of the others and is skipped, unless the file has nothing else.
+//! The two objects are two layers: requests to disks, and requests to the volumes above them. A volume
+//! (`C:`) is a part of the disk whose instance names it (`0 C:`), or composed of the disks that do. Without
+//! PhysicalDisk it has no parent. A row covers the time since the previous row. Its time is that of the
+//! machine's clock, in the order of American dates whatever the language. relog and perfmon state the zone
+//! and its offset from UTC in the header; typeperf does not. The first row has no previous row: its rates
+//! are blank or of unknown length, and it gives no interval. `_Total` is the sum of the others and is
+//! skipped, unless the file has nothing else.
 
 use crate::moment::Stamp;
 use crate::number::Reading;
@@ -97,8 +97,8 @@ fn take_all(texts: &[Text<'_>], totals: bool) -> (ObservationBuilder, Others, Ve
     (builder, others, blocks)
 }
 
-/// Sets which disks are below a volume. The instance of a disk is its number and the letters of its
-/// volumes (`0 C: D:`). A volume that no disk names has no parent.
+/// Sets which disks are below a volume. The instance of a disk is its number and the letters of its volumes
+/// (`0 C: D:`). A volume that no disk names has no parent.
 fn relate(observation: &mut Observation, is_volume: impl Fn(&str) -> bool) {
     let disks: Vec<String> = observation.devices.iter().map(|it| it.name.clone()).collect();
     for volume in observation.devices.iter_mut().filter(|it| is_volume(&it.name)) {

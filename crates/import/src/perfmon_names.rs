@@ -1,12 +1,11 @@
-//! Lists the counter names of PhysicalDisk and LogicalDisk in the languages in which they are known
-//! for certain.
+//! Lists the counter names of PhysicalDisk and LogicalDisk in the languages in which they are known for
+//! certain.
 //!
-//! Windows writes counter names in its own language. The English names are documented, the German
-//! ones come from its own table of names (Perflib), the French ones from the output of its tools.
-//! Spanish and other languages are recognised by the name of the object, so that the message can
-//! state the problem. Guessing a mapping was rejected, because two counters with similar names
-//! would be exchanged silently. Names are compared without accents, blanks and case, because files
-//! use any code page.
+//! Windows writes counter names in its own language. The English names are documented, the German ones come
+//! from its own table of names (Perflib), the French ones from the output of its tools. Spanish and other
+//! languages are recognised by the name of the object, so that the message can state the problem. Guessing
+//! a mapping was rejected, because two counters with similar names would be exchanged silently. Names are
+//! compared without accents, blanks and case, because files use any code page.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Counter {

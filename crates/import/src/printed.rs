@@ -121,7 +121,6 @@ pub(crate) fn interval_of(words: &[&str]) -> Option<i128> {
     (1..=86_400).contains(&seconds).then_some(seconds * SECOND_NS)
 }
 
-/// The same time `days` days later.
 pub(crate) fn days_later(stamp: Stamp, days: i128) -> Stamp {
     match stamp {
         Stamp::Printed { date, year_first, of_day_ns, offset_s } => {

@@ -1,11 +1,11 @@
 //! Builds the range queries to a Prometheus server, and reads its responses.
 //!
-//! A range query repeats at each step the last sample before it, without that sample's time. Rates
-//! over steps are then off by up to the scrape interval. So `timestamp()` of a counter is queried
-//! too. It gives every sample the time of its scrape, repeated samples coincide, and intervals are
-//! those between scrapes. Rejected: `rate()` (it extrapolates over the ends of its window and hides
-//! resets), `remote_read` (Protocol Buffers and Snappy), and raw samples by a range vector (the
-//! server returns all of them or an error, and cannot thin out).
+//! A range query repeats at each step the last sample before it, without that sample's time. Rates over
+//! steps are then off by up to the scrape interval. So `timestamp()` of a counter is queried too. It gives
+//! every sample the time of its scrape, repeated samples coincide, and intervals are those between scrapes.
+//! Rejected: `rate()` (it extrapolates over the ends of its window and hides resets), `remote_read`
+//! (Protocol Buffers and Snappy), and raw samples by a range vector (the server returns all of them or an
+//! error, and cannot thin out).
 
 use crate::counters::{self, Labels, Scrape};
 use crate::json::{self, Json};
@@ -47,8 +47,8 @@ pub struct RangeQuery {
 }
 
 impl RangeQuery {
-    /// The paths and queries of the requests, relative to the server's address. Their responses
-    /// belong together.
+    /// The paths and queries of the requests, relative to the server's address. Their responses belong
+    /// together.
     #[must_use]
     pub fn targets(&self) -> Vec<String> {
         let step = self.step_s.max(1);
@@ -79,8 +79,7 @@ pub fn matcher(label: &str, value: &str) -> String {
     format!("{label}=\"{quoted}\"")
 }
 
-/// The path and query that return an expression at each step of a range, relative to the server's
-/// address.
+/// The path and query that return an expression at each step of a range, relative to the server's address.
 #[must_use]
 pub fn range_target(query: &str, begin_s: u64, end_s: u64, step_s: u64) -> String {
     let query = utf8_percent_encode(query, ENCODED);

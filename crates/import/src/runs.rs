@@ -1,10 +1,9 @@
 //! Stores the reports of sysstat's tools in print order, and converts them into an observation.
 //!
-//! The reader of each format (JSON, tables, XML) fills in runs, one for each start of a tool. The
-//! times of a run are interpreted together at its end, because only then are the order of day and
-//! month, the usual interval and a first report since boot known. Until then intervals contain the
-//! number of their report instead of a time, in one list, so that a day of eight disks is held in
-//! memory once.
+//! The reader of each format (JSON, tables, XML) fills in runs, one for each start of a tool. The times of
+//! a run are interpreted together at its end, because only then are the order of day and month, the usual
+//! interval and a first report since boot known. Until then intervals contain the number of their report
+//! instead of a time, in one list, so that a day of eight disks is held in memory once.
 
 use crate::moment::Stamp;
 use crate::observation_builder::ObservationBuilder;
@@ -54,7 +53,6 @@ impl Run {
         self.intervals.push(interval);
     }
 
-    /// The disks of one report.
     pub(crate) fn disks(&self, report: usize) -> impl Iterator<Item = &Interval> {
         let begin = self.intervals.partition_point(|it| it.begin_ns < report as u64);
         self.intervals[begin..].iter().take_while(move |it| it.begin_ns == report as u64)
@@ -65,7 +63,6 @@ impl Run {
         self.intervals.chunk_by(|one, next| one.begin_ns == next.begin_ns).count()
     }
 
-    /// The disks of the last report.
     pub(crate) fn last_disks(&mut self) -> impl Iterator<Item = &mut Interval> {
         let report = (self.reports.len() as u64).saturating_sub(1);
         let begin = self.intervals.partition_point(|it| it.begin_ns < report);
@@ -84,7 +81,6 @@ impl Run {
         Self { reports, intervals, ..Self::default() }
     }
 
-    /// Appends the reports of another run.
     pub(crate) fn append(&mut self, other: Self) {
         let before = self.reports.len() as u64;
         self.reports.extend(other.reports);
@@ -92,8 +88,8 @@ impl Run {
         self.intervals.extend(moved.map(|it| Interval { begin_ns: it.begin_ns + before, ..it }));
     }
 
-    /// Passes all reports to the builder at their times; a report without a span has an unknown
-    /// length. `left_out` selects those that are not intervals.
+    /// Passes all reports to the builder at their times; a report without a span has an unknown length.
+    /// `left_out` selects those that are not intervals.
     pub(crate) fn hand_over(
         &mut self,
         spans: &[Span],
@@ -117,8 +113,8 @@ impl Run {
         builder.add_all(std::mem::take(&mut self.intervals), place);
     }
 
-    /// The length of the intervals implied by their rates, in nanoseconds; `None` if the rates fit
-    /// no length.
+    /// The length of the intervals implied by their rates, in nanoseconds; `None` if the rates fit no
+    /// length.
     pub(crate) fn implied_length(&self) -> Option<i128> {
         // The first report may be since boot, unless it is the only one.
         let skip = usize::from(self.reports.len() > 1);
@@ -160,8 +156,8 @@ impl Hosts {
         &mut self.hosts[place]
     }
 
-    /// One observation per machine, filled by `fill` and completed by `finish`. A machine without
-    /// intervals is an error only if all machines are.
+    /// One observation per machine, filled by `fill` and completed by `finish`. A machine without intervals
+    /// is an error only if all machines are.
     pub(crate) fn observations(
         mut self,
         source: &'static str,

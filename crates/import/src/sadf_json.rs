@@ -1,5 +1,4 @@
-//! Reads `sadf -j`: sar data as JSON. It has one latency for reads and writes together, discards
-//! included.
+//! Reads `sadf -j`: sar data as JSON. It has one latency for reads and writes together, discards included.
 
 use crate::json::Json;
 use crate::moment::{SECOND_NS, Stamp};

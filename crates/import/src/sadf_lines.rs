@@ -1,5 +1,5 @@
-//! Reads `sadf -d`: sar data as lines with semicolons. A header names the columns and is repeated
-//! for other activities and after restarts. With `-h` all devices are on one line.
+//! Reads `sadf -d`: sar data as lines with semicolons. A header names the columns and is repeated for other
+//! activities and after restarts. With `-h` all devices are on one line.
 
 use crate::moment::{SECOND_NS, Stamp};
 use crate::number::Reading;

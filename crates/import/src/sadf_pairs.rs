@@ -11,7 +11,6 @@ use record::Observation;
 /// Figures that only disks have under these names.
 const OF_DISKS: [&str; 2] = ["await", "areq-sz"];
 
-/// One line.
 struct Line<'a> {
     host: &'a str,
     interval: &'a str,

@@ -1,7 +1,7 @@
 //! Reads `sadf -x`: sar data as XML. Only its tags are parsed, because all figures are attributes.
 //!
-//! Rejected: a crate for XML. sadf's output has no entities in figures, no relevant nesting and no
-//! text except names, and a truncated file must still be read.
+//! Rejected: a crate for XML. sadf's output has no entities in figures, no relevant nesting and no text
+//! except names, and a truncated file must still be read.
 
 use crate::moment::{SECOND_NS, Stamp};
 use crate::number::Reading;

@@ -1,7 +1,7 @@
 //! Reads the text table of `sar -d`: a time of day before each line, the date in the first line.
 //!
-//! The header of a block has the time at which its first interval began, so that even a single
-//! report has a length. Times of day continue past midnight.
+//! The header of a block has the time at which its first interval began, so that even a single report has a
+//! length. Times of day continue past midnight.
 
 use crate::iostat;
 use crate::moment::Stamp;
@@ -34,7 +34,6 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     iostat::observations("sar -d", hosts, options)
 }
 
-/// The current table.
 struct Table {
     columns: Columns,
     /// Number of words of the time before each row.

@@ -1,10 +1,9 @@
 //! Defines the column names and disk figures that sysstat's tools share.
 //!
-//! iostat, sar and sadf print the same figures under names that depend on tool, version and flags.
-//! A name implies its unit, so one table serves all of them. If reads and writes have separate
-//! rates, the means over all requests are left out, because those of sysstat include discards.
-//! Names are looked up once per header, because a day of records repeats the same names a million
-//! times.
+//! iostat, sar and sadf print the same figures under names that depend on tool, version and flags. A name
+//! implies its unit, so one table serves all of them. If reads and writes have separate rates, the means
+//! over all requests are left out, because those of sysstat include discards. Names are looked up once per
+//! header, because a day of records repeats the same names a million times.
 
 use crate::json::Json;
 use crate::number::Reading;
@@ -157,16 +156,16 @@ impl Columns {
         &self.names
     }
 
-    /// Means over all requests if reads and writes have separate rates: until version 10 the
-    /// latency was not separated by direction, and did not include discards.
+    /// Means over all requests if reads and writes have separate rates: until version 10 the latency was
+    /// not separated by direction, and did not include discards.
     fn without_directions(&self, figure: impl Fn(Place) -> Option<Figure>) -> OpInterval {
         let none = self.read.latency_ns.is_none() && self.write.latency_ns.is_none();
         let latency_ns = if none { figure(self.all.latency_ns) } else { None };
         OpInterval { latency_ns, ..OpInterval::default() }
     }
 
-    /// The interval of a disk from the fields of its row. Also the rate of discarded data, if the
-    /// means over all requests would include it.
+    /// The interval of a disk from the fields of its row. Also the rate of discarded data, if the means
+    /// over all requests would include it.
     pub(crate) fn interval(
         &self,
         device: &str,

@@ -14,8 +14,8 @@ pub(crate) struct Frame {
     pub(crate) name: &'static str,
     /// Reads time, length and context of a report.
     pub(crate) report: fn(&Json<'_>) -> Report,
-    /// Whether means over all requests include other requests than reads and writes, given the rate
-    /// of discarded data.
+    /// Whether means over all requests include other requests than reads and writes, given the rate of
+    /// discarded data.
     pub(crate) mixed: fn(Option<f64>) -> bool,
 }
 

@@ -1,11 +1,10 @@
-//! Reads the CSV of telegraf's diskio plugin, with its header (`csv_header = true`): running
-//! counters of each disk.
+//! Reads the CSV of telegraf's diskio plugin, with its header (`csv_header = true`): running counters of
+//! each disk.
 //!
-//! Columns are named, in any order, with or without prefixes (`csv_column_prefix`). Rows of other
-//! plugins have other headers, which may come between rows. Without a header the columns cannot be
-//! identified, so the format of such a file is unknown. Facts:
-//! <https://docs.influxdata.com/telegraf/v1/data_formats/output/csv/> and the README of
-//! inputs.diskio.
+//! Columns are named, in any order, with or without prefixes (`csv_column_prefix`). Rows of other plugins
+//! have other headers, which may come between rows. Without a header the columns cannot be identified, so
+//! the format of such a file is unknown. Facts:
+//! <https://docs.influxdata.com/telegraf/v1/data_formats/output/csv/> and the README of inputs.diskio.
 
 use crate::counters::{self, Scrape};
 use crate::moment::Stamp;

@@ -1,8 +1,7 @@
-//! Builds a profile from trials, whatever plan they follow: a cell's workload alone decides what
-//! the cell is used for. Only cells with direct I/O and the device's own cache on
-//! (`--cache device`) describe the device. Other cache modes are kept for the advice, mixes and
-//! open loops for predictions. Advice, caps, findings and verdicts on commits are empty here:
-//! `diagnose` fills them.
+//! Builds a profile from trials, whatever plan they follow: a cell's workload alone decides what the cell
+//! is used for. Only cells with direct I/O and the device's own cache on (`--cache device`) describe the
+//! device. Other cache modes are kept for the advice, mixes and open loops for predictions. Advice, caps,
+//! findings and verdicts on commits are empty here: `diagnose` fills them.
 
 use crate::areas::Areas;
 use crate::cells::aggregate_beside;
@@ -39,8 +38,7 @@ pub struct Characterise<'a> {
     pub target_rel: f64,
     /// All trials, in the order in which they were run.
     pub trials: &'a [Trial],
-    /// Earlier profiles of the same target, latest first. They show how far its level varies
-    /// between runs.
+    /// Earlier profiles of the same target, latest first. They show how far its level varies between runs.
     pub earlier: &'a [Profile],
 }
 
@@ -134,8 +132,8 @@ fn commits(trials: &[Trial], simulated: bool) -> Measured<Commits> {
     Measured::Value(Commits { points, verdicts: Vec::new() })
 }
 
-/// Whether a workload is one kind of request in a closed loop. Such loads describe a device.
-/// Predictions are compared with mixes and open loops.
+/// Whether a workload is one kind of request in a closed loop. Such loads describe a device. Predictions
+/// are compared with mixes and open loops.
 fn is_plain(workload: &Workload) -> bool {
     workload.arrival == Arrival::Closed
         && workload.blend.is_none()

@@ -1,9 +1,7 @@
-//! Combines trials whose jobs commit into points: rate and flush time against the number of
-//! committers.
+//! Combines trials whose jobs commit into points: rate and flush time against the number of committers.
 //!
-//! They are not cells of the device: the time of a flush also depends on the file system, and the
-//! writes before it end in the page cache. So nothing here enters curves, fits or predictions of
-//! requests.
+//! They are not cells of the device: the time of a flush also depends on the file system, and the writes
+//! before it end in the page cache. So nothing here enters curves, fits or predictions of requests.
 
 use crate::cells::{counts, over_visits};
 use record::{
@@ -69,8 +67,8 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
 /// Block size of a file system. Smaller log records share a block.
 const BLOCK_BYTES: f64 = 4_096.0;
 
-/// Rate and flush time of one committer that appends records of `record_bytes` to a log. The first
-/// record of a block is flushed with a new block; later records rewrite it.
+/// Rate and flush time of one committer that appends records of `record_bytes` to a log. The first record
+/// of a block is flushed with a new block; later records rewrite it.
 pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -> CommitPoint {
     let share = (record_bytes / BLOCK_BYTES).min(1.0);
     let between = |of: fn(&CommitPoint) -> Estimate| {
@@ -100,8 +98,8 @@ pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -
 /// Number of flushes in a weighted sum of two histograms, so that shares are whole numbers.
 const WEIGHT: f64 = 1e9;
 
-/// The estimate with the interval of its logarithm, to first order. Rates and times are positive,
-/// but the plain interval of three widely spread visits would extend below zero.
+/// The estimate with the interval of its logarithm, to first order. Rates and times are positive, but the
+/// plain interval of three widely spread visits would extend below zero.
 fn positive(estimate: &Estimate) -> Estimate {
     let Estimate { value, se, n, .. } = *estimate;
     Estimate { se, n, ..Estimate::within_ratio(value, estimate.relative_half_width()) }
@@ -111,9 +109,8 @@ fn flushes<'a>(visits: &'a [&Trial]) -> impl Iterator<Item = &'a DirectionResult
     visits.iter().filter_map(|trial| trial.result.flush.as_ref())
 }
 
-/// The percentile of all flushes. Consecutive flushes are not independent. So the interval covers
-/// both the ranks within a binomial error of the percentile and the percentiles of the single
-/// visits.
+/// The percentile of all flushes. Consecutive flushes are not independent. So the interval covers both the
+/// ranks within a binomial error of the percentile and the percentiles of the single visits.
 fn p99(all: &HistogramSnapshot, visits: &[&DirectionResult]) -> Measured<Estimate> {
     let count = all.count() as f64;
     let Some(value) = all.percentile(PERCENTILE) else {

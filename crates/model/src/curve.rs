@@ -1,22 +1,21 @@
-//! Fits depth curves, whose rates never fall as the queue depth grows, and interpolates between
-//! measured points.
+//! Fits depth curves, whose rates never fall as the queue depth grows, and interpolates between measured
+//! points.
 //!
-//! A depth beyond the best one is left out if its rate is lower by more than three standard errors:
-//! this is a real loss, and a user can limit the queue depth to the best. The other depths are
-//! fitted by isotonic regression (pooling adjacent violators; Barlow and others 1972). It gives the
-//! mean of a plateau, whereas a running maximum would climb from one lucky point to the next.
+//! A depth beyond the best one is left out if its rate is lower by more than three standard errors: this is
+//! a real loss, and a user can limit the queue depth to the best. The other depths are fitted by isotonic
+//! regression (pooling adjacent violators; Barlow and others 1972). It gives the mean of a plateau, whereas
+//! a running maximum would climb from one lucky point to the next.
 //!
-//! Standard errors from three visits are very uncertain, so the points of a curve share their
-//! relative variances (a moderated variance; Smyth 2004). That is right here and wrong for cells in
-//! general (`stats::visits`): the points are the same requests to the same device. Rejected:
-//! reduced isotonic regression (Schell and Singh 1997), which flattens a slow rise; concave
-//! regression, which cannot describe devices that gain by batching.
+//! Standard errors from three visits are very uncertain, so the points of a curve share their relative
+//! variances (a moderated variance; Smyth 2004). That is right here and wrong for cells in general
+//! (`stats::visits`): the points are the same requests to the same device. Rejected: reduced isotonic
+//! regression (Schell and Singh 1997), which flattens a slow rise; concave regression, which cannot
+//! describe devices that gain by batching.
 
 use libm::sqrt;
 use record::DepthPoint;
 
-/// A rate is a loss if it is below the best by more than this many standard errors of the
-/// difference.
+/// A rate is a loss if it is below the best by more than this many standard errors of the difference.
 const LOSS_LIMIT: f64 = 3.0;
 /// Weight of the pooled variance at each point, in degrees of freedom.
 const POOLED_FREEDOM: f64 = 4.0;
@@ -31,8 +30,7 @@ pub(crate) struct Rate {
     pub(crate) se: f64,
 }
 
-/// The points with moderated standard errors, scaled so that a normal quantile gives their
-/// intervals.
+/// The points with moderated standard errors, scaled so that a normal quantile gives their intervals.
 pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
     let known: Vec<(f64, f64)> = points.iter().map(relative_variance).collect();
     let freedom: f64 = known.iter().map(|(_, freedom)| freedom).sum();
@@ -56,8 +54,8 @@ pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
     points.iter().zip(&known).map(rate).collect()
 }
 
-/// Variance of a point's rate as a share of its square, and its degrees of freedom. A single visit
-/// has zero degrees, because its interval comes from within the visit.
+/// Variance of a point's rate as a share of its square, and its degrees of freedom. A single visit has zero
+/// degrees, because its interval comes from within the visit.
 fn relative_variance(point: &DepthPoint) -> (f64, f64) {
     let estimate = &point.iops;
     let se = stats::visits_se(estimate);
@@ -79,8 +77,8 @@ pub(crate) fn up_to_the_best(mut points: Vec<Rate>) -> Vec<Rate> {
     points
 }
 
-/// The non-decreasing rates nearest to `values`, one per point. The standard errors of the points
-/// give the weights. The error of an exact point counts as a millionth of its rate.
+/// The non-decreasing rates nearest to `values`, one per point. The standard errors of the points give the
+/// weights. The error of an exact point counts as a millionth of its rate.
 pub(crate) fn isotonic(points: &[Rate], values: &[f64]) -> Vec<f64> {
     /// Merged neighbouring points: mean, weight, number.
     struct Block {
@@ -102,8 +100,8 @@ pub(crate) fn isotonic(points: &[Rate], values: &[f64]) -> Vec<f64> {
     blocks.iter().flat_map(|block| std::iter::repeat_n(block.mean, block.count)).collect()
 }
 
-/// Rates from times per request at depths 1, 2, …, in nanoseconds. A greater depth never lowers the
-/// rate. `None` if a time is unknown or the list is empty.
+/// Rates from times per request at depths 1, 2, …, in nanoseconds. A greater depth never lowers the rate.
+/// `None` if a time is unknown or the list is empty.
 pub(crate) fn rising(times_ns: impl Iterator<Item = Option<f64>>) -> Option<Vec<f64>> {
     let mut least = f64::INFINITY;
     let rate = |time: Option<f64>| {
@@ -113,11 +111,11 @@ pub(crate) fn rising(times_ns: impl Iterator<Item = Option<f64>>) -> Option<Vec<
     times_ns.map(rate).collect::<Option<Vec<f64>>>().filter(|rates| !rates.is_empty())
 }
 
-/// The value at `x` of the curve through these points (x rising). Normally the curve is a straight
-/// line between neighbours. If the lines of the neighbours on both sides meet below it, one limit
-/// takes over from another there (a cap on throughput, a link), and the larger of the two lines is
-/// used. A plain line would be 18 % off at the kink of a capped volume. Beyond the points, the line
-/// of the last two is extended.
+/// The value at `x` of the curve through these points (x rising). Normally the curve is a straight line
+/// between neighbours. If the lines of the neighbours on both sides meet below it, one limit takes over
+/// from another there (a cap on throughput, a link), and the larger of the two lines is used. A plain line
+/// would be 18 % off at the kink of a capped volume. Beyond the points, the line of the last two is
+/// extended.
 pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     if points.len() == 1 {
@@ -147,8 +145,8 @@ pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
     Some(bent.max(floor).min(straight.max(floor)))
 }
 
-/// Linear interpolation at `x` between points in rising order. Beyond them, the value of the
-/// nearest; `None` without points.
+/// Linear interpolation at `x` between points in rising order. Beyond them, the value of the nearest;
+/// `None` without points.
 pub(crate) fn straight<T>(
     points: &[T],
     x: f64,

@@ -1,10 +1,10 @@
 //! Computes rate and latency against queue depth, the knee, and the sufficient queue depth.
 //!
-//! A curve consists of the random cells of the smallest size with two depths or more, all with
-//! direct I/O. The knee is the smallest depth that gives four fifths of the largest rate of the
-//! curve ([`deep_enough`]). Checks, diagnoses and settings all use this rule. The errors of the
-//! rates do not move the knee. They give the range of depths in which another check may find it. A
-//! curve that still grows at its last depth has no known largest rate, and so no knee.
+//! A curve consists of the random cells of the smallest size with two depths or more, all with direct I/O.
+//! The knee is the smallest depth that gives four fifths of the largest rate of the curve
+//! ([`deep_enough`]). Checks, diagnoses and settings all use this rule. The errors of the rates do not move
+//! the knee. They give the range of depths in which another check may find it. A curve that still grows at
+//! its last depth has no known largest rate, and so no knee.
 //!
 //! Rejected: the smallest depth from which no deeper one gains a share per doubling, which stops at
 //! the first flat piece of a curve (at 51 % of the largest rate, once) and at depth 1 where errors
@@ -16,8 +16,8 @@ use crate::size::{direct, only_size};
 use record::{Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
 use std::collections::BTreeSet;
 
-/// A curve still grows if its rate gains at least this share per doubling of the depth. At 15 % a
-/// doubling multiplies the latency by 2/1.15 = 1.74 (R = n/X).
+/// A curve still grows if its rate gains at least this share per doubling of the depth. At 15 % a doubling
+/// multiplies the latency by 2/1.15 = 1.74 (R = n/X).
 pub const DEFAULT_KNEE_GAIN: f64 = 0.15;
 
 /// Share of the largest rate that is enough.
@@ -28,8 +28,8 @@ const MIN_POINTS: usize = 2;
 /// The sufficient depth or size, as an index into the measured ones in rising order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SufficientIndex {
-    /// The smallest that gives the requested share of the largest rate, or the last if the rate
-    /// still grows.
+    /// The smallest that gives the requested share of the largest rate, or the last if the rate still
+    /// grows.
     pub at: usize,
     /// The smallest that may give it, within the errors of the rates.
     pub least: usize,
@@ -37,16 +37,16 @@ pub struct SufficientIndex {
     pub most: usize,
 }
 
-/// The rate at each depth, as [`deep_enough`] takes them. The points of a curve share their
-/// variances, because three visits alone give a poor estimate.
+/// The rate at each depth, as [`deep_enough`] takes them. The points of a curve share their variances,
+/// because three visits alone give a poor estimate.
 #[must_use]
 pub fn rates(points: &[DepthPoint]) -> Vec<(f64, Estimate)> {
     let of = |rate: Rate| (f64::from(rate.depth), Estimate::from_se(rate.rate, rate.se, 0));
     crate::curve::rates(points).into_iter().map(of).collect()
 }
 
-/// The curves in the cells: at most one per operation, reads first. `knee_gain` is a share,
-/// normally [`DEFAULT_KNEE_GAIN`]: a curve whose last doubling still gains that share has no knee.
+/// The curves in the cells: at most one per operation, reads first. `knee_gain` is a share, normally
+/// [`DEFAULT_KNEE_GAIN`]: a curve whose last doubling still gains that share has no knee.
 #[must_use]
 pub fn depth_curves(cells: &[Cell], knee_gain: f64) -> Vec<DepthCurve> {
     [OpKind::Read, OpKind::Write]
@@ -80,8 +80,8 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
     })
 }
 
-/// The points of one request size by rising depth. If two cells have the same depth (the same
-/// product of jobs and requests per job), the first in the design is used.
+/// The points of one request size by rising depth. If two cells have the same depth (the same product of
+/// jobs and requests per job), the first in the design is used.
 pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     let mut points: Vec<DepthPoint> = cells
         .iter()
@@ -128,8 +128,8 @@ pub fn enough(rates: &[Estimate], share: f64) -> Option<SufficientIndex> {
     })
 }
 
-/// Whether the last depth has the largest rate and gains the requested share per doubling over the
-/// one before it, beyond their errors.
+/// Whether the last depth has the largest rate and gains the requested share per doubling over the one
+/// before it, beyond their errors.
 fn still_grows(rates: &[(f64, Estimate)], knee_gain: f64) -> bool {
     let [before @ .., last] = rates else { return false };
     let Some(nearest) = before.last() else { return false };

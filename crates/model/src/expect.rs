@@ -1,17 +1,16 @@
-//! Predicts the latency of an open load of random requests at shares of the largest measured rate,
-//! by the load-dependent model of [`crate::queueing`] on the isotonic depth curve of
-//! [`crate::curve`]. M/M/1 with S = 1/X_max is shown next to it with its error, because many
-//! readers know it. On a device that works in parallel, M/M/1 is wrong by construction.
+//! Predicts the latency of an open load of random requests at shares of the largest measured rate, by the
+//! load-dependent model of [`crate::queueing`] on the isotonic depth curve of [`crate::curve`]. M/M/1 with
+//! S = 1/X_max is shown next to it with its error, because many readers know it. On a device that works in
+//! parallel, M/M/1 is wrong by construction.
 //!
-//! The interval is a parametric bootstrap (Efron and Tibshirani 1993, section 6.5). Points are
-//! drawn around the fitted curve and fitted again. Each draw is evaluated at the share of its own
-//! maximum, because at a fixed rate near saturation many draws have no finite latency. Draws are
-//! slower than the curve that they come from, so the value is divided by their median error. The
-//! ends are the wider of the basic and the percentile interval: alone, the latter covers 46 to 60 %
-//! on a flat plateau at 90 %, the former 53 to 80 % on a slowly rising curve. Together they cover
-//! 92 to 100 % (tested at 25 to 90 %, noise of 2 to 5 %). If the ends are more than [`SPAN_MAX`]
-//! apart, no latency is stated. The seed is fixed, so that a profile always gives the same
-//! interval. Rejected: all rates at their low or high ends at once.
+//! The interval is a parametric bootstrap (Efron and Tibshirani 1993, section 6.5). Points are drawn around
+//! the fitted curve and fitted again. Each draw is evaluated at the share of its own maximum, because at a
+//! fixed rate near saturation many draws have no finite latency. Draws are slower than the curve that they
+//! come from, so the value is divided by their median error. The ends are the wider of the basic and the
+//! percentile interval: alone, the latter covers 46 to 60 % on a flat plateau at 90 %, the former 53 to 80
+//! % on a slowly rising curve. Together they cover 92 to 100 % (tested at 25 to 90 %, noise of 2 to 5 %).
+//! If the ends are more than [`SPAN_MAX`] apart, no latency is stated. The seed is fixed, so that a profile
+//! always gives the same interval. Rejected: all rates at their low or high ends at once.
 
 use crate::curve::{Rate, isotonic, rates, up_to_the_best};
 use crate::queueing::{birth_death_latency, mm1_response, service_rates};
@@ -24,8 +23,7 @@ const DRAWS: usize = 400;
 const SEED: u64 = 0x6861_6c66_706f_7765;
 /// Minimum of a drawn rate as a share of the fitted one: a rate cannot be negative.
 const LEAST_DRAWN_SHARE: f64 = 0.05;
-/// If the upper end exceeds the lower end by more than this factor, no latency is stated: about ±60
-/// %.
+/// If the upper end exceeds the lower end by more than this factor, no latency is stated: about ±60 %.
 const SPAN_MAX: f64 = 3.0;
 
 /// Latencies at [`SATURATIONS`] of the curve's largest rate, as far as they are known.

@@ -1,13 +1,13 @@
-//! Fits straight lines y = m x + b through the latency at queue depth 1 against request size. The
-//! intercept is the cost of a request, the slope the inverse of a transfer rate.
+//! Fits straight lines y = m x + b through the latency at queue depth 1 against request size. The intercept
+//! is the cost of a request, the slope the inverse of a transfer rate.
 //!
-//! No device is an exact line, so a model error ([`MODEL_ERROR_REL`]) is added to each cell's
-//! standard error. From some size upwards another limit may take over. The fit uses the longest run
-//! of sizes, from the smallest, that passes a chi-square test at 1 %, and at least five sizes. The
-//! sizes above go to `left_out` with their residuals, whose signs indicate the reason. If no run
-//! passes, all sizes are fitted and [`fit_is_poor`] reports it. Rejected: three or four sizes (an
-//! intercept of 22 ±55 µs was seen), dropping the worst point wherever it is, and two-piece lines,
-//! which need more sizes than a minute allows.
+//! No device is an exact line, so a model error ([`MODEL_ERROR_REL`]) is added to each cell's standard
+//! error. From some size upwards another limit may take over. The fit uses the longest run of sizes, from
+//! the smallest, that passes a chi-square test at 1 %, and at least five sizes. The sizes above go to
+//! `left_out` with their residuals, whose signs indicate the reason. If no run passes, all sizes are fitted
+//! and [`fit_is_poor`] reports it. Rejected: three or four sizes (an intercept of 22 ±55 µs was seen),
+//! dropping the worst point wherever it is, and two-piece lines, which need more sizes than a minute
+//! allows.
 
 use crate::size::{direct, only_size};
 use record::{Cell, LeftOut, OpKind, Pattern, ServiceTimeFit};
@@ -22,8 +22,8 @@ pub const MIN_FIT_SIZES: usize = 5;
 /// Probability that a good line fails its test.
 const FALSE_ALARM_SHARE: f64 = 0.01;
 
-/// One fit per operation and pattern with at least [`MIN_FIT_SIZES`] request sizes at queue depth 1
-/// with direct I/O. Order: reads before writes; sequential, random, hit.
+/// One fit per operation and pattern with at least [`MIN_FIT_SIZES`] request sizes at queue depth 1 with
+/// direct I/O. Order: reads before writes; sequential, random, hit.
 #[must_use]
 pub fn service_time_fits(cells: &[Cell]) -> Vec<ServiceTimeFit> {
     let mut fits = Vec::new();
@@ -58,8 +58,7 @@ fn service_time_fit(cells: &[Cell], op: OpKind, pattern: Pattern) -> Option<Serv
     })
 }
 
-/// Bytes and nanoseconds by rising size. If two cells have one size, the first in the design is
-/// used.
+/// Bytes and nanoseconds by rising size. If two cells have one size, the first in the design is used.
 fn depth_one_points(cells: &[Cell], op: OpKind, pattern: Pattern) -> Vec<stats::Point> {
     let mut points: Vec<stats::Point> = cells
         .iter()

@@ -1,13 +1,12 @@
-//! Predicts the commits of programs with many sessions, where one flush serves all that wait for
-//! it.
+//! Predicts the commits of programs with many sessions, where one flush serves all that wait for it.
 //!
-//! A session works for a while on a processor, writes its commit to the log and waits until a flush
-//! that began after that has ended. One flush runs at a time, and commits that arrive meanwhile
-//! share the next. PostgreSQL, InnoDB and etcd work this way. No queueing formula describes it: a
-//! batch of any size takes as long as a single commit, and sessions that leave a flush together
-//! miss the next one. So sessions are simulated in virtual time, with flush times drawn from those
-//! that one committer measured. Rejected: N sessions over one flush time (right only without work
-//! in between), and N/2 (right only if the work is short).
+//! A session works for a while on a processor, writes its commit to the log and waits until a flush that
+//! began after that has ended. One flush runs at a time, and commits that arrive meanwhile share the next.
+//! PostgreSQL, InnoDB and etcd work this way. No queueing formula describes it: a batch of any size takes
+//! as long as a single commit, and sessions that leave a flush together miss the next one. So sessions are
+//! simulated in virtual time, with flush times drawn from those that one committer measured. Rejected: N
+//! sessions over one flush time (right only without work in between), and N/2 (right only if the work is
+//! short).
 
 use record::{CommitPoint, CommitPrediction, Estimate, HistogramSnapshot, bucket_high, bucket_low};
 use stats::SplitMix64;
@@ -32,11 +31,11 @@ pub struct Sessions {
 
 /// Predicts the commits of sessions on a log that was measured with one committer.
 ///
-/// The values assume that all waiting sessions share a flush. The interval covers two errors. The
-/// first is that of the flush time: the simulation is repeated at both of its ends. The second is
-/// the server's: how many sessions share a flush depends on how soon they wake up and get a
-/// processor, which no disk profile contains. So the far end assumes one commit per flush.
-/// `level_se_rel` is the standard error of the device's level over time, as a share.
+/// The values assume that all waiting sessions share a flush. The interval covers two errors. The first is
+/// that of the flush time: the simulation is repeated at both of its ends. The second is the server's: how
+/// many sessions share a flush depends on how soon they wake up and get a processor, which no disk profile
+/// contains. So the far end assumes one commit per flush. `level_se_rel` is the standard error of the
+/// device's level over time, as a share.
 #[must_use]
 pub fn group_commit(
     point: &CommitPoint,
@@ -79,8 +78,8 @@ struct Played {
     per_flush: f64,
 }
 
-/// Simulates sessions. Flush times come from the histogram times `factor`. A flush serves all
-/// waiting sessions, or without `shared` only the one that waited longest.
+/// Simulates sessions. Flush times come from the histogram times `factor`. A flush serves all waiting
+/// sessions, or without `shared` only the one that waited longest.
 fn play(
     flushes: &HistogramSnapshot,
     factor: f64,
@@ -134,8 +133,8 @@ fn play(
     }
 }
 
-/// End of the work of a session that may start at `from`: on the first free processor, for an
-/// exponentially distributed time.
+/// End of the work of a session that may start at `from`: on the first free processor, for an exponentially
+/// distributed time.
 fn work(from: f64, processors: &mut [f64], sessions: &Sessions, rng: &mut SplitMix64) -> f64 {
     let free = processors.iter_mut().min_by(|a, b| a.total_cmp(b));
     let length = -sessions.work_ns * libm::log(1.0 - rng.unit());

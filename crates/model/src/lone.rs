@@ -1,10 +1,10 @@
 //! Computes how much longer isolated reads take because processors or the device are asleep.
 //!
-//! Processors sleep, a host deschedules a virtual machine, a device saves power. A closed loop
-//! never sees this, so a check also reads at a few low rates. Medians are compared, not means: one
-//! request in twelve that waits for a busy processor would triple the mean. (Measured on a virtual
-//! machine with other work: a median of 26 µs back to back, 45 µs at 1,000 reads per second, 95 µs
-//! at 100; the means were 0.1, 0.4 and 2.7 ms.)
+//! Processors sleep, a host deschedules a virtual machine, a device saves power. A closed loop never sees
+//! this, so a check also reads at a few low rates. Medians are compared, not means: one request in twelve
+//! that waits for a busy processor would triple the mean. (Measured on a virtual machine with other work: a
+//! median of 26 µs back to back, 45 µs at 1,000 reads per second, 95 µs at 100; the means were 0.1, 0.4 and
+//! 2.7 ms.)
 
 use record::{
     Arrival, Cell, Estimate, HistogramSnapshot, LoneRead, NORMAL_95, OpKind, Pattern, Workload,
@@ -12,8 +12,7 @@ use record::{
 };
 use stats::{median_interval, normal_quantile};
 
-/// Probability that a wake-up delay is reported although there is none, over all rates of a
-/// profile.
+/// Probability that a wake-up delay is reported although there is none, over all rates of a profile.
 const BY_CHANCE: f64 = 0.02;
 /// Maximum share of time with a request in flight for which reads count as isolated.
 const BUSY_MAX: f64 = 0.25;
@@ -35,8 +34,8 @@ pub fn leaves_rests(rate_per_s: u64, latency_ns: f64) -> bool {
     rate_per_s as f64 * latency_ns / 1e9 <= BUSY_MAX
 }
 
-/// The isolated reads among a profile's cells, highest rate first. Empty without the same reads
-/// back to back.
+/// The isolated reads among a profile's cells, highest rate first. Empty without the same reads back to
+/// back.
 #[must_use]
 pub fn lone_reads(cells: &[Cell]) -> Vec<LoneRead> {
     let mut lone: Vec<&Cell> = cells.iter().filter(|cell| is_lone(&cell.workload)).collect();

@@ -1,10 +1,9 @@
 //! Computes throughput against request size, the half-power point, and the largest rates.
 //!
-//! A curve is one operation, pattern and depth over at least four sizes, with direct I/O. The
-//! half-power point (Riedel, van Ingen, Gray 1997) is the smallest request that reaches half of the
-//! largest throughput measured in this direction and pattern at any size and depth, because an
-//! advertised peak is rarely known. Maxima are the largest point estimates, which are about one
-//! standard error too high.
+//! A curve is one operation, pattern and depth over at least four sizes, with direct I/O. The half-power
+//! point (Riedel, van Ingen, Gray 1997) is the smallest request that reaches half of the largest throughput
+//! measured in this direction and pattern at any size and depth, because an advertised peak is rarely
+//! known. Maxima are the largest point estimates, which are about one standard error too high.
 
 use record::{CacheMode, Cell, Estimate, Limits, OpKind, Pattern, SizeCurve, SizePoint};
 use std::collections::BTreeSet;
@@ -63,8 +62,8 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
     })
 }
 
-/// The largest rates among the direct I/O cells that cover the whole area (the hit pattern measures
-/// a cache, not the device). `told` converts each cell's estimate into the reported one.
+/// The largest rates among the direct I/O cells that cover the whole area (the hit pattern measures a
+/// cache, not the device). `told` converts each cell's estimate into the reported one.
 #[must_use]
 pub fn limits(cells: &[Cell], told: impl Fn(&Cell, &Estimate) -> Estimate) -> Limits {
     let rate = |op| largest(largest_random(cells, op), |cell| cell.iops, &told);
@@ -91,8 +90,8 @@ fn largest_random(cells: &[Cell], op: OpKind) -> impl Iterator<Item = &Cell> {
     random().filter(move |cell| smallest.is_some() && only_size(cell) == smallest)
 }
 
-/// Whether a cell measured the device with requests of only this operation: direct I/O, with the
-/// device's own cache on.
+/// Whether a cell measured the device with requests of only this operation: direct I/O, with the device's
+/// own cache on.
 pub(crate) fn direct(cell: &Cell, op: OpKind) -> bool {
     cell.workload.cache == CacheMode::Device && cell.workload.only_op() == Some(op)
 }

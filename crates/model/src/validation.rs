@@ -3,8 +3,8 @@
 use crate::predict::LOADED;
 use record::{AsProfiled, ModelAccuracy, ModelName, ValidationSummary, ValidationTrial};
 
-/// Goals: median error on a simulated device and on a real one, factor of the repeatability, error
-/// of the maximum rate.
+/// Goals: median error on a simulated device and on a real one, factor of the repeatability, error of the
+/// maximum rate.
 const SIMULATED_GOAL: f64 = 0.05;
 const REAL_GOAL: f64 = 0.10;
 const REPEAT_FACTOR: f64 = 1.25;
@@ -96,8 +96,7 @@ fn of_loads(trials: &[ValidationTrial], loaded: bool) -> impl Iterator<Item = &V
     trials.iter().filter(move |trial| (trial.share_of_largest() >= LOADED) == loaded)
 }
 
-/// Whether the measured mean is in the interval of the prediction, shifted to the updated
-/// prediction.
+/// Whether the measured mean is in the interval of the prediction, shifted to the updated prediction.
 fn lies_within(trial: &ValidationTrial, advised: ModelName) -> Option<bool> {
     let interval = &trial.prediction.as_ref()?.latency_ns;
     let moved = trial.foretold_ns(advised)? / interval.value;

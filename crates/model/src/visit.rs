@@ -1,6 +1,6 @@
-//! Computes rate, throughput and latency of one visit without the warm-up common to the visits of a
-//! cell ([`stats::warm_up_of_visits`] on completions per interval). All other numbers refer to the
-//! whole window. So does a mixed workload, because its series does not separate the directions.
+//! Computes rate, throughput and latency of one visit without the warm-up common to the visits of a cell
+//! ([`stats::warm_up_of_visits`] on completions per interval). All other numbers refer to the whole window.
+//! So does a mixed workload, because its series does not separate the directions.
 
 use record::Trial;
 
@@ -33,8 +33,8 @@ fn relative_series(trial: &Trial) -> Option<Vec<f64>> {
     (level > 0.0).then(|| ios.iter().map(|ios| ios / level).collect())
 }
 
-/// The visit from interval `cut` on; `None` if nothing is cut or nothing would remain. The mean
-/// request size is that of the whole window.
+/// The visit from interval `cut` on; `None` if nothing is cut or nothing would remain. The mean request
+/// size is that of the whole window.
 fn after(trial: &Trial, cut: usize) -> Option<Visit> {
     let series = &trial.result.series;
     let kept = series.ios.get(cut..).filter(|_| cut > 0)?;

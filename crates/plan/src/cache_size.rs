@@ -1,10 +1,10 @@
 //! Estimates the size of a cache below the target, from re-reads of areas of growing size.
 //!
-//! Random reads within an area that fits the cache take the latency of a hit. Of a larger area the
-//! cache holds a part, and the mean latency is between hit and miss in proportion to that share,
-//! whichever blocks are cached: share times area is the cache size. Reads of the whole target give
-//! the latency of a miss, the smallest area that of a hit. Rejected: the area at which latency
-//! "jumps" (a step of the axis wide, and none where it falls slowly).
+//! Random reads within an area that fits the cache take the latency of a hit. Of a larger area the cache
+//! holds a part, and the mean latency is between hit and miss in proportion to that share, whichever blocks
+//! are cached: share times area is the cache size. Reads of the whole target give the latency of a miss,
+//! the smallest area that of a hit. Rejected: the area at which latency "jumps" (a step of the axis wide,
+//! and none where it falls slowly).
 
 use record::{
     Estimate, Experiment, ExperimentCell, Finding, FindingCode, Pattern, Workload, format_bytes,
@@ -13,12 +13,10 @@ use record::{
 
 /// Minimum ratio of miss latency to hit latency for a cache to be detected.
 const TOLD_APART: f64 = 1.5;
-/// From this share of hits on, an area counts as cached; below `TELLS` it does not indicate the
-/// size.
+/// From this share of hits on, an area counts as cached; below `TELLS` it does not indicate the size.
 const HELD: f64 = 0.9;
 const TELLS: f64 = 0.1;
-/// An area must be read this many times before it is measured. Otherwise the cache may not be full
-/// yet.
+/// An area must be read this many times before it is measured. Otherwise the cache may not be full yet.
 const READ_BEFORE: f64 = 2.0;
 /// Minimum number of areas for a curve.
 const AREAS_MIN: usize = 3;
@@ -79,8 +77,8 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     }
     let share = |latency: &Estimate| (miss.value - latency.value) / spread;
     let held = areas.iter().rev().find(|(_, latency, _)| share(latency) >= HELD)?.0;
-    // The smallest area that is partly cached. If it was not read often enough before, the cache
-    // may be able to hold the rest too.
+    // The smallest area that is partly cached. If it was not read often enough before, the cache may be
+    // able to hold the rest too.
     let beyond = areas.iter().find(|(bytes, ..)| *bytes > held);
     let known = beyond.filter(|(.., read)| *read);
     let Some((beyond, latency, _)) = known else {

@@ -1,11 +1,10 @@
 //! Lists the cells of `check`: the workloads that characterise a device.
 //!
-//! Friedman's abbreviated matrix (4, 16, 64 KiB x sequential, random x read, write; his full one
-//! has 4 to 128 KiB and the hit pattern for both operations) at queue depth 1, random also at his
-//! depth of 4; re-reads of a small area, which reveal a cache; and four cells for the choice of
-//! cache mode. The plan adds the curves against depth and request size as it learns. It also adds
-//! the cells that reduce the largest prediction errors: larger random requests at depth, and mixes
-//! of reads and writes.
+//! Friedman's abbreviated matrix (4, 16, 64 KiB x sequential, random x read, write; his full one has 4 to
+//! 128 KiB and the hit pattern for both operations) at queue depth 1, random also at his depth of 4;
+//! re-reads of a small area, which reveal a cache; and four cells for the choice of cache mode. The plan
+//! adds the curves against depth and request size as it learns. It also adds the cells that reduce the
+//! largest prediction errors: larger random requests at depth, and mixes of reads and writes.
 
 use record::{Bytes, CacheMode, DropCache, EngineName, Nanos, OpKind, Pattern, Workload};
 use workload::Spec;
@@ -18,9 +17,8 @@ const HIT_BYTES: u64 = 1 << 20;
 pub(crate) const CURVE_SIZES: [u64; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 
-/// A sequential load between QD 1 and the depth of the size curve. On a fast device that depth can
-/// be beyond the best one, because the buffers of all requests no longer fit into the processor's
-/// cache.
+/// A sequential load between QD 1 and the depth of the size curve. On a fast device that depth can be
+/// beyond the best one, because the buffers of all requests no longer fit into the processor's cache.
 const STREAM: u64 = 256 << 10;
 const STREAM_DEPTH: u32 = 8;
 /// Sizes and depths of larger random requests, which a 4 KiB depth curve predicts worst.
@@ -54,14 +52,13 @@ impl CellSpec {
         Self { op, mix: None, pattern, bytes, iodepth, cache: CacheMode::Device }
     }
 
-    /// Random reads and writes with direct I/O.
     fn mixed(reads_percent: u8, bytes: u64, iodepth: u32) -> Self {
         let op = if reads_percent < 50 { OpKind::Write } else { OpKind::Read };
         Self { mix: Some(reads_percent), ..Self::direct(op, Pattern::Random, bytes, iodepth) }
     }
 
-    /// The workload on an area of `area` bytes; `None` if a request does not fit or is not a
-    /// multiple of `alignment`.
+    /// The workload on an area of `area` bytes; `None` if a request does not fit or is not a multiple of
+    /// `alignment`.
     #[must_use]
     pub fn workload(&self, area: Bytes, engine: EngineName, alignment: u64) -> Option<Workload> {
         if !self.bytes.is_multiple_of(alignment.max(1)) {
@@ -85,8 +82,8 @@ impl CellSpec {
     }
 }
 
-/// The engine of a closed loop. A lone request is a blocking call, as in most programs: on a device
-/// behind a kernel thread its latency differs from a submission and a wait by a factor of 1.5.
+/// The engine of a closed loop. A lone request is a blocking call, as in most programs: on a device behind
+/// a kernel thread its latency differs from a submission and a wait by a factor of 1.5.
 pub(crate) fn engine_at(engine: EngineName, depth: u32) -> EngineName {
     use EngineName::{Events, IoUring, Iocp, Libaio};
     match engine {

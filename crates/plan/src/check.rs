@@ -1,14 +1,14 @@
 //! Plans `check`: chooses what to measure next within a time budget.
 //!
-//! The plan visits all cells in three rounds, each in a different order, so that the intervals
-//! include the drift of a shared device. The first round also finds how far the curves of depth and
-//! request size extend. The remaining budget goes to the cells with the widest intervals: their
-//! visits are doubled. The plan decides only at a doubling whether to continue ([`stats::look`]),
-//! because stopping as soon as the numbers happen to agree would bias the intervals.
+//! The plan visits all cells in three rounds, each in a different order, so that the intervals include the
+//! drift of a shared device. The first round also finds how far the curves of depth and request size
+//! extend. The remaining budget goes to the cells with the widest intervals: their visits are doubled. The
+//! plan decides only at a doubling whether to continue ([`stats::look`]), because stopping as soon as the
+//! numbers happen to agree would bias the intervals.
 //!
-//! The matrix is always complete. A point of a curve is added only if the outstanding visits and
-//! its own fit the budget. Rejected: one long run per cell, whose interval does not include the
-//! minutes before and after it.
+//! The matrix is always complete. A point of a curve is added only if the outstanding visits and its own
+//! fit the budget. Rejected: one long run per cell, whose interval does not include the minutes before and
+//! after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, between_cells, check_cells, ops};
 use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits, is_flat};
@@ -26,9 +26,9 @@ const DEPTH_CURVE_BYTES: u64 = 4 << 10;
 const LADDER_GAIN: f64 = 0.1;
 /// Expected number of cells in a whole plan, to choose the length of a visit.
 const EXPECTED_CELLS: u64 = 85;
-/// Share of the budget for the three rounds on a fast device. It is small, so that the rest doubles
-/// the visits twice: noise that varies within seconds averages out over many short visits far
-/// apart, not over a few long ones.
+/// Share of the budget for the three rounds on a fast device. It is small, so that the rest doubles the
+/// visits twice: noise that varies within seconds averages out over many short visits far apart, not over a
+/// few long ones.
 const ROUNDS_SHARE: f64 = 0.2;
 /// Share of the budget for the three rounds of the matrix on a slow device.
 const MATRIX_SHARE: f64 = 0.6;
@@ -36,8 +36,8 @@ const MATRIX_SHARE: f64 = 0.6;
 const PROMISE_SHARE: f64 = 0.9;
 /// Minimum number of requests in a visit.
 const VISIT_REQUESTS: f64 = 64.0;
-/// Minimum number of requests in a visit, in multiples of its queue depth. Some devices complete
-/// all requests in flight together, and the ends of the window then cut off one such batch.
+/// Minimum number of requests in a visit, in multiples of its queue depth. Some devices complete all
+/// requests in flight together, and the ends of the window then cut off one such batch.
 const VISIT_ROUNDS: f64 = 16.0;
 /// Number of visits without a completion after which a cell is dropped.
 const MAX_STALLS: u32 = 3;
@@ -60,7 +60,6 @@ struct CheckCell {
     failed: bool,
 }
 
-/// The stages of the plan, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Matrix,
@@ -176,8 +175,8 @@ impl CheckPlan {
         Nanos(costs.sum())
     }
 
-    /// Adds a point of a curve if its visits fit the budget; returns its index if it is new and
-    /// needs its first visit.
+    /// Adds a point of a curve if its visits fit the budget; returns its index if it is new and needs its
+    /// first visit.
     fn add_point(&mut self, spec: CellSpec) -> Option<usize> {
         let index = self.add(spec)?;
         let promised = self.visits.spent.plus(self.owed()).0 as f64;
@@ -236,8 +235,7 @@ impl CheckPlan {
         for &op in ops(self.visits.settings.write) {
             let mut depths = vec![1, self.working_depth(op)];
             depths.dedup();
-            // Coarse points first, so that a tight budget still covers the whole range of the
-            // curve.
+            // Coarse points first, so that a tight budget still covers the whole range of the curve.
             for stride in [[0, 4, 8, 2, 6], [1, 3, 5, 7, 8]] {
                 for &depth in &depths {
                     let sizes = stride.iter().map(|&position| CURVE_SIZES[position]);
@@ -251,9 +249,9 @@ impl CheckPlan {
         specs.into_iter().filter_map(|spec| self.add_point(spec)).collect()
     }
 
-    /// The visits of the next refinement: for the cells with the widest intervals, enough visits to
-    /// reach their next check of the stopping rule, if they fit the budget. A cell that missed
-    /// visits comes first.
+    /// The visits of the next refinement: for the cells with the widest intervals, enough visits to reach
+    /// their next check of the stopping rule, if they fit the budget. A cell that missed visits comes
+    /// first.
     fn wanted_visits(&self) -> Vec<usize> {
         let Visits { cells, settings, spent, .. } = &self.visits;
         let mut wide: Vec<(f64, usize)> = cells

@@ -1,14 +1,14 @@
 //! Plans the measurement of commits: writes to a log, each made durable, by 1 to 64 committers.
 //!
-//! Two kinds of log are measured. In blocks that were written before, a flush depends on the device
-//! alone. With new blocks the file system's journal takes part. Each committer writes through the
-//! page cache, as databases do, to its own part of one file, and flushes after each write. Several
-//! sessions that commit together (group commit) need no trials of their own: one flush serves them
-//! all, just as it serves a single one.
+//! Two kinds of log are measured. In blocks that were written before, a flush depends on the device alone.
+//! With new blocks the file system's journal takes part. Each committer writes through the page cache, as
+//! databases do, to its own part of one file, and flushes after each write. Several sessions that commit
+//! together (group commit) need no trials of their own: one flush serves them all, just as it serves a
+//! single one.
 //!
-//! The plan visits all points in three rounds, each in a different order. With little time there
-//! are fewer points, never shorter visits. One committer gets the longest visits, because it makes
-//! the fewest flushes and a percentile of them is needed.
+//! The plan visits all points in three rounds, each in a different order. With little time there are fewer
+//! points, never shorter visits. One committer gets the longest visits, because it makes the fewest flushes
+//! and a percentile of them is needed.
 
 use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
 use crate::{Plan, PlannedTrial, Preparation, Progress};
@@ -42,9 +42,9 @@ pub struct CommitsPlan {
 }
 
 impl CommitsPlan {
-    /// A plan for the budget of `settings`; `None` if the budget or the area is too small. The file
-    /// must end at the end of the area, because new blocks are appended there. `flush` is the kind
-    /// by which programs commit on this system.
+    /// A plan for the budget of `settings`; `None` if the budget or the area is too small. The file must
+    /// end at the end of the area, because new blocks are appended there. `flush` is the kind by which
+    /// programs commit on this system.
     #[must_use]
     pub fn new(settings: CheckSettings, flush: FlushKind) -> Option<Self> {
         let visit = |committers: &[u32]| {

@@ -1,12 +1,12 @@
 //! Implements `--cost-fit`: the CPU cost of a request, as a fixed part and a part per KiB.
 //!
-//! cost = fixed + marginal * size (Riedel, van Ingen, Gray 1997, section 3; Chung, Gray,
-//! Worthington, Horst 2000, sections 5 to 8). A buffered request has the smaller fixed part but
-//! pays for a copy, so at some size it costs as much as a direct one: the break-even. The area is
-//! read into the page cache before each buffered visit, so that a cached read is compared with a
-//! direct one. Costs are lower bounds. The interval of the break-even is that of Fieller (1954):
-//! all sizes at which the difference of the lines is compatible with zero. Rejected: the delta
-//! method (symmetric, wrong for nearly parallel lines), logarithms (costs add).
+//! cost = fixed + marginal * size (Riedel, van Ingen, Gray 1997, section 3; Chung, Gray, Worthington, Horst
+//! 2000, sections 5 to 8). A buffered request has the smaller fixed part but pays for a copy, so at some
+//! size it costs as much as a direct one: the break-even. The area is read into the page cache before each
+//! buffered visit, so that a cached read is compared with a direct one. Costs are lower bounds. The
+//! interval of the break-even is that of Fieller (1954): all sizes at which the difference of the lines is
+//! compatible with zero. Rejected: the delta method (symmetric, wrong for nearly parallel lines),
+//! logarithms (costs add).
 
 use crate::{Plan, PlannedTrial, Preparation, Progress, Saved};
 use record::{
@@ -35,8 +35,8 @@ const CHI_SQUARE_MAX: f64 = 10.0;
 /// Reason if the errors are too large to locate a break-even.
 const UNTOLD: &str = "no break-even size: the costs of buffered and direct requests differ by less than their \
      error bars";
-/// At most this part of all visits is repeated: on a busy machine, counters may be read too late,
-/// which leaves a visit without a cost.
+/// At most this part of all visits is repeated: on a busy machine, counters may be read too late, which
+/// leaves a visit without a cost.
 const MADE_UP_PARTS: usize = 2;
 
 /// Plans the trials of a cost fit.
@@ -52,9 +52,9 @@ pub struct CostFitPlan {
 }
 
 impl CostFitPlan {
-    /// The plan for `base` (operation, pattern, depth, engine, total run time), with requests that
-    /// are multiples of `alignment` bytes. `None` if fewer than three sizes fit the area, which is
-    /// too few for a line.
+    /// The plan for `base` (operation, pattern, depth, engine, total run time), with requests that are
+    /// multiples of `alignment` bytes. `None` if fewer than three sizes fit the area, which is too few for
+    /// a line.
     #[must_use]
     pub fn new(base: &Workload, alignment: u64, seed: u64) -> Option<Self> {
         let area = Bytes(AREA_BYTES.min(base.size_bytes.0) / SIZES.1 * SIZES.1);
@@ -172,8 +172,8 @@ fn kib(bytes: Bytes) -> f64 {
     bytes.0 as f64 / 1024.0
 }
 
-/// The line through costs per request against size, each with its interval. The line itself is
-/// returned too, because the document does not contain all of it.
+/// The line through costs per request against size, each with its interval. The line itself is returned
+/// too, because the document does not contain all of it.
 #[must_use]
 pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) {
     let points: Vec<Point> = points
@@ -191,8 +191,8 @@ pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) 
     (Measured::Value(model), Some(line))
 }
 
-/// The size in bytes at which two lines over KiB cross between `low` and `high`. Its interval is
-/// cut at these two.
+/// The size in bytes at which two lines over KiB cross between `low` and `high`. Its interval is cut at
+/// these two.
 fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<Estimate> {
     let difference = |x: f64| direct.at(x) - buffered.at(x);
     let half_width = |x: f64| {
@@ -253,8 +253,8 @@ fn left_out(trials: &[Trial]) -> Option<Finding> {
     Some(Finding::note(FindingCode::CpuChargedElsewhere, claim, remedy))
 }
 
-/// Findings about the lines and the trials. Findings of trials are repeated, once each, only if
-/// they affect the cost: that a cached read comes from the cache is intended here.
+/// Findings about the lines and the trials. Findings of trials are repeated, once each, only if they affect
+/// the cost: that a cached read comes from the cache is intended here.
 #[must_use]
 pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
     const TOUCHING: [FindingCode; 9] = [

@@ -1,11 +1,10 @@
 //! Reports what a crash could lose in each cache mode of an experiment that writes.
 //!
-//! A table may contain write rates with and without durability, and those without are nearly always
-//! better. So this finding states the risk next to the table. The kernel counts the unwritten bytes
-//! in the page cache when a trial ends. The content of a drive's own cache cannot be counted from
-//! outside. Only its existence is known, so the loss is reported as unknown, not as zero. Rejected:
-//! this finding for every experiment with buffered writes, if no durable mode was measured and no
-//! choice exists.
+//! A table may contain write rates with and without durability, and those without are nearly always better.
+//! So this finding states the risk next to the table. The kernel counts the unwritten bytes in the page
+//! cache when a trial ends. The content of a drive's own cache cannot be counted from outside. Only its
+//! existence is known, so the loss is reported as unknown, not as zero. Rejected: this finding for every
+//! experiment with buffered writes, if no durable mode was measured and no choice exists.
 
 use record::{CacheMode, Experiment, Finding, FindingCode, format_bytes};
 use std::collections::BTreeMap;

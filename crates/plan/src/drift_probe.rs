@@ -1,22 +1,21 @@
 //! Measures how fast a device is now compared with when it was profiled.
 //!
-//! A profile is minutes old when it is used, and the level of a shared device drifts within
-//! minutes. Some of the profile's own loads are rerun for less than half a second each to measure
-//! the drift. These are closed loops of random reads at queue depth 1 and deep; if the target may
-//! be written, deep loops of random writes and of both; and open loads well below the maximum.
-//! Without writes, writes are assumed to drift like reads. Without open loads, these are assumed to
-//! drift like lone reads.
+//! A profile is minutes old when it is used, and the level of a shared device drifts within minutes. Some
+//! of the profile's own loads are rerun for less than half a second each to measure the drift. These are
+//! closed loops of random reads at queue depth 1 and deep; if the target may be written, deep loops of
+//! random writes and of both; and open loads well below the maximum. Without writes, writes are assumed to
+//! drift like reads. Without open loads, these are assumed to drift like lone reads.
 //!
-//! A closed loop runs as long as in the profile: with half a second instead of a twentieth, deep
-//! loops of large requests were 2 to 3 % faster. The rate of a visit is off by a sixth, so a level
-//! is the mean of many visits. Only the latest count, because the level moves within a minute. If
-//! one loop differs from the others of its kind, that is not the level: all its visits together
-//! give its new rate ([`DriftProbe::updated`]).
+//! A closed loop runs as long as in the profile: with half a second instead of a twentieth, deep loops of
+//! large requests were 2 to 3 % faster. The rate of a visit is off by a sixth, so a level is the mean of
+//! many visits. Only the latest count, because the level moves within a minute. If one loop differs from
+//! the others of its kind, that is not the level: all its visits together give its new rate
+//! ([`DriftProbe::updated`]).
 //!
-//! Rejected for closed loops: the median, which leaves out the stalls that a longer load meets
-//! (maximum rates were 3 to 4 % too high). For open loads the geometric mean is used, because one
-//! visit with a stall takes many times as long as the others: over ten validations that was closer
-//! to the following loads than the mean or the median.
+//! Rejected for closed loops: the median, which leaves out the stalls that a longer load meets (maximum
+//! rates were 3 to 4 % too high). For open loads the geometric mean is used, because one visit with a stall
+//! takes many times as long as the others: over ten validations that was closer to the following loads than
+//! the mean or the median.
 
 use crate::planned::{Plan, PlannedTrial, Progress};
 use model::{DriftFactors, Predictor};
@@ -27,12 +26,12 @@ use std::collections::VecDeque;
 const MIN_LOADS: usize = 4;
 /// Minimum queue depth of the deep loops.
 const DEEP: u32 = 64;
-/// Maximum rate of an open load in a probe, as a share of the largest rate. Above it, the error of
-/// that rate affects its queue.
+/// Maximum rate of an open load in a probe, as a share of the largest rate. Above it, the error of that
+/// rate affects its queue.
 const ROOM: f64 = 0.5;
-/// Number of latest visits that are averaged for a level: of lone reads, deep reads, deep writes,
-/// deep mixes and open loads. A kind has at most that many loads, so that each counts equally:
-/// within a profile, loads differ from each other by more than a level does.
+/// Number of latest visits that are averaged for a level: of lone reads, deep reads, deep writes, deep
+/// mixes and open loads. A kind has at most that many loads, so that each counts equally: within a profile,
+/// loads differ from each other by more than a level does.
 const LATEST: [usize; KINDS] = [12, 24, 24, 36, 24];
 const KINDS: usize = 5;
 /// Lower limit for the end of an interval.
@@ -46,8 +45,7 @@ const RAMP: Nanos = Nanos(50_000_000);
 pub enum Look {
     /// Everything needed for a level.
     Whole,
-    /// Before a load well below the maximum: without deep writes, which would leave data in
-    /// buffers.
+    /// Before a load well below the maximum: without deep writes, which would leave data in buffers.
     BeforeOpen,
     /// Before a closed loop.
     BeforeClosed,
@@ -101,8 +99,8 @@ pub struct DriftProbe<'a> {
     kinds: [Kind; KINDS],
     /// Kinds of the next visits.
     to_visit: VecDeque<usize>,
-    /// Kind and load of the current visit, and the level before the first visit to the kind. Mixes
-    /// and open loads come last, because their ratio depends on how the others moved.
+    /// Kind and load of the current visit, and the level before the first visit to the kind. Mixes and open
+    /// loads come last, because their ratio depends on how the others moved.
     present: (usize, usize),
     level_before: DriftFactors,
     seed: u64,
@@ -167,8 +165,8 @@ impl Kind {
         self.loads.len() >= MIN_LOADS
     }
 
-    /// The mean of the latest visits, of their logarithms for open loads. Its interval is given if
-    /// there are enough visits.
+    /// The mean of the latest visits, of their logarithms for open loads. Its interval is given if there
+    /// are enough visits.
     fn latest(&self) -> Option<(f64, Option<[f64; 2]>)> {
         let open = !self.loads.iter().all(Load::is_loop);
         let scaled = |ratio: &f64| if open { ratio.ln() } else { *ratio };
@@ -261,8 +259,8 @@ impl<'a> DriftProbe<'a> {
         Nanos(self.kinds.iter().zip(look.visits()).map(of_kind).sum())
     }
 
-    /// The profile's cells, updated with all probe runs so far. A rerun closed loop counts as its
-    /// old and new visits together. The new ones are corrected by the mean level of their kind.
+    /// The profile's cells, updated with all probe runs so far. A rerun closed loop counts as its old and
+    /// new visits together. The new ones are corrected by the mean level of their kind.
     #[must_use]
     pub fn updated(&self, cells: &[Cell]) -> Vec<Cell> {
         let mut cells = cells.to_vec();
@@ -348,8 +346,7 @@ impl Plan for DriftProbe<'_> {
     }
 }
 
-/// The level from these numbers, by kind. A kind without a number takes that of the most similar
-/// kind.
+/// The level from these numbers, by kind. A kind without a number takes that of the most similar kind.
 fn level_of([alone, reads, writes, mixes, open]: [Option<f64>; KINDS]) -> Option<DriftFactors> {
     let (alone, reads) = alone.zip(reads)?;
     Some(DriftFactors {

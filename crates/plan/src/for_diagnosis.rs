@@ -1,16 +1,16 @@
 //! Plans `check --for-diagnosis`: measures what the prediction models need.
 //!
-//! In addition to the plain check, the plan measures three things. Depth curves of every size class
-//! and pattern, because the queue of a mix is composed of those of its parts. Mixes in closed
-//! loops, which show the interference between reads and writes, streams and random requests. Open
-//! loads at shares of the capacity found by the closed loops, because a closed loop cannot
-//! distinguish a token bucket from a server.
+//! In addition to the plain check, the plan measures three things. Depth curves of every size class and
+//! pattern, because the queue of a mix is composed of those of its parts. Mixes in closed loops, which show
+//! the interference between reads and writes, streams and random requests. Open loads at shares of the
+//! capacity found by the closed loops, because a closed loop cannot distinguish a token bucket from a
+//! server.
 //!
-//! Everything is visited three times. Closed loops come first, because the rates of the open ones
-//! depend on them. A visit ends when it has enough requests, or when its share of the budget is
-//! used. If the budget is below `LEISURE`, the remaining time goes into further rounds. Rejected:
-//! measuring every mix that may be asked for (too many), and rates as absolute numbers (half of a
-//! slow disk's capacity is nothing to a fast one).
+//! Everything is visited three times. Closed loops come first, because the rates of the open ones depend on
+//! them. A visit ends when it has enough requests, or when its share of the budget is used. If the budget
+//! is below `LEISURE`, the remaining time goes into further rounds. Rejected: measuring every mix that may
+//! be asked for (too many), and rates as absolute numbers (half of a slow disk's capacity is nothing to a
+//! fast one).
 
 use crate::cells::{CURVE_SIZES, check_cells, ops};
 use crate::check::depth_phase;
@@ -27,8 +27,8 @@ const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const CURVES_KIB: [u64; 4] = [4, 16, 64, 256];
 /// Sizes in between, measured only at the ends of the curve.
 const BETWEEN_KIB: [u64; 3] = [8, 32, 128];
-/// Sizes in between that are not powers of two: they cross the borders of pages and chunks, and
-/// cost the device more than their size suggests. With little time, only drawn mixes show it.
+/// Sizes in between that are not powers of two: they cross the borders of pages and chunks, and cost the
+/// device more than their size suggests. With little time, only drawn mixes show it.
 const ACROSS_KIB: [u64; 4] = [12, 24, 48, 96];
 /// Queue depth at the end of such a curve, and of streams.
 const DEEP: u32 = 64;
@@ -41,17 +41,15 @@ const HITS: [u64; 2] = [4 << 10, 64 << 10];
 const MIX_DEPTHS: [u32; 3] = [1, 8, DEEP];
 /// A series of rising depths ends when two doublings together gain less than this.
 const LADDER_GAIN: f64 = 0.02;
-/// Open loads of single classes, in percent of their capacity. The lightest finds processors and
-/// threads asleep: on a loop device over memory its requests take five times as long as those of a
-/// closed loop.
+/// Open loads of single classes, in percent of their capacity. The lightest finds processors and threads
+/// asleep: on a loop device over memory its requests take five times as long as those of a closed loop.
 const CURVE_LOADS: [u64; 6] = [2, 15, 40, 60, 75, 88];
-/// Sizes of random requests under these loads; and those under fewer loads with a large budget, in
-/// KiB.
+/// Sizes of random requests under these loads; and those under fewer loads with a large budget, in KiB.
 const OPEN_CURVES_KIB: [u64; 2] = [4, 64];
 const OPEN_BETWEEN_KIB: [u64; 3] = [16, 48, 128];
 const FEW_LOADS: [u64; 3] = [20, 60, 85];
-/// Number of drawn mixes under an open load, with little time and with a large budget (from
-/// `LEISURE` on), and the range of their loads in percent.
+/// Number of drawn mixes under an open load, with little time and with a large budget (from `LEISURE` on),
+/// and the range of their loads in percent.
 const DRAWN: u64 = 24;
 const DRAWN_AT_LEISURE: u64 = 160;
 const LEISURE: Nanos = Nanos(3_600_000_000_000);
@@ -59,12 +57,12 @@ const DRAWN_LOADS: (u64, u64) = (15, 88);
 /// Minimum requests of a visit. In a closed loop also a number of rounds of its depth.
 const CLOSED_REQUESTS: f64 = 4_000.0;
 const OPEN_REQUESTS: f64 = 12_000.0;
-/// The same for drawn mixes: many mixes sampled briefly give more information about the range than
-/// few measured precisely.
+/// The same for drawn mixes: many mixes sampled briefly give more information about the range than few
+/// measured precisely.
 const DRAWN_REQUESTS: f64 = 8_000.0;
 const ROUNDS: f64 = 24.0;
-/// Factor of the requests in an open-loop visit with a large budget: a device's own stalls only
-/// show in long visits.
+/// Factor of the requests in an open-loop visit with a large budget: a device's own stalls only show in
+/// long visits.
 const LEISURELY: f64 = 2.0;
 /// Requests of a first visit, at the rate of the slowest cell so far.
 const FIRST_REQUESTS: f64 = 1_000.0;
@@ -75,15 +73,14 @@ const CLOSED_CELLS: f64 = 200.0;
 const OPEN_CELLS: f64 = 70.0;
 /// Length of the first visit while no rate is known.
 const FIRST_VISIT: Nanos = Nanos(400_000_000);
-/// A visit to a deep closed loop that writes: its ramp is the visit's length divided by
-/// `FILLING_SHARE`, and it sees at least `FILLING_REQUESTS` requests. A drive's buffer and spare
-/// blocks accept more at first than they can sustain.
+/// A visit to a deep closed loop that writes: its ramp is the visit's length divided by `FILLING_SHARE`,
+/// and it sees at least `FILLING_REQUESTS` requests. A drive's buffer and spare blocks accept more at first
+/// than they can sustain.
 const FILLING_SHARE: u64 = 4;
 const FILLING_REQUESTS: f64 = 6_000.0;
 /// Number of visits without a completion after which a cell is dropped.
 const MAX_STALLS: u32 = 2;
 
-/// The stages, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Closed,
@@ -204,8 +201,8 @@ impl DiagnosisPlan {
             }
             Stage::ClosedRound(round) => self.open_round(round),
             Stage::OpenRound(round) if round < MIN_VISITS => self.open_round(round + 1),
-            // The remaining time goes into further rounds: a shared disk drifts, so an average
-            // needs visits at many moments.
+            // The remaining time goes into further rounds: a shared disk drifts, so an average needs visits
+            // at many moments.
             Stage::OpenRound(round) if !self.at_leisure() && !self.of_loop(false).is_empty() => {
                 self.closed_round(round + 1);
             }
@@ -214,9 +211,8 @@ impl DiagnosisPlan {
         }
     }
 
-    /// Runs deep write loops consecutively, those with the most writes first. Between other loads a
-    /// drive empties its buffer and collects spare blocks, and would then accept more than it can
-    /// sustain.
+    /// Runs deep write loops consecutively, those with the most writes first. Between other loads a drive
+    /// empties its buffer and collects spare blocks, and would then accept more than it can sustain.
     fn fill_buffers_last(&mut self) {
         let Visits { cells, queue, .. } = &mut self.visits;
         queue.make_contiguous().sort_by_cached_key(|&index| {
@@ -265,7 +261,6 @@ impl DiagnosisPlan {
         None
     }
 
-    /// Mixes in closed loops.
     fn mixes(&mut self) -> Vec<usize> {
         let half = |bytes| SizeShare { bytes: Bytes(bytes), percent: 50 };
         let two = |first, second| vec![half(first), half(second)];
@@ -308,16 +303,16 @@ impl DiagnosisPlan {
         added
     }
 
-    /// The depth at which the series ended, if beyond [`DEEP`]: the maximum rate of a mix must
-    /// refer to the same queue as the maximum rates of its parts.
+    /// The depth at which the series ended, if beyond [`DEEP`]: the maximum rate of a mix must refer to the
+    /// same queue as the maximum rates of its parts.
     fn deeper(&self) -> Option<u32> {
         let depths = self.visits.cells.iter().map(|cell| cell.workload.depth);
         depths.max().filter(|&depth| depth > DEEP)
     }
 
-    /// Measures at another depth the cells that were measured up to [`DEEP`] only, because the gain
-    /// differs between sizes. Without such a point, a size took the gain of its neighbour: reads of
-    /// 32 KiB on a virtual disk were then predicted 10 % too fast.
+    /// Measures at another depth the cells that were measured up to [`DEEP`] only, because the gain differs
+    /// between sizes. Without such a point, a size took the gain of its neighbour: reads of 32 KiB on a
+    /// virtual disk were then predicted 10 % too fast.
     fn ends(&mut self, depth: u32) -> Vec<usize> {
         let mut added = Vec::new();
         for &op in self.ops() {

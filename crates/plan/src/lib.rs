@@ -1,9 +1,9 @@
 //! Decides which trial comes next. The driver asks planners for trials and gives them the results.
 //!
-//! A planner is a state machine over finished trials: it receives each result and returns the next
-//! trial. It reads only those trials, so feeding it the saved ones resumes an experiment where it
-//! stopped. Planners use the models (a knee decides where to measure), but neither files nor
-//! screens. Rejected: a fixed list of trials made before the first, which cannot follow the device.
+//! A planner is a state machine over finished trials: it receives each result and returns the next trial.
+//! It reads only those trials, so feeding it the saved ones resumes an experiment where it stopped.
+//! Planners use the models (a knee decides where to measure), but neither files nor screens. Rejected: a
+//! fixed list of trials made before the first, which cannot follow the device.
 //!
 //! [`session`] runs plans. [`limits`] has the plans and conclusions for peaks, zones and prices.
 //! [`scenarios`] runs plans on simulated devices with known faults.

@@ -1,9 +1,7 @@
-//! Describes loads as users state them: a share of reads, sizes, and the sequential and cached
-//! shares.
+//! Describes loads as users state them: a share of reads, sizes, and the sequential and cached shares.
 //!
-//! The loads that `check --for-diagnosis` measures besides its pure cells, those that validation
-//! draws, and those of a prediction have one type, so that "20 % sequential" means the same
-//! everywhere.
+//! The loads that `check --for-diagnosis` measures besides its pure cells, those that validation draws, and
+//! those of a prediction have one type, so that "20 % sequential" means the same everywhere.
 
 use crate::cells::engine_at;
 use record::{
@@ -28,8 +26,7 @@ pub struct LoadSpec {
     pub bs: Vec<SizeShare>,
     /// Share of requests that continue the previous one, 0 to 100.
     pub sequential_percent: u8,
-    /// Share of requests to a small area, 0 to 100; the sum with `sequential_percent` is at most
-    /// 100.
+    /// Share of requests to a small area, 0 to 100; the sum with `sequential_percent` is at most 100.
     pub hit_percent: u8,
 }
 
@@ -135,8 +132,8 @@ impl LoadSpec {
         Ok(workload)
     }
 
-    /// A random load: mostly with both operations, half of them with a sequential part, a third
-    /// with a cached one, a quarter with two sizes.
+    /// A random load: mostly with both operations, half of them with a sequential part, a third with a
+    /// cached one, a quarter with two sizes.
     #[must_use]
     pub fn draw(rng: &mut Rng, write: bool) -> Self {
         let read_percent = if write { 10 + 5 * rng.below(18) as u8 } else { 100 };

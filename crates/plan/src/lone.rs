@@ -1,12 +1,10 @@
-//! Plans isolated reads: requests at rates so low that each finds the device and the way to it
-//! idle.
+//! Plans isolated reads: requests at rates so low that each finds the device and the way to it idle.
 //!
-//! A closed loop keeps processors, host and device awake, so it does not show the latency of a
-//! light load. A few rates do, from one read per millisecond to one per second. Visits are short
-//! and alternate with those of the other plans. The idle time before the first request is part of
-//! the ramp. A rate at which the device would be busy too often is dropped. With little time the
-//! lowest rates, which take longest, are left out. Rejected: random arrivals, whose idle times have
-//! no fixed length.
+//! A closed loop keeps processors, host and device awake, so it does not show the latency of a light load.
+//! A few rates do, from one read per millisecond to one per second. Visits are short and alternate with
+//! those of the other plans. The idle time before the first request is part of the ramp. A rate at which
+//! the device would be busy too often is dropped. With little time the lowest rates, which take longest,
+//! are left out. Rejected: random arrivals, whose idle times have no fixed length.
 
 use crate::visits::{CheckSettings, Visits};
 use crate::{Plan, PlannedTrial, Progress};
@@ -17,8 +15,8 @@ use workload::{Spec, derive_seed};
 /// Reads per second and the number of reads in a visit, cheapest first.
 const RATES: [(u64, u64); 4] = [(1_000, 90), (100, 20), (10, 4), (1, 2)];
 const READ_BYTES: u64 = 4 << 10;
-/// The ramp is the visit's length divided by this. At the lowest rates it contains the first
-/// request, which is sent at once and so not after an idle time.
+/// The ramp is the visit's length divided by this. At the lowest rates it contains the first request, which
+/// is sent at once and so not after an idle time.
 const RAMP_SHARE: u64 = 20;
 /// Stream of random numbers, separate from those of the other plans.
 const STREAM: u64 = u64::MAX - 4;
@@ -36,8 +34,7 @@ pub struct LoneReadsPlan {
 }
 
 impl LoneReadsPlan {
-    /// A plan for the budget of `settings`; `None` if the budget is too small, or no read fits the
-    /// area.
+    /// A plan for the budget of `settings`; `None` if the budget is too small, or no read fits the area.
     #[must_use]
     pub fn new(settings: &CheckSettings) -> Option<Self> {
         let &CheckSettings { area, engine, alignment, budget, .. } = settings;
@@ -69,8 +66,8 @@ impl LoneReadsPlan {
         (!visits.cells.is_empty()).then_some(Self { visits, round: 0, busy_from: None })
     }
 
-    /// The visits of the next round; empty after the last. After the required rounds, more follow
-    /// while time remains.
+    /// The visits of the next round; empty after the last. After the required rounds, more follow while
+    /// time remains.
     fn next_round(&mut self) {
         let worth = |index: &usize| {
             let cell = &self.visits.cells[*index];

@@ -12,12 +12,12 @@ const TRIALS_TO_TELL: u64 = 3;
 
 /// Decides which trial comes next.
 pub trait Plan {
-    /// The next trial; `None` when the plan is done. The driver must report the result of the
-    /// previous trial before it asks again.
+    /// The next trial; `None` when the plan is done. The driver must report the result of the previous
+    /// trial before it asks again.
     fn next(&mut self) -> Option<PlannedTrial>;
 
-    /// Records the result of the last trial from [`Plan::next`]. `spent` is its total time, in
-    /// virtual time if the target is simulated.
+    /// Records the result of the last trial from [`Plan::next`]. `spent` is its total time, in virtual time
+    /// if the target is simulated.
     fn observe(&mut self, trial: &Trial, spent: Nanos);
 
     /// Progress of the plan at the last trial from [`Plan::next`].

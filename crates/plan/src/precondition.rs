@@ -1,11 +1,11 @@
 //! Plans the preconditioning of a device by writing, and decides when it is in its steady state.
 //!
-//! After SNIA's Solid State Storage Performance Test Specification (v2.0, 2017): write the capacity
-//! twice, in order, in requests of 128 KiB. Then run rounds of the load until the last five are
-//! within 20 % of their mean and a line through them changes by at most 10 % of it. Stop after 25
-//! rounds. For a load that only reads, the rounds are SNIA's own: random writes of 4 KiB at queue
-//! depth 32. A round lasts as long as the requested run, at most SNIA's minute. Rejected: looking
-//! at latencies as well (the standard's limits are for the rate).
+//! After SNIA's Solid State Storage Performance Test Specification (v2.0, 2017): write the capacity twice,
+//! in order, in requests of 128 KiB. Then run rounds of the load until the last five are within 20 % of
+//! their mean and a line through them changes by at most 10 % of it. Stop after 25 rounds. For a load that
+//! only reads, the rounds are SNIA's own: random writes of 4 KiB at queue depth 32. A round lasts as long
+//! as the requested run, at most SNIA's minute. Rejected: looking at latencies as well (the standard's
+//! limits are for the rate).
 
 use crate::{Plan, PlannedTrial, Progress, Saved, describe};
 use record::{
@@ -33,8 +33,7 @@ const ROUND_BYTES: u64 = 4 << 10;
 /// Minimum and maximum length of a round.
 const ROUND_MIN: Nanos = Nanos(100_000_000);
 const ROUND_MAX: Nanos = Nanos(60_000_000_000);
-/// Time limit of the fill: a large disk takes a day. The fill normally ends much earlier, with its
-/// passes.
+/// Time limit of the fill: a large disk takes a day. The fill normally ends much earlier, with its passes.
 const FILL_TIME: Nanos = Nanos(7 * 86_400 * 1_000_000_000);
 /// Separate from the seeds of streams, data and tags.
 const SEEDS: u64 = 3 << 32;
@@ -78,8 +77,8 @@ pub struct PreconditionPlan {
 }
 
 impl PreconditionPlan {
-    /// A plan for a run of `asked`. Data in the page cache are not on the device yet, so the device
-    /// is written with direct I/O if it is open for that, whatever cache the run uses.
+    /// A plan for a run of `asked`. Data in the page cache are not on the device yet, so the device is
+    /// written with direct I/O if it is open for that, whatever cache the run uses.
     #[must_use]
     pub fn new(asked: &Workload, past_cache: bool, seed: u64) -> Self {
         let cache = match asked.cache {
@@ -121,8 +120,8 @@ impl PreconditionPlan {
         let room = asked.size_bytes.0.saturating_sub(asked.misalign_bytes.0).max(1);
         let fitting = |bytes: u64| if bytes <= room { bytes } else { asked.max_bs().0 };
         let mut fill = writes(fitting(FILL_BYTES), Pattern::Sequential);
-        // With several clients each gets a job. With own regions they write the whole area
-        // together, whatever the run asks of its own jobs.
+        // With several clients each gets a job. With own regions they write the whole area together,
+        // whatever the run asks of its own jobs.
         fill.regions = Regions::Own;
         fill.runtime_ns = FILL_TIME;
         fill.stop.passes = Some(FILL_PASSES);

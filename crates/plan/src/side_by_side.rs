@@ -1,7 +1,7 @@
 //! Interleaves the trials of two plans in proportion to their budgets.
 //!
-//! Both are spread over the whole time, so that slow drift of the device affects both equally. One
-//! after the other, the second would measure another minute than the first.
+//! Both are spread over the whole time, so that slow drift of the device affects both equally. One after
+//! the other, the second would measure another minute than the first.
 
 use crate::{Plan, PlannedTrial, Progress};
 use record::{Nanos, Trial};

@@ -1,11 +1,11 @@
 //! Plans `check --sustained`: the heaviest loads continue until their rate falls.
 //!
-//! A volume with credit and a drive with a fast area for writes are faster at first than in the
-//! long run. The plan runs reads at the deepest queue of the check, then the writes that moved most
-//! bytes, in slices of a second. A step is a rate a fifth below the previous one over eight
-//! consecutive slices. Then the load pauses, and continues until it is slow again: this time
-//! compared with the first shows how fast the pause restores the credit. Rejected: a test for a
-//! change of the mean, which finds one on any shared disk.
+//! A volume with credit and a drive with a fast area for writes are faster at first than in the long run.
+//! The plan runs reads at the deepest queue of the check, then the writes that moved most bytes, in slices
+//! of a second. A step is a rate a fifth below the previous one over eight consecutive slices. Then the
+//! load pauses, and continues until it is slow again: this time compared with the first shows how fast the
+//! pause restores the credit. Rejected: a test for a change of the mean, which finds one on any shared
+//! disk.
 
 use crate::{Plan, PlannedTrial, Progress, Saved};
 use record::{
@@ -18,8 +18,8 @@ use workload::derive_seed;
 pub const SUSTAINED_MOST: Nanos = Nanos(600_000_000_000);
 const SLICE: Nanos = Nanos(1_000_000_000);
 const REST: Nanos = Nanos(30_000_000_000);
-/// A step needs `SLOWER_SLICES` consecutive slices below `SLOWER` times most of the previous ones,
-/// of which there must be at least `FASTER_SLICES`.
+/// A step needs `SLOWER_SLICES` consecutive slices below `SLOWER` times most of the previous ones, of which
+/// there must be at least `FASTER_SLICES`.
 const SLOWER_SLICES: usize = 8;
 const FASTER_SLICES: usize = 5;
 const SLOWER: f64 = 0.8;

@@ -1,14 +1,14 @@
 //! Plans sweeps: the order of a design's combinations, and the conclusions from their trials.
 //!
-//! The order is randomised in blocks. Each block contains every combination once, in an order from
-//! the seed. Drift of the machine then affects all levels equally, and the difference between
-//! blocks includes changes over minutes. So intervals come from the blocks alone, with Student's t.
-//! Rejected: each combination three times in a row (a drift looks like an effect), and a full
-//! shuffle (an experiment that is cut short has nothing complete).
+//! The order is randomised in blocks. Each block contains every combination once, in an order from the
+//! seed. Drift of the machine then affects all levels equally, and the difference between blocks includes
+//! changes over minutes. So intervals come from the blocks alone, with Student's t. Rejected: each
+//! combination three times in a row (a drift looks like an effect), and a full shuffle (an experiment that
+//! is cut short has nothing complete).
 //!
-//! An effect is a geometric mean of ratios within a block, so that common changes of a block
-//! cancel. It counts as found if the interval excludes no change and the change is above 3 %,
-//! within which the 1997 authors called their repeats equal.
+//! An effect is a geometric mean of ratios within a block, so that common changes of a block cancel. It
+//! counts as found if the interval excludes no change and the change is above 3 %, within which the 1997
+//! authors called their repeats equal.
 
 use crate::cache_size::cache_size;
 use crate::crash_loss::crash_loss;
@@ -21,8 +21,8 @@ use record::{
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Combination, Contrast, Design, Order, Rng, derive_seed};
 
-/// A difference between blocks above this is reported, and an effect must exceed it (Riedel 1997,
-/// section 1).
+/// A difference between blocks above this is reported, and an effect must exceed it (Riedel 1997, section
+/// 1).
 pub const SPREAD_MAX_REL: f64 = 0.03;
 /// Minimum number of blocks for an effect.
 pub const MIN_BLOCKS: u32 = 3;
@@ -59,8 +59,8 @@ pub fn blocks_in_order(
     (0..blocks).flat_map(block).collect()
 }
 
-/// The seed of the trial at a position of the plan, different for each: 32 bits, exact in any JSON
-/// reader and short enough to type.
+/// The seed of the trial at a position of the plan, different for each: 32 bits, exact in any JSON reader
+/// and short enough to type.
 #[must_use]
 pub fn trial_seed(seed: u64, position: u32) -> u64 {
     (derive_seed(seed, SEEDS - 1).wrapping_add(u64::from(position))) & u64::from(u32::MAX)
@@ -125,9 +125,8 @@ impl Visit<'_> {
     }
 }
 
-/// The experiment with conclusions from its trials, which match `experiment.done` one for one:
-/// cells, sizes reached, effects, and findings after those of the setup. Invalid trials are left
-/// out.
+/// The experiment with conclusions from its trials, which match `experiment.done` one for one: cells, sizes
+/// reached, effects, and findings after those of the setup. Invalid trials are left out.
 #[must_use]
 pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Experiment {
     let combinations = design.combinations();

@@ -1,16 +1,14 @@
-//! Validates a profile: draws random loads that are not part of it, predicts them, and then
-//! measures them.
+//! Validates a profile: draws random loads that are not part of it, predicts them, and then measures them.
 //!
-//! Two thirds of the loads are below 70 % of the predicted maximum rate, where the mean latency is
-//! a property of the device. The others are above, where it depends on the error of that rate. Seed
-//! and random stream differ from those of `check --for-diagnosis`.
+//! Two thirds of the loads are below 70 % of the predicted maximum rate, where the mean latency is a
+//! property of the device. The others are above, where it depends on the error of that rate. Seed and
+//! random stream differ from those of `check --for-diagnosis`.
 //!
 //! A profile is minutes old by then, and a shared device drifts within minutes. So a [`DriftProbe`]
-//! measures the device right before each visit, and the models are judged by their predictions at
-//! that level. The predictions for the device as profiled are reported next to them. Two visits to
-//! a load show the drift of the device only if time passes between them. So all loads are visited,
-//! then their maximum rates, then all of that again. A simulated device starts anew with each trial
-//! and needs no probe.
+//! measures the device right before each visit, and the models are judged by their predictions at that
+//! level. The predictions for the device as profiled are reported next to them. Two visits to a load show
+//! the drift of the device only if time passes between them. So all loads are visited, then their maximum
+//! rates, then all of that again. A simulated device starts anew with each trial and needs no probe.
 
 use crate::drift_probe::{DriftProbe, Look};
 use crate::loads::{Amount, LoadSpec};
@@ -38,12 +36,11 @@ const CLOSED_SHARE: f64 = 0.5;
 const CLOSED_PART: u64 = 2;
 /// The ramp of a visit is its length divided by this.
 const RAMP_SHARE: u64 = 10;
-/// Rounds of visits: `true` for all loads, `false` for the maximum rates of all. These differ
-/// between visits by 4 to 6 % on a virtual disk: the mean of five is precise to half of a goal of 5
-/// %, and the probe runs in between update the profile.
+/// Rounds of visits: `true` for all loads, `false` for the maximum rates of all. These differ between
+/// visits by 4 to 6 % on a virtual disk: the mean of five is precise to half of a goal of 5 %, and the
+/// probe runs in between update the profile.
 const ROUNDS: [bool; 7] = [true, false, true, false, false, false, false];
-/// Number of these rounds on a simulated device, where visits differ only by the randomness of the
-/// loads.
+/// Number of these rounds on a simulated device, where visits differ only by the randomness of the loads.
 const SIMULATED_ROUNDS: usize = 5;
 /// Number of seeds per round, more than the number of loads.
 const SEEDS_PER_ROUND: u64 = 10_000;

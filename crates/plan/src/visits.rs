@@ -1,5 +1,5 @@
-//! Manages cells that are visited several times in random order within a budget; shared by the
-//! plans of `check`.
+//! Manages cells that are visited several times in random order within a budget; shared by the plans of
+//! `check`.
 
 use crate::{PlannedTrial, Progress};
 use record::{Bytes, CacheMode, EngineName, Nanos, Trial, Workload};
@@ -16,8 +16,8 @@ pub(crate) const RAMP_SHARE: u64 = 10;
 pub struct CheckSettings {
     /// Size of the measured area.
     pub area: Bytes,
-    /// Names of additional sets of targets besides those of the command. The visits of a cell
-    /// alternate between all areas, at no extra cost.
+    /// Names of additional sets of targets besides those of the command. The visits of a cell alternate
+    /// between all areas, at no extra cost.
     pub areas: Vec<Vec<String>>,
     /// The same for files of other owners: they are only read, with direct I/O.
     pub read_areas: Vec<Vec<String>>,
@@ -37,8 +37,8 @@ pub struct CheckSettings {
     pub seed: u64,
 }
 
-/// Whether the last two steps of a series of depths gained less than this share over the best rate
-/// before them.
+/// Whether the last two steps of a series of depths gained less than this share over the best rate before
+/// them.
 pub(crate) fn is_flat(rates: &[f64], least_gain: f64) -> bool {
     let best = |rates: &[f64]| rates.iter().copied().fold(0.0, f64::max);
     rates.len() > 2 && best(rates) < best(&rates[..rates.len() - 2]) * (1.0 + least_gain)
@@ -51,7 +51,6 @@ pub(crate) struct VisitedCell<T> {
     /// The plan's own data about it.
     pub(crate) tag: T,
     pub(crate) workload: Workload,
-    /// Rates of the visits so far.
     pub(crate) rates: Vec<f64>,
     /// Number of visits in which nothing completed.
     pub(crate) stalls: u32,
@@ -95,8 +94,8 @@ impl<T> Visits<T> {
         self.cells.iter().find(|cell| cell.id == id)?.rates.first().copied()
     }
 
-    /// First rate of a cell. For one without a visit, the lowest rate of similar cells, so that
-    /// visits are not planned too short on a slow device.
+    /// First rate of a cell. For one without a visit, the lowest rate of similar cells, so that visits are
+    /// not planned too short on a slow device.
     pub(crate) fn expected_rate(
         &self,
         index: usize,
@@ -107,8 +106,8 @@ impl<T> Visits<T> {
         self.cells[index].rates.first().copied().or_else(lowest)
     }
 
-    /// Factor by which a visit must be longer than planned: a visit in which nothing completed was
-    /// too short. The plan stays complete, and other visits are reduced for it.
+    /// Factor by which a visit must be longer than planned: a visit in which nothing completed was too
+    /// short. The plan stays complete, and other visits are reduced for it.
     pub(crate) fn stretch(&self, index: usize) -> f64 {
         let cell = &self.cells[index];
         if cell.rates.is_empty() { 4f64.powi(cell.stalls as i32) } else { 1.0 }
@@ -133,8 +132,8 @@ impl<T> Visits<T> {
         PlannedTrial { targets: self.area_of_visit(index), ..PlannedTrial::new(workload, seed) }
     }
 
-    /// The targets of the next visit to a cell. Each cell begins with another area, so that every
-    /// area is measured at all times of the check.
+    /// The targets of the next visit to a cell. Each cell begins with another area, so that every area is
+    /// measured at all times of the check.
     fn area_of_visit(&self, index: usize) -> Vec<String> {
         let cell = &self.cells[index];
         let visits = cell.rates.len() + cell.stalls as usize;

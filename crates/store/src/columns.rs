@@ -1,19 +1,17 @@
-//! Stores intervals in compressed columns: a few per cent of their JSON size, without loss of a
-//! bit.
+//! Stores intervals in compressed columns: a few per cent of their JSON size, without loss of a bit.
 //!
-//! The value is a zlib stream (RFC 1950) of sections. A section is a line of JSON, a line end, and
-//! as many bytes as the line states (`bytes`). The first section has the number of intervals and
-//! the names of the devices. Columns of numbers follow, named by their path in the JSON of an
-//! interval. A column consists of the byte planes of fixed-width little-endian numbers (all lowest
-//! bytes first), which compress better than the numbers themselves. A figure printed by a tool is a
-//! whole number of steps of its last digit. It is stored as steps
-//! (`value = steps / divisor * factor`) if that restores the same bits. Everything that is not a
-//! number (trace data, processes, the system) is JSON in the last section, for the intervals that
+//! The value is a zlib stream (RFC 1950) of sections. A section is a line of JSON, a line end, and as many
+//! bytes as the line states (`bytes`). The first section has the number of intervals and the names of the
+//! devices. Columns of numbers follow, named by their path in the JSON of an interval. A column consists of
+//! the byte planes of fixed-width little-endian numbers (all lowest bytes first), which compress better
+//! than the numbers themselves. A figure printed by a tool is a whole number of steps of its last digit. It
+//! is stored as steps (`value = steps / divisor * factor`) if that restores the same bits. Everything that
+//! is not a number (trace data, processes, the system) is JSON in the last section, for the intervals that
 //! have it. The reader skips unknown columns.
 //!
-//! Rejected: compressed JSON of the intervals (a tenth of the speed, and twice the size); zstd and
-//! lz4 (Python reads zlib with its standard library, and the package there reads this file);
-//! Parquet (our own writer has no compression, and a reader would be needed).
+//! Rejected: compressed JSON of the intervals (a tenth of the speed, and twice the size); zstd and lz4
+//! (Python reads zlib with its standard library, and the package there reads this file); Parquet (our own
+//! writer has no compression, and a reader would be needed).
 
 use engine::input;
 use flate2::Compression;
@@ -154,8 +152,8 @@ impl Writer {
         parts.iter().try_for_each(|part| self.0.write_all(part)).map_err(serde_json::Error::io)
     }
 
-    /// A column of whole numbers, stored as differences because these are small, in the smallest
-    /// width that fits.
+    /// A column of whole numbers, stored as differences because these are small, in the smallest width that
+    /// fits.
     fn whole(&mut self, name: &str, values: &[u64]) -> Result<()> {
         let mut last = 0u64;
         let steps: Vec<i64> = values
@@ -249,8 +247,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Interval>, Vec<Context>)> {
     let mut contexts = Vec::new();
     while let Some((section, bytes)) = next(&mut input)? {
         if let Some(count) = section.count {
-            // Limit the allocation: a column of this length must follow, so a false count fails
-            // there.
+            // Limit the allocation: a column of this length must follow, so a false count fails there.
             devices = section.devices;
             intervals.resize_with(count.min(bounded(&devices, count)), Interval::default);
             continue;
@@ -298,7 +295,6 @@ fn bounded(devices: &[String], count: usize) -> usize {
 /// Maximum length of the line before a section.
 const SECTION_LINE_BYTES: u64 = 4_096;
 
-/// The next section and its bytes.
 fn next(input: &mut impl BufRead) -> Result<Option<(Section, Vec<u8>)>> {
     let mut line = Vec::new();
     input::line_at_most(&mut *input, SECTION_LINE_BYTES, &mut line)

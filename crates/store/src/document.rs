@@ -1,15 +1,15 @@
 //! Adds, finds and lists documents of every kind.
 //!
-//! A measured document has a unique id and is stored once. The id of a simulated document is the
-//! hash of its request. The same request gives the same result, so a rerun replaces the row and
-//! makes it the newest. A kind that is saved before it is complete (an experiment, whose
-//! conclusions come last) is replaced by its later state.
+//! A measured document has a unique id and is stored once. The id of a simulated document is the hash of
+//! its request. The same request gives the same result, so a rerun replaces the row and makes it the
+//! newest. A kind that is saved before it is complete (an experiment, whose conclusions come last) is
+//! replaced by its later state.
 //!
 //! Each document is parsed back from its own text before it is written. JSON has no infinity, and a
 //! document that cannot be read would otherwise be discovered years later.
 //!
-//! Row ids are unique over all tables. They are the order in which documents of all kinds were
-//! saved, so that "last" is the newest. Rejected: times, which simulated documents do not have.
+//! Row ids are unique over all tables. They are the order in which documents of all kinds were saved, so
+//! that "last" is the newest. Rejected: times, which simulated documents do not have.
 
 use crate::{Store, StoreError};
 use record::{
@@ -22,8 +22,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// Number of recordings that are searched for a device.
 const LOOKED_THROUGH: u32 = 200;
-/// Minimum number of letters that are also compared with the end of an id. The beginning is tried
-/// first.
+/// Minimum number of letters that are also compared with the end of an id. The beginning is tried first.
 const END_LEAST: usize = 6;
 /// Number of ids listed when a prefix is ambiguous.
 const CANDIDATES: usize = 5;
@@ -35,8 +34,8 @@ const NEXT_ROW: &str = "(SELECT 1 + max(coalesce((SELECT max(rowid) FROM trial),
     coalesce((SELECT max(rowid) FROM experiment), 0), \
     coalesce((SELECT max(rowid) FROM document), 0)))";
 
-/// Selects only trials that belong to no other document. Limits, validations and zone maps list
-/// their trials in their JSON, as `trial_ids`.
+/// Selects only trials that belong to no other document. Limits, validations and zone maps list their
+/// trials in their JSON, as `trial_ids`.
 const OF_NO_OTHER: &str = " AND NOT EXISTS (SELECT 1 FROM profile_trial WHERE trial_id = trial.id) \
     AND NOT EXISTS (SELECT 1 FROM experiment_trial WHERE trial_id = trial.id) \
     AND id NOT IN (SELECT entry.value FROM document AS other, json_tree(other.document) AS entry \
@@ -93,8 +92,8 @@ pub trait Document: Serialize + DeserializeOwned {
         serde_json::to_string(self)
     }
 
-    /// Data saved in binary columns instead of the text; `None` if this kind has none. An error if
-    /// the columns could not be read back.
+    /// Data saved in binary columns instead of the text; `None` if this kind has none. An error if the
+    /// columns could not be read back.
     #[doc(hidden)]
     fn compact(&self) -> serde_json::Result<Option<Vec<u8>>> {
         Ok(None)
@@ -242,8 +241,8 @@ impl Document for Observation {
     }
 }
 
-/// The id is a hash of the observation and the profiles. A repeated diagnosis, perhaps by a later
-/// version of the program, therefore replaces the earlier one.
+/// The id is a hash of the observation and the profiles. A repeated diagnosis, perhaps by a later version
+/// of the program, therefore replaces the earlier one.
 impl Document for Diagnosis {
     const KIND: &'static str = "diagnosis";
     const GROWS: bool = true;
@@ -267,8 +266,7 @@ fn place(kind: &str) -> String {
     }
 }
 
-/// Writes or replaces the row of a document. A simulated document that already exists becomes the
-/// newest.
+/// Writes or replaces the row of a document. A simulated document that already exists becomes the newest.
 pub(crate) fn write<D: Document>(
     document: &D,
     connection: &Connection,
@@ -308,12 +306,12 @@ pub(crate) fn write<D: Document>(
 }
 
 impl Store {
-    /// Adds a document and commits it. An existing document with the same content is left
-    /// unchanged. A simulated or incomplete one is replaced, and its links remain.
+    /// Adds a document and commits it. An existing document with the same content is left unchanged. A
+    /// simulated or incomplete one is replaced, and its links remain.
     ///
     /// # Errors
-    /// If the file cannot be written, contains a different document of this kind and id, or the
-    /// document cannot be written as JSON (an infinite number).
+    /// If the file cannot be written, contains a different document of this kind and id, or the document
+    /// cannot be written as JSON (an infinite number).
     pub fn add_document<D: Document>(&mut self, document: &D) -> Result<(), StoreError> {
         let text = self.text(document)?;
         let bad = |cause| self.bad_document::<D>(&document.row().id, cause);
@@ -328,8 +326,7 @@ impl Store {
         write(document, &self.connection, &text, compact).map_err(|cause| self.failed(cause))
     }
 
-    /// Finds a document by full id, else by an unambiguous beginning or end of an id, or the
-    /// newest.
+    /// Finds a document by full id, else by an unambiguous beginning or end of an id, or the newest.
     ///
     /// # Errors
     /// If none or several match, or the file cannot be read.
@@ -341,9 +338,8 @@ impl Store {
         Ok(document)
     }
 
-    /// The document of any of these kinds that [`Store::document`] would find, with its trials.
-    /// Trials that belong to a profile or an experiment count as the newest only if nothing else is
-    /// saved.
+    /// The document of any of these kinds that [`Store::document`] would find, with its trials. Trials that
+    /// belong to a profile or an experiment count as the newest only if nothing else is saved.
     ///
     /// # Errors
     /// If none or several match, or the file cannot be read.
@@ -392,8 +388,8 @@ impl Store {
         })
     }
 
-    /// The saved documents of these kinds, in the order in which they were saved. Trials that
-    /// belong to a profile or an experiment are omitted if other kinds are requested too.
+    /// The saved documents of these kinds, in the order in which they were saved. Trials that belong to a
+    /// profile or an experiment are omitted if other kinds are requested too.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -419,9 +415,9 @@ impl Store {
         Ok(found.into_iter().map(|(_, kept)| kept).collect())
     }
 
-    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in
-    /// UTC; `None` for no limit), latest first. Returns at most `most` recordings with at most
-    /// `bytes_max` bytes in the file. In memory they take about twenty times as much.
+    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC;
+    /// `None` for no limit), latest first. Returns at most `most` recordings with at most `bytes_max` bytes
+    /// in the file. In memory they take about twenty times as much.
     ///
     /// # Errors
     /// If the file or one of the recordings cannot be read.
@@ -460,8 +456,8 @@ impl Store {
         Ok(text)
     }
 
-    /// Whether the document must be written. If the same text is already saved, only a simulated
-    /// document is written again, because that makes it the newest.
+    /// Whether the document must be written. If the same text is already saved, only a simulated document
+    /// is written again, because that makes it the newest.
     pub(crate) fn wanted<D: Document>(&self, document: &D, text: &str) -> Result<bool, StoreError> {
         let row = document.row();
         match self.kept_text::<D>(&row.id)? {
@@ -494,9 +490,8 @@ impl Store {
         Ok(found.flatten())
     }
 
-    /// Kind and id of the only document of these kinds that matches a word: the beginning or end of
-    /// an id, `last`, or the name of a target (its newest document). All our ids are lower-case
-    /// hexadecimal.
+    /// Kind and id of the only document of these kinds that matches a word: the beginning or end of an id,
+    /// `last`, or the name of a target (its newest document). All our ids are lower-case hexadecimal.
     pub(crate) fn only(
         &self,
         word: &str,
@@ -525,8 +520,7 @@ impl Store {
         } else if found.is_empty() && part.len() >= END_LEAST {
             found = ids("substr(id, -length(?1)) = ?1")?;
         }
-        // A profile begins in the same moment as its trials, and the user more likely means the
-        // profile.
+        // A profile begins in the same moment as its trials, and the user more likely means the profile.
         let others = || found.iter().filter(|(kind, _)| *kind != Trial::KIND);
         if found.len() > 1 && others().count() == 1 {
             let one = others().next().cloned();
@@ -546,8 +540,8 @@ impl Store {
         }
     }
 
-    /// The newest document of these kinds after skipping `back` newer ones; only those of `target`
-    /// if given.
+    /// The newest document of these kinds after skipping `back` newer ones; only those of `target` if
+    /// given.
     fn newest(
         &self,
         back: usize,

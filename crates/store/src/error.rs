@@ -1,10 +1,10 @@
-//! Defines the errors of the database file. Each is one message: the operation, the file, the
-//! system's reason, and what to do.
+//! Defines the errors of the database file. Each is one message: the operation, the file, the system's
+//! reason, and what to do.
 //!
 //! SQLite's own texts ("database is locked", "file is not a database") name neither the file nor a
 //! solution. So each code that a user can meet has a variant here. All other codes become
-//! [`StoreError::Sqlite`] with SQLite's words. Rejected: handing `rusqlite::Error` through, which
-//! would make every caller translate, and each one differently.
+//! [`StoreError::Sqlite`] with SQLite's words. Rejected: handing `rusqlite::Error` through, which would
+//! make every caller translate, and each one differently.
 
 use engine::input;
 use rusqlite::ErrorCode;
@@ -12,8 +12,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// `SQLITE_IOERR_SHMSIZE`: the shared-memory file of WAL mode could not grow because the file
-/// system is full (<https://www.sqlite.org/rescode.html#ioerr_shmsize>).
+/// `SQLITE_IOERR_SHMSIZE`: the shared-memory file of WAL mode could not grow because the file system is
+/// full (<https://www.sqlite.org/rescode.html#ioerr_shmsize>).
 const IOERR_SHMSIZE: i32 = 4874;
 
 /// Why an operation of the store failed.
@@ -150,8 +150,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the file is of another kind or version. The user named the wrong file, so a retry
-    /// cannot help.
+    /// Whether the file is of another kind or version. The user named the wrong file, so a retry cannot
+    /// help.
     #[must_use]
     pub fn is_wrong_file(&self) -> bool {
         matches!(self, Self::NotADatabase(..) | Self::NewerSchema { .. })

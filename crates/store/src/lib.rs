@@ -1,22 +1,20 @@
 //! Stores trials, profiles, experiments and other documents in an SQLite file.
 //!
-//! Each document is stored whole, as the JSON text that `--json` prints. A few columns beside the
-//! text serve lists and searches. The text is authoritative and the columns are an index: a
-//! document keeps every field of its version, and a new field needs no change of the tables.
-//! Rejected: a column per quantity (each new quantity would be a migration, and nothing here
-//! computes on them), and one JSON file per trial (a directory of thousands of files has no order,
-//! no search and no atomic "profile with its trials"). Only the intervals of an observation are
-//! stored in columns (`columns.rs`), because a day of them is 350 MB of JSON.
+//! Each document is stored whole, as the JSON text that `--json` prints. A few columns beside the text
+//! serve lists and searches. The text is authoritative and the columns are an index: a document keeps every
+//! field of its version, and a new field needs no change of the tables. Rejected: a column per quantity
+//! (each new quantity would be a migration, and nothing here computes on them), and one JSON file per trial
+//! (a directory of thousands of files has no order, no search and no atomic "profile with its trials").
+//! Only the intervals of an observation are stored in columns (`columns.rs`), because a day of them is 350
+//! MB of JSON.
 //!
-//! Durability: the call that adds a document returns after its commit, with `synchronous = NORMAL`
-//! in WAL mode. A process that is killed loses only the trial in progress. The disk is flushed when
-//! the database is closed, not after each trial: the database is often on the disk being measured,
-//! and a flush would disturb the next trial. A power failure may therefore lose the last minutes,
-//! but not the database.
+//! Durability: the call that adds a document returns after its commit, with `synchronous = NORMAL` in WAL
+//! mode. A process that is killed loses only the trial in progress. The disk is flushed when the database
+//! is closed, not after each trial: the database is often on the disk being measured, and a flush would
+//! disturb the next trial. A power failure may therefore lose the last minutes, but not the database.
 //!
 //! The file has an application id, so that another program's SQLite file is recognised before it is
-//! changed. It also has a schema version, so that the file of a newer program is refused and not
-//! misread.
+//! changed. It also has a schema version, so that the file of a newer program is refused and not misread.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -39,8 +37,7 @@ use std::path::{Path, PathBuf};
 pub struct Store {
     connection: rusqlite::Connection,
     path: PathBuf,
-    /// After the connection, because fields are dropped in this order and the connection must close
-    /// first.
+    /// After the connection, because fields are dropped in this order and the connection must close first.
     _open: open::OpenDatabase,
 }
 

@@ -1,9 +1,9 @@
 //! Finds documents by the words of a command line: files, targets, ids and prefixes of ids, `last`.
 //!
-//! A word that names an existing file means that file, because a user can write an id in another
-//! way, but not a file name. A directory, a device or a simulated target means the newest document
-//! about it. The database is opened only when a document in it is requested, so that files can be
-//! read on a machine without a database.
+//! A word that names an existing file means that file, because a user can write an id in another way, but
+//! not a file name. A directory, a device or a simulated target means the newest document about it. The
+//! database is opened only when a document in it is requested, so that files can be read on a machine
+//! without a database.
 
 use crate::{Store, StoreError};
 use engine::input;
@@ -13,8 +13,7 @@ use serde_json::value::RawValue;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-/// Parses the results of another program: its trials, or an error. `None` if the text is not in its
-/// format.
+/// Parses the results of another program: its trials, or an error. `None` if the text is not in its format.
 pub type OtherReader = fn(&str) -> Option<Result<Vec<Trial>, String>>;
 
 /// Documents in files, and a database that may not exist.
@@ -49,8 +48,8 @@ impl Library {
         self.store.get().ok_or_else(|| StoreError::Missing(self.path.clone()))
     }
 
-    /// The documents of a file, or the document of these kinds in the database that the word names.
-    /// A target means its newest document.
+    /// The documents of a file, or the document of these kinds in the database that the word names. A
+    /// target means its newest document.
     ///
     /// # Errors
     /// If no such document exists, or it cannot be read.
@@ -74,8 +73,8 @@ impl Library {
         Ok(vec![self.store()?.find(word, kinds)?])
     }
 
-    /// The documents of a file: one, an array, or a sequence. Their trials come from the file and
-    /// the database, if present.
+    /// The documents of a file: one, an array, or a sequence. Their trials come from the file and the
+    /// database, if present.
     ///
     /// # Errors
     /// If the file contains anything else.

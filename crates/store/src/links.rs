@@ -1,9 +1,9 @@
 //! Links documents with their trials: the trials of a profile, and those of an experiment.
 //!
-//! An experiment is saved with its plan before its first trial. Each trial and its link are
-//! committed together. However the program ends, each place of the plan either has its trial or is
-//! still to be run. A list of trials in the document would have to be rewritten after each of them,
-//! and would duplicate the information.
+//! An experiment is saved with its plan before its first trial. Each trial and its link are committed
+//! together. However the program ends, each place of the plan either has its trial or is still to be run. A
+//! list of trials in the document would have to be rewritten after each of them, and would duplicate the
+//! information.
 
 use crate::document::write;
 use crate::{Document, Store, StoreError};
@@ -12,9 +12,8 @@ use rusqlite::{Transaction, params};
 use std::collections::BTreeMap;
 
 impl Store {
-    /// Adds a profile and links it to its trials, all of which must be saved already. Both are
-    /// committed together before this returns. A repeated call behaves as in
-    /// [`Store::add_document`].
+    /// Adds a profile and links it to its trials, all of which must be saved already. Both are committed
+    /// together before this returns. A repeated call behaves as in [`Store::add_document`].
     ///
     /// # Errors
     /// As [`Store::add_document`]; also if one of the trials is not in the file, in which case
@@ -42,8 +41,8 @@ impl Store {
         })
     }
 
-    /// The profiles of one disk, which must match in model and serial number too, newest first and
-    /// at most `most`. Profiles that cannot be read are left out.
+    /// The profiles of one disk, which must match in model and serial number too, newest first and at most
+    /// `most`. Profiles that cannot be read are left out.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -62,9 +61,8 @@ impl Store {
         Ok(profiles.filter(|profile| profile.target.device.as_ref().is_some_and(same)).collect())
     }
 
-    /// The trials that are linked to a document. For a profile, in the order in which they were
-    /// added with it. For an experiment, those of [`Experiment::done`], one for one, in the order
-    /// of the plan.
+    /// The trials that are linked to a document. For a profile, in the order in which they were added with
+    /// it. For an experiment, those of [`Experiment::done`], one for one, in the order of the plan.
     ///
     /// # Errors
     /// If no such document exists, or the file cannot be read.
@@ -80,8 +78,7 @@ impl Store {
         kept.iter().map(|(id, text)| self.parse(id, text)).collect()
     }
 
-    /// Saves an experiment that has not run yet. A simulated experiment from an earlier run is
-    /// reset.
+    /// Saves an experiment that has not run yet. A simulated experiment from an earlier run is reset.
     ///
     /// # Errors
     /// As [`Store::add_document`].
@@ -94,8 +91,8 @@ impl Store {
         })
     }
 
-    /// Saves a trial of an experiment at its place in the plan. Both are committed together before
-    /// this returns. An earlier trial at this place is replaced.
+    /// Saves a trial of an experiment at its place in the plan. Both are committed together before this
+    /// returns. An earlier trial at this place is replaced.
     ///
     /// # Errors
     /// As [`Store::add_document`]; also if the experiment does not exist.
@@ -144,7 +141,6 @@ impl Store {
         kept.into_iter().map(read).collect()
     }
 
-    /// Runs `work` in a transaction.
     fn transaction(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,

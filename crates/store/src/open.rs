@@ -1,9 +1,9 @@
 //! Opens the database file: the default path, creation of a missing file, and read-only access.
 //!
-//! The file is switched to WAL mode only after a check that it is ours: changing the mode writes
-//! the header, and another program's file must not be modified. Reading from a read-only place (a
-//! mount, a backup) needs SQLite's `immutable` mode, because WAL keeps its index in a separate
-//! file. That mode is safe only if no log with content exists.
+//! The file is switched to WAL mode only after a check that it is ours: changing the mode writes the
+//! header, and another program's file must not be modified. Reading from a read-only place (a mount, a
+//! backup) needs SQLite's `immutable` mode, because WAL keeps its index in a separate file. That mode is
+//! safe only if no log with content exists.
 
 use crate::{Store, StoreError, schema};
 use rusqlite::{Connection, OpenFlags};
@@ -31,13 +31,13 @@ impl Store {
             .ok_or(StoreError::NoDefaultPath)
     }
 
-    /// Opens the database for reading and adding. Creates a missing file and migrates an older one.
-    /// A missing folder is created only for the default file, because a path that the user named
-    /// may be misspelt.
+    /// Opens the database for reading and adding. Creates a missing file and migrates an older one. A
+    /// missing folder is created only for the default file, because a path that the user named may be
+    /// misspelt.
     ///
     /// # Errors
-    /// If the folder is missing, the file cannot be created or opened, is not ours, or is from a
-    /// newer version.
+    /// If the folder is missing, the file cannot be created or opened, is not ours, or is from a newer
+    /// version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.exists()) {
@@ -90,10 +90,9 @@ fn place(
 /// The first bytes of every SQLite database (its fileformat2.html).
 const HEAD: &[u8; 16] = b"SQLite format 3\0";
 
-/// Refuses files that are not databases before SQLite opens them. SQLite would wait on a FIFO and
-/// treat a device as an empty file. For another program's locked file it would report a locked
-/// database. The head is read only while this process has no database open, for the same reason as
-/// that of the index below.
+/// Refuses files that are not databases before SQLite opens them. SQLite would wait on a FIFO and treat a
+/// device as an empty file. For another program's locked file it would report a locked database. The head
+/// is read only while this process has no database open, for the same reason as that of the index below.
 fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
     let facts = std::fs::metadata(path).map_err(|cause| cannot_open(path, &cause))?;
     let is_other = || {
@@ -118,19 +117,18 @@ fn cannot_open(path: &Path, cause: &impl ToString) -> StoreError {
     StoreError::CannotOpen(path.to_owned(), cause.to_string())
 }
 
-/// The first bytes of the files that SQLite keeps beside a database (its fileformat2.html,
-/// walformat.html and pager.c): the log, the index of the log, and the journal, whose head is zeros
-/// while it is written. SQLite deletes and overwrites files with these names without checking their
-/// content.
+/// The first bytes of the files that SQLite keeps beside a database (its fileformat2.html, walformat.html
+/// and pager.c): the log, the index of the log, and the journal, whose head is zeros while it is written.
+/// SQLite deletes and overwrites files with these names without checking their content.
 const BESIDE: [(&str, &[&[u8]]); 3] = [
     ("-wal", &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
     ("-shm", &[&3_007_000_u32.to_ne_bytes(), &[0; 4]]),
     ("-journal", &[&[0xd9, 0xd5, 0x05, 0xf9], &[0; 4]]),
 ];
 
-/// Refuses a database if a user's own file beside it has a name that SQLite uses. The index is
-/// checked only if the database is new or this process has none open: closing the file would
-/// release SQLite's locks on it.
+/// Refuses a database if a user's own file beside it has a name that SQLite uses. The index is checked only
+/// if the database is new or this process has none open: closing the file would release SQLite's locks on
+/// it.
 fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
     let is_new = std::fs::metadata(path).map_or(true, |facts| facts.len() == 0);
     let none_open = is_new || OPEN.load(Ordering::SeqCst) == 0;

@@ -1,5 +1,5 @@
-//! Truncated, altered, joined and extreme files: every intact part is read, nothing panics, and
-//! every result fits a document.
+//! Truncated, altered, joined and extreme files: every intact part is read, nothing panics, and every
+//! result fits a document.
 
 use crate::forms::sample;
 use import::{Format, Options, detect, read};
@@ -102,8 +102,8 @@ fn a_file_that_is_cut_anywhere_is_read_up_to_there() {
         let all = survive(&whole, Some(format), name);
         let most: usize = all.iter().map(|it| it.intervals.len()).sum();
         let mut last = 0;
-        // Each cut reads the file again, so longer files are cut at some two thousand places and
-        // the last 200.
+        // Each cut reads the file again, so longer files are cut at some two thousand places and the last
+        // 200.
         let step = (whole.len() / 2_000).max(1);
         let cuts = (0..whole.len()).filter(|end| end % step == 0 || *end + 200 > whole.len());
         for end in cuts {

@@ -1,5 +1,4 @@
-//! Logs that users paste: tables, pairs, XML and dumps give the same as the JSON of the same
-//! minutes.
+//! Logs that users paste: tables, pairs, XML and dumps give the same as the JSON of the same minutes.
 
 use crate::forms::sample;
 use import::{Format, Options, detect, read};

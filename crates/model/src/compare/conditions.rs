@@ -1,5 +1,5 @@
-//! Collects the conditions of each side of a comparison and finds those that differ: everything in
-//! a document that may explain a difference by itself.
+//! Collects the conditions of each side of a comparison and finds those that differ: everything in a
+//! document that may explain a difference by itself.
 
 use record::{
     Bytes, ComparedCondition, DeviceFacts, Environment, Extents, FilesystemFacts, Measured,
@@ -184,8 +184,8 @@ pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition
         .collect()
 }
 
-/// The conditions of a profile that have changed on its device or kernel since. Only conditions
-/// known on both sides are compared. In each pair the profile's value is first.
+/// The conditions of a profile that have changed on its device or kernel since. Only conditions known on
+/// both sides are compared. In each pair the profile's value is first.
 #[must_use]
 pub fn changed_since(
     profile: &Profile,

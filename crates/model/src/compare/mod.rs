@@ -1,22 +1,22 @@
 //! Compares two measurements cell by cell, with one false-alarm rate for the table.
 //!
-//! Observations must be separated in time: blocks of an experiment, visits of a profile's cell, or
-//! whole runs if there are three or more. Batch means within a trial give the error at one moment
-//! only. On a shared disk, the difference to the next moment is larger. With fewer than three
-//! observations on a side the result is inconclusive.
+//! Observations must be separated in time: blocks of an experiment, visits of a profile's cell, or whole
+//! runs if there are three or more. Batch means within a trial give the error at one moment only. On a
+//! shared disk, the difference to the next moment is larger. With fewer than three observations on a side
+//! the result is inconclusive.
 //!
-//! Cells are matched by the identity of the workload. If that fails, they are matched by the
-//! requested load, ignoring engine, area and how the queue depth is split over jobs. An ambiguous
-//! match leaves a cell without a partner.
+//! Cells are matched by the identity of the workload. If that fails, they are matched by the requested
+//! load, ignoring engine, area and how the queue depth is split over jobs. An ambiguous match leaves a cell
+//! without a partner.
 //!
-//! A table asks up to five questions. The share of the false-alarm rate of each is fixed before any
-//! data is seen ([`rows`]). The statistics are those of [`stats::LogRatio`]: Welch or paired,
-//! verdicts by Holm, intervals by Bonferroni. If only Holm establishes a verdict, its interval ends
-//! at one. "Same" is an interval that ends within ±10 %.
+//! A table asks up to five questions. The share of the false-alarm rate of each is fixed before any data is
+//! seen ([`rows`]). The statistics are those of [`stats::LogRatio`]: Welch or paired, verdicts by Holm,
+//! intervals by Bonferroni. If only Holm establishes a verdict, its interval ends at one. "Same" is an
+//! interval that ends within ±10 %.
 //!
-//! The level that all cells of a run share varies between runs. Its standard error, stated by
-//! profiles and estimated from the blocks of an experiment ([`stats::common_level`]), is added to
-//! every row. Rejected: dividing the level out, which hides a device that became slower as a whole.
+//! The level that all cells of a run share varies between runs. Its standard error, stated by profiles and
+//! estimated from the blocks of an experiment ([`stats::common_level`]), is added to every row. Rejected:
+//! dividing the level out, which hides a device that became slower as a whole.
 
 mod conditions;
 mod observed;
@@ -109,8 +109,8 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
 /// Cells that have partners, each a cell of both sides.
 type Partners<'a> = Vec<(&'a SideCell, &'a SideCell)>;
 
-/// The partners by kind: direction, pattern and cache mode. Empty if all are of one kind, because
-/// the row for all cells covers that.
+/// The partners by kind: direction, pattern and cache mode. Empty if all are of one kind, because the row
+/// for all cells covers that.
 fn kinds<'a>(partners: &Partners<'a>) -> Vec<(String, Partners<'a>)> {
     let label = |(a, _): &(&SideCell, &SideCell)| {
         let workload = a.workload.as_ref()?;
@@ -137,8 +137,8 @@ fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
     let mut partners: Vec<Option<usize>> = vec![None; a.cells.len()];
     let mut taken = vec![false; b.cells.len()];
     for (step, key) in keys.iter().enumerate() {
-        // Treatments of one design agree in the levels that were not picked. Other properties need
-        // not agree.
+        // Treatments of one design agree in the levels that were not picked. Other properties need not
+        // agree.
         if step == 2 && !(arms && one_design) {
             continue;
         }

@@ -1,6 +1,6 @@
-//! Computes the cells of a side and their quantities. A quantity is a list of observations, which
-//! can be paired by block, or a mean with its error. If one trial of a cell lacks a quantity, the
-//! cell lacks it too, with that trial's reason.
+//! Computes the cells of a side and their quantities. A quantity is a list of observations, which can be
+//! paired by block, or a mean with its error. If one trial of a cell lacks a quantity, the cell lacks it
+//! too, with that trial's reason.
 
 use crate::cells::cpu_us_per_io;
 use record::{
@@ -232,8 +232,8 @@ fn clocks(trial: &Trial) -> Result<f64, String> {
     Ok(cpu_us_per_io(trial)? * clock?.hz * 1e-6)
 }
 
-/// The requested load: the workload without engine, area and the split of the queue depth over
-/// jobs, which differ between machines.
+/// The requested load: the workload without engine, area and the split of the queue depth over jobs, which
+/// differ between machines.
 fn asked(workload: &Workload) -> String {
     let mut asked = workload.clone();
     (asked.iodepth, asked.numjobs) = (workload.depth, 1);

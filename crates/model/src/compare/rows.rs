@@ -88,16 +88,15 @@ pub(super) fn without_partner((a, b): Pair<'_>, reason: String) -> Draft {
     Draft::of(ComparedMetric::RatePerS, a, b).untested(ComparedVerdict::NotComparable, reason)
 }
 
-/// Whether each completion starts the next request. The latency is then the queue depth divided by
-/// the rate and adds no information.
+/// Whether each completion starts the next request. The latency is then the queue depth divided by the rate
+/// and adds no information.
 fn closed(cell: &SideCell) -> bool {
     cell.workload
         .as_ref()
         .is_none_or(|workload| workload.arrival == Arrival::Closed && workload.think_ns.0 == 0)
 }
 
-/// CPU time is compared only between processors of the same model and clock rate, otherwise clock
-/// cycles.
+/// CPU time is compared only between processors of the same model and clock rate, otherwise clock cycles.
 fn cpu_metric(context: &Context) -> ComparedMetric {
     let clocks = context.a.clock_hz.zip(context.b.clock_hz);
     let other_clock = clocks.is_some_and(|(a, b)| (a / b - 1.0).abs() > CLOCK_REL);
@@ -142,14 +141,14 @@ fn draft(context: &Context, metric: ComparedMetric, a: &SideCell, b: &SideCell) 
     }
 }
 
-/// The combined rates of all cells that have a partner; `None` with fewer than three cells, or if
-/// no blocks contain all cells.
+/// The combined rates of all cells that have a partner; `None` with fewer than three cells, or if no blocks
+/// contain all cells.
 ///
-/// With blocks, one observation is the mean of a block over its cells. An effect that moves a whole
-/// block then enters the error once and is not averaged away as if the cells were independent.
-/// Visits of a profile are not in blocks: its cells have independent errors, to which the error of
-/// the common level is added. These errors are the wider ones from the cells' intervals, because
-/// errors that are too small accumulate.
+/// With blocks, one observation is the mean of a block over its cells. An effect that moves a whole block
+/// then enters the error once and is not averaged away as if the cells were independent. Visits of a
+/// profile are not in blocks: its cells have independent errors, to which the error of the common level is
+/// added. These errors are the wider ones from the cells' intervals, because errors that are too small
+/// accumulate.
 pub(super) fn joined(
     context: &Context,
     pairs: &[(&SideCell, &SideCell)],
@@ -267,8 +266,8 @@ fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
     }
 }
 
-/// Errors that repetition does not reveal: a window cuts off part of a request, and a percentile is
-/// known only to its bucket.
+/// Errors that repetition does not reveal: a window cuts off part of a request, and a percentile is known
+/// only to its bucket.
 fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
     let counting = 1.0 / a.requests.max(1.0) + 1.0 / b.requests.max(1.0);
     match metric {
@@ -300,8 +299,7 @@ impl Question {
     }
 }
 
-/// Number of tested rows per question. From these follows each question's share of the false-alarm
-/// rate.
+/// Number of tested rows per question. From these follows each question's share of the false-alarm rate.
 pub(super) struct Families {
     tests: [usize; 5],
 }

@@ -15,8 +15,7 @@ use std::slice;
 
 /// From this number of runs on, whole runs are the observations.
 const RUNS: usize = 3;
-/// Block numbers of one document stay below this, so that blocks of several documents do not
-/// collide.
+/// Block numbers of one document stay below this, so that blocks of several documents do not collide.
 const BLOCKS_OF_A_DOCUMENT: u32 = 1 << 16;
 /// Degrees of freedom of a profile's level, which comes from six blocks.
 const LEVEL_DF_OF_A_PROFILE: f64 = 5.0;
@@ -84,8 +83,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// A side from documents of one kind, or from the part of experiments in which some axes have
-    /// these levels. Trials given together with another document belong to that document.
+    /// A side from documents of one kind, or from the part of experiments in which some axes have these
+    /// levels. Trials given together with another document belong to that document.
     ///
     /// # Errors
     /// If the documents cannot be combined, the part does not exist, or it has no valid trial.
@@ -134,8 +133,8 @@ impl Side {
         Self::of_placed(about, &placed, 0)
     }
 
-    /// A side from an experiment, or from the part of it in which some axes have these levels.
-    /// `trials` are the trials of the experiment that could be loaded.
+    /// A side from an experiment, or from the part of it in which some axes have these levels. `trials` are
+    /// the trials of the experiment that could be loaded.
     ///
     /// # Errors
     /// If the part does not exist, or has no valid trial.
@@ -220,8 +219,8 @@ impl Side {
         Ok(side)
     }
 
-    /// A side from a profile. `trials` are those of its trials that could be loaded. They give the
-    /// clock rate of the processor.
+    /// A side from a profile. `trials` are those of its trials that could be loaded. They give the clock
+    /// rate of the processor.
     ///
     /// # Errors
     /// If the profile has no cell.
@@ -275,8 +274,8 @@ impl Side {
         Ok(side)
     }
 
-    /// Combines several documents into one side. Three or more profiles or experiments each become
-    /// one observation, so that the error includes every difference between runs.
+    /// Combines several documents into one side. Three or more profiles or experiments each become one
+    /// observation, so that the error includes every difference between runs.
     ///
     /// # Errors
     /// If the sides cannot be combined.

@@ -1,5 +1,4 @@
-//! Estimates how many healthy devices reach a score by chance, from the fast side of the same
-//! fleet.
+//! Estimates how many healthy devices reach a score by chance, from the fast side of the same fleet.
 
 use stats::{normal_quantile, normal_tail};
 
@@ -9,7 +8,6 @@ const TAIL_FROM: usize = 200;
 /// Minimum scale of the tail: a fast side without any spread was cut off.
 const SCALE_LEAST: f64 = 0.2;
 
-/// How many healthy devices reach a score by chance.
 pub(crate) struct Chance {
     /// Scores of the fast side, the largest first.
     fast: Vec<f64>,

@@ -1,9 +1,9 @@
 //! Finds what slow devices have in common: a host, a rack, a firmware.
 //!
-//! This search runs before the search for single devices: twenty-four drives behind one bad switch
-//! are one case, not twenty-four. In each round, the label value that explains most is selected.
-//! Its effect is subtracted from its devices, and the search is repeated. Labels that cover the
-//! same devices are named together, because no counter can distinguish them.
+//! This search runs before the search for single devices: twenty-four drives behind one bad switch are one
+//! case, not twenty-four. In each round, the label value that explains most is selected. Its effect is
+//! subtracted from its devices, and the search is repeated. Labels that cover the same devices are named
+//! together, because no counter can distinguish them.
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::ratios::Ratios;
@@ -13,8 +13,7 @@ use record::FleetLabels;
 use stats::{median, normal_quantile};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Minimum number of devices in a group. With fewer, a common cause cannot be distinguished from
-/// chance.
+/// Minimum number of devices in a group. With fewer, a common cause cannot be distinguished from chance.
 const DEVICES_MIN: usize = 3;
 /// Share of a group's devices that must be slow together.
 const SLOW_SHARE: f64 = 0.7;
@@ -106,8 +105,8 @@ pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32
         let parts = by_kind(&group.members, kind);
         for View { ratios, .. } in views.iter_mut() {
             for all in [&mut ratios.mean, &mut ratios.upper] {
-                // Compute all medians first: the reference devices of a small kind belong to other
-                // parts too.
+                // Compute all medians first: the reference devices of a small kind belong to other parts
+                // too.
                 let middles: Vec<Vec<f32>> =
                     parts.iter().map(|(judges, _)| medians(judges, all)).collect();
                 for ((_, members), middle) in parts.iter().zip(&middles) {
@@ -123,9 +122,9 @@ pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32
     found
 }
 
-/// The members of a group by kind, each kind with its reference devices. The kinds are separate
-/// because a fault shows more clearly in devices with a baseline than in those with only a bound.
-/// For a kind with few members, the whole group is the reference.
+/// The members of a group by kind, each kind with its reference devices. The kinds are separate because a
+/// fault shows more clearly in devices with a baseline than in those with only a bound. For a kind with few
+/// members, the whole group is the reference.
 fn by_kind(members: &[usize], kind: &[u32]) -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut of_kind: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &member in members {
@@ -138,11 +137,11 @@ fn by_kind(members: &[usize], kind: &[u32]) -> Vec<(Vec<usize>, Vec<usize>)> {
 
 /// Subtracts from the members what the group has in common in a segment: `middle`, its median.
 fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) {
-    // By this baseline the group may have nothing in common, because devices of a rack are each
-    // other's peers.
+    // By this baseline the group may have nothing in common, because devices of a rack are each other's
+    // peers.
     let Some(whole) = mean_within(middle, run).filter(|whole| *whole > 0.0) else { return };
-    // Subtracts from each member in proportion to its own slowness. Otherwise a healthy member of a
-    // slow group would look fast.
+    // Subtracts from each member in proportion to its own slowness. Otherwise a healthy member of a slow
+    // group would look fast.
     let shares: Vec<(usize, f64)> = members
         .iter()
         .filter_map(|&one| Some((one, mean_within(&all[one], run)? / whole)))
@@ -157,10 +156,10 @@ fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) 
     }
 }
 
-/// Replaces the values of a member of a slow group in the segment by the member's median. If the
-/// work is only bounded, the group shows less of its slowdown than if it is known, by an unknown
-/// amount. A member that does other work for some hours would otherwise look slow by itself. A
-/// member that really is slow for most of the segment still does.
+/// Replaces the values of a member of a slow group in the segment by the member's median. If the work is
+/// only bounded, the group shows less of its slowdown than if it is known, by an unknown amount. A member
+/// that does other work for some hours would otherwise look slow by itself. A member that really is slow
+/// for most of the segment still does.
 fn level(run: &Run, one: &mut [f32]) {
     let within = &mut one[run.begin..run.end];
     let there: Vec<f64> =
@@ -259,9 +258,8 @@ mod tests {
     const WINDOWS: usize = 40;
     const STRETCH: std::ops::Range<usize> = 10..40;
 
-    /// Two views of twelve devices of a slow rack and 48 others. Compared with outside devices,
-    /// each is slow by 0.4, because its work is bounded. Compared with the rest of its rack, it
-    /// shows nothing.
+    /// Two views of twelve devices of a slow rack and 48 others. Compared with outside devices, each is
+    /// slow by 0.4, because its work is bounded. Compared with the rest of its rack, it shows nothing.
     fn views() -> [View; 2] {
         let healthy =
             Healthy { level: 0.05, noise: 0.05, dependence: 1.0, drift: 0.05, degrees: 50.0 };
@@ -289,8 +287,8 @@ mod tests {
         let mut views = views();
         for View { ratios, .. } in &mut views {
             for all in [&mut ratios.mean, &mut ratios.upper] {
-                // Work that other racks also do shows the rack's whole slowdown. Device 4 is slow
-                // in addition.
+                // Work that other racks also do shows the rack's whole slowdown. Device 4 is slow in
+                // addition.
                 all[3][20..26].fill(0.9);
                 all[4][15..40].fill(1.5);
             }

@@ -28,8 +28,8 @@ pub struct Rules {
 }
 
 impl Default for Rules {
-    /// One in a hundred of the devices called slow may be healthy. A latency 20 % above the peers
-    /// is reported.
+    /// One in a hundred of the devices called slow may be healthy. A latency 20 % above the peers is
+    /// reported.
     fn default() -> Self {
         Self { false_share: 0.01, least_ratio: 1.2 }
     }
@@ -57,11 +57,10 @@ pub struct Fleet {
     /// Labels that slow devices may have in common, and the index of each device's value.
     common_labels: Vec<String>,
     values: Vec<Vec<Option<u32>>>,
-    /// Ratios to devices of several hosts, racks and so on. They show whether a rack is slow as a
-    /// whole.
+    /// Ratios to devices of several hosts, racks and so on. They show whether a rack is slow as a whole.
     outside: Ratios,
-    /// Ratios to all comparable devices, including those that share a rack and its work. They show
-    /// whether a device is slow by itself.
+    /// Ratios to all comparable devices, including those that share a rack and its work. They show whether
+    /// a device is slow by itself.
     closest: Ratios,
     /// Whether a device was ever left out because it had too few peers.
     alone: Vec<bool>,
@@ -72,9 +71,9 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// A fleet of devices with these labels. Devices with the same values of all `peer_labels` are
-    /// peers. `common_labels` are searched for common causes. Windows follow each other from
-    /// `begin_s` (seconds since 1970).
+    /// A fleet of devices with these labels. Devices with the same values of all `peer_labels` are peers.
+    /// `common_labels` are searched for common causes. Windows follow each other from `begin_s` (seconds
+    /// since 1970).
     #[must_use]
     pub fn new(
         labels: Vec<FleetLabels>,
@@ -191,14 +190,12 @@ impl Fleet {
         })
         .collect();
         let compared = tests[0].runs.iter().flatten().count();
-        // The strongest suspicion against a device, and how many healthy devices would look as
-        // slow.
+        // The strongest suspicion against a device, and how many healthy devices would look as slow.
         let worst = |member: usize| {
             let suspicions = tests.iter().filter_map(|test| {
                 let run = test.runs[member]?;
                 let expected = test.chance.expected(run.score) * tests.len() as f64;
-                // If several suspicions are certain, the first test wins: the plainest and
-                // steadiest.
+                // If several suspicions are certain, the first test wins: the plainest and steadiest.
                 let expected = expected.max(BEYOND_DOUBT);
                 (run.mean >= rules.least_ratio.ln()).then_some((expected, test, run))
             });
@@ -335,8 +332,8 @@ impl Fleet {
     }
 }
 
-/// Effective number of values of a label: the number of equally frequent values that would coincide
-/// as often. One device with a value of its own does not count as a second value.
+/// Effective number of values of a label: the number of equally frequent values that would coincide as
+/// often. One device with a value of its own does not count as a second value.
 fn values_in_use(devices: &BTreeMap<u32, usize>) -> usize {
     let all: f64 = devices.values().map(|&count| count as f64).sum();
     let alike: f64 = devices.values().map(|&count| (count as f64 / all).powi(2)).sum();
@@ -374,8 +371,7 @@ impl Tested {
     }
 }
 
-/// Share of healthy devices among those with at most these expectations, from the most certain
-/// down.
+/// Share of healthy devices among those with at most these expectations, from the most certain down.
 fn false_shares(expected: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut shares: Vec<f64> =
         expected.enumerate().map(|(rank, one)| (one / (rank + 1) as f64).min(1.0)).collect();

@@ -1,10 +1,10 @@
 //! Compares devices with each other if they do work that few other devices do.
 //!
-//! A rack with an application of its own has no baseline as a whole, because the devices that share
-//! a fault also share the work. But a disk that takes twice as long as the other disks of the rack,
-//! in the same hour for the same work, is slow by itself. A fault that all of them share cancels
-//! out. So devices are compared within the rack or host that does the work. Each window is compared
-//! by itself, so that a rack that becomes slow blames none of its disks.
+//! A rack with an application of its own has no baseline as a whole, because the devices that share a fault
+//! also share the work. But a disk that takes twice as long as the other disks of the rack, in the same
+//! hour for the same work, is slow by itself. A fault that all of them share cancels out. So devices are
+//! compared within the rack or host that does the work. Each window is compared by itself, so that a rack
+//! that becomes slow blames none of its disks.
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::reference::{Expected, Reference, steepest};
@@ -31,8 +31,8 @@ pub(crate) struct Nearest {
 }
 
 impl Nearest {
-    /// Adds the latency (logarithm) of a device with these label values, if the reference has no
-    /// median for this work.
+    /// Adds the latency (logarithm) of a device with these label values, if the reference has no median for
+    /// this work.
     pub(crate) fn add(
         &mut self,
         reference: &Reference,
@@ -57,11 +57,11 @@ impl Nearest {
             .collect();
     }
 
-    /// The latency expected from the devices that share the work and these label values; `None` if
-    /// too few did this work or any work that bounds it.
+    /// The latency expected from the devices that share the work and these label values; `None` if too few
+    /// did this work or any work that bounds it.
     pub(crate) fn expected(&mut self, work: Work, values: &[Option<u32>]) -> Option<Expected> {
-        // All labels are in the key, because the work that bounds may be separated by other labels
-        // than the work itself.
+        // All labels are in the key, because the work that bounds may be separated by other labels than the
+        // work itself.
         let all: Vec<u32> = values.iter().map(|value| value.unwrap_or(NONE)).collect();
         let key = (work, all);
         if let Some(found) = self.expected.get(&key) {

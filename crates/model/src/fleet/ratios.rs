@@ -17,7 +17,6 @@ impl Ratios {
         Self { mean: vec![Vec::new(); devices], upper: vec![Vec::new(); devices] }
     }
 
-    /// Adds a window of a device.
     pub(crate) fn push(&mut self, member: usize, standing: Standing) {
         let LogRatio { mean, upper } = match standing {
             Standing::Compared(one) => one,

@@ -1,42 +1,40 @@
 //! Estimates the latency of a healthy device of a kind, for each kind of work.
 //!
-//! If devices of several hosts, racks and so on did exactly this work, the reference is their
-//! median. But a slow drive soon reaches a concurrency at which no healthy one is ever seen, and a
-//! rack may have an application of its own. Such work is compared with a bound: from any known
-//! work, twice the concurrency takes at most twice the time, and so does twice the size. A drive
-//! above the bound is slow, by at least that ratio. A drive below it is not judged by this work.
-//! The bound also limits the medians themselves, in case most devices that did the work are slow.
+//! If devices of several hosts, racks and so on did exactly this work, the reference is their median. But a
+//! slow drive soon reaches a concurrency at which no healthy one is ever seen, and a rack may have an
+//! application of its own. Such work is compared with a bound: from any known work, twice the concurrency
+//! takes at most twice the time, and so does twice the size. A drive above the bound is slow, by at least
+//! that ratio. A drive below it is not judged by this work. The bound also limits the medians themselves,
+//! in case most devices that did the work are slow.
 //!
 //! To find the slowest among devices that share such work, no others are needed
 //! ([`crate::fleet::nearest`]). To find whether all of them are slow, others are needed.
 //!
-//! Rejected: a sum of the costs of size, mix and concurrency (a median polish): if bandwidth is the
-//! limit, size and concurrency multiply, and an application of its own looked twice as slow as it
-//! is; medians over all devices regardless of host and rack: a slow rack with its own application
-//! would be its own baseline.
+//! Rejected: a sum of the costs of size, mix and concurrency (a median polish): if bandwidth is the limit,
+//! size and concurrency multiply, and an application of its own looked twice as slow as it is; medians over
+//! all devices regardless of host and rack: a slow rack with its own application would be its own baseline.
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::tally::{DEPTH_STEPS_PER_OCTAVE, Work};
 use std::collections::{BTreeMap, HashMap};
 
-/// Number of different values of a label whose devices must have done such work, if the label has
-/// as many.
+/// Number of different values of a label whose devices must have done such work, if the label has as many.
 const VALUES_ENOUGH: usize = 3;
-/// Minimum number of device windows for a median to bound other work. The lowest of many bounds
-/// applies, so each must be precise.
+/// Minimum number of device windows for a median to bound other work. The lowest of many bounds applies, so
+/// each must be precise.
 const BOUNDING: u32 = 60;
 /// Bin width of the logarithm of the latency, far below the difference between two devices.
 const BIN: f64 = 0.02;
 
-/// Allowed change of the latency for each quarter of the read share, as a logarithm: a factor of
-/// four and a half from pure reads to mostly writes. An assumption: no law bounds it.
+/// Allowed change of the latency for each quarter of the read share, as a logarithm: a factor of four and a
+/// half from pure reads to mostly writes. An assumption: no law bounds it.
 const MIX_STEP: f64 = 0.5;
 
-/// Allowance for the scatter of readings in a bound that limits a median, as a logarithm. A reading
-/// that chance makes longer also shows more concurrency. If loads use a few fixed depths, as batch
-/// jobs do, the depths in between occur only in readings that chance made short or long. The lowest
-/// of their medians would then lower the others. An assumption, compared in simulated fleets with
-/// no allowance and with twice as much.
+/// Allowance for the scatter of readings in a bound that limits a median, as a logarithm. A reading that
+/// chance makes longer also shows more concurrency. If loads use a few fixed depths, as batch jobs do, the
+/// depths in between occur only in readings that chance made short or long. The lowest of their medians
+/// would then lower the others. An assumption, compared in simulated fleets with no allowance and with
+/// twice as much.
 const SCATTER: f64 = 0.1;
 
 /// What was observed for one kind of work.
@@ -89,8 +87,7 @@ impl Reference {
         Self { needed, cells: HashMap::new(), known: Vec::new(), expected: HashMap::new() }
     }
 
-    /// Adds the latency (logarithm) of a device for this work in a window; `values` are its label
-    /// values.
+    /// Adds the latency (logarithm) of a device for this work in a window; `values` are its label values.
     pub(crate) fn add(&mut self, work: Work, device: u32, values: &[Option<u32>], log: f64) {
         let seen = self.cells.entry(work).or_insert_with(|| Seen {
             devices: Vec::new(),
@@ -129,8 +126,7 @@ impl Reference {
         self.expected.clear();
     }
 
-    /// Indexes of the labels of which too few values did this work; `None` if the work has a
-    /// median.
+    /// Indexes of the labels of which too few values did this work; `None` if the work has a median.
     pub(crate) fn lacking(&self, work: Work) -> Option<Vec<usize>> {
         if self.known.binary_search_by_key(&work, |(known, ..)| *known).is_ok() {
             return None;
@@ -167,14 +163,14 @@ impl Reference {
     }
 }
 
-/// Whether known work bounds other work. A larger size cannot bound a smaller one: large requests
-/// are mostly sequential, so a small request may take longer.
+/// Whether known work bounds other work. A larger size cannot bound a smaller one: large requests are
+/// mostly sequential, so a small request may take longer.
 fn may_bound(known: Work, work: Work) -> bool {
     known.direction == work.direction && known.octave <= work.octave
 }
 
-/// Logarithm of how much longer one kind of work may take than another: proportional to an increase
-/// of size or depth, nothing for a decrease, and [`MIX_STEP`] for each quarter of the mix.
+/// Logarithm of how much longer one kind of work may take than another: proportional to an increase of size
+/// or depth, nothing for a decrease, and [`MIX_STEP`] for each quarter of the mix.
 pub(crate) fn steepest(from: Work, to: Work) -> f64 {
     let octaves = f64::from(to.octave - from.octave)
         + f64::from(to.depth.saturating_sub(from.depth)) / DEPTH_STEPS_PER_OCTAVE;
@@ -224,8 +220,8 @@ mod tests {
             }
         }
         for device in 60..80u32 {
-            // A host with a size of its own, and slow devices of many hosts at a depth that no
-            // other reaches.
+            // A host with a size of its own, and slow devices of many hosts at a depth that no other
+            // reaches.
             reference.add(work(13, 3), device, &[Some(20)], truth(work(13, 3)) + 2.0);
             reference.add(work(12, 10), device, &[Some(device)], truth(work(12, 10)) + 2.0);
         }
@@ -242,8 +238,8 @@ mod tests {
         let mut reference = Reference::new(&[20]);
         for device in 0..60u32 {
             for _ in 0..4 {
-                // Batch jobs of a fixed depth, and others of twice that depth. Only short readings
-                // fall between the two.
+                // Batch jobs of a fixed depth, and others of twice that depth. Only short readings fall
+                // between the two.
                 reference.add(work(12, 4), device, &[Some(device / 3)], -7.0);
                 reference.add(work(12, 8), device, &[Some(device / 3)], -7.0);
             }

@@ -1,8 +1,8 @@
 //! Finds the segment of windows in which a series is highest, and how far this exceeds chance.
 //!
-//! The segment is the one with the largest likelihood ratio against the noise. The score is not
-//! used for this, because it includes the spread between healthy devices: the three highest windows
-//! of a long segment would win, and the rest of it would remain unexplained.
+//! The segment is the one with the largest likelihood ratio against the noise. The score is not used for
+//! this, because it includes the spread between healthy devices: the three highest windows of a long
+//! segment would win, and the rest of it would remain unexplained.
 
 /// Spread of a healthy series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +26,8 @@ impl Healthy {
         (self.level * self.level + noise).sqrt()
     }
 
-    /// Standard deviation of the difference between a mean over `windows` windows and one over
-    /// `others` windows.
+    /// Standard deviation of the difference between a mean over `windows` windows and one over `others`
+    /// windows.
     fn change_deviation(&self, windows: f64, others: f64) -> f64 {
         let share = |windows: f64| (self.dependence / windows).min(1.0);
         let noise = self.noise * self.noise * (share(windows) + share(others));
@@ -49,8 +49,7 @@ pub(crate) struct Run {
     pub(crate) mean: f64,
     /// Standard deviation of the mean in a healthy series.
     pub(crate) deviation: f64,
-    /// The mean in standard deviations, without the most extreme window: a single one is an
-    /// incident.
+    /// The mean in standard deviations, without the most extreme window: a single one is an incident.
     pub(crate) score: f64,
 }
 
@@ -96,16 +95,16 @@ impl Sums {
     }
 }
 
-/// The normal value that is as rare as this score, whose standard deviation is an estimate with
-/// `degrees` degrees of freedom (Wallace 1959, for Student's t).
+/// The normal value that is as rare as this score, whose standard deviation is an estimate with `degrees`
+/// degrees of freedom (Wallace 1959, for Student's t).
 fn as_normal(score: f64, degrees: f64) -> f64 {
     let size = (degrees * (score * score / degrees).ln_1p()).sqrt();
     size.copysign(score) * (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
 }
 
-/// The segment that rises most above the rest of the same series; `None` if too few windows are
-/// inside or outside it. Its mean is the rise over the rest, or over the peers if that is smaller:
-/// a device that was fast before is not slow now.
+/// The segment that rises most above the rest of the same series; `None` if too few windows are inside or
+/// outside it. Its mean is the rise over the rest, or over the peers if that is smaller: a device that was
+/// fast before is not slow now.
 pub(crate) fn risen(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run> {
     let all = Sums::of(series, sign);
     let count = all.there.len();
@@ -136,8 +135,8 @@ pub(crate) fn risen(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run>
     Some(all.run(begin, end, sum / within - rest, rest, (deviation, healthy.degrees)))
 }
 
-/// The highest segment; `None` if there are too few windows. NaN values are missing. `sign` -1
-/// finds the lowest.
+/// The highest segment; `None` if there are too few windows. NaN values are missing. `sign` -1 finds the
+/// lowest.
 pub(crate) fn highest(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run> {
     let all = Sums::of(series, sign);
     let (there, sums) = (&all.there, &all.sums);
@@ -198,8 +197,8 @@ mod tests {
         let many = highest(&series, 1.0, &HEALTHY).unwrap().score;
         let few = highest(&series, 1.0, &Healthy { degrees: 5.0, ..HEALTHY }).unwrap().score;
         assert!(many > 7.0 && few < 4.5, "{many} {few}");
-        // Student's t above 4.032 at five degrees of freedom has a tail of 0.005, like the normal
-        // value 2.576.
+        // Student's t above 4.032 at five degrees of freedom has a tail of 0.005, like the normal value
+        // 2.576.
         assert!((as_normal(4.032, 5.0) - 2.576).abs() < 0.02);
         assert!((as_normal(-1.0, 1e6) + 1.0).abs() < 1e-4);
     }

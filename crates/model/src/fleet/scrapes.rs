@@ -18,8 +18,8 @@ pub fn family(device: &str) -> String {
     }
 }
 
-/// Folds the scrapes of a device. The counters of a scrape have one time. The samples of each
-/// counter are in order of time. Intervals of `longest_ms` or more are left out.
+/// Folds the scrapes of a device. The counters of a scrape have one time. The samples of each counter are
+/// in order of time. Intervals of `longest_ms` or more are left out.
 pub fn fold(
     samples: &[Vec<(i64, f64)>; 7],
     last: &mut Option<Scrape>,
@@ -88,8 +88,7 @@ mod tests {
         }
         let (mut last, mut tally) = (None, Tally::default());
         fold(&samples, &mut last, 3_600_000, &mut tally);
-        // From 0 to 15 and from 45 to 60: the scrape at 30 is incomplete, and the one at 45 is a
-        // restart.
+        // From 0 to 15 and from 45 to 60: the scrape at 30 is incomplete, and the one at 45 is a restart.
         let mut expected = Tally::default();
         for _ in 0..2 {
             let direction = |bytes: f64, each: f64| Direction {

@@ -12,8 +12,7 @@ const LEVEL_LEAST: f64 = 0.02;
 const NOISE_LEAST: f64 = 0.01;
 /// Efficiency of a median deviation compared with a standard deviation, for normal values.
 const MAD_EFFICIENCY: f64 = 0.37;
-/// Upper limit: a tenth of the neighbouring windows is enough to estimate how they depend on each
-/// other.
+/// Upper limit: a tenth of the neighbouring windows is enough to estimate how they depend on each other.
 const DEPENDENCE_MOST: f64 = 48.0;
 
 /// Robust standard deviation around the median; 0 for an empty slice.
@@ -48,8 +47,7 @@ pub(crate) fn healthy(series: &[&[f32]]) -> Healthy {
         let (early, late) = one.split_at(one.len() / 2);
         moves.extend(level_of(early).zip(level_of(late)).map(|(a, b)| b - a));
     }
-    // The level of a series also contains the mean of its noise, which is not a property of the
-    // device.
+    // The level of a series also contains the mean of its noise, which is not a property of the device.
     let middle = |values: Vec<f64>| if values.is_empty() { 0.0 } else { median(values) };
     Healthy {
         level: deviation(&known).max(LEVEL_LEAST),
@@ -61,8 +59,8 @@ pub(crate) fn healthy(series: &[&[f32]]) -> Healthy {
     }
 }
 
-/// Windows per independent window, from how often neighbouring windows have the same sign. The
-/// correlation of normal values is sin(pi (p - 1/2)), and a spike does not affect signs.
+/// Windows per independent window, from how often neighbouring windows have the same sign. The correlation
+/// of normal values is sin(pi (p - 1/2)), and a spike does not affect signs.
 fn dependence(residuals: &[f64]) -> Option<f64> {
     let pairs: Vec<bool> = residuals
         .windows(2)

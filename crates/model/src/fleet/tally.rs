@@ -51,12 +51,12 @@ impl Traffic {
 
 /// With fewer requests of a direction than this, the mean latency is not used.
 const REQUESTS_MIN: f64 = 10.0;
-/// Intervals are merged until the requests of a direction took at least this long. Kernels count
-/// whole milliseconds. Of intervals with one tick or none, those with none have no latency, and the
-/// mean of the rest would be too long.
+/// Intervals are merged until the requests of a direction took at least this long. Kernels count whole
+/// milliseconds. Of intervals with one tick or none, those with none have no latency, and the mean of the
+/// rest would be too long.
 const SECONDS_MIN: f64 = 0.01;
-/// Steps of the concurrency while busy per octave: from one step to the next, queueing changes the
-/// latency by at most a fifth.
+/// Steps of the concurrency while busy per octave: from one step to the next, queueing changes the latency
+/// by at most a fifth.
 pub(crate) const DEPTH_STEPS_PER_OCTAVE: f64 = 4.0;
 /// Steps of the read share.
 const MIXES: f64 = 4.0;
@@ -100,8 +100,8 @@ impl Direction {
 }
 
 impl Tally {
-    /// Adds the activity of one interval. Intervals without requests, or with inconsistent
-    /// counters, are ignored.
+    /// Adds the activity of one interval. Intervals without requests, or with inconsistent counters, are
+    /// ignored.
     pub fn add(&mut self, traffic: &Traffic) {
         let Traffic { reads, writes, busy_seconds } = traffic;
         let all = [reads.requests, reads.bytes, reads.seconds, *busy_seconds];
@@ -136,8 +136,7 @@ impl Tally {
     }
 }
 
-/// Latency of a direction, with the kind of work of the whole interval; `None` if the busy time is
-/// invalid.
+/// Latency of a direction, with the kind of work of the whole interval; `None` if the busy time is invalid.
 fn sample(direction: u8, one: &Direction, whole: &Traffic) -> Option<Sample> {
     let requests = whole.reads.requests + whole.writes.requests;
     let concurrency = (whole.reads.seconds + whole.writes.seconds) / whole.busy_seconds;

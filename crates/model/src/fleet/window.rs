@@ -10,8 +10,7 @@ use stats::median;
 const INTERVALS_MIN: usize = 3;
 /// Maximum weight of a kind of work, in intervals, because the intervals are not independent.
 const INTERVALS_MOST: usize = 60;
-/// Quantile of the upper ratio: a device that is slow for a fifth of the time or more is found by
-/// it.
+/// Quantile of the upper ratio: a device that is slow for a fifth of the time or more is found by it.
 const UPPER: f64 = 0.8;
 
 /// Latency of a device compared with its peers in one window, as logarithms of ratios.
@@ -34,12 +33,11 @@ pub(crate) enum Standing {
     Compared(LogRatio),
 }
 
-/// Results against devices of several hosts, racks and so on, and against all comparable devices.
-/// For work that few devices do, the second includes the devices that share it.
+/// Results against devices of several hosts, racks and so on, and against all comparable devices. For work
+/// that few devices do, the second includes the devices that share it.
 pub(crate) type Standings = [Standing; 2];
 
-/// Compares each device with its peers. `kind` is the peer group of each device, `values` its label
-/// values.
+/// Compares each device with its peers. `kind` is the peer group of each device, `values` its label values.
 pub(crate) fn standings(
     tallies: &mut [Tally],
     kind: &[u32],

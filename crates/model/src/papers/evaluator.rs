@@ -1,8 +1,8 @@
 //! Evaluates expressions: formulae over published inputs, and simulated runs.
 //!
-//! A name refers to a case (a simulated run) if one exists, otherwise to a published series or
-//! claim. A row of class *simulated* or *fitted* must not use any published value. This is checked
-//! here, so that a simulation cannot be tuned to the value that it is compared with.
+//! A name refers to a case (a simulated run) if one exists, otherwise to a published series or claim. A row
+//! of class *simulated* or *fitted* must not use any published value. This is checked here, so that a
+//! simulation cannot be tuned to the value that it is compared with.
 
 use crate::papers::expression::{CurveUse, Expression};
 use crate::papers::library::{Case, Library};
@@ -23,7 +23,6 @@ pub(crate) struct Evaluator<'a> {
 }
 
 impl Evaluator<'_> {
-    /// The value of an expression at `x`.
     pub(crate) fn value(&mut self, of: &Expression, x: Option<f64>) -> Result<f64, String> {
         match of {
             Expression::Number(number) => Ok(*number),
@@ -47,8 +46,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The value of a curve at a point. Without a point: the only run of a case, or the first
-    /// number of a claim.
+    /// The value of a curve at a point. Without a point: the only run of a case, or the first number of a
+    /// claim.
     fn read(&mut self, curve: &CurveUse, at: Option<f64>) -> Result<f64, String> {
         if let Some(case) = self.library.cases.get(&curve.name) {
             let line = run_line(self.library, case, at, self.without)?;
@@ -74,7 +73,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The points of a curve.
     fn points_of(&self, curve: &CurveUse) -> Result<Vec<f64>, String> {
         match self.library.cases.get(&curve.name) {
             Some(case) => Ok(case.points.clone()),
@@ -125,8 +123,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `mean_over(curve, low, high, expression of x)` and similar: evaluates the expression at each
-    /// point of the curve from low to high.
+    /// `mean_over(curve, low, high, expression of x)` and similar: evaluates the expression at each point
+    /// of the curve from low to high.
     fn aggregate(&mut self, name: &str, of: &[Expression], x: Option<f64>) -> Result<f64, String> {
         let [curve, low, high, value] = of else {
             return Err(format!("{name}_over takes a curve, two bounds and an expression"));
@@ -172,7 +170,6 @@ fn aggregate(name: &str, values: &[f64]) -> Option<f64> {
     }
 }
 
-/// A function of numbers.
 fn function(name: &str, values: &[f64]) -> Option<f64> {
     match (name, values) {
         ("min" | "max" | "mean", _) => aggregate(name, values),

@@ -1,11 +1,10 @@
-//! Parses and stores expressions: the small language in which a row defines how its value is
-//! computed.
+//! Parses and stores expressions: the small language in which a row defines how its value is computed.
 //!
-//! A row of a paper is data: `100 * (ultra_read[64] / fast_read[64] - 1)` states which two
-//! simulated runs give the claim and how. As code, three hundred claims would be three hundred
-//! functions whose arithmetic is hard to review. With a fixed set of methods and arguments (ratio,
-//! gain, share, ...), every fifth claim would need a method of its own. So the language has
-//! arithmetic, names of curves, and a few functions.
+//! A row of a paper is data: `100 * (ultra_read[64] / fast_read[64] - 1)` states which two simulated runs
+//! give the claim and how. As code, three hundred claims would be three hundred functions whose arithmetic
+//! is hard to review. With a fixed set of methods and arguments (ratio, gain, share, ...), every fifth
+//! claim would need a method of its own. So the language has arithmetic, names of curves, and a few
+//! functions.
 //!
 //! ```text
 //! ultra_read[64]                     the curve of that name at 64, in its own metric

@@ -1,8 +1,8 @@
 //! Builds the report from the papers: reproduces every row, then judges it.
 //!
-//! There are two passes, first all values, then all verdicts, because a curve is also judged by its
-//! order among the other curves of its chart. A row that cannot be reproduced fails with a reason.
-//! It is never omitted: the number of rows is that of the published values.
+//! There are two passes, first all values, then all verdicts, because a curve is also judged by its order
+//! among the other curves of its chart. A row that cannot be reproduced fails with a reason. It is never
+//! omitted: the number of rows is that of the published values.
 
 use crate::papers::evaluator::{Evaluator, Runs};
 use crate::papers::library::{Entry, Library};
@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum share of derived rows that must be reproduced.
 const THRESHOLD_DERIVED: f64 = 1.0;
-/// Minimum share of simulated and held-out series that must be reproduced. It was set before the
-/// runs that it judges.
+/// Minimum share of simulated and held-out series that must be reproduced. It was set before the runs that
+/// it judges.
 const THRESHOLD_SERIES: f64 = 0.9;
 
 impl Papers {
@@ -45,8 +45,8 @@ impl Papers {
         entries.any(|entry| is_wanted(entry, choice))
     }
 
-    /// Reproduces and judges the chosen rows. `run` executes a run and is called once per run. Its
-    /// error becomes the reason of the rows that need the run.
+    /// Reproduces and judges the chosen rows. `run` executes a run and is called once per run. Its error
+    /// becomes the reason of the rows that need the run.
     pub fn evaluate(
         &self,
         choice: &Choice,
@@ -197,8 +197,8 @@ fn reproduced(library: &Library, entry: &Entry, runs: &mut Runs<'_>, without: &[
     row
 }
 
-/// The value that each value of a claim is compared with. For a range: the nearer end, or the value
-/// itself if it is inside.
+/// The value that each value of a claim is compared with. For a range: the nearer end, or the value itself
+/// if it is inside.
 fn compared(quote: &Quote, values: &[f64]) -> Vec<Option<f64>> {
     match quote {
         Quote::Values(printed) => {

@@ -1,19 +1,16 @@
-//! Loads the papers as data: the published values, the simulated runs, and how each row is
-//! computed.
+//! Loads the papers as data: the published values, the simulated runs, and how each row is computed.
 //!
-//! Each paper has its published files as transcribed (claims, one CSV per chart) and four tables of
-//! ours:
+//! Each paper has its published files as transcribed (claims, one CSV per chart) and four tables of ours:
 //!
 //! - `charts.csv`: file, figure, title and axes of a chart
-//! - `series.csv`: short name of a published series, its chart, and the peak its half-power point
-//!   refers to
+//! - `series.csv`: short name of a published series, its chart, and the peak its half-power point refers to
 //! - `cases.csv`: a simulated run with a hole for x, the points at which it is a curve, its metric
-//! - `rows.csv`: class, expression, tolerance and reason of each claim and series; `value` if words
-//!   state a number; `fitted_at` are the points of a held-out series that a parameter was fitted on
+//! - `rows.csv`: class, expression, tolerance and reason of each claim and series; `value` if words state a
+//!   number; `fitted_at` are the points of a held-out series that a parameter was fitted on
 //!
-//! A claim or series without a line in `rows.csv`, or a line without a claim or series, is a defect
-//! that a test finds. So the published values fix the number of rows. Cases never see published
-//! values: `evaluator` gives them only their own text.
+//! A claim or series without a line in `rows.csv`, or a line without a claim or series, is a defect that a
+//! test finds. So the published values fix the number of rows. Cases never see published values:
+//! `evaluator` gives them only their own text.
 
 use crate::papers::csv;
 use crate::papers::expression::Expression;
@@ -121,8 +118,8 @@ struct Treatment {
     tolerance: Option<Tolerance>,
 }
 
-/// Tolerance of a derived series: the published points have ten digits, but come from three
-/// separate measurements.
+/// Tolerance of a derived series: the published points have ten digits, but come from three separate
+/// measurements.
 const DERIVED_SERIES: Tolerance = Tolerance::Share(0.001);
 
 impl Treatment {

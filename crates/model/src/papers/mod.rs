@@ -1,13 +1,13 @@
 //! Compares the published figures of three papers with formulae and the simulator.
 //!
-//! The papers are data (`data/`): the published values, and for each claim and series a line that
-//! defines how it is reproduced. This module reads the data, lists the simulated runs it needs, and
-//! judges the results. It does not know the simulator: the caller of [`Papers::evaluate`] executes
-//! the runs. Each run is an ordinary command line.
+//! The papers are data (`data/`): the published values, and for each claim and series a line that defines
+//! how it is reproduced. This module reads the data, lists the simulated runs it needs, and judges the
+//! results. It does not know the simulator: the caller of [`Papers::evaluate`] executes the runs. Each run
+//! is an ordinary command line.
 //!
 //! Steps: [`library`] reads a paper, [`expression`] and `evaluator` turn a row's text into values,
-//! [`quote`] interprets a printed number, [`tolerance`] sets the allowed deviation, `judge` writes
-//! the [`Report`]. `files` embeds the files of the papers.
+//! [`quote`] interprets a printed number, [`tolerance`] sets the allowed deviation, `judge` writes the
+//! [`Report`]. `files` embeds the files of the papers.
 //!
 //! Rejected: a test per claim. A test shows only that something broke. A developer who changes the
 //! simulator needs to see which figure moved, and by how much.
@@ -59,8 +59,8 @@ impl Papers {
         Ok(Self { libraries })
     }
 
-    /// Multiplies every published value that a row is compared with by `factor`, but no value that
-    /// a formula uses. Reproduced values must not change.
+    /// Multiplies every published value that a row is compared with by `factor`, but no value that a
+    /// formula uses. Reproduced values must not change.
     pub fn scale_published(&mut self, factor: f64) {
         for entry in self.libraries.iter_mut().flat_map(|library| &mut library.entries) {
             entry.quote = entry.quote.scaled(factor);

@@ -1,10 +1,10 @@
 //! Interprets a printed value as the claim that it makes.
 //!
-//! A printed number claims no more than its digits: "7.2" is anything that rounds to it, and a
-//! round "480" has two digits, not three. "About" changes nothing. "Up to 20" is the size of the
-//! largest effect, not a bound that zero effect would meet. Ranges, bounds and lists are claims of
-//! their own kind. Everything else is text, which cannot be compared with a number. If the words of
-//! a row do state a number, the row gives it in its own column.
+//! A printed number claims no more than its digits: "7.2" is anything that rounds to it, and a round "480"
+//! has two digits, not three. "About" changes nothing. "Up to 20" is the size of the largest effect, not a
+//! bound that zero effect would meet. Ranges, bounds and lists are claims of their own kind. Everything
+//! else is text, which cannot be compared with a number. If the words of a row do state a number, the row
+//! gives it in its own column.
 
 /// A printed claim.
 #[derive(Clone, Debug, PartialEq)]

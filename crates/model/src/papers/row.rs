@@ -33,8 +33,8 @@ impl Paper {
         }
     }
 
-    /// The request sizes of its axes, in KB, and of other quantities that its authors vary in the
-    /// same steps.
+    /// The request sizes of its axes, in KB, and of other quantities that its authors vary in the same
+    /// steps.
     #[must_use]
     pub const fn sizes(self) -> &'static [f64] {
         match self {
@@ -65,8 +65,8 @@ pub enum Class {
     Derived,
     /// By a simulated run.
     Simulated,
-    /// By simulated runs, for a series of which some points were used to fit a parameter. Only the
-    /// other points are judged.
+    /// By simulated runs, for a series of which some points were used to fit a parameter. Only the other
+    /// points are judged.
     HeldOut,
     /// By a simulated run with a parameter fitted on this value: shown, never counted.
     Fitted,
@@ -167,8 +167,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Reproduced over published, minus one; `None` if either is missing or the published value is
-    /// 0.
+    /// Reproduced over published, minus one; `None` if either is missing or the published value is 0.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let (published, reproduced) = (self.published?, self.reproduced?);
@@ -199,8 +198,8 @@ pub struct Row {
     pub reproduced: Option<String>,
     /// The points of a series, or one point without x per value of a claim.
     pub points: Vec<Point>,
-    /// Reproduced over published, minus one. For a series, the median of the absolute deviations.
-    /// Null if nothing can be compared.
+    /// Reproduced over published, minus one. For a series, the median of the absolute deviations. Null if
+    /// nothing can be compared.
     pub deviation: Option<f64>,
     /// The deviation that is largest in absolute value.
     pub deviation_max: Option<f64>,
@@ -279,8 +278,8 @@ pub struct Report {
     pub threshold_series: f64,
 }
 
-/// The JSON Schema of the report. It is generated from the types and committed under
-/// `docs/schema/`, with a fixed `schema` value.
+/// The JSON Schema of the report. It is generated from the types and committed under `docs/schema/`, with a
+/// fixed `schema` value.
 #[must_use]
 pub fn papers_schema() -> Value {
     let mut schema = schema_for!(Report).to_value();

@@ -1,9 +1,8 @@
-//! Represents a simulated run as a command line, and the parts of a drive that can be switched off
-//! in it.
+//! Represents a simulated run as a command line, and the parts of a drive that can be switched off in it.
 //!
-//! Rows name their runs as command lines, so that a user can repeat a number by itself, and so that
-//! two rows that need the same run share it. The caller executes them with the parser of
-//! `halfpower run`, so that no second code path exists.
+//! Rows name their runs as command lines, so that a user can repeat a number by itself, and so that two
+//! rows that need the same run share it. The caller executes them with the parser of `halfpower run`, so
+//! that no second code path exists.
 
 use std::fmt;
 

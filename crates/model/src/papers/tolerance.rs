@@ -1,12 +1,12 @@
 //! Decides how far a reproduction may deviate from the published value.
 //!
-//! A formula must give the printed digits exactly. A simulated value may be 15 % off. A simulated
-//! curve may be 15 % off in the median and 40 % at a point. It must also have the same shape: the
-//! same order among the curves of its chart wherever the paper shows a difference (10 %), half of
-//! the peak at the same or the next request size, and rise or fall where the published one does: a
-//! level line of the right height does not reproduce a slope. Rejected: a correlation coefficient,
-//! which a curve of the wrong height passes; the mean of the deviations, in which one bad point
-//! hides; an allowance for curves that cross by little, which the paper does not have.
+//! A formula must give the printed digits exactly. A simulated value may be 15 % off. A simulated curve may
+//! be 15 % off in the median and 40 % at a point. It must also have the same shape: the same order among
+//! the curves of its chart wherever the paper shows a difference (10 %), half of the peak at the same or
+//! the next request size, and rise or fall where the published one does: a level line of the right height
+//! does not reproduce a slope. Rejected: a correlation coefficient, which a curve of the wrong height
+//! passes; the mean of the deviations, in which one bad point hides; an allowance for curves that cross by
+//! little, which the paper does not have.
 
 use crate::papers::quote::{Printed, Quote};
 use crate::papers::row::Point;
@@ -18,14 +18,13 @@ pub const SINGLE: f64 = 0.15;
 pub const CURVE_MEDIAN: f64 = 0.15;
 /// Allowed deviation of any point of a simulated curve.
 pub const CURVE_MAX: f64 = 0.40;
-/// The order of two curves is compared only where the published values differ by more than this
-/// share.
+/// The order of two curves is compared only where the published values differ by more than this share.
 pub const RANK_GAP: f64 = 0.10;
-/// If the largest value of a published curve exceeds its smallest by more than this share, the
-/// reproduced curve must show the slope.
+/// If the largest value of a published curve exceeds its smallest by more than this share, the reproduced
+/// curve must show the slope.
 pub const SLOPE: f64 = 0.20;
-/// Allowed factor between the rise of a reproduced curve and that of the published one, up or down,
-/// in logarithms.
+/// Allowed factor between the rise of a reproduced curve and that of the published one, up or down, in
+/// logarithms.
 pub const SLOPE_RATIO: f64 = 2.0;
 
 /// If half a unit of the last digit is below this, the number is printed with decimals.
@@ -36,8 +35,7 @@ const DECIMALS: f64 = 0.1;
 pub enum Tolerance {
     /// Equal to the printed digits.
     Rounding,
-    /// A deviation of at most this share at every point, or within the rounding of the printed
-    /// digits.
+    /// A deviation of at most this share at every point, or within the rounding of the printed digits.
     Share(f64),
     /// A request size: the same one or a neighbour on the paper's axis.
     Size(&'static [f64]),
@@ -122,8 +120,8 @@ fn judged(points: &[Point]) -> impl Iterator<Item = &Point> {
     points.iter().filter(|point| !point.fitted)
 }
 
-/// Median and largest absolute deviation of the points that no parameter was fitted on; `None` if a
-/// point has no deviation.
+/// Median and largest absolute deviation of the points that no parameter was fitted on; `None` if a point
+/// has no deviation.
 #[must_use]
 pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
     let sizes: Vec<f64> =
@@ -132,8 +130,8 @@ pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
     Some((stats::median(sizes), max))
 }
 
-/// The rise of a reproduced curve between the published minimum and maximum, as a multiple of the
-/// published rise, in logarithms; `None` if the published curve is nearly level.
+/// The rise of a reproduced curve between the published minimum and maximum, as a multiple of the published
+/// rise, in logarithms; `None` if the published curve is nearly level.
 #[must_use]
 pub fn slope_ratio(points: &[Point]) -> Option<f64> {
     let both = |point: &Point| Some((point.published?, point.reproduced?));
@@ -146,9 +144,9 @@ pub fn slope_ratio(points: &[Point]) -> Option<f64> {
     slopes.then(|| libm::log(most.1 / least.1) / published)
 }
 
-/// The x values at which two curves of a chart change order: the published values differ by more
-/// than [`RANK_GAP`] of the smaller, and the reproduced ones have the opposite order. Points of
-/// `one` that a parameter was fitted on are left out.
+/// The x values at which two curves of a chart change order: the published values differ by more than
+/// [`RANK_GAP`] of the smaller, and the reproduced ones have the opposite order. Points of `one` that a
+/// parameter was fitted on are left out.
 #[must_use]
 pub fn out_of_order(one: &[Point], other: &[Point]) -> Vec<f64> {
     let at = |x: f64| other.iter().find(|point| point.x == Some(x));
@@ -167,8 +165,8 @@ pub fn out_of_order(one: &[Point], other: &[Point]) -> Vec<f64> {
         .collect()
 }
 
-/// How many points apart the published and the reproduced curve reach `half`. A curve that never
-/// reaches it counts as reaching it just after its end.
+/// How many points apart the published and the reproduced curve reach `half`. A curve that never reaches it
+/// counts as reaching it just after its end.
 #[must_use]
 pub fn half_power_distance(points: &[Point], half: f64) -> usize {
     let reaches = |value: &dyn Fn(&Point) -> Option<f64>| {

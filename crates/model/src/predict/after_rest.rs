@@ -1,11 +1,11 @@
 //! Predicts the extra latency of a request that finds the device idle, from the isolated reads of a
 //! profile.
 //!
-//! Between measured rates, the extra latency is linear in the logarithm of the idle time. The line
-//! begins at zero, at the idle time between two requests of a closed loop, and ends at the longest
-//! measured idle time. Idle times between random arrivals are exponential, so the extra latency is
-//! averaged over these. Isolated writes were not measured. They are assumed to take the same extra
-//! time, with an error of the same size.
+//! Between measured rates, the extra latency is linear in the logarithm of the idle time. The line begins
+//! at zero, at the idle time between two requests of a closed loop, and ends at the longest measured idle
+//! time. Idle times between random arrivals are exponential, so the extra latency is averaged over these.
+//! Isolated writes were not measured. They are assumed to take the same extra time, with an error of the
+//! same size.
 
 use crate::curve::straight;
 use record::{Estimate, LoneRead, Mix, NORMAL_95, OpKind};
@@ -18,13 +18,12 @@ const STEPS: u32 = 32;
 /// Extra latency by idle time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AfterRest {
-    /// Logarithm of the idle time in nanoseconds, the extra latency, and its standard error; by
-    /// rising idle time.
+    /// Logarithm of the idle time in nanoseconds, the extra latency, and its standard error; by rising idle
+    /// time.
     points: Vec<[f64; 3]>,
 }
 
 impl AfterRest {
-    /// From isolated reads.
     pub(super) fn new(lone: &[LoneRead]) -> Self {
         let point = |lone: &LoneRead| {
             let rest_ns = 1e9 / lone.rate_per_s.max(1) as f64 - lone.latency_ns.value;

@@ -1,14 +1,14 @@
-//! Computes the prediction of each model for a load. All models share the capacity of the mix. The
-//! simple ones treat it as a single server (U = X S, M/M/1, M/G/1). The load-dependent one is the
-//! birth-death chain without interference. The mix capacity has interference, and its queue time is
-//! multiplied by (Ca² + Cs²)/2 (Allen, Cunneen). Cs² is the squared variation of lone requests, or
-//! up to 1 if requests wait for one part of the device while others idle ([`super::never_open`]).
-//! The calibrated one is [`super::open`]. Arrivals at constant intervals have Ca² = 0, in the
-//! calibrated model too. No trial confirms that, and the prediction says so.
+//! Computes the prediction of each model for a load. All models share the capacity of the mix. The simple
+//! ones treat it as a single server (U = X S, M/M/1, M/G/1). The load-dependent one is the birth-death
+//! chain without interference. The mix capacity has interference, and its queue time is multiplied by
+//! (Ca² + Cs²)/2 (Allen, Cunneen). Cs² is the squared variation of lone requests, or up to 1 if requests wait
+//! for one part of the device while others idle ([`super::never_open`]). The calibrated one is
+//! [`super::open`]. Arrivals at constant intervals have Ca² = 0, in the calibrated model too. No trial
+//! confirms that, and the prediction says so.
 //!
-//! The interval is 1.96 times the root mean square of this model's logarithmic errors on held-out
-//! trials, either those below 70 % of saturation or those above. Without open-loop trials it
-//! extends from one bound of [`super::never_open`] to the other.
+//! The interval is 1.96 times the root mean square of this model's logarithmic errors on held-out trials,
+//! either those below 70 % of saturation or those above. Without open-loop trials it extends from one bound
+//! of [`super::never_open`] to the other.
 
 use super::errors::rms_near;
 use super::open::Load;
@@ -20,17 +20,17 @@ use record::{
 
 /// Minimum half-width of an interval, as a ratio: histograms and counters are no more precise.
 const LEAST_REL: f64 = 0.01;
-/// The same for a lone request and for both bounds of an open load: a check's visits determine a
-/// mean to a few per cent.
+/// The same for a lone request and for both bounds of an open load: a check's visits determine a mean to a
+/// few per cent.
 const LEAST_OPEN_REL: f64 = 0.03;
 /// If a limit caps the rate, the mean is at most this many times below its upper bound: with random
-/// arrivals a limit on requests queues them, whatever credit it saves. (On two simulated limits at
-/// 80 to 97 % of their rate, measured means were 2.2 to 3.2 times below it.)
+/// arrivals a limit on requests queues them, whatever credit it saves. (On two simulated limits at 80 to 97
+/// % of their rate, measured means were 2.2 to 3.2 times below it.)
 const MOST_BELOW: f64 = 2.5;
 /// Minimum distance below the largest rate. Closer to it, the error of a wait is unknown.
 const LEAST_ROOM: f64 = 0.02;
-/// Maximum extra CPU time that another program spends on a request. (Measured on memory with lone 4
-/// KiB reads: fio 3.33 0.24 µs through pread, 0.4 to 0.5 µs through io_uring.)
+/// Maximum extra CPU time that another program spends on a request. (Measured on memory with lone 4 KiB
+/// reads: fio 3.33 0.24 µs through pread, 0.4 to 0.5 µs through io_uring.)
 const PROGRAM_NS: f64 = 500.0;
 /// Rates above this share count as the largest, to allow for rounding: no mean exists there.
 const FULL: f64 = 0.999_999;
@@ -135,9 +135,8 @@ impl Predictor {
         self.capacity.rel(mix, 1.0).hypot(self.rerun_rel(mix, true)).max(LEAST_OPEN_REL)
     }
 
-    /// The ends of the interval, divided by the mean, at a rate without open-loop trials in the
-    /// profile. If a limit caps the rate, the mean is raised to at least the upper end divided by
-    /// [`MOST_BELOW`].
+    /// The ends of the interval, divided by the mean, at a rate without open-loop trials in the profile. If
+    /// a limit caps the rate, the mean is raised to at least the upper end divided by [`MOST_BELOW`].
     fn bounded(
         &self,
         model: ModelName,
@@ -158,9 +157,8 @@ impl Predictor {
         Some(((least / of).min(1.0 / least_rel), (most / of).max(least_rel)))
     }
 
-    /// Slowdown factor of a request if the program spends [`PROGRAM_NS`] more on each. At queue
-    /// depth 1 all of it counts; with several requests, only what exceeds the free time of the
-    /// processor.
+    /// Slowdown factor of a request if the program spends [`PROGRAM_NS`] more on each. At queue depth 1 all
+    /// of it counts; with several requests, only what exceeds the free time of the processor.
     fn by_slower_program(&self, mix: &Mix, offered: Offered, rate_per_s: f64) -> f64 {
         let Offered::Depth(depth) = offered else { return 1.0 };
         let of_class = |class: &MixClass| Some(class.share * self.capacity.table.cpu_ns(class)?);
@@ -172,8 +170,8 @@ impl Predictor {
         ((least_ns + PROGRAM_NS) / request_ns).max(1.0)
     }
 
-    /// Extra latency at a rate, because requests that find the device idle come after an idle
-    /// period. The calibrated model already includes it from the lightest open load on.
+    /// Extra latency at a rate, because requests that find the device idle come after an idle period. The
+    /// calibrated model already includes it from the lightest open load on.
     fn rested(&self, model: ModelName, mix: &Mix, offered: Offered, busy: f64) -> Option<Estimate> {
         let (Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate)) = offered else {
             return None;
@@ -186,8 +184,8 @@ impl Predictor {
         (beyond > 0.0).then(|| Estimate::symmetric(beyond, longer.half_width(), longer.n))
     }
 
-    /// Expected difference to another run, as a logarithm. At a rate, the latency of a lone request
-    /// varies as much as the disk does. The wait varies by that divided by the remaining capacity.
+    /// Expected difference to another run, as a logarithm. At a rate, the latency of a lone request varies
+    /// as much as the disk does. The wait varies by that divided by the remaining capacity.
     fn rerun_of(&self, mix: &Mix, offered: Offered, saturation: f64, means: &Means) -> f64 {
         if let Offered::Depth(depth) = offered {
             return self.rerun_rel(mix, depth <= 1.0);
@@ -238,8 +236,8 @@ impl Predictor {
         }
     }
 
-    /// Service rates of the mix at depths 1, 2, …, never falling, with interference if the model
-    /// includes it. At least one.
+    /// Service rates of the mix at depths 1, 2, …, never falling, with interference if the model includes
+    /// it. At least one.
     fn rates(&self, model: ModelName, mix: &Mix) -> Result<Vec<f64>, PredictError> {
         let rates = match model {
             ModelName::MixCapacity | ModelName::Calibrated => self.capacity.rates(mix),

@@ -1,13 +1,13 @@
-//! Computes rates of mixes: the weighted mean of the classes' times per request (rho is the sum of
-//! lambda_i / Xmax_i), plus the interference between classes. Random requests break a stream,
-//! writes wait for a head that reads moved, a link carries both directions at once.
+//! Computes rates of mixes: the weighted mean of the classes' times per request (rho is the sum of lambda_i
+//! / Xmax_i), plus the interference between classes. Random requests break a stream, writes wait for a head
+//! that reads moved, a link carries both directions at once.
 //!
-//! For each queue depth with mixed trials four coefficients are fitted (reads against writes,
-//! sequential against the rest, hits against the rest, sizes against each other), each times the
-//! product of the shares and the largest time involved. The method is ridge regression with the
-//! penalty that minimises the error on held-out trials. The remaining residuals go to
-//! [`super::kriging`]. Rejected: limits that sizes of a capped volume have in common; without them
-//! held-out errors are the same, because the trials of mixes show the effect of such limits.
+//! For each queue depth with mixed trials four coefficients are fitted (reads against writes, sequential
+//! against the rest, hits against the rest, sizes against each other), each times the product of the shares
+//! and the largest time involved. The method is ridge regression with the penalty that minimises the error
+//! on held-out trials. The remaining residuals go to [`super::kriging`]. Rejected: limits that sizes of a
+//! capped volume have in common; without them held-out errors are the same, because the trials of mixes
+//! show the effect of such limits.
 
 use super::kriging::{Kriging, Place, Sample};
 use super::left_out::{Between, between};
@@ -26,9 +26,9 @@ const PRICES: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 /// Minimum number of mixed trials at a depth for a fit.
 const MIN_TRIALS: usize = 4;
 
-/// Maximum share of an operation that was not measured and is replaced by the other one. The
-/// prediction then covers nearly all requests and names the rest. Above this share, the effect of
-/// writes on reads dominates.
+/// Maximum share of an operation that was not measured and is replaced by the other one. The prediction
+/// then covers nearly all requests and names the rest. Above this share, the effect of writes on reads
+/// dominates.
 const RARE_SHARE: f64 = 0.01;
 
 /// Maximum distance, as a share, between a time and that of a limit for the limit to explain it.
@@ -87,15 +87,14 @@ impl Capacity {
         Some(move |depth| {
             let time_ns = self.table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth);
             let held = |class: &MixClass| self.is_held(class, depth);
-            // Between two sizes a limit has a bend. Use the limit itself instead of the line
-            // between the sizes.
+            // Between two sizes a limit has a bend. Use the limit itself instead of the line between the
+            // sizes.
             let all_held = least_ns > 0.0 && mix.classes.iter().all(held);
             Some(if all_held { least_ns } else { time_ns.max(least_ns) })
         })
     }
 
-    /// Minimum nanoseconds per request of a mix, set by limits in front of the device; 0 without
-    /// limits.
+    /// Minimum nanoseconds per request of a mix, set by limits in front of the device; 0 without limits.
     fn least_ns(&self, mix: &Mix) -> f64 {
         self.caps.iter().map(|cap| Self::least_ns_of(cap, mix)).fold(0.0, f64::max)
     }
@@ -106,8 +105,8 @@ impl Capacity {
         classes.map(|class| class.share * each(class)).sum::<f64>() * 1e9 / cap.per_s.value
     }
 
-    /// Whether closed loops of a class reach a limit at this depth, judged by the measured sizes on
-    /// both sides.
+    /// Whether closed loops of a class reach a limit at this depth, judged by the measured sizes on both
+    /// sides.
     fn is_held(&self, class: &MixClass, depth: usize) -> bool {
         let Some(rows) = self.table.rows_for(class.op, class.locality) else { return false };
         let below = rows.rows.iter().rev().find(|row| row.bytes <= class.bytes);
@@ -139,8 +138,7 @@ impl Capacity {
         Ok(Estimate::symmetric(rate, rel * rate, 0))
     }
 
-    /// The limit in front of the device that sets the largest rate of a mix, regardless of file and
-    /// time.
+    /// The limit in front of the device that sets the largest rate of a mix, regardless of file and time.
     pub(super) fn limit(&self, mix: &Mix) -> Option<&Cap> {
         let deepest = self.table.deepest().max(1);
         let is_held = mix.classes.iter().all(|class| self.is_held(class, deepest));
@@ -148,8 +146,8 @@ impl Capacity {
         is_held.then(tightest).flatten().filter(|cap| Self::least_ns_of(cap, mix) > 0.0)
     }
 
-    /// Half-width of the interval of a mix's rate at a depth, as a share: the errors of its
-    /// classes, and the held-out errors of the nearest fit.
+    /// Half-width of the interval of a mix's rate at a depth, as a share: the errors of its classes, and
+    /// the held-out errors of the nearest fit.
     pub(crate) fn rel(&self, mix: &Mix, depth: f64) -> f64 {
         let of = |class: &MixClass| class.share * self.rel_of(class, depth);
         let own: f64 = mix.classes.iter().map(of).sum();
@@ -266,10 +264,10 @@ fn ratio(ratios: &[(usize, f64)], depth: usize) -> f64 {
     straight(ratios, log(depth), |point| log(point.0), |point| point.1).unwrap_or(1.0)
 }
 
-/// The coordinates of a mix under a load: its shares, the logarithm of its mean size, the spread of
-/// its sizes, the load, and the share of its sizes that are not powers of two. Requests are aligned
-/// to multiples of their size. A power of two never crosses the border of a larger page or chunk.
-/// Other sizes do, and then cost an additional page or chunk.
+/// The coordinates of a mix under a load: its shares, the logarithm of its mean size, the spread of its
+/// sizes, the load, and the share of its sizes that are not powers of two. Requests are aligned to
+/// multiples of their size. A power of two never crosses the border of a larger page or chunk. Other sizes
+/// do, and then cost an additional page or chunk.
 pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
     let mean = mix.mean_bytes();
     let spread: f64 = mix
@@ -314,8 +312,7 @@ fn mixed(cell: &Cell) -> Option<Mixed> {
     })
 }
 
-/// The terms that interference is proportional to: products of shares, times the largest time
-/// involved.
+/// The terms that interference is proportional to: products of shares, times the largest time involved.
 fn features(table: &Table, mix: &Mix, depth: usize) -> Option<[f64; KINDS]> {
     let times = mix.classes.iter().map(|class| table.time_ns(class, depth));
     let largest = times.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);

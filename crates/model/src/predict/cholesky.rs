@@ -35,8 +35,8 @@ pub(super) fn inverse_factor(mut lower: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> 
     Some(inverse)
 }
 
-/// The solution for a right-hand side, from the inverse factor: the inverse of the matrix is the
-/// transposed inverse factor times the inverse factor.
+/// The solution for a right-hand side, from the inverse factor: the inverse of the matrix is the transposed
+/// inverse factor times the inverse factor.
 pub(super) fn solved(inverse: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let mut found = vec![0.0; right.len()];
     for line in inverse {

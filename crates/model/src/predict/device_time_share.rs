@@ -1,14 +1,13 @@
-//! Predicts the part of a program's latency that the device's own counters show. A program's
-//! latency also includes the system call, the way to the device's queue, and the wait for a
-//! processor: 15 to 60 % of it on a loop device over memory and on a virtual disk. Compared with
-//! that latency, counters would show a device as healthy that is a third slower.
+//! Predicts the part of a program's latency that the device's own counters show. A program's latency also
+//! includes the system call, the way to the device's queue, and the wait for a processor: 15 to 60 % of it
+//! on a loop device over memory and on a virtual disk. Compared with that latency, counters would show a
+//! device as healthy that is a third slower.
 //!
-//! A profile's trials record both. The expected counter value is the program's time multiplied by
-//! the device's share. For closed loops the share depends on operation, size and depth,
-//! interpolated linearly over their logarithms. For open loads it is the mean of similar loads. The
-//! requests in flight while busy follow from the same data. Without such trials the whole time
-//! counts as device time, as on a simulated device. Sequential loads are treated as random ones,
-//! because they are merged on their way.
+//! A profile's trials record both. The expected counter value is the program's time multiplied by the
+//! device's share. For closed loops the share depends on operation, size and depth, interpolated linearly
+//! over their logarithms. For open loads it is the mean of similar loads. The requests in flight while busy
+//! follow from the same data. Without such trials the whole time counts as device time, as on a simulated
+//! device. Sequential loads are treated as random ones, because they are merged on their way.
 
 use super::Predictor;
 use super::capacity::{Capacity, place};
@@ -29,8 +28,8 @@ struct Loop {
     depth: f64,
     /// Share of the latency spent in the device.
     share: f64,
-    /// Base-2 logarithm of the requests that the counters show while the device is busy, divided by
-    /// the queue depth: at most 0.
+    /// Base-2 logarithm of the requests that the counters show while the device is busy, divided by the
+    /// queue depth: at most 0.
     shown: f64,
 }
 
@@ -54,7 +53,6 @@ pub(super) struct DeviceTimeShare {
 }
 
 impl DeviceTimeShare {
-    /// From these cells.
     pub(super) fn new(capacity: &Capacity, cells: &[Cell]) -> Self {
         let mut inside = Self::default();
         for cell in cells {
@@ -85,8 +83,7 @@ impl DeviceTimeShare {
         inside
     }
 
-    /// Interpolates a number of a mix's closed loops at a logarithm of a depth; `None` without
-    /// data.
+    /// Interpolates a number of a mix's closed loops at a logarithm of a depth; `None` without data.
     fn of_loops(&self, mix: &Mix, depth: f64, of: fn(&Loop) -> f64) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
         let log = |bytes: u64| libm::log2(bytes.max(1) as f64);
@@ -109,8 +106,8 @@ impl DeviceTimeShare {
         self.of_loops(mix, libm::log2(depth.max(1.0)), |one| one.share).unwrap_or(1.0)
     }
 
-    /// Share of an open load's latency at `rho`, a share of saturation. Without a similar open
-    /// load, the share of the closed loop with the same concurrency.
+    /// Share of an open load's latency at `rho`, a share of saturation. Without a similar open load, the
+    /// share of the closed loop with the same concurrency.
     fn share_of_open(&self, mix: &Mix, rho: f64, concurrency: f64) -> f64 {
         let at = place(mix, rho);
         let distance = |other: &Mix, load: f64| -> f64 {
@@ -122,8 +119,7 @@ impl DeviceTimeShare {
         let Some(least) = distances.iter().copied().reduce(f64::min) else {
             return self.share_at(mix, concurrency);
         };
-        // Relative to the nearest one; otherwise all weights of a very different load would be
-        // zero.
+        // Relative to the nearest one; otherwise all weights of a very different load would be zero.
         let weight = |distance: &f64| libm::exp((least - distance) / (2.0 * NEAR * NEAR));
         let weights: f64 = distances.iter().map(weight).sum();
         let sum: f64 = distances.iter().zip(&self.open).map(|(far, one)| weight(far) * one.2).sum();
@@ -132,8 +128,8 @@ impl DeviceTimeShare {
 }
 
 impl Predictor {
-    /// The queue depth of a program for which the device's counters show `present` requests while
-    /// busy; at least one. Beyond the deepest loop it is proportional.
+    /// The queue depth of a program for which the device's counters show `present` requests while busy; at
+    /// least one. Beyond the deepest loop it is proportional.
     #[must_use]
     pub fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
         let inside = &self.inside;
@@ -157,9 +153,9 @@ impl Predictor {
         libm::exp2(straight(&knots, wanted, |knot| knot.0, |knot| knot.1).unwrap_or(wanted))
     }
 
-    /// Converts a prediction for a program into what the device's counters show. Rates stay the
-    /// same. Latencies and requests in flight are those inside the device. Percentiles inside the
-    /// device were not measured.
+    /// Converts a prediction for a program into what the device's counters show. Rates stay the same.
+    /// Latencies and requests in flight are those inside the device. Percentiles inside the device were not
+    /// measured.
     #[must_use]
     pub fn counted(&self, prediction: Prediction) -> Prediction {
         let (mix, inside) = (&prediction.mix, &self.inside);
@@ -168,8 +164,8 @@ impl Predictor {
             Offered::Depth(depth) => inside.share_at(mix, depth),
             _ => inside.share_of_open(mix, prediction.saturation, prediction.concurrency),
         };
-        // Wake-up after idle happens on the way to the device or inside it. The block layer sees
-        // most of it.
+        // Wake-up after idle happens on the way to the device or inside it. The block layer sees most of
+        // it.
         let rest_ns = prediction.after_rest_ns.map_or(0.0, |longer| longer.value);
         let scaled = |time: Estimate| {
             let inside = (time.value - rest_ns) * share + rest_ns;
@@ -192,8 +188,8 @@ impl Predictor {
         }
     }
 
-    /// The shortest latency of a lone request of an operation in the profile, in nanoseconds, over
-    /// all sizes and patterns, as the device's counters show it. Anything faster is another device.
+    /// The shortest latency of a lone request of an operation in the profile, in nanoseconds, over all
+    /// sizes and patterns, as the device's counters show it. Anything faster is another device.
     #[must_use]
     pub fn quickest_counted_ns(&self, op: OpKind) -> Option<f64> {
         let of_op = self.capacity.table.kinds.iter().filter(|kind| kind.op == op);

@@ -105,8 +105,8 @@ impl PredictQuestion {
         }
     }
 
-    /// Predicts with the predictor of a profile. With `now`, the predictor must include the trials
-    /// of `now`.
+    /// Predicts with the predictor of a profile. With `now`, the predictor must include the trials of
+    /// `now`.
     ///
     /// # Errors
     /// If the advised model cannot predict the load.
@@ -198,8 +198,8 @@ impl PredictQuestion {
     }
 }
 
-/// Loads of the same kind, lighter and heavier and including this one, by rising load. `max` is the
-/// largest rate.
+/// Loads of the same kind, lighter and heavier and including this one, by rising load. `max` is the largest
+/// rate.
 fn around(offered: Offered, max: f64) -> Vec<(f64, Offered)> {
     type Load = fn(f64) -> Offered;
     let (asked, load, mut all): (f64, Load, Vec<f64>) = match offered {

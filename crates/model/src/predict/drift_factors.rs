@@ -1,11 +1,10 @@
 //! Adjusts predictions to a device that is slower or faster now than when it was profiled.
 //!
-//! On a shared virtual disk deep loops moved by 20 % in two minutes, and lone requests by a third
-//! of that. Deep writes moved separately from deep reads, and so did the effect of stalls on open
-//! loads. So five numbers describe the level: lone requests, open loads, and the maximum rates of
-//! reads, writes and mixes. If all move by the same factor, the device is exactly the same queueing
-//! system on another clock. If only the maximum rate moves (a cap, a neighbour), a load sees the
-//! queue of the same share of the old maximum.
+//! On a shared virtual disk deep loops moved by 20 % in two minutes, and lone requests by a third of that.
+//! Deep writes moved separately from deep reads, and so did the effect of stalls on open loads. So five
+//! numbers describe the level: lone requests, open loads, and the maximum rates of reads, writes and mixes.
+//! If all move by the same factor, the device is exactly the same queueing system on another clock. If only
+//! the maximum rate moves (a cap, a neighbour), a load sees the queue of the same share of the old maximum.
 
 use super::{PredictError, Predictor};
 use record::{Estimate, Mix, MixClass, ModelName, Offered, OpKind, Prediction};
@@ -18,8 +17,7 @@ const PURE: f64 = 0.1;
 pub struct DriftFactors {
     /// Factor for the rate at queue depth 1.
     pub alone: f64,
-    /// Factor for open loads: profiled latency over current latency, at the same share of the
-    /// maximum rate.
+    /// Factor for open loads: profiled latency over current latency, at the same share of the maximum rate.
     pub open: f64,
     /// Factor for the rate of deep read loops.
     pub reads: f64,
@@ -39,8 +37,8 @@ impl DriftFactors {
         Self { alone: speed, open: speed, reads: speed, writes: speed, mixes: 1.0 }
     }
 
-    /// The load that would fill the profiled device equally. A closed loop of N requests obeys N =
-    /// X R, and X and R are scaled separately.
+    /// The load that would fill the profiled device equally. A closed loop of N requests obeys N = X R, and
+    /// X and R are scaled separately.
     fn on_the_profile(&self, deep: f64, offered: Offered) -> Offered {
         match offered {
             Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate / deep),
@@ -98,11 +96,10 @@ impl Predictor {
         })
     }
 
-    /// [`Predictor::predict_at`] for a measured level. `ends` are levels with one of the numbers at
-    /// an end of its 95 % interval. The changes from the ends widen the intervals like independent
-    /// errors. If the device cannot sustain the rate at an end, no latency exists there, and this
-    /// end does not widen the latency. The interval of the maximum rate then extends below the
-    /// rate.
+    /// [`Predictor::predict_at`] for a measured level. `ends` are levels with one of the numbers at an end
+    /// of its 95 % interval. The changes from the ends widen the intervals like independent errors. If the
+    /// device cannot sustain the rate at an end, no latency exists there, and this end does not widen the
+    /// latency. The interval of the maximum rate then extends below the rate.
     ///
     /// # Errors
     /// As [`Predictor::predict_by`].
@@ -155,9 +152,9 @@ impl Predictor {
         Ok(self.max_rate(mix)?.scaled(self.deep_at(level, mix)))
     }
 
-    /// The maximum rate of a mix at a level, divided by that of the profile. Reads and writes take
-    /// turns, each for as long as the device needs for its part. The factor of mixes counts fully
-    /// if each takes at least a tenth of the time, and less if one takes less.
+    /// The maximum rate of a mix at a level, divided by that of the profile. Reads and writes take turns,
+    /// each for as long as the device needs for its part. The factor of mixes counts fully if each takes at
+    /// least a tenth of the time, and less if one takes less.
     pub(super) fn deep_at(&self, level: DriftFactors, mix: &Mix) -> f64 {
         let reads = mix.reads();
         let alike = level.reads.to_bits() == level.writes.to_bits()

@@ -1,31 +1,30 @@
-//! Measures the error of each model on open-loop trials that it was not fitted to. The calibrated
-//! model is fitted ten times, each time without every tenth trial. The order of trials is the
-//! profile's, in which classes and loads alternate.
+//! Measures the error of each model on open-loop trials that it was not fitted to. The calibrated model is
+//! fitted ten times, each time without every tenth trial. The order of trials is the profile's, in which
+//! classes and loads alternate.
 //!
-//! Another model is ranked before the calibrated one only if it is nearer to more trials than
-//! expected by chance (sign test). The calibrated one combines the others and the residuals of
-//! trials. A median over short trials, which miss most stalls, favours models without stalls. Over
-//! 23 validations of profiles of a shared disk, the model with the smallest median reached the goal
-//! 13 times, the calibrated model 15 times.
+//! Another model is ranked before the calibrated one only if it is nearer to more trials than expected by
+//! chance (sign test). The calibrated one combines the others and the residuals of trials. A median over
+//! short trials, which miss most stalls, favours models without stalls. Over 23 validations of profiles of
+//! a shared disk, the model with the smallest median reached the goal 13 times, the calibrated model 15
+//! times.
 
 use super::Predictor;
 use super::open::{OpenLoad, OpenTable};
 use record::{ModelAccuracy, ModelName, NORMAL_95, Offered};
 use stats::Ordered;
 
-/// Single-server models are displayed, never used for advice: on a device that works in parallel
-/// they are wrong by construction, and on others the load-dependent one is the same.
+/// Single-server models are displayed, never used for advice: on a device that works in parallel they are
+/// wrong by construction, and on others the load-dependent one is the same.
 pub(super) const OF_ONE_SERVER: [ModelName; 3] =
     [ModelName::UtilizationLaw, ModelName::Mm1, ModelName::Mg1];
 /// Parts into which the trials are split.
 const PARTS: usize = 10;
-/// Above this share of saturation, the error of a prediction depends on the error of the maximum
-/// rate.
+/// Above this share of saturation, the error of a prediction depends on the error of the maximum rate.
 pub const LOADED: f64 = 0.7;
 /// Minimum number of trials for an interval or a choice.
 const MIN_TRIALS: usize = 4;
-/// Standard deviations by which the count of nearer trials must exceed half of all, for another
-/// model to rank before the calibrated one: 5 % by chance.
+/// Standard deviations by which the count of nearer trials must exceed half of all, for another model to
+/// rank before the calibrated one: 5 % by chance.
 const NEARER: f64 = 1.64;
 /// No percentile is predicted if its median error exceeds this.
 const P99_ERROR_MAX: f64 = 0.25;
@@ -122,10 +121,10 @@ impl OpenTrial {
     }
 }
 
-/// The score by which models are ranked, and the errors of a model. The score is the median over
-/// all trials of the error times the distance to saturation, because an error of the capacity
-/// affects the queue by that factor. It uses trials with the device's stalls spread evenly, because
-/// stalls do not indicate the quality of a model.
+/// The score by which models are ranked, and the errors of a model. The score is the median over all trials
+/// of the error times the distance to saturation, because an error of the capacity affects the queue by
+/// that factor. It uses trials with the device's stalls spread evenly, because stalls do not indicate the
+/// quality of a model.
 fn scored(model: ModelName, trials: &[OpenTrial]) -> Option<(f64, ModelAccuracy)> {
     let off = |trial: &OpenTrial, measured_ns: f64| {
         Some((trial.predicted_ns(model)? / measured_ns - 1.0).abs())
@@ -154,8 +153,7 @@ pub(super) fn best(mut ranked: impl Iterator<Item = ModelName>) -> Option<ModelN
     ranked.find(|model| !OF_ONE_SERVER.contains(model))
 }
 
-/// Root mean square of the logarithms of predicted over measured latency, for loads similar to this
-/// one.
+/// Root mean square of the logarithms of predicted over measured latency, for loads similar to this one.
 pub(super) fn rms_near(trials: &[OpenTrial], model: ModelName, saturation: f64) -> Option<f64> {
     let loaded = saturation >= LOADED;
     let like = trials.iter().filter(|trial| (trial.saturation >= LOADED) == loaded);

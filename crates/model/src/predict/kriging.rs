@@ -1,9 +1,9 @@
-//! Models the residuals of trials as a smooth function of the load: a Gaussian process with the
-//! kernel exp(-d²/2), which falls back to the model far from trials (Rasmussen, Williams 2006,
-//! chapters 2 and 5.4.2). Length and noise minimise the squared leave-one-out error, which has a
-//! closed form. The search starts from a small grid, then doubles or halves each coordinate's
-//! length and the noise as long as that helps. If the fit does not improve on the model alone, it
-//! is not used. Rejected: polynomials in the shares, which grow without bounds.
+//! Models the residuals of trials as a smooth function of the load: a Gaussian process with the kernel
+//! exp(-d²/2), which falls back to the model far from trials (Rasmussen, Williams 2006, chapters 2 and
+//! 5.4.2). Length and noise minimise the squared leave-one-out error, which has a closed form. The search
+//! starts from a small grid, then doubles or halves each coordinate's length and the noise as long as that
+//! helps. If the fit does not improve on the model alone, it is not used. Rejected: polynomials in the
+//! shares, which grow without bounds.
 
 use super::cholesky::{inverse_factor, solved};
 
@@ -11,13 +11,13 @@ use super::cholesky::{inverse_factor, solved};
 pub(crate) type Place = [f64; PLACES];
 /// Number of coordinates.
 pub(crate) const PLACES: usize = 7;
-/// Candidate lengths over which the latency of a load changes, and candidate noise as a share of
-/// the variance.
+/// Candidate lengths over which the latency of a load changes, and candidate noise as a share of the
+/// variance.
 const LENGTHS: [f64; 4] = [0.35, 0.6, 1.0, 1.7];
 const NOISES: [f64; 3] = [0.02, 0.1, MOST_NOISE];
-/// Upper limit of the noise that a value's own standard error requires. The fit never assumes less
-/// noise than the trials show: eight parameters fitted to some dozens of values can pass through
-/// all of them, stalls included. On a virtual disk, light loads were then predicted a tenth worse.
+/// Upper limit of the noise that a value's own standard error requires. The fit never assumes less noise
+/// than the trials show: eight parameters fitted to some dozens of values can pass through all of them,
+/// stalls included. On a virtual disk, light loads were then predicted a tenth worse.
 const MOST_NOISE: f64 = 0.4;
 /// Longest and shortest length, and the number of rounds in which each is doubled or halved.
 const LONGEST: f64 = 14.0;
@@ -54,8 +54,8 @@ pub(crate) struct Kriging {
 }
 
 impl Kriging {
-    /// Fits values at places. `scale` is given if already known. `se` is the standard error of a
-    /// value from its own trials, or 0 to ignore it. `None` if the fit is no improvement.
+    /// Fits values at places. `scale` is given if already known. `se` is the standard error of a value from
+    /// its own trials, or 0 to ignore it. `None` if the fit is no improvement.
     pub(crate) fn fit(values: &[Sample], scale: Option<Scale>, se: f64) -> Option<Self> {
         if values.len() < MIN_TRIALS {
             return None;
@@ -179,8 +179,7 @@ mod tests {
         assert!(found.at(&place(30.0, 30.0)).abs() < 1e-9);
     }
 
-    /// Values that happen to follow a smooth function are still only as certain as their own
-    /// trials.
+    /// Values that happen to follow a smooth function are still only as certain as their own trials.
     #[test]
     fn no_less_noise_is_believed_than_the_trials_show() {
         let function = |x: f64, y: f64| 0.5 * x * (1.0 - y);

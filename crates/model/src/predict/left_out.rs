@@ -1,8 +1,7 @@
-//! Estimates the table's error for requests that were not measured (leave-one-out). Each inner size
-//! and depth is left out in turn and predicted from the rest. A load between two measured ones gets
-//! half of their errors. Its gap is half as wide, and the error of a straight line across a bend
-//! grows with the gap or with its square. Only the neighbours count, so a distant knee widens
-//! nothing.
+//! Estimates the table's error for requests that were not measured (leave-one-out). Each inner size and
+//! depth is left out in turn and predicted from the rest. A load between two measured ones gets half of
+//! their errors. Its gap is half as wide, and the error of a straight line across a bend grows with the gap
+//! or with its square. Only the neighbours count, so a distant knee widens nothing.
 
 use super::table::{Table, class_of};
 use record::{Bytes, Cell, HistogramSnapshot, Locality, MixClass, OpKind, PERCENTILES};
@@ -21,8 +20,8 @@ pub(super) struct Between {
     sizes: Vec<(u64, f64)>,
     /// For each size and depth that was left out.
     depths: Vec<(u64, u32, f64)>,
-    /// Root mean square for percentiles over the mean, by their index in [`PERCENTILES`]: each
-    /// depth against the nearest other depth of the same size.
+    /// Root mean square for percentiles over the mean, by their index in [`PERCENTILES`]: each depth
+    /// against the nearest other depth of the same size.
     pub(super) tails: [Option<f64>; 3],
 }
 

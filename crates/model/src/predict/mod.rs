@@ -1,15 +1,14 @@
 //! Predicts the latency and rate of a mix of requests on a device, at a given rate or queue depth.
 //!
-//! A [`Predictor`] is built once from a profile's cells. It contains all models of [`ModelName`]
-//! and their errors on the profile's own open-loop trials, which are held out if a model was fitted
-//! to them ([`Predictor::errors`]). The best model is used. Without such trials the mix capacity is
-//! used, within the bounds of [`never_open`], and the prediction says so.
+//! A [`Predictor`] is built once from a profile's cells. It contains all models of [`ModelName`] and their
+//! errors on the profile's own open-loop trials, which are held out if a model was fitted to them
+//! ([`Predictor::errors`]). The best model is used. Without such trials the mix capacity is used, within
+//! the bounds of [`never_open`], and the prediction says so.
 //!
-//! [`table`] has times per request by operation, pattern, size and depth. [`capacity`] combines
-//! them into mixes. [`open`] has the measured deviation of open loads from theory. [`answer`]
-//! combines these. [`device_time_share`] has the share of a latency that the device's own counters
-//! show. [`after_rest`] has the extra latency of light loads. [`tail`] has the ratio of the slowest
-//! requests to the mean.
+//! [`table`] has times per request by operation, pattern, size and depth. [`capacity`] combines them into
+//! mixes. [`open`] has the measured deviation of open loads from theory. [`answer`] combines these.
+//! [`device_time_share`] has the share of a latency that the device's own counters show. [`after_rest`] has
+//! the extra latency of light loads. [`tail`] has the ratio of the slowest requests to the mean.
 
 mod after_rest;
 mod answer;
@@ -165,15 +164,15 @@ impl Predictor {
         self.predict_by(self.model_for(offered), mix, offered)
     }
 
-    /// The model for rates: the one nearest to the profile's open-loop trials. Without trials, the
-    /// mix capacity, because it includes the variation of service times.
+    /// The model for rates: the one nearest to the profile's open-loop trials. Without trials, the mix
+    /// capacity, because it includes the variation of service times.
     #[must_use]
     pub fn advised(&self) -> ModelName {
         errors::best(self.errors.iter().map(|error| error.model)).unwrap_or(ModelName::MixCapacity)
     }
 
-    /// The model used for a load: [`Predictor::advised`] for a rate; for a constant queue depth,
-    /// the measured curve with the interference of mixes.
+    /// The model used for a load: [`Predictor::advised`] for a rate; for a constant queue depth, the
+    /// measured curve with the interference of mixes.
     #[must_use]
     pub fn model_for(&self, offered: Offered) -> ModelName {
         match offered {
@@ -182,8 +181,8 @@ impl Predictor {
         }
     }
 
-    /// Half-width, as a logarithm, of the interval for another run of a mix, on another file of the
-    /// disk and at another time. Predictions include it.
+    /// Half-width, as a logarithm, of the interval for another run of a mix, on another file of the disk
+    /// and at another time. Predictions include it.
     fn rerun_rel(&self, mix: &Mix, alone: bool) -> f64 {
         rerun(self.reruns.common_se, mix, |class| {
             self.reruns.areas_se(class.op, class.locality, alone)
@@ -198,8 +197,8 @@ impl Predictor {
         rerun(common, mix, areas_se)
     }
 
-    /// Extra latency of a request of a mix after an idle time of this mean, in nanoseconds; `None`
-    /// if the profile has no isolated reads.
+    /// Extra latency of a request of a mix after an idle time of this mean, in nanoseconds; `None` if the
+    /// profile has no isolated reads.
     #[must_use]
     pub fn after_rest_ns(&self, mix: &Mix, rest_ns: f64) -> Option<Estimate> {
         self.after_rest.longer_ns(mix, rest_ns)
@@ -217,8 +216,8 @@ impl Predictor {
         })
     }
 
-    /// The error of each model on the profile's own open-loop trials, best first; empty without
-    /// such trials.
+    /// The error of each model on the profile's own open-loop trials, best first; empty without such
+    /// trials.
     #[must_use]
     pub fn errors(&self) -> &[ModelAccuracy] {
         &self.errors
@@ -230,8 +229,7 @@ impl Predictor {
         Rows::find(&self.capacity.table.kinds, op, locality).is_some()
     }
 
-    /// Rates of a mix with 1, 2, … requests in flight, never falling; `None` if the profile lacks a
-    /// class.
+    /// Rates of a mix with 1, 2, … requests in flight, never falling; `None` if the profile lacks a class.
     #[must_use]
     pub fn rates_of(&self, mix: &Mix) -> Option<Vec<f64>> {
         self.capacity.known(mix).ok()?;

@@ -1,47 +1,47 @@
 //! Bounds the mean latency of an open load if the profile has only closed loops.
 //!
-//! A depth curve does not show how requests share the device, so the bounds come from three
-//! interpretations of it. The minimum is the latency at the queue depth at which closed loops
-//! complete the rate: random arrivals only add to that (Jensen's inequality, because a curve of
-//! rates is concave). Requests of several kinds may not interfere at all, and then the minimum is
-//! the latency of a lone request. The maximum is the birth-death chain with exponential times, with
-//! rates at the low end of their interval, and with stalls that delay all requests that arrive
-//! during one. The mean of the mix capacity is in between, with two exceptions. A volume with a
-//! request limit saves credit while idle, so its requests hardly wait below the limit. A lone write
-//! is done when a buffer has accepted it, if other writes of this device indicate a buffer.
+//! A depth curve does not show how requests share the device, so the bounds come from three interpretations
+//! of it. The minimum is the latency at the queue depth at which closed loops complete the rate: random
+//! arrivals only add to that (Jensen's inequality, because a curve of rates is concave). Requests of
+//! several kinds may not interfere at all, and then the minimum is the latency of a lone request. The
+//! maximum is the birth-death chain with exponential times, with rates at the low end of their interval,
+//! and with stalls that delay all requests that arrive during one. The mean of the mix capacity is in
+//! between, with two exceptions. A volume with a request limit saves credit while idle, so its requests
+//! hardly wait below the limit. A lone write is done when a buffer has accepted it, if other writes of this
+//! device indicate a buffer.
 //!
-//! Rejected: the load-dependent chain alone, up to five times too slow with a limit; a number of
-//! servers fitted to the curve, because a limit, eight servers and an elevator give the same curve.
+//! Rejected: the load-dependent chain alone, up to five times too slow with a limit; a number of servers
+//! fitted to the curve, because a limit, eight servers and an elevator give the same curve.
 
 use super::capacity::AT_CAP;
 use super::{PredictError, Predictor};
 use crate::queueing::{birth_death_latency, least_latency};
 use record::{Cap, Locality, Mix, MixClass, OpKind, Prediction};
 
-/// If the rate of a device rises by less than `FLAT` in all, it serves one request at a time, or a
-/// buffer accepts its writes. A buffer is recognised by other lone writes that take less than
-/// [`QUICKER`] of the time.
+/// If the rate of a device rises by less than `FLAT` in all, it serves one request at a time, or a buffer
+/// accepts its writes. A buffer is recognised by other lone writes that take less than [`QUICKER`] of the
+/// time.
 const FLAT: f64 = 1.25;
 const QUICKER: f64 = 0.5;
-/// Number of writes that a buffer accepts before one waits: measured on five simulated drives with
-/// a write cache, whose lone writes take up to 40 times less than those of a loop.
+/// Number of writes that a buffer accepts before one waits: measured on five simulated drives with a write
+/// cache, whose lone writes take up to 40 times less than those of a loop.
 const BUFFERED: i32 = 4;
-/// Factor of the latency error if reads and writes mix and no mix was measured: reads behind the
-/// program operations of a simulated SATA drive take 30 % more.
+/// Factor of the latency error if reads and writes mix and no mix was measured: reads behind the program
+/// operations of a simulated SATA drive take 30 % more.
 const MIX_ERROR: f64 = 1.35;
-/// The same for the maximum rate. If a stream meets random requests, a disk with an arm reaches a
-/// quarter less than the sum of both predicts, and flash up to a third less or more.
+/// The same for the maximum rate. If a stream meets random requests, a disk with an arm reaches a quarter
+/// less than the sum of both predicts, and flash up to a third less or more.
 const MIX_MAX_ERROR: f64 = 1.3;
-/// Minimum share of the wait that a load sees if no request limit saves credit: with a limit on
-/// bytes that saves credit, a load may wait half.
+/// Minimum share of the wait that a load sees if no request limit saves credit: with a limit on bytes that
+/// saves credit, a load may wait half.
 const LEAST_WAIT: f64 = 0.4;
 /// Minimum latency of a lone write into a buffer, as a share of the fastest writes of a loop.
 const LEAST_BUFFERED: f64 = 0.75;
 /// The chain is not used above this share of the maximum rate: its wait is unbounded.
 const NEAREST: f64 = 0.98;
 
-/// Writes of a mix that a buffer accepts: their share, and latencies in nanoseconds of a lone one,
-/// in a loop and into the buffer.
+/// Writes of a mix that a buffer accepts: their share, and latencies in nanoseconds of a lone one, in a
+/// loop and into the buffer.
 struct Buffered {
     share: f64,
     in_loop_ns: f64,
@@ -49,8 +49,8 @@ struct Buffered {
 }
 
 impl Predictor {
-    /// The mean latency of arrivals at this rate, in nanoseconds. `latency_ns` is the result of a
-    /// chain, and a lone request of the mix takes `alone_ns`.
+    /// The mean latency of arrivals at this rate, in nanoseconds. `latency_ns` is the result of a chain,
+    /// and a lone request of the mix takes `alone_ns`.
     pub(super) fn seen_by_arrivals(
         &self,
         mix: &Mix,
@@ -70,9 +70,8 @@ impl Predictor {
         latency_ns - writes.share * (1.0 - full) * waits
     }
 
-    /// The minimum and maximum of the mean latency, in nanoseconds, from the rate and the mean of a
-    /// lone request. `rels` are half-widths as logarithms: of a lone request, and of the maximum
-    /// rate.
+    /// The minimum and maximum of the mean latency, in nanoseconds, from the rate and the mean of a lone
+    /// request. `rels` are half-widths as logarithms: of a lone request, and of the maximum rate.
     pub(super) fn bounds(
         &self,
         mix: &Mix,
@@ -116,8 +115,8 @@ impl Predictor {
         Some((least_ns / quick, met * (alone_ns * quick + waits + stalls_ns)))
     }
 
-    /// Accepts a prediction at a rate that the device sustains for certain, and every prediction at
-    /// a queue depth.
+    /// Accepts a prediction at a rate that the device sustains for certain, and every prediction at a queue
+    /// depth.
     ///
     /// # Errors
     /// [`PredictError::NearMaximum`] at another rate: its queue may grow without bound.
@@ -149,11 +148,10 @@ impl Predictor {
         both && !self.capacity.knows_mixes() && !held()
     }
 
-    /// Squared variation of the service times that arrivals wait for: that of lone requests, or up
-    /// to 1 if requests wait for one part of the device while others idle. The latter happens on
-    /// simulated flash and on disks with an elevator, however constant the time of a lone request
-    /// is, but not with a limit. On a device that works in parallel, other requests seldom wait for
-    /// the parts that vary more.
+    /// Squared variation of the service times that arrivals wait for: that of lone requests, or up to 1 if
+    /// requests wait for one part of the device while others idle. The latter happens on simulated flash
+    /// and on disks with an elevator, however constant the time of a lone request is, but not with a limit.
+    /// On a device that works in parallel, other requests seldom wait for the parts that vary more.
     pub(super) fn variation(&self, mix: &Mix, rates: &[f64]) -> f64 {
         let scv = self.scv_of(mix).unwrap_or(1.0);
         if self.held(mix, rates, true) || self.held(mix, rates, false) {

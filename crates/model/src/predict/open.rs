@@ -1,18 +1,18 @@
-//! Models what open loads show and closed loops do not: a lone write is done when the drive's
-//! buffer has it, a volume behind a token bucket queues nothing below its rate, service times vary
-//! less than exponential ones. The profile's open-loop trials of single classes give two numbers at
-//! each share of saturation. A, the time alone, is the latency of the lightest load minus its
-//! theoretical wait. kappa(rho) is the rest of the latency divided by the queue time of the
-//! birth-death chain (1 for exponential service, 1/2 for constant, near 0 behind a bucket).
+//! Models what open loads show and closed loops do not: a lone write is done when the drive's buffer has
+//! it, a volume behind a token bucket queues nothing below its rate, service times vary less than
+//! exponential ones. The profile's open-loop trials of single classes give two numbers at each share of
+//! saturation. A, the time alone, is the latency of the lightest load minus its theoretical wait.
+//! kappa(rho) is the rest of the latency divided by the queue time of the birth-death chain (1 for
+//! exponential service, 1/2 for constant, near 0 behind a bucket).
 //!
 //! In a mix all requests wait in one queue. The wait is the mean of the classes' waits at the same
-//! saturation, weighted by the device time of each, which is exact for M/G/1 (Pollaczek and
-//! Khinchine). If the chain with the capacities of the mix is closer to the mixed trials, it gives
-//! the wait instead. The remaining residuals of reads and of writes are modelled as a smooth
-//! function of the load ([`super::kriging`]).
+//! saturation, weighted by the device time of each, which is exact for M/G/1 (Pollaczek and Khinchine). If
+//! the chain with the capacities of the mix is closer to the mixed trials, it gives the wait instead. The
+//! remaining residuals of reads and of writes are modelled as a smooth function of the load
+//! ([`super::kriging`]).
 //!
-//! Rejected: a queueing model with one variance per device (it cannot be 1 for reads and 0 for
-//! writes); a table of latencies by rate, which cannot be applied to other mixes.
+//! Rejected: a queueing model with one variance per device (it cannot be 1 for reads and 0 for writes); a
+//! table of latencies by rate, which cannot be applied to other mixes.
 
 use super::capacity::{Capacity, place};
 use super::kriging::{Kriging, Sample, Scale};
@@ -24,8 +24,8 @@ use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
 use stats::Ordered;
 use std::collections::BTreeSet;
 
-/// Growth of kappa's denominator up to saturation, as a share of the time alone. With many servers
-/// the birth-death queue is close to zero, and a ratio to it would be noise.
+/// Growth of kappa's denominator up to saturation, as a share of the time alone. With many servers the
+/// birth-death queue is close to zero, and a ratio to it would be noise.
 const YARDSTICK_GROWTH: f64 = 0.05;
 /// Minimum share of the time alone in a light load's latency.
 const LEAST_ALONE_SHARE: f64 = 0.3;
@@ -72,8 +72,8 @@ pub struct OpenLoad<'a> {
     /// The mix of its requests.
     pub mix: Mix,
     pub(crate) rate_per_s: f64,
-    /// Mean latency in nanoseconds, with the stalls of the device spread evenly over the profile.
-    /// Models are fitted to this value.
+    /// Mean latency in nanoseconds, with the stalls of the device spread evenly over the profile. Models
+    /// are fitted to this value.
     pub latency_ns: f64,
     /// The same for its reads and its writes, if it has them and they were measured separately.
     by_op: [Option<f64>; 2],
@@ -85,15 +85,15 @@ pub(crate) struct OpenTable {
     kinds: Vec<Rows<OpenRow>>,
     /// Rate of the lightest trial.
     lightest_per_s: Option<f64>,
-    /// Whether the chain gives the queue of mixes. It does if it is closer to the mixed trials than
-    /// the mean of the classes' own waits.
+    /// Whether the chain gives the queue of mixes. It does if it is closer to the mixed trials than the
+    /// mean of the classes' own waits.
     by_chain: bool,
     /// Remaining residuals of reads and of writes.
     beyond: [Option<Kriging>; 2],
 }
 
-/// The open loads among a profile's cells. Loads with constant intervals are excluded, because
-/// their kappa differs.
+/// The open loads among a profile's cells. Loads with constant intervals are excluded, because their kappa
+/// differs.
 #[must_use]
 pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
     let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
@@ -113,8 +113,8 @@ pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
 }
 
 impl OpenTable {
-    /// Builds the table from trials below saturation. `like` was built from more trials, and its
-    /// choices are taken over.
+    /// Builds the table from trials below saturation. `like` was built from more trials, and its choices
+    /// are taken over.
     pub(crate) fn new(capacity: &Capacity, cells: &[OpenLoad<'_>], like: Option<&Self>) -> Self {
         let rho = |cell: &OpenLoad<'_>| {
             let max = capacity.max_rate(&cell.mix).ok()?.value;
@@ -158,7 +158,6 @@ impl OpenTable {
         open
     }
 
-    /// Rate of the lightest trial, in requests per second.
     pub(crate) fn lightest_per_s(&self) -> Option<f64> {
         self.lightest_per_s
     }
@@ -250,7 +249,6 @@ impl OpenTable {
         Some((alone + wait_factor * wait_ns).max(alone / 4.0))
     }
 
-    /// Mean latency of a mix.
     pub(crate) fn latency(&self, capacity: &Capacity, load: Load<'_>) -> Option<f64> {
         let mut sum = 0.0;
         for op in [OpKind::Read, OpKind::Write] {
@@ -262,8 +260,7 @@ impl OpenTable {
         Some(sum)
     }
 
-    /// The latency distribution of a class at the load nearest to a share of saturation, with its
-    /// mean.
+    /// The latency distribution of a class at the load nearest to a share of saturation, with its mean.
     pub(crate) fn shape(&self, class: &MixClass, rho: f64) -> Option<(&HistogramSnapshot, f64)> {
         let kind = self.kind(class.op, class.locality)?;
         let distance = |row: &&OpenRow| doublings_between(row.bytes, class.bytes);
@@ -302,8 +299,8 @@ fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Opt
     straight(rows, log(bytes), |row| log(row.bytes), value)
 }
 
-/// Uncertainty of a latency at a share of saturation: an error of the capacity changes the queue by
-/// that error over the remaining capacity.
+/// Uncertainty of a latency at a share of saturation: an error of the capacity changes the queue by that
+/// error over the remaining capacity.
 fn spread(rho: f64) -> f64 {
     1.0 / (1.0 - rho.min(SATURATED))
 }

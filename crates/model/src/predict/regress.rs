@@ -1,12 +1,12 @@
 //! Least squares with a penalty on large coefficients (ridge regression; Hoerl, Kennard 1970).
 //!
-//! The interference of mixes is fitted to a dozen or two trials. The penalty keeps coefficients
-//! that the trials do not determine near zero, where plain least squares would invent them.
+//! The interference of mixes is fitted to a dozen or two trials. The penalty keeps coefficients that the
+//! trials do not determine near zero, where plain least squares would invent them.
 
 use super::cholesky::{inverse_factor, solved};
 
-/// The coefficients `c` that minimise the sum of `(y - x c)²` plus `price` times the sum of `c²`.
-/// The caller scales the rows so that their errors are of similar size. Zeros without data.
+/// The coefficients `c` that minimise the sum of `(y - x c)²` plus `price` times the sum of `c²`. The
+/// caller scales the rows so that their errors are of similar size. Zeros without data.
 pub(crate) fn ridge(rows: &[(Vec<f64>, f64)], columns: usize, price: f64) -> Vec<f64> {
     let product =
         |at: usize, other: usize| -> f64 { rows.iter().map(|(xs, _)| xs[at] * xs[other]).sum() };

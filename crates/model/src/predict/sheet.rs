@@ -1,7 +1,7 @@
-//! Predicts latency in the traditional way, from a data sheet. Seek, half a revolution, transfer
-//! and overhead make the service time of a random request. Sequential requests need no seek and no
-//! rotation. M/M/1 gives the latency (Friedman, Table 1: 8.0 to 8.1 ms for a random read of 4 KB
-//! from a 10,000 rpm drive).
+//! Predicts latency in the traditional way, from a data sheet. Seek, half a revolution, transfer and
+//! overhead make the service time of a random request. Sequential requests need no seek and no rotation.
+//! M/M/1 gives the latency (Friedman, Table 1: 8.0 to 8.1 ms for a random read of 4 KB from a 10,000 rpm
+//! drive).
 
 use super::PredictError;
 use super::checked;
@@ -46,8 +46,8 @@ impl DataSheet {
         parts
     }
 
-    /// The service time, and the latency at a rate by M/M/1, which has an exponential distribution.
-    /// The name of the drive is left empty.
+    /// The service time, and the latency at a rate by M/M/1, which has an exponential distribution. The
+    /// name of the drive is left empty.
     ///
     /// # Errors
     /// If the shares are invalid, or the rate exceeds 1 / service time.
@@ -75,8 +75,8 @@ impl DataSheet {
         })
     }
 
-    /// The highest rate that meets a latency target by M/M/1: 1/S - 1/R. For a percentile, R is the
-    /// mean that corresponds to it.
+    /// The highest rate that meets a latency target by M/M/1: 1/S - 1/R. For a percentile, R is the mean
+    /// that corresponds to it.
     ///
     /// # Errors
     /// If the shares are invalid, or a single request already takes longer.

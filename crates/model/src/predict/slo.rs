@@ -1,23 +1,22 @@
-//! Finds the highest rate that meets a latency target by bisection: mean and percentile rise with
-//! the rate. If a calibrated curve dips, the result is one of the rates at which the target is just
-//! met. A profile without open loads predicts a percentile for a closed loop, because its
-//! histograms come from closed loops.
+//! Finds the highest rate that meets a latency target by bisection: mean and percentile rise with the rate.
+//! If a calibrated curve dips, the result is one of the rates at which the target is just met. A profile
+//! without open loads predicts a percentile for a closed loop, because its histograms come from closed
+//! loops.
 
 use super::{DriftFactors, PredictError, Predictor};
 use record::{Mix, Objective, Offered, Prediction};
 
 /// Bisection steps: the rate is then known to a millionth of the maximum.
 const HALVINGS: usize = 20;
-/// The light load that must meet the target, and the heaviest load considered, as shares of the
-/// maximum.
+/// The light load that must meet the target, and the heaviest load considered, as shares of the maximum.
 const LIGHTEST: f64 = 0.01;
 const HEAVIEST: f64 = 0.95;
 /// Latencies are considered up to this share of the lower end of the maximum's interval.
 const SURE: f64 = 0.999;
 
 impl Predictor {
-    /// The prediction at the highest Poisson rate of a mix that meets a target, for the device at a
-    /// level. The rate is at most 95 % of the maximum and may be below the true limit.
+    /// The prediction at the highest Poisson rate of a mix that meets a target, for the device at a level.
+    /// The rate is at most 95 % of the maximum and may be below the true limit.
     ///
     /// # Errors
     /// As [`Predictor::predict`]; also if no rate meets it.
@@ -61,8 +60,8 @@ impl Predictor {
         Ok(best)
     }
 
-    /// Without open loads no percentile of open arrivals is known. Closed loops have one: the
-    /// result is the largest queue depth at which the percentile meets the target.
+    /// Without open loads no percentile of open arrivals is known. Closed loops have one: the result is the
+    /// largest queue depth at which the percentile meets the target.
     fn deepest_loop(
         &self,
         level: DriftFactors,

@@ -1,6 +1,6 @@
-//! Stores times per request of each single kind: by operation, pattern, size and queue depth. A row
-//! is one request size at the measured depths, smoothed as in [`crate::curve`]. A row with fewer
-//! depths is extended with the shape of the nearest deeper row, and the prediction reports this
+//! Stores times per request of each single kind: by operation, pattern, size and queue depth. A row is one
+//! request size at the measured depths, smoothed as in [`crate::curve`]. A row with fewer depths is
+//! extended with the shape of the nearest deeper row, and the prediction reports this
 //! ([`super::describe`]).
 
 use crate::curve::{between, isotonic, rates, rising, up_to_the_best};
@@ -18,11 +18,10 @@ use std::collections::BTreeSet;
 pub(crate) const DEEPEST: usize = 256;
 /// Factor of queue depth within which latencies have a similar distribution.
 const NEAR_DEPTH: f64 = 3.0;
-/// How much of an extended row's error is removed if its own rates follow the shape of the other
-/// row.
+/// How much of an extended row's error is removed if its own rates follow the shape of the other row.
 const SHAPE_TRUST: f64 = 0.5;
-/// In loops up to `SHALLOW` deep, a request that takes `STALLED` times the median may have met a
-/// stall: no queue there delays a request that long.
+/// In loops up to `SHALLOW` deep, a request that takes `STALLED` times the median may have met a stall: no
+/// queue there delays a request that long.
 const STALLED: f64 = 3.0;
 const SHALLOW: u32 = 4;
 /// Distance of a depth curve below that of servers with one queue, if requests choose one of many
@@ -45,8 +44,8 @@ pub(crate) struct Row {
     pub(super) prolonged_rel: f64,
     /// Squared coefficient of variation of the latency at depth 1, if measured.
     pub(crate) scv: Option<f64>,
-    /// CPU time of this program per request, in nanoseconds; `None` if not measured, as on
-    /// simulated devices.
+    /// CPU time of this program per request, in nanoseconds; `None` if not measured, as on simulated
+    /// devices.
     pub(super) cpu_ns: Option<f64>,
     /// Measured latencies by depth.
     latencies: Vec<(u32, HistogramSnapshot)>,
@@ -64,9 +63,9 @@ impl Row {
         at(to) / at(from)
     }
 
-    /// How much requests collide: from 0 (servers with one queue: the rate rises in proportion up
-    /// to a sharp bend) to 1 (each request waits for one particular server: a gradual rise). Only
-    /// measured depths count, because the values in between have the shape of another row.
+    /// How much requests collide: from 0 (servers with one queue: the rate rises in proportion up to a
+    /// sharp bend) to 1 (each request waits for one particular server: a gradual rise). Only measured
+    /// depths count, because the values in between have the shape of another row.
     fn collisions(&self) -> f64 {
         let (first, last) = (self.rates[0], self.rates[self.rates.len() - 1]);
         let below = self.pairs.iter().map(|(depth, rate)| {
@@ -76,17 +75,16 @@ impl Row {
         (below.fold(0.0, f64::max) / AT_RANDOM).clamp(0.0, 1.0)
     }
 
-    /// The share of another row's gain, in logarithms, that this row had between its two deepest
-    /// loops. It keeps this share beyond them. Large requests reach the limit of a link at depths
-    /// where small ones still gain.
+    /// The share of another row's gain, in logarithms, that this row had between its two deepest loops. It
+    /// keeps this share beyond them. Large requests reach the limit of a link at depths where small ones
+    /// still gain.
     fn part_of(&self, shape: &Self) -> f64 {
         let [.., (from, low), (to, high)] = self.pairs[..] else { return 1.0 };
         let gain = libm::log(shape.gain(to as usize, from as usize));
         if gain > 0.0 { (libm::log(high / low) / gain).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Whether this depth was measured, or is beyond the depth at which the device reaches its
-    /// maximum.
+    /// Whether this depth was measured, or is beyond the depth at which the device reaches its maximum.
     pub(super) fn knows(&self, depth: f64, deepest: usize) -> bool {
         let last = f64::from(self.measured_depth);
         let at = |it: &(u32, f64)| f64::from(it.0).total_cmp(&depth).is_eq();
@@ -145,8 +143,8 @@ fn locality(pattern: Pattern) -> Option<Locality> {
     }
 }
 
-/// The mix of a workload, reads first; `None` for patterns that the models do not cover, and for
-/// loads through the page cache.
+/// The mix of a workload, reads first; `None` for patterns that the models do not cover, and for loads
+/// through the page cache.
 #[must_use]
 pub fn mix_of(workload: &Workload) -> Option<Mix> {
     if !describes(workload) {
@@ -189,8 +187,8 @@ impl Table {
         table
     }
 
-    /// Fills rows with few measured depths with the shape of a neighbour, which keeps the knee. A
-    /// straight line between the points would describe a device without a knee.
+    /// Fills rows with few measured depths with the shape of a neighbour, which keeps the knee. A straight
+    /// line between the points would describe a device without a knee.
     fn fill(&mut self) {
         let before = self.clone();
         for kind in &mut self.kinds {
@@ -215,8 +213,8 @@ impl Table {
         }
     }
 
-    /// The row with many depths that is nearest in size. Rows of the same kind are used if they
-    /// have more than half as many depths as random ones, otherwise random rows.
+    /// The row with many depths that is nearest in size. Rows of the same kind are used if they have more
+    /// than half as many depths as random ones, otherwise random rows.
     fn densest(&self, op: OpKind, place: Locality, bytes: u64) -> Option<&Row> {
         let best = |place| {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
@@ -261,8 +259,8 @@ impl Table {
         rates.fold(0.0, f64::max)
     }
 
-    /// The row nearest in size that has more depths: of the same kind, otherwise random requests of
-    /// the same operation.
+    /// The row nearest in size that has more depths: of the same kind, otherwise random requests of the
+    /// same operation.
     fn shape_beyond(&self, op: OpKind, place: Locality, bytes: u64, depth: usize) -> Option<&Row> {
         let of = |place| {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
@@ -289,8 +287,8 @@ impl Table {
         Rows::find(&self.kinds, op, place)
     }
 
-    /// The rows used for a class: its own kind, otherwise random requests of its operation,
-    /// otherwise random requests of the other operation (see [`Table::knows`]).
+    /// The rows used for a class: its own kind, otherwise random requests of its operation, otherwise
+    /// random requests of the other operation (see [`Table::knows`]).
     pub(crate) fn rows_for(&self, op: OpKind, place: Locality) -> Option<&Rows> {
         self.kind(op, place)
             .or_else(|| self.kind(op, Locality::Random))
@@ -324,8 +322,8 @@ impl Table {
         rising((1..=self.deepest().max(1)).map(|depth| self.mean_ns(classes, depth)))
     }
 
-    /// The latencies of a class at the nearest size and at all measured depths near `depth`,
-    /// nearest first. Empty if every depth differs by more than a factor of [`NEAR_DEPTH`].
+    /// The latencies of a class at the nearest size and at all measured depths near `depth`, nearest first.
+    /// Empty if every depth differs by more than a factor of [`NEAR_DEPTH`].
     pub(crate) fn latencies(&self, class: &MixClass, depth: f64) -> Vec<&HistogramSnapshot> {
         let rows = self.kind(class.op, class.locality).map_or(&[][..], |kind| &kind.rows);
         let Some(row) = rows.iter().min_by_key(|row| doublings_between(row.bytes, class.bytes))
@@ -348,9 +346,9 @@ impl Table {
         known.min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map(|(_, scv)| scv)
     }
 
-    /// What stalls of the whole device add to random arrivals, in nanoseconds: the mean remaining
-    /// time of slow requests at a random moment. A stall delays each request of a closed loop once,
-    /// but all requests that arrive during it.
+    /// What stalls of the whole device add to random arrivals, in nanoseconds: the mean remaining time of
+    /// slow requests at a random moment. A stall delays each request of a closed loop once, but all
+    /// requests that arrive during it.
     pub(super) fn stalls_ns(&self) -> f64 {
         let random = self.all().filter(|(_, locality, _)| *locality == Locality::Random);
         let shallow =
@@ -433,8 +431,8 @@ fn processor_time_ns<'a>(cells: impl Iterator<Item = &'a &'a Cell>) -> Option<f6
     (!known.is_empty()).then(|| stats::median(known))
 }
 
-/// For requests beyond [`STALLED`] times the median: the squares of their excess over the median.
-/// Also the total time of all requests. In nanoseconds.
+/// For requests beyond [`STALLED`] times the median: the squares of their excess over the median. Also the
+/// total time of all requests. In nanoseconds.
 fn stalls(histogram: &HistogramSnapshot) -> (f64, f64) {
     let median = histogram.percentile(0.5).unwrap_or(0.0);
     let all = histogram.buckets.iter().map(|&(at, count)| (bucket_mid(at as usize), count as f64));

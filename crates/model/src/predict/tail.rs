@@ -1,10 +1,9 @@
-//! Computes the ratio of the slowest requests of a mix to its mean, from the profile's own
-//! requests.
+//! Computes the ratio of the slowest requests of a mix to its mean, from the profile's own requests.
 //!
-//! A closed loop takes the latencies of the nearest measured size and the depths around its own.
-//! Random arrivals take those of the nearest open loads, because bursts have a tail of their own.
-//! Models predict means, and only the shape of a tail is used, so that a device that is uniformly
-//! slower has no longer tail.
+//! A closed loop takes the latencies of the nearest measured size and the depths around its own. Random
+//! arrivals take those of the nearest open loads, because bursts have a tail of their own. Models predict
+//! means, and only the shape of a tail is used, so that a device that is uniformly slower has no longer
+//! tail.
 
 use super::Predictor;
 use super::open::Load;
@@ -13,15 +12,14 @@ use stats::Ordered;
 
 /// Minimum number of requests beyond a percentile.
 const BEYOND_MIN: f64 = 10.0;
-/// If this many requests are expected beyond a percentile, the maximum latency exceeds it 95 times
-/// in 100.
+/// If this many requests are expected beyond a percentile, the maximum latency exceeds it 95 times in 100.
 const BOUND_MIN: f64 = 3.0;
 
 /// Latencies with their weights, by rising latency.
 pub(super) struct Latencies {
     weighted: Vec<(f64, f64)>,
-    /// Sum over the classes of the squared share divided by the number of requests: the inverse of
-    /// the effective number of requests (Kish).
+    /// Sum over the classes of the squared share divided by the number of requests: the inverse of the
+    /// effective number of requests (Kish).
     per_request: f64,
 }
 
@@ -73,9 +71,9 @@ impl Latencies {
 }
 
 impl Predictor {
-    /// The latency that a share (0 to 1) of a mix's requests does not exceed, divided by their
-    /// mean. With fewer than ten requests beyond it, the largest latency is used, which is an upper
-    /// bound. `None` with fewer than three, or if the profile has no similar load.
+    /// The latency that a share (0 to 1) of a mix's requests does not exceed, divided by their mean. With
+    /// fewer than ten requests beyond it, the largest latency is used, which is an upper bound. `None` with
+    /// fewer than three, or if the profile has no similar load.
     #[must_use]
     pub fn tail_ratio(&self, mix: &Mix, offered: Offered, share: f64) -> Option<f64> {
         let latencies = match offered {
@@ -93,8 +91,8 @@ impl Predictor {
         Some(latency / latencies.mean()).filter(|ratio| *ratio > 0.0)
     }
 
-    /// Each class has the mean of the nearest depth and the shape of all near depths, because a
-    /// single depth rarely has enough requests for a tail.
+    /// Each class has the mean of the nearest depth and the shape of all near depths, because a single
+    /// depth rarely has enough requests for a tail.
     pub(super) fn closed_latencies(&self, mix: &Mix, depth: f64) -> Option<Latencies> {
         let mut parts = Vec::new();
         for class in &mix.classes {
@@ -110,8 +108,8 @@ impl Predictor {
         Some(Latencies::of(parts))
     }
 
-    /// The classes' own distributions at the nearest measured load, each scaled to the predicted
-    /// mean of its operation.
+    /// The classes' own distributions at the nearest measured load, each scaled to the predicted mean of
+    /// its operation.
     pub(super) fn open_latencies(&self, mix: &Mix, rho: f64) -> Option<Latencies> {
         let (capacity, open) = (&self.capacity, &self.open);
         let own_ns = |class: &record::MixClass| {

@@ -1,24 +1,23 @@
 //! Models an array of disks: how it splits a request, and how long the request waits.
 //!
-//! A request of b bytes, aligned to b, touches (b + c - gcd(b, c))/c chunks of c on average. Pieces
-//! on one disk count as one. A small write with parity reads old data and parity and writes both
-//! anew: four requests with one parity, six with two. A whole stripe reads nothing. Each copy takes
-//! a write, and the copies share the reads.
+//! A request of b bytes, aligned to b, touches (b + c - gcd(b, c))/c chunks of c on average. Pieces on one
+//! disk count as one. A small write with parity reads old data and parity and writes both anew: four
+//! requests with one parity, six with two. A whole stripe reads nothing. Each copy takes a write, and the
+//! copies share the reads.
 //!
-//! *Open loads*: each disk gets a Poisson stream of its share. A stage of k pieces ends with the
-//! last one: 1 + v (H_k - 1) times the mean, where v is the coefficient of variation; exact for
-//! exponential and for constant times. *Closed loads*: n disks with rates mu(n) and N pieces are a
-//! closed network (Buzen's convolution), exact for exponential times. Shorter tails reduce the wait
-//! by U (1 - c²)/2 mean spacings per piece. Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds
-//! only if all requests begin together.
+//! *Open loads*: each disk gets a Poisson stream of its share. A stage of k pieces ends with the last one:
+//! 1 + v (H_k - 1) times the mean, where v is the coefficient of variation; exact for exponential and for
+//! constant times. *Closed loads*: n disks with rates mu(n) and N pieces are a closed network (Buzen's
+//! convolution), exact for exponential times. Shorter tails reduce the wait by U (1 - c²)/2 mean spacings
+//! per piece. Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only if all requests begin together.
 
 use super::answer::Answer;
 use super::disk::Disk;
 use super::{Array, WhatIfError, joined};
 use record::{Locality, Mix, MixClass, Offered, OpKind, RaidLevel};
 
-/// Errors of the even spread, of pieces that wait for each other, and of parity, each as a
-/// logarithm: about what the machine room shows beside the formulae.
+/// Errors of the even spread, of pieces that wait for each other, and of parity, each as a logarithm: about
+/// what the machine room shows beside the formulae.
 const SPREAD_ERROR: f64 = 0.05;
 const FORK_ERROR: f64 = 0.05;
 const PARITY_ERROR: f64 = 0.10;
@@ -115,8 +114,7 @@ pub(super) fn parts(array: &Array, mix: &Mix) -> Parts {
     Parts { mix, per_disk: pieces / f64::from(array.disks), forks, parity_error }
 }
 
-/// The locality of the pieces of a stage: reads in the middle of a sequential write stream are
-/// random.
+/// The locality of the pieces of a stage: reads in the middle of a sequential write stream are random.
 fn locality(class: &MixClass, stage: &Stage) -> Locality {
     match class.locality {
         Locality::Sequential if stage.op != class.op => Locality::Random,
@@ -147,8 +145,7 @@ pub(super) fn ask(
     let rel = SPREAD_ERROR.hypot(fork).hypot(parts.parity_error);
     match offered {
         Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => {
-            // Arrivals at constant intervals become nearly independent when they are distributed at
-            // random.
+            // Arrivals at constant intervals become nearly independent when they are distributed at random.
             let one = disk.ask(&parts.mix, Offered::PoissonPerS(rate * parts.per_disk))?;
             let of = |op: OpKind| class_mean(array, mix, op, &one);
             let (read, write) = (of(OpKind::Read), of(OpKind::Write));
@@ -251,8 +248,8 @@ fn convolved(rates: &[f64], disks: usize, most: usize) -> Vec<f64> {
 
 fn by_weights(rates: &[f64], disks: usize, weights: &[f64], count: usize, scv: f64) -> f64 {
     let top = rates.last().copied().unwrap_or(0.0);
-    // Each disk is visited equally often and scaled by `top`, so the ratio is the total rate
-    // divided by `top`.
+    // Each disk is visited equally often and scaled by `top`, so the ratio is the total rate divided by
+    // `top`.
     let exponential = |count: usize| top * disks as f64 * weights[count - 1] / weights[count];
     let found = exponential(count);
     let first = rates.first().copied().unwrap_or(top);

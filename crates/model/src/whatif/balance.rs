@@ -1,7 +1,7 @@
-//! Moves load from full devices to less utilised ones. In each step the fullest device gives a
-//! hundredth of its own load to the device that is the least full after the move, provided that it
-//! stays below the giver's previous level. So the maximum never rises. Rejected: linear
-//! programming, which moves data everywhere for the last per cent.
+//! Moves load from full devices to less utilised ones. In each step the fullest device gives a hundredth of
+//! its own load to the device that is the least full after the move, provided that it stays below the
+//! giver's previous level. So the maximum never rises. Rejected: linear programming, which moves data
+//! everywhere for the last per cent.
 
 use super::WhatIfError;
 use crate::predict::Predictor;
@@ -44,8 +44,7 @@ impl Table {
             .sum()
     }
 
-    /// Undoes a move that is too small, unless its owner would become fuller than the fullest
-    /// device was.
+    /// Undoes a move that is too small, unless its owner would become fuller than the fullest device was.
     fn give_back(&mut self, of: usize, at: usize, fullest: f64) -> bool {
         let part = self.parts[of][at];
         if self.full(of) + part as f64 * self.cost[of][of] > fullest {
@@ -87,8 +86,7 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
             let part = side.rate / PARTS as f64;
             row.push(match other.predictor.max_rate(&side.mix) {
                 Ok(max) => part / max.value,
-                // The effect of this load on that device is unknown, so the load is not moved
-                // there.
+                // The effect of this load on that device is unknown, so the load is not moved there.
                 Err(_) if other.name != side.name => f64::INFINITY,
                 Err(error) => return Err(error.into()),
             });

@@ -1,7 +1,7 @@
-//! Models one disk under a part of the load. If every request takes f times as long, the disk is
-//! the same queueing system on a slower clock: at rate X it has f times the latency of the measured
-//! disk at rate f X. This is exact for any model and mix. An observed load gets latencies as the
-//! device's counters show them, a load stated by the user latencies as programs see them.
+//! Models one disk under a part of the load. If every request takes f times as long, the disk is the same
+//! queueing system on a slower clock: at rate X it has f times the latency of the measured disk at rate f
+//! X. This is exact for any model and mix. An observed load gets latencies as the device's counters show
+//! them, a load stated by the user latencies as programs see them.
 
 use super::WhatIfError;
 use super::answer::Answer;
@@ -15,8 +15,8 @@ pub(super) struct Disk<'a> {
     pub(super) counted: bool,
 }
 
-/// Minimum half-width of an interval, as a logarithm. It does not apply to a rate from a profile
-/// without open loads, whose bounds are wide.
+/// Minimum half-width of an interval, as a logarithm. It does not apply to a rate from a profile without
+/// open loads, whose bounds are wide.
 const MODEL_ERROR: f64 = 0.105;
 
 impl Disk<'_> {
@@ -24,8 +24,7 @@ impl Disk<'_> {
         DriftFactors::clock(1.0 / self.factor)
     }
 
-    /// Half-widths of the intervals of the latency and of the rate, and the factor of the shortest
-    /// latency.
+    /// Half-widths of the intervals of the latency and of the rate, and the factor of the shortest latency.
     fn errors(&self, found: &Prediction) -> (f64, f64, f64) {
         let rel = spread(&found.latency_ns).max(MODEL_ERROR);
         if !found.offered.is_open() {
@@ -43,7 +42,6 @@ impl Disk<'_> {
 }
 
 impl Disk<'_> {
-    /// Mean times of a load.
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
         let found = self.predictor.predict_at(self.level(), model, mix, offered)?;
@@ -56,8 +54,8 @@ impl Disk<'_> {
             |estimate: &Option<Estimate>| estimate.as_ref().map_or(mean, |estimate| estimate.value);
         let wait = (mean - alone).max(0.0);
         let rho = found.saturation.clamp(0.01, 1.0);
-        // The variance of a lone request as measured, and that of the wait as behind one
-        // exponential server.
+        // The variance of a lone request as measured, and that of the wait as behind one exponential
+        // server.
         let (rel, rate_rel, shortest) = self.errors(&found);
         let service = self.predictor.scv_of(mix).unwrap_or(1.0);
         let variance = alone * alone * service + wait * wait * (2.0 - rho) / rho;

@@ -10,9 +10,8 @@ use record::{
 /// Minimum relative error of the ratio of two computed latencies.
 const RATIO_ERROR: f64 = 0.05;
 
-/// Predicts a load after each change alone, and after all together. No simulation is run yet. A
-/// load that exceeds the disk is often the reason for a change: it has no state before, only a
-/// reason.
+/// Predicts a load after each change alone, and after all together. No simulation is run yet. A load that
+/// exceeds the disk is often the reason for a change: it has no state before, only a reason.
 ///
 /// # Errors
 /// If the profile lacks the load before, or a RAID level is not possible with this number of disks.
@@ -105,9 +104,8 @@ fn memory(observed: Option<&ObservedLoad>) -> String {
     }
 }
 
-/// Latency after divided by latency before. Both come from one model and share its error. So the
-/// error of the ratio is only the additional width of the interval after, and at least
-/// [`RATIO_ERROR`].
+/// Latency after divided by latency before. Both come from one model and share its error. So the error of
+/// the ratio is only the additional width of the interval after, and at least [`RATIO_ERROR`].
 fn ratio(before: &Estimate, after: &Estimate) -> Estimate {
     let value = after.value / before.value;
     let beyond = |after: f64, before: f64| (after / before).max(1.0 + RATIO_ERROR);

@@ -1,10 +1,10 @@
 //! Predicts a load after a change of its device or its path.
 //!
-//! A [`Setup`] is a load and the layers between the program and the disk: memory of the host, a
-//! limit, a cache, an array, and the disk itself, faster by a factor. A change modifies one layer.
-//! [`Setup::state`] computes the load through the layers down to the [`Predictor`]. Each layer
-//! widens the interval by the error that its formula had in simulation. Rejected: a formula per
-//! change, because two of those cannot be combined.
+//! A [`Setup`] is a load and the layers between the program and the disk: memory of the host, a limit, a
+//! cache, an array, and the disk itself, faster by a factor. A change modifies one layer. [`Setup::state`]
+//! computes the load through the layers down to the [`Predictor`]. Each layer widens the interval by the
+//! error that its formula had in simulation. Rejected: a formula per change, because two of those cannot be
+//! combined.
 
 mod answer;
 mod array;
@@ -216,8 +216,8 @@ impl Setup {
         next
     }
 
-    /// The load as the device sees it, without the reads that the host's memory serves, and the
-    /// share of the programs' requests that reach the device.
+    /// The load as the device sees it, without the reads that the host's memory serves, and the share of
+    /// the programs' requests that reach the device.
     #[must_use]
     pub fn behind_host(&self) -> (Self, f64) {
         let (mix, left) = path::behind_host(&self.mix, self.host_share);
@@ -255,8 +255,7 @@ fn is_random_read(class: &MixClass) -> bool {
     (class.op, class.locality) == (OpKind::Read, Locality::Random)
 }
 
-/// The mix with a share of its random requests (of one operation, or of both) moved to another
-/// locality.
+/// The mix with a share of its random requests (of one operation, or of both) moved to another locality.
 fn moved(mix: &Mix, to: Locality, share: f64, op: Option<OpKind>) -> Mix {
     let mut classes = Vec::new();
     for class in &mix.classes {

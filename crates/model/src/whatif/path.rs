@@ -1,12 +1,11 @@
 //! Models the layers in front of the device.
 //!
-//! - *Memory of the host* serves a share of the reads in no time. The rest has a larger share of
-//!   writes, which may come in bursts as of four (Ca² = 4): the upper end of the interval includes
-//!   that.
-//! - *A limit* is a server of constant time (M/D/1) if it saves no credit, and adds nothing if it
-//!   saves enough. The interval covers both.
-//! - *A cache* of a stated time is a second server that never queues: R = h t + (1 - h) R(misses).
-//!   A closed loop divides its requests between both by Little's law.
+//! - *Memory of the host* serves a share of the reads in no time. The rest has a larger share of writes,
+//!   which may come in bursts as of four (Ca² = 4): the upper end of the interval includes that.
+//! - *A limit* is a server of constant time (M/D/1) if it saves no credit, and adds nothing if it saves
+//!   enough. The interval covers both.
+//! - *A cache* of a stated time is a second server that never queues: R = h t + (1 - h) R(misses). A closed
+//!   loop divides its requests between both by Little's law.
 
 use super::answer::Answer;
 use super::disk::Disk;

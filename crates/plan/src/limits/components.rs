@@ -1,9 +1,9 @@
 //! Turns tests and trials into the rows of the path.
 //!
-//! Each component gets the rate of the test that loads it alone, as far as possible: memory from
-//! the memory tests, the page cache from calls on a cached file, bus and link from re-reads that a
-//! cache served, the device from its own limits. If another part may have limited a test, its rate
-//! is a lower bound and marked as such.
+//! Each component gets the rate of the test that loads it alone, as far as possible: memory from the memory
+//! tests, the page cache from calls on a cached file, bus and link from re-reads that a cache served, the
+//! device from its own limits. If another part may have limited a test, its rate is a lower bound and
+//! marked as such.
 
 use crate::limits::bus::{Answer, best, rates};
 use crate::limits::pap::{
@@ -227,8 +227,7 @@ fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
     }
 }
 
-/// The parts that the disks share: one row per link above them, or one row if the links are
-/// unknown.
+/// The parts that the disks share: one row per link above them, or one row if the links are unknown.
 fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     let hops: Vec<(String, Measured<Advertised>)> = found
         .peaks

@@ -1,9 +1,9 @@
 //! Computes what accesses cost in money: Gray's KAPS and MAPS, and how many disks fill a limit.
 //!
-//! KAPS are random accesses per second of the smallest request, MAPS of a megabyte, one at a time:
-//! MAPS = 1/(1/KAPS + 1 MB/rate) (Chung, Gray, Worthington, Horst 2000, tables 9 and 10). If
-//! requests overlap, positioning is hidden behind the transfer, and only the rate bounds MAPS.
-//! Rejected: prices from lists of our own, which are stale before they are printed.
+//! KAPS are random accesses per second of the smallest request, MAPS of a megabyte, one at a time: MAPS =
+//! 1/(1/KAPS + 1 MB/rate) (Chung, Gray, Worthington, Horst 2000, tables 9 and 10). If requests overlap,
+//! positioning is hidden behind the transfer, and only the rate bounds MAPS. Rejected: prices from lists of
+//! our own, which are stale before they are printed.
 
 use crate::limits::path::sizing;
 use record::{
@@ -14,8 +14,8 @@ use record::{
 /// Bytes of the megabyte in MAPS.
 pub const MEGABYTE: f64 = 1e6;
 
-/// Minimum area as a share of the capacity. On a smaller area seeks are much shorter than over the
-/// whole disk: over half of the cylinders they are half as far on average.
+/// Minimum area as a share of the capacity. On a smaller area seeks are much shorter than over the whole
+/// disk: over half of the cylinders they are half as far on average.
 const WHOLE_SHARE: f64 = 0.5;
 
 /// A limit to be filled: its name and its rate in bytes per second.
@@ -60,8 +60,7 @@ pub fn row(depth: u32, kaps: Estimate, bytes_per_s: f64, price: Option<f64>) -> 
     }
 }
 
-/// A finding if the random rate was measured on only a part of the priced capacity, with short
-/// seeks.
+/// A finding if the random rate was measured on only a part of the priced capacity, with short seeks.
 fn short_seeks(profile: &Profile, capacity: Bytes) -> Option<Finding> {
     let area = profile.cells.iter().map(|cell| cell.workload.size_bytes.0).max()?;
     let share = area as f64 / capacity.0.max(1) as f64;

@@ -1,17 +1,17 @@
-//! Analyses the path from processor to medium: ratios, half-power points, the bottleneck, and how
-//! many disks.
+//! Analyses the path from processor to medium: ratios, half-power points, the bottleneck, and how many
+//! disks.
 //!
-//! A component is the bottleneck if its rate is the smallest of the path, beyond the intervals. A
-//! component that was not measured is an alternative, unless its peak is far above. Rejected: the
-//! smallest number of the table (of rates that cannot be distinguished it is the luckier one), and
-//! the device's rate over a link's peak as the link's efficiency (the link waits for the device).
+//! A component is the bottleneck if its rate is the smallest of the path, beyond the intervals. A component
+//! that was not measured is an alternative, unless its peak is far above. Rejected: the smallest number of
+//! the table (of rates that cannot be distinguished it is the luckier one), and the device's rate over a
+//! link's peak as the link's efficiency (the link waits for the device).
 
 use record::{
     Binding, ComponentKind, Estimate, HalfPower, Measured, PathComponent, Sizing, format_rate,
 };
 
-/// A component that was not measured cannot be the bottleneck if its peak is this many times the
-/// path's rate.
+/// A component that was not measured cannot be the bottleneck if its peak is this many times the path's
+/// rate.
 const FAR_ABOVE: f64 = 2.0;
 
 /// RAP divided by PAP, and whether that reaches half.
@@ -50,8 +50,8 @@ pub fn sizing(limit: f64, one: f64, at_least: bool) -> Option<Sizing> {
     })
 }
 
-/// Fills in the derived columns: ratios, half-power points, and the number of disks if one reads at
-/// rate `one`.
+/// Fills in the derived columns: ratios, half-power points, and the number of disks if one reads at rate
+/// `one`.
 pub fn conclude(components: &mut [PathComponent], one: Option<&Estimate>) {
     for component in components {
         let pap = component.pap.value().map(|pap| pap.bytes_per_s);
@@ -66,8 +66,7 @@ pub fn conclude(components: &mut [PathComponent], one: Option<&Estimate>) {
     }
 }
 
-/// Which component limits sequential direct reads. The copy into the page cache is not part of
-/// their path.
+/// Which component limits sequential direct reads. The copy into the page cache is not part of their path.
 #[must_use]
 pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
     let on_the_way: Vec<&PathComponent> =

@@ -1,7 +1,7 @@
 //! Plans the trials of `limits`: what is run, for which purpose, in which order.
 //!
-//! Every workload is visited in each of three rounds, each in a different order, so that a disk
-//! that changes its speed affects all results equally. The visits share the allowed time.
+//! Every workload is visited in each of three rounds, each in a different order, so that a disk that
+//! changes its speed affects all results equally. The visits share the allowed time.
 
 use crate::{PlannedTrial, Preparation, TrialList};
 use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Workload};
@@ -19,8 +19,7 @@ const CACHED_AREA: Bytes = Bytes(64 << 20);
 const HIT_SIZES: [u64; 8] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 /// Large requests and their queue depths: enough for any medium.
 const LARGE: [(u64, u32); 2] = [(256 << 10, 4), (1 << 20, 4)];
-/// Small requests, at queue depth 1 and at a depth that saturates any device whose limit is of
-/// interest.
+/// Small requests, at queue depth 1 and at a depth that saturates any device whose limit is of interest.
 const SMALL_BYTES: u64 = 4 << 10;
 const SMALL_DEPTHS: [u32; 2] = [1, 32];
 /// Visits of each workload: the fewest that give a useful interval.
@@ -85,8 +84,8 @@ impl Settings {
     }
 }
 
-/// The trials of one run of `limits` with their purposes. Workloads that do not fit area or
-/// alignment are left out.
+/// The trials of one run of `limits` with their purposes. Workloads that do not fit area or alignment are
+/// left out.
 #[must_use]
 pub fn trials(settings: &Settings) -> (Vec<Purpose>, TrialList) {
     let cells = cells(settings);
@@ -192,8 +191,7 @@ fn bus_drafts(settings: &Settings) -> Vec<Draft> {
     for targets in 1..=settings.targets {
         let purpose = Purpose::Again(targets);
         drafts.push(if settings.simulated() {
-            // Simulated disks are combined into one target: sequential access gives each an equal
-            // part.
+            // Simulated disks are combined into one target: sequential access gives each an equal part.
             let mut again = read(purpose, Pattern::Sequential, BUS_DEPTH * targets);
             again.1.size = Some(Bytes(BUS_AREA.0 * u64::from(targets)));
             again

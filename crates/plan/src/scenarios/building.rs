@@ -15,12 +15,11 @@ pub(crate) const AREA: Bytes = Bytes(2 << 30);
 const OPEN_DEPTH: u32 = 256;
 /// The acceptable verdicts on a device that is as profiled and not overloaded.
 pub(crate) const FINE: [Verdict; 2] = [Healthy, NotTheDisk];
-/// Shares of the largest rate between which both verdicts are acceptable; the boundary is at a
-/// fifth.
+/// Shares of the largest rate between which both verdicts are acceptable; the boundary is at a fifth.
 const SPARE: (f64, f64) = (0.14, 0.27);
 
-/// Advice for a load that is too large. A shallower queue does not help if work arrives by itself:
-/// it would wait elsewhere.
+/// Advice for a load that is too large. A shallower queue does not help if work arrives by itself: it would
+/// wait elsewhere.
 pub(crate) const MORE: [Strategy; 4] = [MoreDisks, DiskArray, FasterDisks, CachedDisks];
 
 /// A load on a device for the whole time; random requests, at a rate if one is set.

@@ -1,9 +1,9 @@
 //! Applies advice: simulates the same scenario again with the change that the advice proposes.
 //!
-//! The latency (or the rate, if the advice ranks by rate) over the advised episode is compared with
-//! the prediction. An array consists of simulated devices, and none of its figures come from the
-//! formula that predicted them. Advice that the simulator cannot apply (a new cache, another
-//! scheduler) is skipped and not counted.
+//! The latency (or the rate, if the advice ranks by rate) over the advised episode is compared with the
+//! prediction. An array consists of simulated devices, and none of its figures come from the formula that
+//! predicted them. Advice that the simulator cannot apply (a new cache, another scheduler) is skipped and
+//! not counted.
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::case::{Case, Disk, Load};
@@ -34,8 +34,8 @@ pub struct Outcome {
     pub inside: bool,
 }
 
-/// Applies the first advice for the first disk; `None` if no advice has a prediction or the
-/// simulator cannot apply it.
+/// Applies the first advice for the first disk; `None` if no advice has a prediction or the simulator
+/// cannot apply it.
 pub(crate) fn carry_out(
     case: &Case,
     diagnosis: &DeviceDiagnosis,

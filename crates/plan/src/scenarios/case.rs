@@ -49,31 +49,30 @@ pub enum Kind {
     TooLittle,
     /// Slower than profiled and with a deep queue. Opposite: slower and capped.
     SlowAndDeep,
-    /// Two problems: a slow device and a new load, a slow disk and a hot one, a tenant at its limit
-    /// and one without a limit. Opposite: one of the two, or neither.
+    /// Two problems: a slow device and a new load, a slow disk and a hot one, a tenant at its limit and one
+    /// without a limit. Opposite: one of the two, or neither.
     Together,
-    /// Just above or just below the threshold for "slow". Opposite: a device as profiled, observed
-    /// only briefly.
+    /// Just above or just below the threshold for "slow". Opposite: a device as profiled, observed only
+    /// briefly.
     Slightly,
     /// About a fifth of the largest rate. Opposite: a tenth.
     HardlyLoaded,
     /// Just around the threshold for "overloaded". Opposite: requests do not wait.
     HardlyWaits,
-    /// Slower, and with other settings than when it was profiled, which may or may not be the
-    /// cause. Opposite: the same with unchanged settings.
+    /// Slower, and with other settings than when it was profiled, which may or may not be the cause.
+    /// Opposite: the same with unchanged settings.
     OtherSettings,
-    /// The I/O scheduler delays requests, and the counters include that. Opposite: the device is
-    /// slower.
+    /// The I/O scheduler delays requests, and the counters include that. Opposite: the device is slower.
     HeldByScheduler,
     /// A virtual disk that the host throttles. Opposite: one that is slower itself.
     Hosted,
     /// A limit above the counters that no figure shows. Opposite: a program with a constant rate.
     UnseenLimit,
-    /// A program whose rate equals its limit. Opposite: one that exceeds its limit, without its
-    /// waits in the pressure figures.
+    /// A program whose rate equals its limit. Opposite: one that exceeds its limit, without its waits in
+    /// the pressure figures.
     JustAllowed,
-    /// A healthy device under a program with a load below the maximum: at constant intervals, at
-    /// random, or one request at a time with pauses. Opposite: a load above the maximum.
+    /// A healthy device under a program with a load below the maximum: at constant intervals, at random, or
+    /// one request at a time with pauses. Opposite: a load above the maximum.
     Paced,
 }
 
@@ -133,11 +132,11 @@ pub struct Expect {
     pub to_s: u64,
     /// Correct verdicts.
     pub verdicts: Vec<Verdict>,
-    /// Verdicts that also count as correct if they have confidence "possible" and name a correct
-    /// one as alternative: the evidence is inconclusive.
+    /// Verdicts that also count as correct if they have confidence "possible" and name a correct one as
+    /// alternative: the evidence is inconclusive.
     pub undecided: Vec<Verdict>,
-    /// Verdicts that also count as correct if they are at most "likely" and name a correct one
-    /// beside them: no figure of the case shows the truth.
+    /// Verdicts that also count as correct if they are at most "likely" and name a correct one beside them:
+    /// no figure of the case shows the truth.
     pub hidden: Vec<Verdict>,
 }
 

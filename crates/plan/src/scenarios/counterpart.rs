@@ -1,8 +1,8 @@
 //! Maps a change of a device to the simulator, for `predict --simulate` and for applied advice.
 //!
-//! Some changes have no counterpart: a cache with a given hit share, a drive with another
-//! mechanism, RAID 6. Such a change is refused with a reason, not replaced by another. A change of
-//! the load does not affect the device.
+//! Some changes have no counterpart: a cache with a given hit share, a drive with another mechanism, RAID
+//! 6. Such a change is refused with a reason, not replaced by another. A change of the load does not affect
+//! the device.
 
 use crate::scenarios::scenario::Array;
 use record::{Change, Nanos};

@@ -1,8 +1,8 @@
 //! Defines the devices of the cases: as profiled, and as they may have become.
 //!
-//! The capacity of a queue is known: servers divided by service time. For drives and flash the
-//! table has the result of a plain run of random 4 KiB reads. Loads are shares of these. Many cases
-//! use few devices, so that each profile serves many cases.
+//! The capacity of a queue is known: servers divided by service time. For drives and flash the table has
+//! the result of a plain run of random 4 KiB reads. Loads are shares of these. Many cases use few devices,
+//! so that each profile serves many cases.
 
 use record::{DeviceFacts, Nanos};
 
@@ -24,8 +24,8 @@ pub struct Device {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum MadeOf {
-    /// Servers with one queue: mean service time, its variation in percent, and the transfer rate
-    /// of a server; 0 for a rate that does not matter.
+    /// Servers with one queue: mean service time, its variation in percent, and the transfer rate of a
+    /// server; 0 for a rate that does not matter.
     Queue { service_us: u32, cv_percent: u32, rate_mb: u32 },
     /// A drive, an array or flash: its text, and that of the same one gone bad.
     Known { text: &'static str, bad: &'static str },
@@ -67,7 +67,6 @@ const fn known(
 /// IOPS at queue depth 1 that rotating drives stay below and flash exceeds.
 const ROTATING_PER_S: f64 = 1_000.0;
 
-/// Queues.
 pub(crate) const QUEUES: [Device; 6] = [
     queue(8, 1_000, 100, 0),
     queue(32, 4_000, 100, 0),
@@ -80,7 +79,6 @@ pub(crate) const QUEUES: [Device; 6] = [
 pub(crate) const PARALLEL: [Device; 4] = [QUEUES[0], QUEUES[1], QUEUES[2], QUEUES[3]];
 /// Queues whose servers have a transfer rate.
 pub(crate) const SIZED: [Device; 2] = [queue(8, 1_000, 100, 100), queue(4, 2_000, 30, 50)];
-/// Single drives.
 pub(crate) const DRIVES: [Device; 2] = [
     known("st34371w", "st34371w,host=p6-200,wce=off", (98, 240, 1), 120),
     known("atlas10k", "st15150w", (155, 273, 1), 120),
@@ -94,7 +92,6 @@ pub(crate) const PARITY: Device = known(
     (117, 1_300, 5),
     60,
 );
-/// Flash.
 pub(crate) const FLASH: Device =
     known("sata-ssd", "sata-ssd,read=180us,program=3ms,overhead=60us", (9_980, 95_000, 4), 20);
 /// All devices that accept any load.
@@ -116,8 +113,8 @@ impl Device {
         }
     }
 
-    /// The same device with requests that take this many times as long. A device that is not a
-    /// queue has one bad variant.
+    /// The same device with requests that take this many times as long. A device that is not a queue has
+    /// one bad variant.
     pub(crate) fn slower(&self, factor: f64) -> String {
         let (service_us, cv_percent, rate_mb) = match self.made_of {
             MadeOf::Known { bad, .. } => return bad.to_owned(),
@@ -134,8 +131,8 @@ impl Device {
         text
     }
 
-    /// The facts of the real device that this one represents: a rotating disk, a flash drive, or a
-    /// volume in a virtual machine.
+    /// The facts of the real device that this one represents: a rotating disk, a flash drive, or a volume
+    /// in a virtual machine.
     pub(crate) fn facts(&self) -> DeviceFacts {
         let known = matches!(self.made_of, MadeOf::Known { .. });
         // The rate at queue depth 1 identifies a known drive, also in an array.

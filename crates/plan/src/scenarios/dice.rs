@@ -1,12 +1,10 @@
-//! Draws parameters from a seed. Decimals are drawn in whole steps, so that a case has round
-//! numbers.
+//! Draws parameters from a seed. Decimals are drawn in whole steps, so that a case has round numbers.
 
 use workload::{Rng, derive_seed};
 
 /// Separates the draws of cases from the simulator's use of the same seed.
 const STREAM: u64 = 0x5741_5244;
 
-/// A generator of parameters.
 #[derive(Debug)]
 pub(crate) struct Dice(Rng);
 

@@ -1,9 +1,9 @@
 //! Draws cases from seeds.
 //!
-//! Loads are shares of a device's unqueued rate: at most half of it if the device must be healthy.
-//! If it must be overloaded, they are at least 0.93 of its maximum rate, or several times its
-//! parallelism in queue depth. A slower device takes at least 1.5 times as long. Cases in between
-//! are drawn by [`crate::scenarios::unclear`].
+//! Loads are shares of a device's unqueued rate: at most half of it if the device must be healthy. If it
+//! must be overloaded, they are at least 0.93 of its maximum rate, or several times its parallelism in
+//! queue depth. A slower device takes at least 1.5 times as long. Cases in between are drawn by
+//! [`crate::scenarios::unclear`].
 
 use crate::scenarios::building::{
     FINE, MORE, at_ease, bad_at_ease, closed, expect, fine, one, open, reads, room, well,
@@ -24,8 +24,8 @@ use record::Verdict::{
 };
 use record::{Bytes, LimitedIo, Nanos, NoteCode, OpKind, Pattern};
 
-/// The same if a program keeps a drive's queue full: a drive gains slightly the more requests it
-/// may choose from.
+/// The same if a program keeps a drive's queue full: a drive gains slightly the more requests it may choose
+/// from.
 const MORE_OR_LESS: [Strategy; 5] =
     [MoreDisks, DiskArray, FasterDisks, CachedDisks, ShallowerQueue];
 /// Advice for a reader that waits behind a writer.
@@ -167,8 +167,8 @@ fn middle(device: Device, load: Load) -> Load {
     load.during(third, 2 * third)
 }
 
-/// One load all of the time and another in the second third, with verdicts on the middle and on the
-/// time before.
+/// One load all of the time and another in the second third, with verdicts on the middle and on the time
+/// before.
 fn in_the_middle(
     dice: &mut Dice,
     (device, is): (Device, String),
@@ -213,8 +213,7 @@ fn depth_alone(dice: &mut Dice, opposite: bool) -> Case {
     well(dice, device, loads, &[Overloaded], advice)
 }
 
-/// A queue depth that certainly reaches a rate: twice the number of requests in service at that
-/// rate.
+/// A queue depth that certainly reaches a rate: twice the number of requests in service at that rate.
 fn reaches(device: Device, per_s: f64) -> u32 {
     (2.0 * per_s / device.lone_per_s).ceil() as u32
 }
@@ -401,9 +400,8 @@ fn failing(dice: &mut Dice, opposite: bool) -> Case {
     case
 }
 
-/// A device with stalls of about 25 service times. They are so rare that the mean hardly shows
-/// them, but frequent enough to hit one request in a thousand. A program keeps half of its servers
-/// busy.
+/// A device with stalls of about 25 service times. They are so rare that the mean hardly shows them, but
+/// frequent enough to hit one request in a thousand. A program keeps half of its servers busy.
 fn stands_still(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&PARALLEL);
     let (times, seldom) = (dice.between(20.0, 30.0), dice.between(12.0, 25.0));

@@ -1,9 +1,9 @@
 //! Compares a diagnosis with the truth of its case.
 //!
-//! A verdict is correct on a time segment if correct verdicts cover four fifths of it: an edge that
-//! is found a few seconds late is no error. It is confidently wrong if a wrong verdict is stated as
-//! likely or certain for a fifth of the time without a correct one beside it: a reader of "slow or
-//! capped" is not misled.
+//! A verdict is correct on a time segment if correct verdicts cover four fifths of it: an edge that is
+//! found a few seconds late is no error. It is confidently wrong if a wrong verdict is stated as likely or
+//! certain for a fifth of the time without a correct one beside it: a reader of "slow or capped" is not
+//! misled.
 
 use crate::scenarios::case::{Case, Expect};
 use crate::scenarios::stage::name;
@@ -12,8 +12,7 @@ use record::{Confidence, DeviceDiagnosis, Diagnosis, Doubt, Episode, Strategy, V
 const SECOND: f64 = 1e9;
 /// Minimum share of the time with correct verdicts.
 const COVERED: f64 = 0.8;
-/// Lower limit of a probability, so that one draw with an "impossible" truth does not dominate the
-/// sum.
+/// Lower limit of a probability, so that one draw with an "impossible" truth does not dominate the sum.
 const LEAST_PROBABILITY: f64 = 1e-3;
 
 /// Assessment of a diagnosis.
@@ -23,8 +22,8 @@ pub struct Score {
     pub verdict: Option<Verdict>,
     /// Confidence of the verdict on most of each segment, except "not enough evidence".
     pub called: Vec<Called>,
-    /// How unexpected the truth was: the mean over segments of -ln of the probability that the
-    /// diagnosis gives to the correct verdicts.
+    /// How unexpected the truth was: the mean over segments of -ln of the probability that the diagnosis
+    /// gives to the correct verdicts.
     pub surprise: f64,
     /// Whether all segments of all disks got a correct verdict.
     pub right: bool,

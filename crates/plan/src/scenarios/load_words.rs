@@ -1,8 +1,8 @@
 //! Parses a load of a scenario in the form `KEY=VALUE ...`.
 //!
-//! Most keys are flags of `halfpower run`. The caller passes them to that parser, so that loads
-//! have one grammar. Only keys without a flag in a trial are read here: the time of the load, the
-//! limits of its control group, and its program.
+//! Most keys are flags of `halfpower run`. The caller passes them to that parser, so that loads have one
+//! grammar. Only keys without a flag in a trial are read here: the time of the load, the limits of its
+//! control group, and its program.
 
 use crate::scenarios::{GroupLimit, ScenarioLoad};
 use record::{LimitedIo, Nanos, UnitError, Workload};

@@ -1,7 +1,7 @@
 //! Creates the profiles of healthy devices, each once.
 //!
-//! They are created as by a user: by the plan of `check`, in virtual time. A slow device gets a
-//! longer check.
+//! They are created as by a user: by the plan of `check`, in virtual time. A slow device gets a longer
+//! check.
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::building::AREA;

@@ -1,12 +1,12 @@
 //! Simulates a device under several concurrent loads, as a kernel's counters would show it.
 //!
-//! Loads start and end at their times, each with jobs of its own. All use one device in one virtual
-//! time, by the same loop as trials. A limit of a control group (those of `io.max`) delays a
-//! request before any disk counter starts. The requests that pass it are simulated as a stream at
-//! constant intervals, and the context reports the limit, as on a real machine. A program that both
-//! reads and writes waits for the limited operation, so a limit on one limits both in proportion.
-//! Pressure is modelled: some task waits while the device is busy or a limit holds it. Rejected: a
-//! token bucket ahead of the counters, which would pass the same stream.
+//! Loads start and end at their times, each with jobs of its own. All use one device in one virtual time,
+//! by the same loop as trials. A limit of a control group (those of `io.max`) delays a request before any
+//! disk counter starts. The requests that pass it are simulated as a stream at constant intervals, and the
+//! context reports the limit, as on a real machine. A program that both reads and writes waits for the
+//! limited operation, so a limit on one limits both in proportion. Pressure is modelled: some task waits
+//! while the device is busy or a limit holds it. Rejected: a token bucket ahead of the counters, which
+//! would pass the same stream.
 
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission, Wait};
 use record::{
@@ -44,8 +44,7 @@ impl GroupLimit {
         Some(Self { limited: LimitedIo::from_key(key)?, per_s })
     }
 
-    /// The requests per second of a load that the limit allows; `None` if it does not apply to the
-    /// load.
+    /// The requests per second of a load that the limit allows; `None` if it does not apply to the load.
     #[must_use]
     pub fn lets_through(&self, workload: &Workload) -> Option<u64> {
         let reads = u64::from(workload.read_percent);
@@ -141,9 +140,7 @@ pub struct Scenario<'a> {
 pub(crate) struct Means {
     /// Number of completed requests.
     pub(crate) requests: f64,
-    /// Mean latency.
     pub(crate) latency_ns: f64,
-    /// Requests per second.
     pub(crate) per_s: f64,
 }
 
@@ -242,8 +239,8 @@ fn limited(load: &ScenarioLoad) -> (Workload, bool) {
     (workload, true)
 }
 
-/// The part of a process's held reads that a kernel thread issues when the limit releases them.
-/// (Measured: a tenth of the reads of a program at queue depth 16.)
+/// The part of a process's held reads that a kernel thread issues when the limit releases them. (Measured:
+/// a tenth of the reads of a program at queue depth 16.)
 fn let_go_later(own: &mut ProcessIo) -> ProcessIo {
     const SHARE: u64 = 10;
     let (reads, read_bytes) = (own.reads / SHARE, own.read_bytes / SHARE);
@@ -395,7 +392,6 @@ struct Counted {
     progress_ns: [u64; 2],
 }
 
-/// A running scenario.
 struct ScenarioRun<'a> {
     scenario: &'a Scenario<'a>,
     room: Rc<RefCell<SimHost>>,

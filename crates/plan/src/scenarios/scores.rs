@@ -51,9 +51,8 @@ pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, Scenar
     drawn.into_iter().collect()
 }
 
-/// Applies `work` to each item on a thread per processor; results are in the order of the items.
-/// Items not started when `stop` was set are missing. `tick` gets the number of finished items
-/// after each.
+/// Applies `work` to each item on a thread per processor; results are in the order of the items. Items not
+/// started when `stop` was set are missing. `tick` gets the number of finished items after each.
 pub fn on_all_processors<T: Sync, R: Send>(
     items: &[T],
     stop: &AtomicBool,
@@ -119,8 +118,8 @@ pub struct Scores {
     pub inside: usize,
     /// Draws with an expected note, and how many of them have it.
     pub expected_notes: (usize, usize),
-    /// Three counts: draws without a problem; of these, draws with a verdict that reports one; of
-    /// these, draws whose verdict is more than "possible".
+    /// Three counts: draws without a problem; of these, draws with a verdict that reports one; of these,
+    /// draws whose verdict is more than "possible".
     pub alarms: [usize; 3],
     /// Confidence of each verdict.
     pub called: Vec<Called>,
@@ -255,8 +254,8 @@ impl Scores {
         .join("\n")
     }
 
-    /// How often verdicts of a stated probability were correct, and how often the alternatives of
-    /// each kind of doubt were; as text of at most 80 columns.
+    /// How often verdicts of a stated probability were correct, and how often the alternatives of each kind
+    /// of doubt were; as text of at most 80 columns.
     #[must_use]
     pub fn reliability(&self) -> String {
         let mut lines = vec![format!(

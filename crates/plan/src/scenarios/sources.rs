@@ -1,8 +1,8 @@
 //! Writes a case in the text format of another tool, and reads it back like a user's file.
 //!
-//! So the reader of each format sees what the format omits, rounds or averages. Rejected: an
-//! observation from which fields are taken away, which knows the forms as their author remembers
-//! them and tries no reader.
+//! So the reader of each format sees what the format omits, rounds or averages. Rejected: an observation
+//! from which fields are taken away, which knows the forms as their author remembers them and tries no
+//! reader.
 
 mod iostat;
 mod node_exporter;
@@ -180,8 +180,8 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// The JSON of sysstat's tools: a head with the date, and numbered reports. Each report has its
-/// time and the values of each device.
+/// The JSON of sysstat's tools: a head with the date, and numbered reports. Each report has its time and
+/// the values of each device.
 fn sysstat(
     recording: &Recording<'_>,
     day: &str,

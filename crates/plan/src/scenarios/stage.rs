@@ -1,5 +1,4 @@
-//! Produces the data of a case: the observation of its devices, and their profiles from a healthy
-//! time.
+//! Produces the data of a case: the observation of its devices, and their profiles from a healthy time.
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::case::{Case, Disk, Load};

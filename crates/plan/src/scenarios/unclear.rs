@@ -1,6 +1,6 @@
-//! Draws cases that the evidence hardly decides, or not at all: near the boundaries between two
-//! verdicts, and with layers that no figure shows. Here a verdict must name an equally good
-//! alternative, and "likely" must be correct as often as the word means.
+//! Draws cases that the evidence hardly decides, or not at all: near the boundaries between two verdicts,
+//! and with layers that no figure shows. Here a verdict must name an equally good alternative, and "likely"
+//! must be correct as often as the word means.
 
 use crate::scenarios::building::{FINE, at_ease, bad_at_ease, closed, fine, open, room, well};
 use crate::scenarios::case::{Case, Load};
@@ -63,8 +63,8 @@ pub(crate) fn hardly_loaded(dice: &mut Dice, opposite: bool) -> Case {
     }
 }
 
-/// Random arrivals at one server: the ratio of their latency to that of a lone request is known
-/// (Pollaczek and Khinchine).
+/// Random arrivals at one server: the ratio of their latency to that of a lone request is known (Pollaczek
+/// and Khinchine).
 pub(crate) fn hardly_waits(dice: &mut Dice, opposite: bool) -> Case {
     let (device, squared_cv) = dice.pick(&[(QUEUES[4], 1.0), (QUEUES[5], 0.25)]);
     if opposite {
@@ -146,8 +146,7 @@ pub(crate) fn hosted(dice: &mut Dice, opposite: bool) -> Case {
         || DeviceFacts { virtual_disk: true, driver: Some("virtio_blk".to_owned()), ..facts() };
     let factor = dice.between(1.5, 4.0);
     let mut case = slower_with(dice, factor, guest(), guest());
-    // The share of cases in which the host is the cause cannot be measured; three in ten is
-    // assumed.
+    // The share of cases in which the host is the cause cannot be measured; three in ten is assumed.
     if !opposite && dice.between(0.0, 1.0) < 0.6 {
         case.advice.push(RaiseCap);
         return undecided(case, &[Capped], &[Slow]);
@@ -172,8 +171,8 @@ fn paced(device: Device, rate: f64) -> Load {
     program
 }
 
-/// A program with requests at constant intervals, by itself or because of an invisible limit. The
-/// evidence is only counters, also pressure, or pressure that excludes its waits.
+/// A program with requests at constant intervals, by itself or because of an invisible limit. The evidence
+/// is only counters, also pressure, or pressure that excludes its waits.
 pub(crate) fn unseen_limit(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let rate = (dice.between(0.05, 0.5) * device.ease_per_s()).max(25.0).round();

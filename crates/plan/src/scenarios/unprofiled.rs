@@ -1,8 +1,8 @@
 //! Converts cases for a user without a profile, who may have only a recording.
 //!
-//! A diagnosis cannot find what no figure shows: a device that is twice as slow as last week looks
-//! like a slower model. In that case a verdict on the visible facts is correct if it is at most
-//! "likely" and names the truth beside it ([`Expect::hidden`]). Everything else must be found.
+//! A diagnosis cannot find what no figure shows: a device that is twice as slow as last week looks like a
+//! slower model. In that case a verdict on the visible facts is correct if it is at most "likely" and names
+//! the truth beside it ([`Expect::hidden`]). Everything else must be found.
 
 use crate::scenarios::building::FINE;
 use crate::scenarios::case::{Case, Expect, Kind};
@@ -42,8 +42,7 @@ pub fn without_profile_by(case: Case, source: Source) -> Case {
     let hidden = case.expects.iter().any(|expect| !expect.hidden.is_empty());
     case.may_be_silent |= hidden || !told;
     if !live {
-        // With a recording the diagnosis cannot advise on a program, a group or a scheduler by
-        // name.
+        // With a recording the diagnosis cannot advise on a program, a group or a scheduler by name.
         case.advice.extend(crate::scenarios::building::MORE);
         case.advice.push(record::Strategy::ShallowerQueue);
     }
@@ -61,8 +60,7 @@ fn hide(expect: &mut Expect, kind: Kind, live: bool) {
         hidden.extend([Overloaded, Slow]);
     }
     if is(Capped) {
-        // The system reports a limit above the counters. A limit inside the device shows only in
-        // its pace.
+        // The system reports a limit above the counters. A limit inside the device shows only in its pace.
         if !live || kind == Kind::TokenBucket {
             hidden.extend([Overloaded, SlowAndOverloaded]);
         }

@@ -1,7 +1,7 @@
 //! Simulates what-if cases: the load and its device before and after each change.
 //!
-//! A setup becomes a simulated device with loads, observed as a kernel would show it. A change
-//! without a counterpart is not simulated, and the case states why.
+//! A setup becomes a simulated device with loads, observed as a kernel would show it. A change without a
+//! counterpart is not simulated, and the case states why.
 
 use crate::scenarios::counterpart::SimulatedDevice;
 use crate::scenarios::scenario::{Scenario, ScenarioLoad, means, observe};
@@ -141,8 +141,8 @@ fn device(base: &SimSpec, setup: &Setup) -> Result<SimulatedDevice, String> {
     changes.into_iter().flatten().try_fold(SimulatedDevice::one(base), SimulatedDevice::with)
 }
 
-/// The loads of a mix. Open arrivals get one per operation, because these may differ. A closed loop
-/// gets one for both.
+/// The loads of a mix. Open arrivals get one per operation, because these may differ. A closed loop gets
+/// one for both.
 fn workloads(mix: &Mix, offered: Offered, area: Bytes) -> Result<Vec<Workload>, String> {
     let build = |load: &LoadSpec, amount: Amount| {
         load.workload(amount, area, EngineName::Sim, 1).map_err(|error| error.to_string())

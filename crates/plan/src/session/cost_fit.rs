@@ -1,7 +1,7 @@
 //! Runs `--cost-fit`: measures fixed and marginal CPU cost.
 //!
-//! The trials are ordinary runs, but are not saved: the document of the fit has their results.
-//! Virtual time has no CPU cost.
+//! The trials are ordinary runs, but are not saved: the document of the fit has their results. Virtual time
+//! has no CPU cost.
 
 use crate::session::{Driver, End, Result, SessionError, VERSION};
 use crate::{CostFitPlan, cost_findings, cost_lines};

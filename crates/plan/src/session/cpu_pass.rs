@@ -1,16 +1,15 @@
 //! Runs `--cpu-upper`: a second pass that measures the CPU cost of the load over the whole machine.
 //!
-//! Soakers are low-priority threads that count the CPU time left over. The same load runs beside
-//! them in short slices, alternating with slices without load, in the order idle, load, load, idle,
-//! so that slow drift cancels. A block of four gives one cost per request, and the variance between
-//! blocks gives the interval. The use of the machine without the load is subtracted. The rest comes
-//! and goes with the load, whichever process is charged.
+//! Soakers are low-priority threads that count the CPU time left over. The same load runs beside them in
+//! short slices, alternating with slices without load, in the order idle, load, load, idle, so that slow
+//! drift cancels. A block of four gives one cost per request, and the variance between blocks gives the
+//! interval. The use of the machine without the load is subtracted. The rest comes and goes with the load,
+//! whichever process is charged.
 //!
-//! Soakers keep processors awake, so the latencies of the pass are discarded; the change of the
-//! rate is reported. The probe takes the counts at the moments of its own samples. Before each
-//! slice the page cache is restored to the state in which the trial found it. Rejected: one long
-//! slice (no interval), and soakers during the trial itself (its latencies would be those of a
-//! machine that never sleeps).
+//! Soakers keep processors awake, so the latencies of the pass are discarded; the change of the rate is
+//! reported. The probe takes the counts at the moments of its own samples. Before each slice the page cache
+//! is restored to the state in which the trial found it. Rejected: one long slice (no interval), and
+//! soakers during the trial itself (its latencies would be those of a machine that never sleeps).
 
 use crate::session::opened::area_on;
 use crate::session::progress::Shown;
@@ -27,8 +26,8 @@ use workload::derive_seed;
 
 /// Number of blocks of idle, load, load, idle.
 const BLOCKS: u64 = 6;
-/// A slice is the run time divided by this, within limits: shorter ones have blurred edges, longer
-/// ones gain nothing.
+/// A slice is the run time divided by this, within limits: shorter ones have blurred edges, longer ones
+/// gain nothing.
 const SLICE_PARTS: u64 = 20;
 const SLICE_MIN: Nanos = Nanos(50_000_000);
 const SLICE_MAX: Nanos = Nanos(1_000_000_000);
@@ -69,8 +68,8 @@ struct Block {
 /// State of the page cache for buffered reads at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheState {
-    /// Share of the area in the page cache, 0 to 1; `None` if reads do not use it, if the trial
-    /// empties it by itself, or if the kernel does not report it.
+    /// Share of the area in the page cache, 0 to 1; `None` if reads do not use it, if the trial empties it
+    /// by itself, or if the kernel does not report it.
     cached: Option<f64>,
 }
 
@@ -325,9 +324,8 @@ fn upper(
     Some(CpuUpper { doubts, ..found })
 }
 
-/// Whether the soakers lost less than the CPU time charged to the load, beyond the error. Then
-/// other processes lost the rest, and no bound follows. `lower` is that of the trial, in µs per
-/// request.
+/// Whether the soakers lost less than the CPU time charged to the load, beyond the error. Then other
+/// processes lost the rest, and no bound follows. `lower` is that of the trial, in µs per request.
 fn starved(found: &CpuUpper, lower: Option<f64>) -> bool {
     let charged = found.lower_us_per_io.map_or(lower, |of_pass| Some(of_pass.low));
     charged.is_some_and(|charged| found.us_per_io.high < charged)

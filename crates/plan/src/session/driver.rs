@@ -1,9 +1,9 @@
 //! Runs plans: the one loop that all commands use.
 //!
-//! A finished trial is committed before the next one begins, so that a killed program loses only
-//! the trial in progress. If the store fails, as on a full disk, measuring continues without
-//! saving, and the command reports the error at its end. Ctrl-C or a device that stops answering
-//! ends the plan; finished trials are kept.
+//! A finished trial is committed before the next one begins, so that a killed program loses only the trial
+//! in progress. If the store fails, as on a full disk, measuring continues without saving, and the command
+//! reports the error at its end. Ctrl-C or a device that stops answering ends the plan; finished trials are
+//! kept.
 
 use crate::session::progress::{NoDisplay, Shown};
 use crate::session::treatment::{Extras, FLUSH_MS};

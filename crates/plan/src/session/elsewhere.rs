@@ -1,7 +1,7 @@
 //! Defines targets on other machines: the same steps as for local targets, run there.
 //!
-//! An implementation must do everything that local targets do, on every machine that it represents,
-//! and return a trial backend. Plans, driver, store and documents then work unchanged.
+//! An implementation must do everything that local targets do, on every machine that it represents, and
+//! return a trial backend. Plans, driver, store and documents then work unchanged.
 
 use crate::session::Result;
 use record::{CacheMode, EngineName, Finding, Target, Workload};

@@ -109,8 +109,8 @@ impl SessionError {
     }
 }
 
-/// Returns an error if no request of the trials completed, as when a device is gone. The failures
-/// are saved, but there is no result to print.
+/// Returns an error if no request of the trials completed, as when a device is gone. The failures are
+/// saved, but there is no result to print.
 ///
 /// # Errors
 /// If no request completed and some failed or were short.

@@ -1,8 +1,8 @@
 //! Opens targets, and runs plans on them with one driver.
 //!
-//! [`RealTargets`] are known, but not yet written. A [`Session`] is a set of targets ready for
-//! trials, real or simulated. A [`Driver`] asks a [`crate::Plan`] for trials, runs and saves them.
-//! Rejected: a loop in each command, each with its own answer to a full disk and to Ctrl-C.
+//! [`RealTargets`] are known, but not yet written. A [`Session`] is a set of targets ready for trials, real
+//! or simulated. A [`Driver`] asks a [`crate::Plan`] for trials, runs and saves them. Rejected: a loop in
+//! each command, each with its own answer to a full disk and to Ctrl-C.
 #![forbid(unsafe_code)]
 
 mod cost_fit;
@@ -98,8 +98,8 @@ pub fn add_new(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Findi
     }
 }
 
-/// The requested seed, otherwise one from the time. Simulated targets have a fixed default, so that
-/// the same command gives the same bytes.
+/// The requested seed, otherwise one from the time. Simulated targets have a fixed default, so that the
+/// same command gives the same bytes.
 #[must_use]
 pub fn seed(asked: Option<u64>, simulated: bool) -> u64 {
     asked.unwrap_or_else(|| {

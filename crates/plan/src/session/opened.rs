@@ -46,8 +46,7 @@ pub struct Session {
     pub(crate) stop: StopFlag,
 }
 
-/// Result of a part of a larger run: its document, and the counts that are added to those of other
-/// parts.
+/// Result of a part of a larger run: its document, and the counts that are added to those of other parts.
 pub struct PartOfTrial {
     /// The part as a trial of its own.
     pub trial: Trial,
@@ -153,8 +152,8 @@ impl Session {
         Ok(self.measured(workload, (workload, seed), tick)?.0)
     }
 
-    /// Runs some jobs of a workload as a part of a larger run. An interruption inside the window
-    /// returns the partial result.
+    /// Runs some jobs of a workload as a part of a larger run. An interruption inside the window returns
+    /// the partial result.
     ///
     /// # Errors
     /// As [`Session::trial`].
@@ -245,8 +244,8 @@ impl Session {
         }
     }
 
-    /// Flushes the data in the page cache, so that they are not written later; returns the duration
-    /// in milliseconds. If a flush fails, data is lost.
+    /// Flushes the data in the page cache, so that they are not written later; returns the duration in
+    /// milliseconds. If a flush fails, data is lost.
     ///
     /// # Errors
     /// If a device fails the flush.
@@ -263,8 +262,7 @@ impl Session {
         Ok(begin.elapsed().as_secs_f64() * 1e3)
     }
 
-    /// The sum over the targets of `count` for the area, in bytes; `None` if the kernel does not
-    /// report it.
+    /// The sum over the targets of `count` for the area, in bytes; `None` if the kernel does not report it.
     pub(crate) fn counted<'a>(
         &'a self,
         workload: &Workload,
@@ -341,8 +339,7 @@ impl Session {
         }
     }
 
-    /// Folders for a scratch file, best first: next to the targets, then folders that every user
-    /// may write.
+    /// Folders for a scratch file, best first: next to the targets, then folders that every user may write.
     fn scratch_folders(&self) -> Vec<PathBuf> {
         let beside = self.targets.iter().filter_map(|target| {
             let path = Path::new(&target.path);
@@ -355,8 +352,8 @@ impl Session {
         beside.chain([PathBuf::from("."), std::env::temp_dir(), "/var/tmp".into()]).collect()
     }
 
-    /// Id and time of a document. `what` is everything that distinguishes simulated documents: the
-    /// kind and the request.
+    /// Id and time of a document. `what` is everything that distinguishes simulated documents: the kind and
+    /// the request.
     #[must_use]
     pub fn identity(&self, what: &str) -> (String, Option<String>) {
         let target = self.target();
@@ -366,15 +363,13 @@ impl Session {
     }
 }
 
-/// The facts of a simulated target.
 pub(crate) fn simulated_target(path: String, size_bytes: Bytes, spec: &SimSpec) -> Target {
     let (device, filesystem, extents, test_file) = (None, None, None, None);
     let (kind, file_hash) = (TargetKind::Simulated, spec.file_hash.clone());
     Target { path, kind, size_bytes, device, filesystem, extents, test_file, file_hash }
 }
 
-/// Id and time of a new document. A simulated one has no time, and its id is the hash of
-/// `simulated`.
+/// Id and time of a new document. A simulated one has no time, and its id is the hash of `simulated`.
 #[must_use]
 pub fn identity(simulated: Option<&str>) -> (String, Option<String>) {
     match simulated {
@@ -383,8 +378,7 @@ pub fn identity(simulated: Option<&str>) -> (String, Option<String>) {
     }
 }
 
-/// Offset and length of the area that a workload uses on a target; a stripe uses all of all
-/// targets.
+/// Offset and length of the area that a workload uses on a target; a stripe uses all of all targets.
 pub(crate) fn area_on(workload: &Workload, target: &Target) -> (Bytes, Bytes) {
     match workload.stripe_bytes {
         Some(_) => (Bytes(0), target.size_bytes),

@@ -1,5 +1,4 @@
-//! Defines how targets are opened: on this machine, or on several machines that make a load
-//! together.
+//! Defines how targets are opened: on this machine, or on several machines that make a load together.
 
 use crate::session::machine::check_machine;
 use crate::session::{RealTargets, Result};

@@ -21,8 +21,8 @@ const EARLIER_PROFILES: usize = 8;
 /// Maximum request of a drawn load; a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
-/// The profile from the finished trials and the sustained loads, with advice and findings.
-/// `(id, time)` are those of the profile.
+/// The profile from the finished trials and the sustained loads, with advice and findings. `(id, time)` are
+/// those of the profile.
 ///
 /// # Errors
 /// If earlier profiles of the disk cannot be read.
@@ -121,8 +121,7 @@ pub fn area_of(profile: &Profile) -> Result<Bytes> {
     area.ok_or_else(|| SessionError::usage("the profile has no cells"))
 }
 
-/// Opens the target of a profile for loads. Without `write`, only halfpower's own test file is
-/// written.
+/// Opens the target of a profile for loads. Without `write`, only halfpower's own test file is written.
 ///
 /// # Errors If the profile has no cells, its target cannot be opened, or it is another disk now.
 pub fn open_again(
@@ -150,12 +149,12 @@ pub fn open_again(
     target.into_session(engine::DEFAULT_ENGINE, seed, stop, display)
 }
 
-/// Measures the current level of a profile's device (`predict --now`). Returns the predictor that
-/// combines the profile with the new trials.
+/// Measures the current level of a profile's device (`predict --now`). Returns the predictor that combines
+/// the profile with the new trials.
 ///
 /// # Errors
-/// If the profile is of a simulated device or too small, the target fails, no visit is valid, or
-/// the user interrupts it.
+/// If the profile is of a simulated device or too small, the target fails, no visit is valid, or the user
+/// interrupts it.
 pub fn drift_now(
     profile: &Profile,
     stop: &StopFlag,

@@ -24,8 +24,8 @@ pub struct Shown<'a> {
     pub waits_for: &'a str,
 }
 
-/// From this duration on the remaining time counts as unknown: a run that ends by bytes has a limit
-/// of a year, which it does not reach.
+/// From this duration on the remaining time counts as unknown: a run that ends by bytes has a limit of a
+/// year, which it does not reach.
 const UNKNOWN_FROM: Nanos = Nanos(30 * 86_400 * 1_000_000_000);
 
 /// Remaining time in words.
@@ -34,8 +34,7 @@ fn told(left: Option<Nanos>) -> Option<String> {
 }
 
 impl Shown<'_> {
-    /// The remaining time, if known, followed by the current work or the machines that it waits
-    /// for.
+    /// The remaining time, if known, followed by the current work or the machines that it waits for.
     #[must_use]
     pub fn remark(&self) -> String {
         let left = told(self.left).map(|left| format!("{left}  "));
@@ -57,7 +56,6 @@ pub trait Display {
     fn clear(&mut self);
 }
 
-/// A display that shows nothing.
 pub(crate) struct NoDisplay;
 
 impl Display for NoDisplay {

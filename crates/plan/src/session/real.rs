@@ -132,8 +132,8 @@ impl RealTargets {
         self.handles.iter().map(|handle| &handle.facts).chain(there)
     }
 
-    /// Offsets and sizes of direct I/O must be multiples of this, in bytes. The largest alignment
-    /// fits all targets, because alignments are powers of two.
+    /// Offsets and sizes of direct I/O must be multiples of this, in bytes. The largest alignment fits all
+    /// targets, because alignments are powers of two.
     #[must_use]
     pub fn alignment(&self) -> u64 {
         if let Some(there) = &self.elsewhere {
@@ -149,8 +149,7 @@ impl RealTargets {
         there && self.handles.iter().all(|handle| handle.writable)
     }
 
-    /// A finding about the current activity of other processes on the disk, if visible and large
-    /// enough.
+    /// A finding about the current activity of other processes on the disk, if visible and large enough.
     #[must_use]
     pub fn busy_finding(&self) -> Option<Finding> {
         if self.elsewhere.is_some() {
@@ -203,8 +202,8 @@ impl RealTargets {
         Ok(())
     }
 
-    /// Opens the engines of a workload and closes them, so that a refusal is found before anything
-    /// is written.
+    /// Opens the engines of a workload and closes them, so that a refusal is found before anything is
+    /// written.
     ///
     /// # Errors
     /// The refusal of an engine.
@@ -213,8 +212,7 @@ impl RealTargets {
         if self.elsewhere.is_some() {
             return Ok(());
         }
-        // A fallback uses another workload, and does not refuse anything that the user requested by
-        // name.
+        // A fallback uses another workload, and does not refuse anything that the user requested by name.
         if workload.engine == engine::DEFAULT_ENGINE && engine::probe_default_engine().is_err() {
             return Ok(());
         }
@@ -251,8 +249,8 @@ impl RealTargets {
         for (handle, index) in self.handles.iter_mut().chain(beside).filter(made).zip(0..) {
             let size = handle.facts.size_bytes;
             let mut tick = |done: u64, _: u64| show(before + done, total);
-            // Different data in each file: a device below several would otherwise see the same
-            // blocks twice.
+            // Different data in each file: a device below several would otherwise see the same blocks
+            // twice.
             let seed = seed.wrapping_add(index);
             target::write_test_file(handle, size, seed, &mut tick, &cancelled)?;
             before += size.0;
@@ -260,8 +258,8 @@ impl RealTargets {
         Ok(())
     }
 
-    /// The session, after the test files of directories are written. `engine` falls back if the
-    /// kernel does not support it.
+    /// The session, after the test files of directories are written. `engine` falls back if the kernel does
+    /// not support it.
     ///
     /// # Errors
     /// If a test file cannot be written, or the user interrupts it.
@@ -347,8 +345,8 @@ impl RealTargets {
     }
 }
 
-/// An error if a file or device is named twice, even by different names: two jobs would use its
-/// blocks without knowing of each other. A directory gets a separate test file each time.
+/// An error if a file or device is named twice, even by different names: two jobs would use its blocks
+/// without knowing of each other. A directory gets a separate test file each time.
 fn refuse_the_same(paths: &[&Path]) -> Result<()> {
     let mut seen: BTreeMap<(u64, u64, u64), &Path> = BTreeMap::new();
     for path in paths {

@@ -25,12 +25,11 @@ pub struct Beside {
 /// A set of targets, with the allowed access.
 pub type TargetSet = (Vec<String>, Access);
 
-/// Opens the targets and checks that the workload fits them, without writing. The first set belongs
-/// to the first job; jobs beside it may have others ([`Spec::beside`]).
+/// Opens the targets and checks that the workload fits them, without writing. The first set belongs to the
+/// first job; jobs beside it may have others ([`Spec::beside`]).
 ///
 /// # Errors
-/// If the workload is inconsistent or does not fit, or a target cannot be opened or is refused for
-/// safety.
+/// If the workload is inconsistent or does not fit, or a target cannot be opened or is refused for safety.
 pub fn open_for_run(
     spec: &Spec,
     sets: &[TargetSet],
@@ -42,8 +41,8 @@ pub fn open_for_run(
     for (_, spec) in spec.all() {
         opener.check_machine(&spec.asked)?;
     }
-    // Each target by itself and for up to three cache modes, the descriptors of an engine for each
-    // job, and the rest of the program.
+    // Each target by itself and for up to three cache modes, the descriptors of an engine for each job, and
+    // the rest of the program.
     let needed =
         |spec: &Spec| u64::from(spec.asked.targets) * 4 + u64::from(spec.asked.numjobs) * 4 + 64;
     let files = spec.all().map(|(_, spec)| needed(spec)).sum();
@@ -163,8 +162,8 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
             largest.size_bytes.0
         )));
     }
-    // A directory's --size is that of its test file. The area is what --offset leaves of it, unless
-    // another job has a larger one.
+    // A directory's --size is that of its test file. The area is what --offset leaves of it, unless another
+    // job has a larger one.
     let made = targets.iter().any(|target| target.kind == TargetKind::Directory);
     Ok(spec.size.filter(|size| !made || *size < smallest.size_bytes))
 }

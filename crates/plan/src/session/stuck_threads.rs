@@ -1,9 +1,9 @@
 //! Warns that threads stuck in the kernel keep the program from exiting.
 //!
-//! A request may wait in the kernel where no signal reaches it (a frozen file system, a lost
-//! network mount). Its thread cannot end, and a process ends only with its last thread: the results
-//! are saved, but the shell still waits. The program cannot end the wait, but it can report it.
-//! Rejected: a child process to measure in, which would hold the test file or the device unseen.
+//! A request may wait in the kernel where no signal reaches it (a frozen file system, a lost network
+//! mount). Its thread cannot end, and a process ends only with its last thread: the results are saved, but
+//! the shell still waits. The program cannot end the wait, but it can report it. Rejected: a child process
+//! to measure in, which would hold the test file or the device unseen.
 
 use engine::input;
 use host::kernel;

@@ -1,8 +1,8 @@
 //! Holds the sets of targets that the trials of one plan use.
 //!
-//! Most plans have one set. A sweep opens one for each list of targets in its design, `limits` one
-//! for each number of simulated disks. A simulated target that is in no set is created for each
-//! trial, so that the trial depends only on its own line.
+//! Most plans have one set. A sweep opens one for each list of targets in its design, `limits` one for each
+//! number of simulated disks. A simulated target that is in no set is created for each trial, so that the
+//! trial depends only on its own line.
 
 use crate::PlannedTrial;
 use crate::session::{
@@ -104,9 +104,9 @@ pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
     Ok(found)
 }
 
-/// One disk of a simulated machine as the set of the command, and machines with two and more of its
-/// disks, by their names. The disks of one machine cannot be opened one by one. So "on k disks" is
-/// a machine with k disks, striped so that each gets its part.
+/// One disk of a simulated machine as the set of the command, and machines with two and more of its disks,
+/// by their names. The disks of one machine cannot be opened one by one. So "on k disks" is a machine with
+/// k disks, striped so that each gets its part.
 ///
 /// # Errors
 /// If a machine with this number of disks does not exist.
@@ -145,8 +145,7 @@ pub struct Members {
     pub targets: Vec<Target>,
 }
 
-/// A simulated device as a whole, and for a machine with a stripe (RAID 0) also one of its drives
-/// alone.
+/// A simulated device as a whole, and for a machine with a stripe (RAID 0) also one of its drives alone.
 ///
 /// # Errors
 /// If the machine does not exist with one drive.
@@ -169,8 +168,7 @@ pub fn simulated_array(
     Ok((targets, Some(Members { count, chunk, targets: vec![member] })))
 }
 
-/// Files or block devices as one stripe with chunks of this size, and each of them alone, all
-/// read-only.
+/// Files or block devices as one stripe with chunks of this size, and each of them alone, all read-only.
 ///
 /// # Errors
 /// If fewer than two are given, or one is a directory or cannot be opened.

@@ -1,7 +1,7 @@
 //! The current program reads the files of every earlier version.
 //!
-//! `HALFPOWER_BLESS=1` creates the file of the current version if it is missing. A file that a
-//! released program wrote is never recreated: it represents existing files.
+//! `HALFPOWER_BLESS=1` creates the file of the current version if it is missing. A file that a released
+//! program wrote is never recreated: it represents existing files.
 
 use crate::{experiment, observation, profile, trial};
 use halfpower_store::{SCHEMA_VERSION, Store, StoreError};
@@ -22,8 +22,8 @@ fn committed(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/v{version}.db"))
 }
 
-/// The profile of a version's file. A file keeps the texts of the program that wrote it. The first
-/// versions have no text on commits, and get the current one.
+/// The profile of a version's file. A file keeps the texts of the program that wrote it. The first versions
+/// have no text on commits, and get the current one.
 fn profile_of(version: u32) -> Profile {
     let profile = profile(PROFILE_ID);
     match version {

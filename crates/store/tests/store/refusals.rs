@@ -1,5 +1,5 @@
-//! Each problem with the file has its own message, with the path and a remedy, and foreign files
-//! are not changed.
+//! Each problem with the file has its own message, with the path and a remedy, and foreign files are not
+//! changed.
 
 use crate::trial;
 use halfpower_store::{Store, StoreError};

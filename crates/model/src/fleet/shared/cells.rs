@@ -1,17 +1,15 @@
 //! Cuts the intervals of one recording into cells of a common clock, and sums several recordings.
 //!
-//! Two hosts take their samples at different moments, so an interval is divided over the cells that
-//! it touches, in proportion to time. If a recording does not cover a cell fully, the cell is left
-//! out; it does not count as idle. A cell within a very long interval, as after a machine slept, is
-//! left out too, because the time of the requests in it is unknown.
+//! Two hosts take their samples at different moments, so an interval is divided over the cells that it
+//! touches, in proportion to time. If a recording does not cover a cell fully, the cell is left out; it
+//! does not count as idle. A cell within a very long interval, as after a machine slept, is left out too,
+//! because the time of the requests in it is unknown.
 
 use record::{Figure, Interval, OpInterval};
 
-/// Share of a cell that must be recorded. A clock correction moves the ends of intervals by
-/// thousandths.
+/// Share of a cell that must be recorded. A clock correction moves the ends of intervals by thousandths.
 const RECORDED_MIN: f64 = 0.99;
-/// Maximum length, in steps, of an interval with requests, and of one without: recorders merge idle
-/// ones.
+/// Maximum length, in steps, of an interval with requests, and of one without: recorders merge idle ones.
 const STEPS_BUSY: u64 = 5;
 const STEPS_IDLE: u64 = 1_000;
 
@@ -71,14 +69,13 @@ pub(super) fn on_clock(moment_ns: u64, ahead_ns: i64) -> u64 {
 }
 
 /// The logarithm of a latency. A latency below the resolution of its counters (one tick over these
-/// requests) is raised to it. Otherwise an interval with no tick and one with one tick would be a
-/// thousand times apart.
+/// requests) is raised to it. Otherwise an interval with no tick and one with one tick would be a thousand
+/// times apart.
 pub(super) fn log_latency(latency_ns: Figure) -> f64 {
     latency_ns.value.max(latency_ns.resolution).max(1.0).ln()
 }
 
-/// The activity in one cell, from intervals of which the first touches it; `None` if they do not
-/// cover it.
+/// The activity in one cell, from intervals of which the first touches it; `None` if they do not cover it.
 fn within(
     intervals: &[&Interval],
     begin_ns: u64,

@@ -1,13 +1,12 @@
 //! Finds the clock difference between two hosts from the disk that they share.
 //!
-//! Requests of one host make the requests of the other wait. So the latency of one follows the
-//! latency of the other, and also the other's requests in flight, which reveal a host that is idle
-//! between bursts. The changes from one step to the next are correlated at each possible clock
-//! difference. Levels would show little, because a disk that is slow all evening looks the same at
-//! any difference.
+//! Requests of one host make the requests of the other wait. So the latency of one follows the latency of
+//! the other, and also the other's requests in flight, which reveal a host that is idle between bursts. The
+//! changes from one step to the next are correlated at each possible clock difference. Levels would show
+//! little, because a disk that is slow all evening looks the same at any difference.
 //!
-//! Requests in flight are never compared with requests in flight: two hosts that start work at the
-//! same minute of their own clocks would look as if their clocks agreed.
+//! Requests in flight are never compared with requests in flight: two hosts that start work at the same
+//! minute of their own clocks would look as if their clocks agreed.
 
 use super::cells::{Grid, cells, end_ns, log_latency};
 use record::{Estimate, Interval, Measured};
@@ -17,13 +16,12 @@ use stats::mean;
 const LAG_MOST_S: f64 = 300.0;
 /// Minimum number of steps that two recordings have in common.
 pub(super) const OVERLAP_MIN: usize = 30;
-/// Thresholds for two series to be correlated: the minimum correlation, its minimum in standard
-/// errors, and the largest allowed ratio of the next peak to it.
+/// Thresholds for two series to be correlated: the minimum correlation, its minimum in standard errors, and
+/// the largest allowed ratio of the next peak to it.
 const CORRELATION_MIN: f64 = 0.3;
 const STANDARD_ERRORS: f64 = 4.5;
 const NEXT_PEAK: f64 = 0.8;
-/// The reference is the first host whose latency is known at this share of the maximum number of
-/// moments.
+/// The reference is the first host whose latency is known at this share of the maximum number of moments.
 const AS_MANY: f64 = 0.9;
 /// Steps around a peak that belong to it.
 const PEAK_STEPS: i64 = 3;
@@ -90,9 +88,9 @@ impl Match {
     }
 }
 
-/// How far the clock of each host is ahead of the reference: the first host, or one whose latency
-/// is known at more moments. Two hosts without a direct match may both match a third. So the pairs
-/// with the highest confidence are placed first, and the differences along a chain are added.
+/// How far the clock of each host is ahead of the reference: the first host, or one whose latency is known
+/// at more moments. Two hosts without a direct match may both match a third. So the pairs with the highest
+/// confidence are placed first, and the differences along a chain are added.
 pub(super) fn all_ahead(traces: &[Trace], step_ns: u64) -> Vec<Measured<Estimate>> {
     let most = traces.iter().map(|it| it.latency.len()).max().unwrap_or(0) as f64;
     let enough = |trace: &Trace| trace.latency.len() as f64 >= AS_MANY * most;
@@ -123,8 +121,8 @@ pub(super) fn all_ahead(traces: &[Trace], step_ns: u64) -> Vec<Measured<Estimate
     }
 }
 
-/// How far the clock of `other` is ahead of that of `first`, and the correlation in standard
-/// errors; or why the difference is unknown.
+/// How far the clock of `other` is ahead of that of `first`, and the correlation in standard errors; or why
+/// the difference is unknown.
 fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), &'static str> {
     let step_s = step_ns as f64 / NS;
     // The step of the other series at the time of the first series' step 0, if the clocks agree.
@@ -180,8 +178,8 @@ fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), 
     Ok((apart, peak.sure()))
 }
 
-/// Correlation of the steps of two series that coincide if the second is `shift` steps ahead;
-/// `None` if too few.
+/// Correlation of the steps of two series that coincide if the second is `shift` steps ahead; `None` if too
+/// few.
 fn matched(one: &Moves, two: &Moves, shift: i64, lag: i64) -> Option<Match> {
     let mut rest = two.iter().peekable();
     let mut sums = Sums::default();

@@ -1,14 +1,13 @@
 //! Estimates how much the latency of other hosts rises while one host is under high load.
 //!
-//! Rejected: a permutation test that shifts the load in time and asks how often chance has as large
-//! an effect. In simulated recordings with harmless bursts next to those of an unrecorded host, it
-//! left 6 wrong names of 8 in a hundred. In recordings of a minute, it left 73 right names of 89.
+//! Rejected: a permutation test that shifts the load in time and asks how often chance has as large an
+//! effect. In simulated recordings with harmless bursts next to those of an unrecorded host, it left 6
+//! wrong names of 8 in a hundred. In recordings of a minute, it left 73 right names of 89.
 
 use record::{Estimate, Measured};
 use stats::{batch_means, mean, median};
 
-/// Low load is the mean over the lowest 1/`CALM` of the time, high load that over the highest
-/// 1/`LOUD`.
+/// Low load is the mean over the lowest 1/`CALM` of the time, high load that over the highest 1/`LOUD`.
 const CALM: usize = 3;
 const LOUD: usize = 10;
 /// Minimum ratio of high load to low load.
@@ -24,15 +23,14 @@ fn middle(load: &[f64]) -> Option<f64> {
     (loud > CHANGE_MIN * calm).then_some((calm + loud) / 2.0)
 }
 
-/// The latency of the other hosts under high load of this host, divided by their latency under low
-/// load: the mean over the hosts. `load` is the host's load at each moment, in any unit. `others`
-/// are the logarithms of the latencies of each other host, where it had requests.
+/// The latency of the other hosts under high load of this host, divided by their latency under low load:
+/// the mean over the hosts. `load` is the host's load at each moment, in any unit. `others` are the
+/// logarithms of the latencies of each other host, where it had requests.
 pub(super) fn effect(load: &[f64], others: &[Vec<Option<f64>>]) -> Measured<Estimate> {
     let Some(middle) = middle(load) else {
         return Measured::not("its load hardly changes");
     };
-    // Host by host: a host that is only active during high load must not count as a rise of the
-    // others.
+    // Host by host: a host that is only active during high load must not count as a rise of the others.
     let rises: Vec<(f64, f64, u32)> =
         others.iter().filter_map(|other| rise(other, load, middle)).collect();
     if rises.is_empty() {
@@ -45,9 +43,9 @@ pub(super) fn effect(load: &[f64], others: &[Vec<Option<f64>>]) -> Measured<Esti
     Measured::Value(Estimate::exp_of(&Estimate::from_se(value, se, n)))
 }
 
-/// The share, 0 to 1, of the others' extra waiting that falls into the high load of this host.
-/// Extra waiting is the time above their usual latency under low load. This host does not cause the
-/// waiting at other times. `None` if the others never wait longer.
+/// The share, 0 to 1, of the others' extra waiting that falls into the high load of this host. Extra
+/// waiting is the time above their usual latency under low load. This host does not cause the waiting at
+/// other times. `None` if the others never wait longer.
 pub(super) fn explained(load: &[f64], others: &[Vec<Option<f64>>]) -> Option<f64> {
     let middle = middle(load)?;
     let is_loud = |at: usize| load[at] > middle;
@@ -70,8 +68,8 @@ pub(super) fn explained(load: &[f64], others: &[Vec<Option<f64>>]) -> Option<f64
     (within > 0.0).then(|| within / (within + beside))
 }
 
-/// The mean of one host's log latencies while `load` is above `middle`, minus the mean of the rest,
-/// with its standard error and number of independent parts.
+/// The mean of one host's log latencies while `load` is above `middle`, minus the mean of the rest, with
+/// its standard error and number of independent parts.
 fn rise(logs: &[Option<f64>], load: &[f64], middle: f64) -> Option<(f64, f64, u32)> {
     let of = |is_loud: bool| {
         let there = logs.iter().zip(load).filter(|(_, load)| (**load > middle) == is_loud);

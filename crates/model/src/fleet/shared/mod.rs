@@ -1,15 +1,13 @@
-//! Combines the recordings of several hosts that share a disk: on one clock, as one total load.
-//! Finds the host whose load the latency of the others follows.
+//! Combines the recordings of several hosts that share a disk: on one clock, as one total load. Finds the
+//! host whose load the latency of the others follows.
 //!
-//! No host sees the load of the others. But the requests of one host make the others wait, because
-//! the disk is one. If the recorded times do not agree, this gives the clock difference
-//! ([`clock`]). The rise of the others' latency from low to high load of a host shows whether they
-//! follow its load ([`effect`]). An interval that one host did not record is left out for all: the
-//! load of the disk in it is unknown.
+//! No host sees the load of the others. But the requests of one host make the others wait, because the disk
+//! is one. If the recorded times do not agree, this gives the clock difference ([`clock`]). The rise of the
+//! others' latency from low to high load of a host shows whether they follow its load ([`effect`]). An
+//! interval that one host did not record is left out for all: the load of the disk in it is unknown.
 //!
-//! Rejected: the clock as recorded (virtual machines are seconds apart after a pause), and the
-//! largest share as the cause (the host that sends most requests need not be the one that makes the
-//! others wait).
+//! Rejected: the clock as recorded (virtual machines are seconds apart after a pause), and the largest
+//! share as the cause (the host that sends most requests need not be the one that makes the others wait).
 
 mod cells;
 mod clock;
@@ -153,8 +151,8 @@ pub fn together(
     })
 }
 
-/// Why no host can be named: the clock of a host with requests is unknown, and other hosts show
-/// that recorded times are wrong here.
+/// Why no host can be named: the clock of a host with requests is unknown, and other hosts show that
+/// recorded times are wrong here.
 fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
     let unknown = parts.iter().find(|it| it.ahead_s.value().is_none() && it.per_s > 0.0)?;
     let (other, ahead) = parts
@@ -192,8 +190,8 @@ fn filled_by(parts: &[SharedHost]) -> Measured<String> {
     }
 }
 
-/// The length of the common cells: the longest of the hosts' usual intervals. Intervals without
-/// requests are ignored, because a recorder merges them.
+/// The length of the common cells: the longest of the hosts' usual intervals. Intervals without requests
+/// are ignored, because a recorder merges them.
 fn step_ns(hosts: &[Host<'_>]) -> u64 {
     let usual = |host: &Host<'_>| {
         let busy = host.intervals.iter().filter(|it| value(it.all.per_s) > 0.0);
@@ -270,8 +268,7 @@ fn host<'a>(
         .filter(|it| it.partition_of.is_none() && it.built_of.is_empty())
         .map(|it| it.name.as_str())
         .collect();
-    // A user who recorded one device or directory means the top device. Its parts are recorded with
-    // it.
+    // A user who recorded one device or directory means the top device. Its parts are recorded with it.
     let named = match observation.paths.as_slice() {
         [only] => only.devices.first().map(String::as_str),
         _ => None,
@@ -313,8 +310,7 @@ fn whole(hosts: &[Host<'_>], first: &Observation, count: usize) -> Observation {
             let (begin_ns, duration_ns) = (parts[0].0.begin_ns, parts[0].0.duration_ns);
             let mut all = sum(&parts, begin_ns, duration_ns);
             device.clone_into(&mut all.device);
-            // No host knows when the others kept the disk busy, so the busy times count as
-            // independent.
+            // No host knows when the others kept the disk busy, so the busy times count as independent.
             let idle: Option<f64> =
                 parts.iter().map(|(it, _)| Some(1.0 - it.busy_share?.value.min(1.0))).product();
             all.busy_share = idle.map(|idle| Figure::derived(1.0 - idle, 0.0));
@@ -509,8 +505,7 @@ mod tests {
         assert!(why.contains("clock of h1") && why.contains("h2 is 7."), "{:?}", found.filled_by);
     }
 
-    /// Much of the waiting is outside the known bursts, though the bursts of both may coincide by
-    /// chance.
+    /// Much of the waiting is outside the known bursts, though the bursts of both may coincide by chance.
     #[test]
     fn a_host_whose_bursts_explain_little_of_the_waiting_is_not_named() {
         let named = |seeds: u64, bursts: f64, unrecorded: f64| {

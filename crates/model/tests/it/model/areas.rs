@@ -9,8 +9,8 @@ const VISITS: usize = 6;
 /// Standard deviation of a visit's own noise.
 const NOISE: f64 = 0.03;
 
-/// A check of areas whose rates are these factors. The last area was written with direct I/O, and
-/// the cells start at `rate`.
+/// A check of areas whose rates are these factors. The last area was written with direct I/O, and the cells
+/// start at `rate`.
 fn profile(factors: &[f64], seed: u64) -> Profile {
     let mut noise = Noise(seed);
     let mut trials: Vec<Trial> = Vec::new();

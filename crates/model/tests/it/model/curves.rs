@@ -113,8 +113,8 @@ fn the_half_power_point_is_held_against_the_largest_throughput_of_all_depths() {
         .iter()
         .map(|curve| (curve.depth, curve.points.len(), curve.half_power_bytes))
         .collect();
-    // A single request reaches 1 MiB / 1.149 ms = 0.91 GB/s at most, less than half of 2 GB/s;
-    // eight of 16 KiB give 1.13 GB/s, eight of 8 KiB 0.61.
+    // A single request reaches 1 MiB / 1.149 ms = 0.91 GB/s at most, less than half of 2 GB/s; eight of 16
+    // KiB give 1.13 GB/s, eight of 8 KiB 0.61.
     assert_eq!(shape, [(1, 9, None), (8, 9, Some(16384))]);
     assert!((curves[0].half_of_max_bytes_per_s / 1e9 - 1.0).abs() < 0.01);
     let limit = model::limits(&cells, |_, most| *most).read_bytes_per_s.unwrap();

@@ -86,8 +86,8 @@ fn tallies(rate: Rate, visits: usize, noise: f64) -> [Tally; 4] {
     tallies
 }
 
-/// Flat from eight on; one at a time; a rise that becomes ever slower; 3 % for each doubling beyond
-/// eight; a loss at great depth.
+/// Flat from eight on; one at a time; a rise that becomes ever slower; 3 % for each doubling beyond eight;
+/// a loss at great depth.
 const CURVES: [(&str, Rate); 5] = [
     ("eight at once", |depth| depth.min(8.0)),
     ("one at a time", |_| 1.0),

@@ -97,8 +97,8 @@ fn fewer_than_five_sizes_make_no_fit_and_five_make_one() {
     assert_eq!([2, 3, 4, 5].map(fits), [0, 0, 0, 1]);
 }
 
-/// Rows of Friedman's Table 4 for one operation, in order: KB and milliseconds, each weighted by
-/// its standard error.
+/// Rows of Friedman's Table 4 for one operation, in order: KB and milliseconds, each weighted by its
+/// standard error.
 fn table_4(op: &str, standard_errors: [f64; 3]) -> Vec<Point> {
     include_str!("../../data/friedman_table4.csv")
         .lines()

@@ -65,8 +65,7 @@ fn a_depth_between_measured_ones_obeys_littles_law() {
 
 #[test]
 fn an_interval_holds_a_program_that_spends_half_a_microsecond_more_on_a_request() {
-    // Memory behind one processor: 3 µs for a lone request, 2 µs each from two on, all of it CPU
-    // time.
+    // Memory behind one processor: 3 µs for a lone request, 2 µs each from two on, all of it CPU time.
     let reads_at = |depth: u32, iops: f64, cpu_us: f64| {
         let cost = Measured::Value(Estimate::symmetric(cpu_us, 0.01, 6));
         Cell { cpu_us_per_io: cost, ..cell(4096, depth, None, iops, f64::from(depth) / iops * 1e9) }
@@ -85,8 +84,7 @@ fn an_interval_holds_a_program_that_spends_half_a_microsecond_more_on_a_request(
     assert!((several.iops.high / 500e3 - 1.0).abs() < 0.015, "{several:?}");
     let told = |one: &Prediction| one.extrapolated.iter().any(|clause| clause.contains("0.5 µs"));
     assert!(told(&alone) && told(&several));
-    // With CPU time to spare, several requests lose nothing, and a lone one loses the additional
-    // time.
+    // With CPU time to spare, several requests lose nothing, and a lone one loses the additional time.
     let [alone, several] = of(1.0);
     assert!(alone.iops.low < 290e3 && several.iops.low > 490e3, "{alone:?} {several:?}");
     assert!(!told(&several));
@@ -119,8 +117,8 @@ fn what_cannot_be_answered_is_an_error() {
     assert!(none.predict(&reads(4096), Offered::Depth(1.0)).is_err());
 }
 
-/// A device whose requests all take 1.25 times as long is another device of the same kind: the old
-/// profile at that level predicts the same as the new device's own profile.
+/// A device whose requests all take 1.25 times as long is another device of the same kind: the old profile
+/// at that level predicts the same as the new device's own profile.
 #[test]
 fn a_level_is_another_clock() {
     let (then, slow) = (Predictor::of_cells(&servers(8)), slower_servers());
@@ -192,8 +190,8 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
     }
 }
 
-/// The error of a level is part of the error of a prediction. At an end of the level where the
-/// device cannot sustain the rate no latency exists, and the interval of the largest rate shows it.
+/// The error of a level is part of the error of a prediction. At an end of the level where the device
+/// cannot sustain the rate no latency exists, and the interval of the largest rate shows it.
 #[test]
 fn the_interval_of_a_level_is_part_of_that_of_a_prediction() {
     let predictor = Predictor::of_cells(&servers(8));
@@ -231,8 +229,8 @@ fn slower_servers() -> Predictor {
     Predictor::of_cells(&cells.collect::<Vec<_>>())
 }
 
-/// A neighbour takes half of the device: a lone request takes the usual time, and a load waits like
-/// twice that load before. A closed loop still obeys Little's law.
+/// A neighbour takes half of the device: a lone request takes the usual time, and a load waits like twice
+/// that load before. A closed loop still obeys Little's law.
 #[test]
 fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
     let predictor = Predictor::of_cells(&servers(8));

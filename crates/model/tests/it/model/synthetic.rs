@@ -1,8 +1,7 @@
-//! Builds trials of known devices without running anything. The tests of `model` and of `diagnose`
-//! use it.
+//! Builds trials of known devices without running anything. The tests of `model` and of `diagnose` use it.
 //!
-//! A device is a function from a workload to its rate; the latency follows from Little's law of a
-//! closed loop. Each builder returns a valid trial, and a test changes one property of it.
+//! A device is a function from a workload to its rate; the latency follows from Little's law of a closed
+//! loop. Each builder returns a valid trial, and a test changes one property of it.
 
 use record::{
     Bytes, CacheMode, Cell, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult,
@@ -65,8 +64,7 @@ pub fn closed_cell(workload: Workload, iops: f64) -> Cell {
     cell(workload, iops, latency_ns)
 }
 
-/// A valid trial: `iops` requests per second, latency by Little's law, the device busy all the
-/// time.
+/// A valid trial: `iops` requests per second, latency by Little's law, the device busy all the time.
 pub fn trial(workload: &Workload, iops: f64) -> Trial {
     let ios = (iops * WINDOW_NS as f64 / 1e9).round() as u64;
     let result = direction(workload, ios.max(1), iops);
@@ -212,8 +210,8 @@ impl Noise {
     }
 }
 
-/// Rounds of visits of every workload in turn. The rate of each has relative noise of standard
-/// deviation `noise_rel`.
+/// Rounds of visits of every workload in turn. The rate of each has relative noise of standard deviation
+/// `noise_rel`.
 pub fn rounds(
     design: &[Workload],
     rate: impl Fn(&Workload) -> f64,

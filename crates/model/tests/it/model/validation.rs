@@ -3,9 +3,9 @@
 use model::validation_summary as summary;
 use record::{Estimate, Mix, ModelName, ModelPrediction, ValidationTrial};
 
-/// A load for which the profile predicted 10 ms and 1,000 requests per second. The prediction right
-/// before was `now` times the first and `max_now` times the second, and the measurement was
-/// `measured` times these.
+/// A load for which the profile predicted 10 ms and 1,000 requests per second. The prediction right before
+/// was `now` times the first and `max_now` times the second, and the measurement was `measured` times
+/// these.
 fn load(now: Option<(f64, f64)>, measured: (f64, f64), share: f64) -> ValidationTrial {
     let told = |factor: f64| {
         vec![ModelPrediction { model: ModelName::Calibrated, latency_ns: Some(1e7 * factor) }]
@@ -34,8 +34,7 @@ fn close(found: Option<f64>, expected: f64) {
 
 #[test]
 fn predictions_that_follow_the_device_are_held_to_and_those_that_do_not_stand_beside() {
-    // The device now takes 1.5 times as long and has 0.8 times the maximum rate, and the probe
-    // found that.
+    // The device now takes 1.5 times as long and has 0.8 times the maximum rate, and the probe found that.
     let trials: Vec<ValidationTrial> =
         (0..6).map(|_| load(Some((1.4, 0.82)), (1.5, 0.8), 0.4)).collect();
     let summary = summary(ModelName::Calibrated, &trials, false);

@@ -21,8 +21,8 @@ impl Noise {
     }
 }
 
-/// Visits of a check, round by round. The level takes a step of `step` between visits, and each
-/// visit has noise of 5 % of its own. The level continues in `level`.
+/// Visits of a check, round by round. The level takes a step of `step` between visits, and each visit has
+/// noise of 5 % of its own. The level continues in `level`.
 fn check(noise: &mut Noise, level: &mut f64, step: f64) -> (Vec<Trial>, f64) {
     let mut trials = Vec::new();
     let mut sum = 0.0;
@@ -38,8 +38,8 @@ fn check(noise: &mut Noise, level: &mut f64, step: f64) -> (Vec<Trial>, f64) {
     (trials, sum / (VISITS as f64 * f64::from(CELLS)))
 }
 
-/// Share of 100 pairs of runs, with a pause of a run's length, whose levels agree within the
-/// interval of their difference; and the mean standard error.
+/// Share of 100 pairs of runs, with a pause of a run's length, whose levels agree within the interval of
+/// their difference; and the mean standard error.
 fn agreement(step: f64) -> (f64, f64) {
     let (mut agree, mut errors) = (0, 0.0);
     for seed in 0..100 {

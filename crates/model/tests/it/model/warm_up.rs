@@ -55,8 +55,7 @@ fn steady_noise_is_not_biased() {
     for visits in [3, 6] {
         let quiet = mean_share(visits, |_, noise| 1.0 + 0.05 * noise.next(), 1.0);
         assert!((quiet - 1.0).abs() < 0.002, "{visits} visits: {quiet}");
-        // One interval in fifty has no completions: the bare rule makes this 0.2 to 0.35 % too
-        // fast.
+        // One interval in fifty has no completions: the bare rule makes this 0.2 to 0.35 % too fast.
         let stalls = |_, noise: &mut Noise| {
             if noise.next() > 2.0537 { 0.0 } else { 1.0 + 0.05 * noise.next() }
         };

@@ -25,8 +25,8 @@ fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
     Cell { histogram: HistogramSnapshot { buckets }, ..constant }
 }
 
-/// `servers` exponential servers of `rate` requests per second each, for reads and writes.
-/// Sequential requests are ten times as fast, re-reads a hundred times.
+/// `servers` exponential servers of `rate` requests per second each, for reads and writes. Sequential
+/// requests are ten times as fast, re-reads a hundred times.
 fn servers(servers: u32, rate: f64) -> Predictor {
     let mut cells = Vec::new();
     for depth in [1u32, 2, 4, 8, 16, 32, 64] {

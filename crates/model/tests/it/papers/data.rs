@@ -63,8 +63,8 @@ fn a_measurement_counts_once() {
             let counts = counted.is_some_and(Class::is_testable);
             assert!(counts, "{}: {:?} is no counted row", entry.row.id, entry.row.reason);
         }
-        // If a value is only a point, the largest point or the half-power point of one run's curve,
-        // and the curve counts as a series, then the value belongs to that curve.
+        // If a value is only a point, the largest point or the half-power point of one run's curve, and the
+        // curve counts as a series, then the value belongs to that curve.
         let counted = || library.entries.iter().filter(|entry| entry.row.class.is_testable());
         let of_series = |entry: &library::Entry| entry.is_series().then(|| curves_of(entry));
         let series: Vec<_> = counted().filter_map(of_series).flatten().collect();

@@ -1,8 +1,7 @@
 //! Finds the link to a file server: which file systems are remote, and the peak of the way to them.
 //!
-//! The mount options name the server's address, the kernel's routes name the interface, and the
-//! interface reports its speed. Only IPv4 routes are read, because kernels have no common place for
-//! the others.
+//! The mount options name the server's address, the kernel's routes name the interface, and the interface
+//! reports its speed. Only IPv4 routes are read, because kernels have no common place for the others.
 
 use host::kernel::Roots;
 use host::kernel::read::text;
@@ -60,8 +59,8 @@ fn server(filesystem: &FilesystemFacts) -> Option<Ipv4Addr> {
     option.or(source)?.parse().ok()
 }
 
-/// The interface of the most specific route to an address, from `/proc/net/route`. Its numbers are
-/// the bytes in network order, printed as this machine's integers.
+/// The interface of the most specific route to an address, from `/proc/net/route`. Its numbers are the
+/// bytes in network order, printed as this machine's integers.
 fn interface(routes: &str, server: Ipv4Addr) -> Option<String> {
     let address = u32::from_le_bytes(server.octets());
     let matching = routes.lines().skip(1).filter_map(|line| {

@@ -1,10 +1,9 @@
-//! Computes the peak of main memory from the modules that the firmware lists (SMBIOS, structures of
-//! type 17).
+//! Computes the peak of main memory from the modules that the firmware lists (SMBIOS, structures of type
+//! 17).
 //!
-//! Speed times width is one module's peak. How many work in parallel depends on channels, for which
-//! only free text exists ("P0 CHANNEL B"). If every module's text names a channel, the channels are
-//! counted. Otherwise no peak is reported. Only root may read the tables; virtual machines leave
-//! the speed out.
+//! Speed times width is one module's peak. How many work in parallel depends on channels, for which only
+//! free text exists ("P0 CHANNEL B"). If every module's text names a channel, the channels are counted.
+//! Otherwise no peak is reported. Only root may read the tables; virtual machines leave the speed out.
 
 use engine::input;
 use host::kernel::Roots;

@@ -1,15 +1,13 @@
-//! Analyses the visits of a medium: its bands, and how much slower the last positions are than the
-//! first.
+//! Analyses the visits of a medium: its bands, and how much slower the last positions are than the first.
 //!
-//! Rates are compared with the level of their pass. The test in [`stats::steps`] finds steps. The
-//! loss is estimated from fixed groups, because a group selected for being extreme is biased.
+//! Rates are compared with the level of their pass. The test in [`stats::steps`] finds steps. The loss is
+//! estimated from fixed groups, because a group selected for being extreme is biased.
 
 use record::{Band, Bytes, Estimate, Extents, Measured, Target, TargetKind, ZonePosition};
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Rng, derive_seed};
 
-/// Smallest step that counts as a zone of a disk, as a share of the rate (a difference of
-/// logarithms).
+/// Smallest step that counts as a zone of a disk, as a share of the rate (a difference of logarithms).
 const STEP_MIN: f64 = 0.005;
 /// The positions are divided by this to get the size of the two groups that are compared.
 const END_PART: usize = 20;
@@ -40,8 +38,8 @@ pub struct Analysis {
     pub inner_loss: Measured<Estimate>,
 }
 
-/// Finds steps, and the loss from the first positions to the last; `None` with fewer than two
-/// positions or passes.
+/// Finds steps, and the loss from the first positions to the last; `None` with fewer than two positions or
+/// passes.
 #[must_use]
 pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
     let passes: BTreeSet<u32> = visits.iter().map(|visit| visit.pass).collect();
@@ -71,8 +69,7 @@ pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
     Some(Analysis { positions, mean, bands, p_value: found.p_value, inner_loss })
 }
 
-/// The logarithm of each position's rate relative to the level of its pass, averaged over the
-/// passes.
+/// The logarithm of each position's rate relative to the level of its pass, averaged over the passes.
 fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &BTreeSet<u32>) -> Vec<f64> {
     let pass_level = |&pass: &u32| {
         let of_pass = visits.iter().filter(|visit| visit.pass == pass);

@@ -1,17 +1,17 @@
 //! Compares an array with its members at the same positions of the surface.
 //!
-//! A stripe waits for its slowest member, so its maximum at a position is the number of members
-//! times the rate of the slowest. If it reaches less, a part in front of the members is the
-//! bottleneck (bus, adapter, host) and hides their zones. Members are read alone, one at a time,
-//! between the visits of the whole array.
+//! A stripe waits for its slowest member, so its maximum at a position is the number of members times the
+//! rate of the slowest. If it reaches less, a part in front of the members is the bottleneck (bus, adapter,
+//! host) and hides their zones. Members are read alone, one at a time, between the visits of the whole
+//! array.
 
 use super::analysis::{Visit, analyse, bands, ends, lowest, positions};
 use super::plan::{ArrayPlan, ZonePlan};
 use record::{ArrayZones, Estimate, Measured, MemberZones, Target};
 use std::collections::BTreeSet;
 
-/// The array's part of the document. `visits` are those of the whole first, then of each member;
-/// `facts` are those of the members. `None` if a member has no map.
+/// The array's part of the document. `visits` are those of the whole first, then of each member; `facts`
+/// are those of the members. `None` if a member has no map.
 pub(super) fn together(
     (plan, array): (&ZonePlan, &ArrayPlan),
     visits: &[Vec<Visit>],

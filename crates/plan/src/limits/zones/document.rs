@@ -23,8 +23,8 @@ pub struct Mapped<'a> {
     pub findings: Vec<Finding>,
 }
 
-/// The map from the trials of a plan, one per visit; `None` if too few of them are valid.
-/// `identity` is the id and the time of the document.
+/// The map from the trials of a plan, one per visit; `None` if too few of them are valid. `identity` is the
+/// id and the time of the document.
 #[must_use]
 pub fn document(
     mapped: Mapped<'_>,

@@ -8,11 +8,11 @@ use workload::{Rng, Spec, derive_seed};
 pub const MIN_POSITIONS: u32 = 30;
 /// Minimum number of passes: the fewest visits with an interval.
 pub const MIN_PASSES: u32 = stats::MIN_VISITS as u32;
-/// Sizes of sequential requests if the user names none: the largest of which several fit a window,
-/// as in the papers' maps.
+/// Sizes of sequential requests if the user names none: the largest of which several fit a window, as in
+/// the papers' maps.
 const REQUESTS: [u64; 3] = [64 << 10, 32 << 10, 16 << 10];
-/// Queue depth if the user names none: 1 as in the papers' maps. Members of an array get more, so
-/// that each always has a next request.
+/// Queue depth if the user names none: 1 as in the papers' maps. Members of an array get more, so that each
+/// always has a next request.
 const DEPTH: u32 = 1;
 const DEPTH_OF_MEMBER: u32 = 4;
 /// Minimum requests in a window, per unit of queue depth.

@@ -1,5 +1,5 @@
-//! Scrapes of node_exporter with their times: cumulative counters, whole milliseconds where the
-//! kernel counts these, and the pressure of the system.
+//! Scrapes of node_exporter with their times: cumulative counters, whole milliseconds where the kernel
+//! counts these, and the pressure of the system.
 
 use super::{BEGIN_S, Recording, SECOND, Step, Sums};
 use model::fleet::COUNTERS;

@@ -5,8 +5,8 @@ use record::{DoneTrial, Experiment, Trial};
 use std::cmp::Reverse;
 use workload::Design;
 
-/// Adds the results of the missing trials (see [`crate::missing_trials`]) and draws conclusions
-/// from all. `trials` are those of `experiment.done`, one for one, before and after.
+/// Adds the results of the missing trials (see [`crate::missing_trials`]) and draws conclusions from all.
+/// `trials` are those of `experiment.done`, one for one, before and after.
 ///
 /// # Errors
 /// If no trial finished, or no request of any trial completed.

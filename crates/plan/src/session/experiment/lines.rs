@@ -1,8 +1,8 @@
 //! Converts the combinations of a design into `halfpower run` lines.
 //!
-//! The parser of `run` reads each combination, so its errors are those of `run` and a user can type
-//! every line. A combination that these targets do not support is left out with a reason. One that
-//! no target supports is an error of the design.
+//! The parser of `run` reads each combination, so its errors are those of `run` and a user can type every
+//! line. A combination that these targets do not support is left out with a reason. One that no target
+//! supports is an error of the design.
 
 use crate::session::{Result, SessionError, simulated, treatment};
 use record::{EngineName, counted};
@@ -44,7 +44,6 @@ pub struct Line {
 pub struct LeftOut(Vec<(String, Vec<BTreeMap<String, String>>)>);
 
 impl LeftOut {
-    /// One more.
     pub(super) fn add(&mut self, reason: String, levels: &BTreeMap<String, String>) {
         match self.0.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, all)) => all.push(levels.clone()),
@@ -162,7 +161,6 @@ fn elsewhere(name: &str) -> Option<(&str, &'static str)> {
     engine::engine_elsewhere(engine).map(|(system, _)| (name, system))
 }
 
-/// The targets that a combination uses.
 fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, String> {
     let number = |key: &str, text: &str| -> Result<usize, String> {
         let number: usize = text

@@ -1,8 +1,8 @@
 //! Prepares a design on targets: which combinations can be run, as which trials, on which targets.
 //!
-//! Real targets are opened before anything runs, once for each list of targets in the design. So a
-//! missing prerequisite is found before the first trial. Simulated targets are created anew for
-//! each trial (see [`crate::session::Targets`]).
+//! Real targets are opened before anything runs, once for each list of targets in the design. So a missing
+//! prerequisite is found before the first trial. Simulated targets are created anew for each trial (see
+//! [`crate::session::Targets`]).
 
 mod conclusion;
 mod lines;
@@ -48,8 +48,8 @@ pub struct OpenedDesign {
 }
 
 impl OpenedDesign {
-    /// Opens the targets of a design and finds which of its lines can be run. The first target
-    /// decides whether they are simulated. `allowed` applies to lists that are written.
+    /// Opens the targets of a design and finds which of its lines can be run. The first target decides
+    /// whether they are simulated. `allowed` applies to lists that are written.
     ///
     /// # Errors
     /// If a target cannot be opened, or no target supports the design.
@@ -97,8 +97,8 @@ impl OpenedDesign {
         Ok(Self { real, ready, left_out })
     }
 
-    /// The experiment with all lines that can be run on these targets, in an order that depends on
-    /// the seed.
+    /// The experiment with all lines that can be run on these targets, in an order that depends on the
+    /// seed.
     #[must_use]
     pub fn experiment(
         &self,
@@ -207,8 +207,8 @@ struct TargetList {
     writes: bool,
 }
 
-/// Properties that an engine may refuse before the first request: its kind, depth, cache mode,
-/// flushes and replacements of writes, the control group and the priority of its thread.
+/// Properties that an engine may refuse before the first request: its kind, depth, cache mode, flushes and
+/// replacements of writes, the control group and the priority of its thread.
 type EngineKey = (
     (EngineName, u32, CacheMode),
     (Option<Flush>, Option<Instead>),

@@ -1,9 +1,9 @@
-//! Reports the allocation unit of a directory's file system, and the space that its files lose by
-//! rounding to it.
+//! Reports the allocation unit of a directory's file system, and the space that its files lose by rounding
+//! to it.
 //!
-//! Large units allow large requests and few extents, but waste space with small files (Riedel 1997,
-//! section 5.5). This cost needs no trial, so it is reported together with the trials about
-//! alignment: for the file system's own unit, and for the 64 KiB that the paper recommends.
+//! Large units allow large requests and few extents, but waste space with small files (Riedel 1997, section
+//! 5.5). This cost needs no trial, so it is reported together with the trials about alignment: for the file
+//! system's own unit, and for the 64 KiB that the paper recommends.
 
 use host::target;
 use record::{Finding, FindingCode, Target, TargetKind, format_bytes};

@@ -1,12 +1,11 @@
-//! Sets the state of the test file before a trial: written, reserved, empty, written only at its
-//! end, or written and not cached.
+//! Sets the state of the test file before a trial: written, reserved, empty, written only at its end, or
+//! written and not cached.
 //!
-//! The run keeps its descriptors of the same file, so it finds the length and blocks set here.
-//! Blocks that were never written are all read before the trial. They must be zero, whatever was on
-//! the disk before (the C2 requirement that makes extending a file expensive on some systems).
-//! `valid-data` waives that with a call of Windows, so no preset uses it: the file then contains
-//! data left on the disk by other files. It is deleted with the run, and the row states whether
-//! such data showed.
+//! The run keeps its descriptors of the same file, so it finds the length and blocks set here. Blocks that
+//! were never written are all read before the trial. They must be zero, whatever was on the disk before
+//! (the C2 requirement that makes extending a file expensive on some systems). `valid-data` waives that
+//! with a call of Windows, so no preset uses it: the file then contains data left on the disk by other
+//! files. It is deleted with the run, and the row states whether such data showed.
 
 use super::{Extras, Finish, Treatment, nothing};
 use crate::session::{Result, Session, SessionError};
@@ -83,8 +82,7 @@ impl Treatment for FileState {
     }
 }
 
-/// New blocks after the end of the test file, reserved and not written, for the duration of the
-/// trial.
+/// New blocks after the end of the test file, reserved and not written, for the duration of the trial.
 pub(super) struct NewBlocks;
 
 impl Treatment for NewBlocks {

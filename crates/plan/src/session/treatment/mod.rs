@@ -1,8 +1,8 @@
-//! Applies treatments between two trials of an experiment whose levels differ in the state of the
-//! file or of the program, not in the requests.
+//! Applies treatments between two trials of an experiment whose levels differ in the state of the file or
+//! of the program, not in the requests.
 //!
-//! Each prepares before the trial and returns the action after it. Rejected: flags of `run`, which
-//! begins with a file of its own, and should not truncate a user's.
+//! Each prepares before the trial and returns the action after it. Rejected: flags of `run`, which begins
+//! with a file of its own, and should not truncate a user's.
 
 mod file_state;
 mod hints;
@@ -35,8 +35,8 @@ pub(crate) trait Treatment: Sync {
         Ok(())
     }
 
-    /// Whether the workload must begin at the start of the area. In an empty file any other start
-    /// would leave a hole, and filling a hole is not appending.
+    /// Whether the workload must begin at the start of the area. In an empty file any other start would
+    /// leave a hole, and filling a hole is not appending.
     fn appends(&self) -> bool {
         false
     }
@@ -66,7 +66,6 @@ const TREATMENTS: &[(&str, &dyn Treatment)] = &[
     ("writeback", &writeback::Writeback),
 ];
 
-/// The treatment of this name.
 pub(crate) fn find(name: &str) -> Option<&'static dyn Treatment> {
     TREATMENTS.iter().find(|(known, _)| *known == name).map(|(_, one)| *one)
 }
@@ -87,9 +86,9 @@ fn nothing() -> Finish {
     Box::new(|_, _| Ok(Extras::new()))
 }
 
-/// fdatasync after the requests, timed separately. The rate including the flush is the useful
-/// result (`flushed_bytes_per_s`). Buffered writes are flushed after every trial anyway. This is
-/// for direct writes, where a flush makes the drive empty its own cache.
+/// fdatasync after the requests, timed separately. The rate including the flush is the useful result
+/// (`flushed_bytes_per_s`). Buffered writes are flushed after every trial anyway. This is for direct
+/// writes, where a flush makes the drive empty its own cache.
 struct Fdatasync;
 
 impl Treatment for Fdatasync {

@@ -1,8 +1,8 @@
 //! Restricts the program to one processor, or to all that it may use.
 //!
 //! The jobs of a run inherit the processors of the thread that starts them. The previous setting is
-//! restored after the trial, even if it failed. Interrupts and kernel threads are not moved: the
-//! program has one processor, not the machine.
+//! restored after the trial, even if it failed. Interrupts and kernel threads are not moved: the program
+//! has one processor, not the machine.
 
 use super::{Extras, Finish, Treatment};
 use crate::session::{Result, Session, SessionError};

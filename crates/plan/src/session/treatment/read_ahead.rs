@@ -1,9 +1,8 @@
 //! Sets how far the kernel reads ahead on a loop device.
 //!
-//! The read-ahead of a disk is a setting of the machine and never changed. If the target itself is
-//! a loop device, its read-ahead is set before a trial and restored after it, or at the next start
-//! if the program was killed. An open file keeps the read-ahead from when it was opened until
-//! POSIX_FADV_NORMAL.
+//! The read-ahead of a disk is a setting of the machine and never changed. If the target itself is a loop
+//! device, its read-ahead is set before a trial and restored after it, or at the next start if the program
+//! was killed. An open file keeps the read-ahead from when it was opened until POSIX_FADV_NORMAL.
 
 use super::hints::advise;
 use super::{Extras, Finish, Treatment};
@@ -17,7 +16,6 @@ use record::{Target, TargetKind, Workload};
 /// The read-ahead in KiB; the kernel's default is 128.
 pub(super) struct ReadAhead(pub(super) u64);
 
-/// Name of the setting.
 const SETTING: &str = "read_ahead_kb";
 
 /// The loop device whose read-ahead may be set; `None` if there is none.

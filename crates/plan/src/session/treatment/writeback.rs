@@ -1,10 +1,9 @@
-//! Measures the phases of a buffered write load: copied into memory, throttled to the disk,
-//! flushed.
+//! Measures the phases of a buffered write load: copied into memory, throttled to the disk, flushed.
 //!
-//! During the trial, /proc/meminfo gives the dirty memory and the memory under write-back, and the
-//! clock gives our own CPU time. The copy phase ends when the rate finally falls below half of the
-//! first interval's. The rest is throttled. The flush is timed separately. Rejected: vm.dirty_ratio
-//! as the boundary, which says when the kernel should throttle and not when it did.
+//! During the trial, /proc/meminfo gives the dirty memory and the memory under write-back, and the clock
+//! gives our own CPU time. The copy phase ends when the rate finally falls below half of the first
+//! interval's. The rest is throttled. The flush is timed separately. Rejected: vm.dirty_ratio as the
+//! boundary, which says when the kernel should throttle and not when it did.
 
 use super::{Extras, Finish, Treatment};
 use crate::session::{Result, Session, SessionError};
@@ -20,7 +19,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// An interval belongs to the copy phase if its rate is at least this share of the first one's.
 const COPY_SHARE: f64 = 0.5;
 
-/// The measurement of the phases.
 pub(super) struct Writeback;
 
 impl Treatment for Writeback {
@@ -85,7 +83,6 @@ impl Look {
     }
 }
 
-/// CPU time of this program so far.
 fn cpu_ms() -> f64 {
     kernel::cpu_time_ns() as f64 / 1e6
 }
@@ -97,9 +94,9 @@ fn cpu_share(looks: &[Look], from_ms: f64, to_ms: f64) -> Option<f64> {
     Some((last.cpu_ms - first.cpu_ms) / (last.at_ms - first.at_ms).max(1e-9))
 }
 
-/// How many intervals from the first belong to the copy: up to the last one that reaches half of
-/// the first one's rate, together with its neighbours. A single slow interval is a program that
-/// waited for a processor.
+/// How many intervals from the first belong to the copy: up to the last one that reaches half of the first
+/// one's rate, together with its neighbours. A single slow interval is a program that waited for a
+/// processor.
 fn copied(rates: &[f64]) -> usize {
     let Some(first) = rates.first() else { return 0 };
     let around = |at: usize| {
@@ -135,8 +132,7 @@ fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
         ("final_flush_share".to_owned(), flush_ms / total),
         ("flush_ms".to_owned(), flush_ms),
     ]);
-    // The trial ends with the watch. It begins after its files were opened and their cached pages
-    // dropped.
+    // The trial ends with the watch. It begins after its files were opened and their cached pages dropped.
     let end = looks.last().map_or(0.0, |look| look.at_ms);
     let (begin, throttle) = (end - copy.0 - throttled.0, end - throttled.0);
     let copy = ("copy", copy, begin, throttle);

@@ -26,8 +26,8 @@ fn a_cache_is_seen_where_re_reads_are_faster_by_more_than_their_intervals() {
     assert_eq!(evidence(&first, &medium, &about(140.0, 10.0)), CacheEvidence::CannotTell);
 }
 
-/// A rotating disk: a re-read after one revolution is faster than a seek, and the medium is faster
-/// than both.
+/// A rotating disk: a re-read after one revolution is faster than a seek, and the medium is faster than
+/// both.
 #[test]
 fn a_revolution_per_block_is_not_taken_for_a_cache() {
     let (first, medium, again) = (about(3.3, 0.1), about(16.2, 1.0), about(11.8, 0.0));

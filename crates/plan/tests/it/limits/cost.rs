@@ -24,8 +24,8 @@ fn the_published_prices_per_kaps_come_out() {
     }
 }
 
-/// Table 10 prints whole MAPS and two digits per dollar. The inventory of the paper gives 19.5 and
-/// 15.3 for the rates of table 6.
+/// Table 10 prints whole MAPS and two digits per dollar. The inventory of the paper gives 19.5 and 15.3 for
+/// the rates of table 6.
 #[test]
 fn the_published_maps_and_accesses_per_dollar_come_out() {
     for (kaps, rate, expected, dollars, table) in [

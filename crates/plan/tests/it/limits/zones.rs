@@ -24,8 +24,8 @@ fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// Visits in the order of a plan. The medium has this rate by position. The level of the disk
-/// wanders and drifts over time, with additional noise.
+/// Visits in the order of a plan. The medium has this rate by position. The level of the disk wanders and
+/// drifts over time, with additional noise.
 fn visits_of(plan: &ZonePlan, medium: impl Fn(u32) -> f64, noise: f64, seed: u64) -> Vec<Visit> {
     let mut rng = Rng::new(seed);
     let mut wander = 0.0;
@@ -81,8 +81,7 @@ fn flat_media_on_a_disk_that_drifts_and_wanders_have_no_zones() {
         let visits = visits_of(&plan, |_| 1e8, 0.05, seed);
         alarms += usize::from(analyse(&visits, seed).unwrap().bands.len() > 1);
     }
-    // The stated rate is 1 %; with 1 % each, more than 11 of 400 maps occur once in a thousand
-    // times.
+    // The stated rate is 1 %; with 1 % each, more than 11 of 400 maps occur once in a thousand times.
     assert!(alarms <= 11, "{alarms} of {maps}");
 }
 

@@ -1,5 +1,5 @@
-//! The plan of commits, and two interleaved plans. The results of trials are made up, because a
-//! simulated device has no flush.
+//! The plan of commits, and two interleaved plans. The results of trials are made up, because a simulated
+//! device has no flush.
 
 use plan::session::Session;
 use plan::{CheckPlan, CheckSettings, CommitsPlan, Plan, PlannedTrial, Preparation, SideBySide};

@@ -1,9 +1,8 @@
 //! How often a comparison raises a false alarm, and how often it finds a real difference.
 //!
-//! Four hundred pairs of runs, each with five blocks of six cells, on simulated devices with
-//! varying times. First both runs of a pair use one unchanged device; then one cell of the second
-//! is a tenth slower. Counts are printed. All draws come from consecutive seeds, so the counts are
-//! the same on every machine.
+//! Four hundred pairs of runs, each with five blocks of six cells, on simulated devices with varying times.
+//! First both runs of a pair use one unchanged device; then one cell of the second is a tenth slower.
+//! Counts are printed. All draws come from consecutive seeds, so the counts are the same on every machine.
 
 use model::{CompareOptions, Side, compare};
 use record::{
@@ -21,8 +20,8 @@ use workload::Spec;
 
 const PAIRS: u64 = 400;
 const BLOCKS: u32 = 5;
-/// Unchanged devices, used in turn, and the same devices with requests so much longer that the rate
-/// is a tenth lower. The rate of a trial varies by about 3 % on each.
+/// Unchanged devices, used in turn, and the same devices with requests so much longer that the rate is a
+/// tenth lower. The rate of a trial varies by about 3 % on each.
 const DEVICES: [[&str; 2]; 4] = [
     ["mm1,service=500us", "mm1,service=555556ns"],
     ["mmc,servers=2,service=500us", "mmc,servers=2,service=555556ns"],

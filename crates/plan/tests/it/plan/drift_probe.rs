@@ -1,5 +1,4 @@
-//! The drift probe on a simulated device. Its cells are changed to look like a profile of a faster
-//! device.
+//! The drift probe on a simulated device. Its cells are changed to look like a profile of a faster device.
 
 use model::{DriftFactors, Predictor};
 use plan::session::{Session, simulated};
@@ -14,8 +13,8 @@ const KINDS: usize = 5;
 /// Number of visits that are averaged for the level of lone reads.
 const LATEST: usize = 12;
 
-/// A simulated device and its cells: reads of four sizes, alone, deep, and at a tenth and two
-/// fifths of the maximum rate; deep writes; and deep loops that do both.
+/// A simulated device and its cells: reads of four sizes, alone, deep, and at a tenth and two fifths of the
+/// maximum rate; deep writes; and deep loops that do both.
 fn device() -> (Session, Vec<Cell>) {
     let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
     let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());
@@ -69,8 +68,7 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
             (1, _) => 1.1,
             (_, Some(OpKind::Read)) => 1.25,
             (_, Some(OpKind::Write)) => 1.6,
-            // Turns of 0.8 and 0.625 ms now take 1 ms each; the mix changed by a further factor of
-            // 1.2.
+            // Turns of 0.8 and 0.625 ms now take 1 ms each; the mix changed by a further factor of 1.2.
             (_, None) => 1.2 * 2.0 / (0.8 + 0.625),
         };
         cell.iops = cell.iops.scaled(factor);
@@ -115,8 +113,7 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
         (factor - 1.0).abs() < 0.05 && (factor - inverse).abs() < 1e-9
     };
     assert!(probe.updated(&cells).iter().zip(&cells).all(near));
-    // The predictions for now match the device: levels and updated cells are each within 5 % of the
-    // truth.
+    // The predictions for now match the device: levels and updated cells are each within 5 % of the truth.
     let now = Predictor::of_cells(&probe.updated(&cells));
     for (read_percent, truth) in [(100, 1.0 / 1.25), (0, 1.0 / 1.6)] {
         let load = LoadSpec::pure(OpKind::Read, Locality::Random, 8 << 10);
@@ -130,8 +127,8 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
     assert!(since.least_deep_ratio.unwrap() <= since.most_deep_ratio.unwrap());
 }
 
-/// The profile has the rate of one of the four loops in a kind too high by half. Each new visit
-/// counts as much as the one in the profile.
+/// The profile has the rate of one of the four loops in a kind too high by half. Each new visit counts as
+/// much as the one in the profile.
 #[test]
 fn visits_since_update_a_cell_that_chance_put_beside_its_kind() {
     let (mut session, mut cells) = device();

@@ -1,5 +1,5 @@
-//! Order, seeds and effects of a sweep, on artificial trials: a real effect is found, and repeats
-//! without an effect hardly ever show one.
+//! Order, seeds and effects of a sweep, on artificial trials: a real effect is found, and repeats without
+//! an effect hardly ever show one.
 
 use plan::session::{Session, simulated};
 use plan::{blocks_in_order, conclude, missing, trial_seed};
@@ -76,8 +76,8 @@ fn done(
     (Experiment { done: done.collect(), plan, ..Experiment::default() }, trials)
 }
 
-/// The effects of trials whose rates vary by `noise` between trials and by three times that between
-/// blocks, with `loss` for the level `none` at 64k.
+/// The effects of trials whose rates vary by `noise` between trials and by three times that between blocks,
+/// with `loss` for the level `none` at 64k.
 fn effects_with(noise: f64, loss: f64, blocks: u32, seed: u64) -> Vec<ExperimentEffect> {
     let mut rng = Rng::new(seed);
     // Uniform, with standard deviation 1.
@@ -197,8 +197,8 @@ fn the_spread_of_blocks_is_flagged_above_three_percent_only() {
     assert!(flagged && (spread - 0.04).abs() < 1e-12);
 }
 
-/// The crash-loss finding of an experiment that writes in these modes, one trial each, with this
-/// much data left in memory.
+/// The crash-loss finding of an experiment that writes in these modes, one trial each, with this much data
+/// left in memory.
 fn crash_loss(modes: &[(CacheMode, Option<f64>)], read_percent: u8) -> Option<Finding> {
     let mut experiment = Experiment::default();
     for ((cache, unwritten), position) in modes.iter().zip(0..) {

@@ -27,8 +27,8 @@ fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
     let drawn = run(&few(), &mut Profiles::default()).unwrap();
     let scores = Scores::of(&drawn);
     let text = scores.text();
-    // The maximum number of failures in this many draws at the goals' failure rates, 5 and 10 %:
-    // less than 3 % of such draws exceed it (cumulative binomial).
+    // The maximum number of failures in this many draws at the goals' failure rates, 5 and 10 %: less than
+    // 3 % of such draws exceed it (cumulative binomial).
     let (draws, at_5, at_10) = testkit::draws((30, 4, 6), (180, 15, 26));
     assert_eq!(scores.draws, draws, "the limits are those of so many draws");
     assert!(scores.draws - scores.right <= at_5, "{text}");
