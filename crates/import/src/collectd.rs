@@ -1,9 +1,9 @@
-//! collectd's CSV of its plugin disk: a file for each figure of a disk, whose name says which
+//! Reads the CSV of collectd's disk plugin: a file for each figure of a disk, named by the path
 //! (`HOST/disk-sda/disk_ops-2026-11-28`), with a time and a value for reads and for writes in each row.
 //!
-//! Values are running counters, or rates where the plugin csv stores rates. `disk_time` grows by the mean time of a
-//! request in each interval, in milliseconds, so that the requests of the interval make it the time that the kernel
-//! counted. Facts: the plugins csv and disk in collectd's sources, and
+//! Values are running counters, or rates if the csv plugin stores rates. `disk_time` grows by the mean time
+//! of a request in each interval, in milliseconds. Multiplied by the requests of the interval, this gives
+//! the time that the kernel counted. Facts: the plugins csv and disk in collectd's sources, and
 //! <https://www.github.com/collectd/collectd/wiki/Plugin-Disk>.
 
 use crate::ImportError;
@@ -25,7 +25,7 @@ const FIGURES: [(&str, &[(&str, f64)]); 5] = [
     ("disk_io_time", &[("io_time_seconds_total", MS), ("io_time_weighted_seconds_total", MS)]),
     ("pending_operations", &[("io_now", 1.0)]),
 ];
-/// Mean times of requests, and the counters that they make with those of requests.
+/// Mean times of requests, and the time counters computed from them and the request counters.
 const MEAN_TIMES: &str = "disk_time";
 const TIMES: [(&str, &str); 2] = [
     ("read_time_seconds_total", "reads_completed_total"),
@@ -37,7 +37,7 @@ pub(crate) fn is_header(line: &str) -> bool {
     HEADERS.contains(&line.trim())
 }
 
-/// What the name of a file says: host, disk and figure.
+/// Parts of a file's path: host, disk and figure.
 fn parts(name: &str) -> (Option<&str>, &str, &str) {
     let mut folders = name.rsplit(['/', '\\']);
     let file = folders.next().unwrap_or_default();
@@ -47,7 +47,7 @@ fn parts(name: &str) -> (Option<&str>, &str, &str) {
     (host, disk.unwrap_or("disk"), figure)
 }
 
-/// The rows of a file: moments in nanoseconds, and counters, which rates are added up to.
+/// The rows of a file: times in nanoseconds, and counters. Rates are summed up to counters.
 fn rows(text: &str, running: bool, faults: &mut u64) -> Vec<(i128, Vec<f64>)> {
     let mut rows: Vec<(i128, Vec<f64>)> = Vec::new();
     let by_rate = running && text.lines().any(|line| line.split(',').skip(1).any(is_rate));
@@ -72,12 +72,12 @@ fn rows(text: &str, running: bool, faults: &mut u64) -> Vec<(i128, Vec<f64>)> {
     rows
 }
 
-/// Counters are whole numbers; a rate is one with a point.
+/// Counters are whole numbers; a rate has a decimal point.
 fn is_rate(field: &str) -> bool {
     field.trim().contains('.')
 }
 
-/// Counters and mean times of disks, by their moments.
+/// Counters and mean times of disks, by time.
 #[derive(Default)]
 struct Host {
     counters: BTreeMap<(String, i128), BTreeMap<&'static str, f64>>,
@@ -121,7 +121,7 @@ fn of_host(name: Option<&str>, mut host: Host, faults: u64) -> Result<Observatio
     builder.counts.faults = faults;
     add_times(&mut host);
     let mut by_time: BTreeMap<i128, Scrape> = BTreeMap::new();
-    // The first moment of stored rates has nothing but the requests in progress.
+    // With stored rates, the first moment has only the requests in flight.
     let with_requests =
         host.counters.into_iter().filter(|(_, known)| known.contains_key(TIMES[0].1));
     for ((disk, at), known) in with_requests {
@@ -136,9 +136,9 @@ fn of_host(name: Option<&str>, mut host: Host, faults: u64) -> Result<Observatio
     builder.finish(why, REMEDY)
 }
 
-/// Makes mean times of requests the counters of the kernel's times.
+/// Converts mean times of requests into the kernel's time counters.
 fn add_times(host: &mut Host) {
-    /// A row before: its moment, the times so far, the requests and the sums of means.
+    /// The previous row: its time, the times so far, the requests and the sums of means.
     struct Before<'a> {
         disk: &'a str,
         at: i128,

@@ -1,16 +1,16 @@
-//! Running counters of node_exporter, from two or more moments to intervals.
+//! Converts node_exporter's running counters at two or more moments into intervals.
 //!
-//! A counter that goes back was reset (the machine restarted, the device came anew): what it counted
-//! in between is unknown, so that interval is left out. Monitoring systems take it as having begun
-//! at 0, which is right for a total and wrong for a rate, whose time since the restart they do not
-//! know. A device that is missing in between is taken from where it was last seen.
+//! A counter that decreases was reset (the machine restarted, or the device was re-added). The activity in
+//! between is unknown, so that interval is left out. Monitoring systems assume a start from 0. That is
+//! right for a total, but wrong for a rate, because the time since the restart is unknown. If a device is
+//! missing in between, the interval starts where it was last seen.
 
 use crate::moment::SECOND_NS;
 use crate::observation_builder::{ObservationBuilder, SECTOR_BYTES};
 use record::{Context, DeviceFacts, Figure, Interval, OpInterval};
 use std::collections::BTreeMap;
 
-/// Counters of a device, and the requests in flight, a gauge; without `node_disk_`.
+/// Counters of a device, and the requests in flight (a gauge), without the prefix `node_disk_`.
 const NAMES: [&str; 13] = [
     "reads_completed_total",
     "read_bytes_total",
@@ -26,7 +26,7 @@ const NAMES: [&str; 13] = [
     "flush_requests_total",
     "io_now",
 ];
-/// Places of the first counter of each operation.
+/// Indexes of the first counter of each operation, and of other counters.
 const READ: usize = 0;
 const WRITE: usize = 4;
 const BUSY: usize = 8;
@@ -34,23 +34,23 @@ const WEIGHTED: usize = 9;
 const DISCARDS: usize = 10;
 const FLUSHES: usize = 11;
 const IN_FLIGHT: usize = 12;
-/// Requests in flight that are believed where a counter wrapped.
+/// Maximum credible number of requests in flight after a counter wrapped.
 const MOST_IN_FLIGHT: f64 = 1_024.0;
 /// The kernel's times are whole milliseconds.
 const TIME_STEP_S: f64 = 1e-3;
 
-/// What is known of a device at one moment, in the order of [`NAMES`].
+/// Values of a device at one moment, in the order of [`NAMES`].
 pub(crate) type Values = [Option<f64>; NAMES.len()];
 
-/// The values that a source has, by their names.
+/// The values of a source, by their names.
 pub(crate) fn values(of: impl Fn(&str) -> Option<f64>) -> Values {
     NAMES.map(of)
 }
 
-/// Counts of 32 bits, and what they count: requests, bytes by sectors, seconds by milliseconds.
+/// Number of values of a 32-bit counter.
 const WRAP: f64 = 4_294_967_296.0;
 
-/// By how much a counter grows when it wraps at 32 bits.
+/// Amount to add to a counter that wrapped at 32 bits: requests, bytes in sectors, seconds in milliseconds.
 fn wrap(place: usize) -> f64 {
     match NAMES[place] {
         name if name.contains("bytes") => WRAP * SECTOR_BYTES,
@@ -59,7 +59,7 @@ fn wrap(place: usize) -> f64 {
     }
 }
 
-/// What a counter can grow by in a second, generously.
+/// Maximum growth of a counter per second, generously.
 fn most_per_s(place: usize) -> f64 {
     match NAMES[place] {
         name if name.contains("bytes") => record::MOST_BYTES_PER_S,
@@ -73,7 +73,7 @@ fn most_per_s(place: usize) -> f64 {
 pub(crate) struct System {
     /// Seconds in which some task waited for I/O.
     some_s: Option<f64>,
-    /// Seconds in which all did.
+    /// Seconds in which all tasks waited.
     full_s: Option<f64>,
     /// Seconds of all processors, by mode.
     processors_s: BTreeMap<String, f64>,
@@ -99,7 +99,7 @@ pub(crate) fn is_wanted(name: &str) -> bool {
 }
 
 impl Scrape {
-    /// Takes a sample; says whether it had a place for it.
+    /// Stores a sample; returns whether it is a known one.
     pub(crate) fn take(&mut self, name: &str, labels: &Labels, value: f64) -> bool {
         let system = &mut self.system;
         let place = match name {
@@ -127,7 +127,7 @@ impl Scrape {
     }
 }
 
-/// Takes what a sample says of the machine or of a device; whether it is one that does.
+/// Stores the facts of the machine or of a device in a sample; returns whether it has any.
 pub(crate) fn take_facts(builder: &mut ObservationBuilder, name: &str, labels: &Labels) -> bool {
     match name {
         "node_uname_info" => {
@@ -140,7 +140,7 @@ pub(crate) fn take_facts(builder: &mut ObservationBuilder, name: &str, labels: &
     true
 }
 
-/// What `node_disk_info` says of a device.
+/// Facts of a device in `node_disk_info`.
 fn facts(labels: &Labels) -> Option<(String, DeviceFacts)> {
     let of = |key: &str| labels.get(key).filter(|text| !text.is_empty()).cloned();
     let name = of("device")?;
@@ -181,11 +181,11 @@ pub(crate) fn add_intervals(builder: &mut ObservationBuilder, scrapes: &BTreeMap
     }
 }
 
-/// By how much each counter grew; `None` where one went back and no wrap explains it.
+/// By how much each counter grew; `None` if one decreased and a wrap does not explain it.
 ///
 /// The kernel keeps times in 32 bits of milliseconds, and on 32-bit machines everything else in 32 bits. A
-/// restart takes all counters back; a wrap takes back those that were near their end, by an amount
-/// that leaves a possible growth, while others go on.
+/// restart resets all counters. A wrap resets only counters near their maximum, by an amount that leaves a
+/// possible growth, while other counters continue.
 fn growth(before: &Values, after: &Values, seconds: f64) -> Option<Values> {
     let mut growth = [None; NAMES.len()];
     let (mut wrapped, mut went_on) = (false, false);
@@ -207,7 +207,7 @@ fn growth(before: &Values, after: &Values, seconds: f64) -> Option<Values> {
     (went_on || !wrapped).then_some(growth)
 }
 
-/// What happened between two moments; `None` where the counters began anew.
+/// The activity between two moments; `None` if the counters were reset.
 fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Option<Interval> {
     let seconds = length as f64 / SECOND_NS as f64;
     let growth = growth(before, after, seconds)?;
@@ -216,7 +216,7 @@ fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Opti
     };
     let operation = |first: usize| {
         let requests = growth[first].filter(|requests| *requests > 0.0);
-        // Times are cut to whole milliseconds, so that their difference is off by one at most.
+        // Times are truncated to whole milliseconds, so their difference is off by at most one.
         let latency = growth[first + 3].zip(requests).map(|(time, requests)| {
             Figure::measured(time * 1e9 / requests, TIME_STEP_S * 1e9 / requests)
         });

@@ -1,35 +1,34 @@
-//! From bytes to text, whatever wrote them.
+//! Decodes files to text in any common encoding.
 //!
-//! Windows tools write UTF-16 or the machine's code page, everything else UTF-8. A byte order mark
-//! decides; without one, zero bytes at every second place are UTF-16, and what is not UTF-8 is taken
-//! as the western code page of Windows, in which every byte is a character. Nothing is refused here:
-//! a name with a wrong accent is still a name, and counter names are compared without accents.
+//! Windows tools write UTF-16 or the machine's code page, other tools UTF-8. A byte order mark decides.
+//! Without one, zero bytes at every second place indicate UTF-16. A file that is not UTF-8 is read in the
+//! western code page of Windows, in which every byte is a character. Nothing is refused here: a name with a
+//! wrong accent is still a name, and counter names are compared without accents.
 
 use std::borrow::Cow;
 
-/// How much of the beginning is searched for zero bytes.
+/// Number of bytes at the beginning that are searched for zero bytes.
 const SAMPLE_BYTES: usize = 512;
 
-/// What begins a colour.
+/// First character of a colour sequence.
 const ESCAPE: char = '\u{1b}';
 
-/// What stands at 0x80 to 0x9f of the western code page of Windows, as browsers read it: where the code page
-/// has nothing stands the control character of that number.
+/// Characters 0x80 to 0x9f of the western code page of Windows, as browsers read it. Undefined positions
+/// are the control character of that number.
 const WESTERN: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
-/// How the bytes of a file stand for characters.
 #[derive(Clone, Copy)]
 enum Encoding {
     Utf8,
-    /// Two bytes to a unit, in the order that the function reads them in.
+    /// Two bytes per unit, converted in byte order by the function.
     Utf16(fn([u8; 2]) -> u16),
     Western,
 }
 
-/// The text of a file. A character that was cut off at its end is dropped.
+/// The text of a file. A truncated character at its end is dropped.
 pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     let (encoding, bytes) = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => (Encoding::Utf8, rest),
@@ -57,7 +56,7 @@ pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text without what colours it on a terminal (`S_COLORS=always`): `ESC [ numbers m`.
+/// The text without terminal colours (`S_COLORS=always`): `ESC [ numbers m`.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split(ESCAPE);
     let first = parts.next().unwrap_or_default();

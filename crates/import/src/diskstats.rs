@@ -1,9 +1,9 @@
-//! Dumps of /proc/diskstats, each with its time: a line `TS seconds` (as pt-diskstats keeps them), the
-//! output of `date`, or the name of the file.
+//! Reads dumps of /proc/diskstats, each with its time: a line `TS seconds` (as pt-diskstats stores them),
+//! the output of `date`, or the name of the file.
 //!
-//! The kernel's counters are read exactly: requests, sectors of 512 bytes, milliseconds in 32 bits.
-//! Lines have 14 columns or more (2.6.25; with discards 18, with flushes 20); old partitions have 7
-//! and no times, and are passed over.
+//! The kernel's counters are exact: requests, sectors of 512 bytes, milliseconds in 32 bits. Lines have 14
+//! columns or more (2.6.25; with discards 18, with flushes 20). Partitions of old kernels have 7 and no
+//! times, and are skipped.
 
 use crate::counters::{self, Scrape};
 use crate::moment::Stamp;
@@ -13,14 +13,14 @@ use crate::{ImportError, Options};
 use record::Observation;
 use std::collections::BTreeMap;
 
-/// Numbers of a line from the first counter on, without discards and flushes.
+/// Minimum number of counters in a line, without discards and flushes.
 const COUNTERS_MIN: usize = 11;
-/// Columns before the counters: major, minor, name.
+/// Number of columns before the counters: major, minor, name.
 const BEFORE: usize = 3;
 const REMEDY: &str = "record at least two dumps, each with its time: while :; do echo TS $(date \
                       +%s.%N); cat /proc/diskstats; sleep 1; done";
 
-/// Counter of node_exporter, the place in a line, and the factor to its unit.
+/// Counter of node_exporter, its index in a line, and the factor to its unit.
 const PLACES: [(&str, usize, f64); 13] = [
     ("reads_completed_total", 0, 1.0),
     ("reads_merged_total", 1, 1.0),
@@ -47,7 +47,6 @@ fn parse(line: &str) -> Option<(&str, Vec<u64>)> {
     (numbered && head[2].parse::<f64>().is_err()).then_some((head[2], numbers))
 }
 
-/// Whether a line is one of /proc/diskstats.
 pub(crate) fn is_line(line: &str) -> bool {
     parse(line).is_some()
 }

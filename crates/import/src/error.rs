@@ -1,41 +1,41 @@
-//! Why nothing could be imported, and what to do instead.
+//! Defines why a file could not be imported, and what to do instead.
 //!
-//! Only a file without a single usable interval is an error. Damage beside usable intervals is a
-//! finding of the observation, because the reader still wants what is there.
+//! Only a file without a single usable interval is an error. Damage next to usable intervals becomes a
+//! finding of the observation, because the user still wants the rest.
 
-/// What is wrong with a file as a whole.
+/// Why a file as a whole is unusable.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// Nothing in the content tells what it is.
+    /// The content matches no known format.
     #[error(
         "unknown file format ({0}); supported are iostat as text and JSON, sar -d, sadf -j, -d, -p \
          and -x, /proc/diskstats, node_exporter's text, responses of Prometheus, telegraf's CSV, \
          Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations"
     )]
     UnknownForm(&'static str),
-    /// A known relative of a form that is read.
+    /// A known format, but of a related tool or without disks.
     #[error("it is {what}; {instead}")]
     WrongForm {
-        /// What it is.
+        /// Its format.
         what: &'static str,
         /// What to record instead.
         instead: &'static str,
     },
-    /// The form fits, but no interval came out of it.
+    /// The format is known, but the file has no usable interval.
     #[error("it contains no usable disk interval: {why}; {remedy}")]
     Nothing {
-        /// What is there, or not.
+        /// The reason.
         why: String,
         /// What to do.
         remedy: String,
     },
-    /// Several machines, of which one must be chosen.
+    /// Several machines; the user must choose one.
     #[error("it contains {count} machines: {names}; name one with --instance")]
     SeveralMachines {
-        /// How many.
+        /// Number of machines.
         count: usize,
-        /// The first few.
+        /// Names of the first few.
         names: String,
     },
     /// Files that cannot be read as recordings.
@@ -46,7 +46,7 @@ pub enum ImportError {
         /// Why.
         cause: Box<Self>,
     },
-    /// Files of several machines or tools where those of one were wanted.
+    /// Files of several machines or tools, although one was expected.
     #[error(
         "{names} contain {count} recordings ({found}); name only files that the same tool wrote \
          on the same machine"
@@ -54,21 +54,21 @@ pub enum ImportError {
     SeveralRecordings {
         /// Their names.
         names: String,
-        /// How many.
+        /// Number of recordings.
         count: usize,
-        /// Tools and machines.
+        /// Their tools and machines.
         found: String,
     },
-    /// The server refused.
+    /// The server returned an error.
     #[error("the server returned an error: {0}")]
     Server(String),
-    /// A document of ours that this version cannot read.
+    /// A halfpower document that this version cannot read.
     #[error("it is a halfpower document, but cannot be read: {0}")]
     OwnDocument(String),
 }
 
 impl ImportError {
-    /// Nothing usable, and why.
+    /// No usable interval, with the reason.
     pub(crate) fn nothing(why: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Nothing { why: why.into(), remedy: remedy.into() }
     }

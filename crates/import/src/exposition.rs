@@ -1,9 +1,9 @@
-//! The text that node_exporter serves: `name{label="value"} number [milliseconds]`.
+//! Reads the text that node_exporter serves: `name{label="value"} number [milliseconds]`.
 //!
-//! Its counters run, so that one scrape tells nothing and two tell one interval. Scrapes come as
-//! one file each, or after one another in a file: a sample that comes again begins the next one,
-//! and so does a comment with a time. When a scrape was made is said, in this order, by the user,
-//! by a comment before it, by the time beside its samples, or by the exporter's own clock
+//! Its values are running counters, so that one scrape is not enough and two give one interval. Each scrape
+//! is a file of its own, or scrapes are concatenated. A sample that appears again starts the next scrape,
+//! and so does a comment with a time. The time of a scrape comes, in this order, from the user, from a
+//! comment before it, from the time next to its samples, or from the exporter's own clock
 //! (`node_time_seconds`), which it serves unless that is switched off.
 
 use crate::counters::{self, Labels, Scrape};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const REMEDY: &str = "use two or more scrapes of node_exporter, a few seconds apart, in separate files or \
      concatenated in one";
 
-/// A scrape and what tells its time.
+/// A scrape and the sources of its time.
 #[derive(Default)]
 struct Dated {
     scrape: Scrape,
@@ -82,7 +82,7 @@ fn scrapes(text: &str, builder: &mut ObservationBuilder, dated: &mut Vec<Dated>)
         }
     };
     for line in text.split_inclusive('\n') {
-        // A last line without its end may have lost digits.
+        // A last line without a line end may have lost digits.
         let whole = line.ends_with('\n');
         let line = line.trim();
         if let Some(comment) = line.strip_prefix('#') {
@@ -116,7 +116,7 @@ fn scrapes(text: &str, builder: &mut ObservationBuilder, dated: &mut Vec<Dated>)
     flush(&mut now, &mut seen);
 }
 
-/// The time that a comment says; help and types say none.
+/// The time in a comment; help and type comments have none.
 fn stamp(comment: &str) -> Option<Stamp> {
     let comment = comment.trim();
     if ["HELP ", "TYPE ", "EOF", "UNIT "].iter().any(|word| comment.starts_with(word)) {
@@ -125,14 +125,14 @@ fn stamp(comment: &str) -> Option<Stamp> {
     Stamp::parse(comment).or_else(|| comment.split_whitespace().find_map(Stamp::parse))
 }
 
-/// The name that a line begins with.
+/// The name at the beginning of a line.
 fn name(line: &str) -> &str {
     let end = line.find(|letter: char| letter == '{' || letter.is_whitespace());
     &line[..end.unwrap_or(line.len())]
 }
 
-/// The name with labels as written of a line's sample, the labels, the value, and the time beside it
-/// in milliseconds.
+/// A sample: the name with labels as written, the labels, the value, and the time next to it in
+/// milliseconds.
 fn sample(line: &str) -> Option<(&str, Labels, f64, Option<f64>)> {
     let name = name(line);
     let (labels, length) = match line[name.len()..].strip_prefix('{') {
@@ -152,7 +152,7 @@ fn sample(line: &str) -> Option<(&str, Labels, f64, Option<f64>)> {
     Some((key, labels, value, ms))
 }
 
-/// Labels behind an opening brace, and the bytes up to and with the closing one.
+/// Labels after an opening brace, and the number of bytes up to and including the closing one.
 fn labels(text: &str) -> Option<(Labels, usize)> {
     let mut labels = Labels::new();
     let mut rest = text;

@@ -1,21 +1,21 @@
-//! The forms that are read, and how their content tells them apart.
+//! Detects the format of a file from its content.
 //!
-//! Names of files say nothing: people save `out.txt`. So the content decides, by words that each
-//! form must have. The whole file is looked at: a scrape of a machine with many processors has its disks behind
-//! the first 64 KiB, and a log of several tools has iostat wherever it was started. Forms that hold
-//! too little are known as well, so that the message can say what to record instead.
+//! File names are not used: people save `out.txt`. The content decides, by words that each format must
+//! have. The whole file is searched: a scrape of a machine with many processors has its disks after the
+//! first 64 KiB, and a log of several tools may have iostat anywhere. Formats with too little data are
+//! known too, so that the message can state what to record instead.
 
 use crate::{ImportError, collectd, decode, diskstats, iostat_text, sadf_pairs, sar, telegraf};
 
-/// How to record what is read.
+/// How to record a disk.
 const RECORD: &str = "record the disk with: iostat -o JSON -x -t 1";
 
-/// A form.
+/// A supported format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `iostat -o JSON`.
     Iostat,
-    /// The tables of iostat for people.
+    /// The text tables of iostat.
     IostatText,
     /// `sadf -j`.
     SadfJson,
@@ -25,17 +25,17 @@ pub enum Format {
     SadfPairs,
     /// `sadf -x`.
     SadfXml,
-    /// The table of `sar -d` for people.
+    /// The text table of `sar -d`.
     Sar,
     /// Dumps of /proc/diskstats.
     Diskstats,
     /// The text that node_exporter serves, once or several times.
     NodeExporter,
-    /// Answers of a Prometheus server to range queries.
+    /// Responses of a Prometheus server to range queries.
     Prometheus,
-    /// telegraf's CSV of its plugin diskio.
+    /// The CSV of telegraf's diskio plugin.
     Telegraf,
-    /// collectd's CSV of its plugin disk, a file for each figure.
+    /// The CSV of collectd's disk plugin, a file for each figure.
     Collectd,
     /// Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
     Perfmon,
@@ -44,7 +44,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 14] = [
         Self::Iostat,
         Self::IostatText,
@@ -84,7 +84,7 @@ impl Format {
     }
 }
 
-/// First bytes of files that are no text, what they are, and what to do.
+/// First bytes of binary files, with their format and what to do.
 const BINARY: [(&[u8], &str, &str); 7] = [
     (&[0x96, 0xd5], "a binary sadc file", "convert it with: sadf -j FILE -- -d"),
     (&[0xd5, 0x96], "a binary sadc file", "convert it with: sadf -j FILE -- -d"),
@@ -95,7 +95,7 @@ const BINARY: [(&[u8], &str, &str); 7] = [
     (b"PK\x03\x04", "an archive", "unpack it with: unzip FILE"),
 ];
 
-/// Words that a text of a known relative has, what it is, and what to do.
+/// Words of a related format, with its name and what to do.
 const RELATIVES: [(&[&str], &str, &str); 7] = [
     (&["avg-cpu:"], "an iostat log without disks", RECORD),
     (
@@ -118,7 +118,7 @@ const RELATIVES: [(&[&str], &str, &str); 7] = [
     ),
 ];
 
-/// Words of JSON, the form that has them, and whether the text must begin as JSON.
+/// Words in JSON, the format that has them, and whether the text must begin as JSON.
 const JSON_WORDS: [(&str, Format, bool); 7] = [
     ("halfpower/observation/", Format::Observation, true),
     ("\"disk_device\"", Format::Iostat, false),
@@ -130,13 +130,13 @@ const JSON_WORDS: [(&str, Format, bool); 7] = [
     ("\"sysstat\"", Format::Iostat, true),
 ];
 
-/// Whether a line belongs to a form.
+/// Whether a line belongs to a format.
 type LineTest = fn(&str) -> bool;
 
-/// How much of a line is looked at. Headers name a few dozen columns.
+/// How much of a line is inspected. Headers name a few dozen columns.
 const LINE_BYTES: usize = 64 << 10;
 
-/// What a line says of the whole, in order of how surely.
+/// Lines that identify a format, most certain first.
 const LINES: [(LineTest, Format); 6] = [
     (iostat_text::is_header, Format::IostatText),
     (sar::is_header, Format::Sar),
@@ -146,10 +146,10 @@ const LINES: [(LineTest, Format); 6] = [
     (collectd::is_header, Format::Collectd),
 ];
 
-/// What a file is.
+/// Detects the format of a file.
 ///
 /// # Errors
-/// If its content fits no form, or one that holds too little.
+/// If its content matches no format, or one with too little data.
 pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     let magic = |(first, _, _): &&(&[u8], &str, &str)| bytes.starts_with(first);
     if let Some(&(_, what, instead)) = BINARY.iter().find(magic) {
@@ -158,7 +158,7 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     detect_text(&decode::text(bytes))
 }
 
-/// Whether these first bytes are of a text, in any encoding that is read.
+/// Whether these first bytes are text, in any supported encoding.
 #[must_use]
 pub fn is_text(head: &[u8]) -> bool {
     let text = decode::text(head);
@@ -166,7 +166,7 @@ pub fn is_text(head: &[u8]) -> bool {
     !text.is_empty() && !text.contains(odd)
 }
 
-/// What a text is.
+/// Detects the format of a text.
 pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
     let has = |word: &str| contains(text, word);
     let begin = text.trim_start();
@@ -193,7 +193,7 @@ pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
     Err(ImportError::UnknownForm(why))
 }
 
-/// The form of a text that is no JSON.
+/// The format of a text that is not JSON.
 fn of_lines(text: &str) -> Option<Format> {
     let has = |word: &str| contains(text, word);
     if has("(PDH-CSV") || has("(PDH-TSV") {
@@ -215,8 +215,8 @@ fn of_lines(text: &str) -> Option<Format> {
     text.lines().find_map(of_line)
 }
 
-/// Whether a text has a word. Not `str::contains`, which takes several times as long: fifteen words are
-/// looked for in the whole of what may be hundreds of megabytes.
+/// Whether a text contains a word. `str::contains` is several times slower, and fifteen words are searched
+/// in files of up to hundreds of megabytes.
 fn contains(text: &str, word: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()
 }

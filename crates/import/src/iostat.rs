@@ -1,11 +1,11 @@
-//! iostat, as JSON or as the table for people: figures per device and report, times only with `-t`,
-//! lengths never.
+//! Reads iostat output, as JSON or as text tables: figures per device and report. Times are present only
+//! with `-t`, lengths never.
 //!
-//! The length of an interval is the difference between its time and the time before, which iostat
-//! prints to the second. Its intervals are whole seconds, so a difference that is off by one is
-//! rounding: the usual length is taken, and only a longer pause (a suspended machine, a stopped
-//! iostat) is believed as it stands. Without times the length is what the user or the command line in
-//! the text says, or what the rates imply (`since_boot`).
+//! The length of an interval is the difference between its time and the previous time, which iostat prints
+//! in whole seconds. Its intervals are whole seconds, so a difference that is off by one is rounding: the
+//! usual length is used, and only a longer pause (a suspended machine, a stopped iostat) is taken as
+//! printed. Without times the length comes from the user, from the command line in the text, or from the
+//! rates (`since_boot`).
 
 use crate::json::Json;
 use crate::moment::{SECOND_NS, Stamp};
@@ -18,14 +18,14 @@ use crate::sysstat_json::{self, Frame};
 use crate::{ImportError, Options, Text};
 use record::{Context, Observation};
 
-/// Length that is taken where nothing says one.
+/// Length if no source gives one.
 const ASSUMED_NS: i128 = SECOND_NS;
 
 /// The short form has no column of discards, and includes them.
 pub(crate) const FRAME: Frame =
     Frame { is_report: "disk", name: "disk_device", report, mixed: may_include_discards };
 
-/// Whether means over all requests may include discards: the short form has no column of them.
+/// Whether means over all requests may include discards: the short form has no column for them.
 pub(crate) fn may_include_discards(discarded: Option<f64>) -> bool {
     discarded.is_none_or(|rate| rate > 0.0)
 }
@@ -34,7 +34,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     observations("iostat -o JSON", sysstat_json::hosts(texts, &FRAME), options)
 }
 
-/// The observations of what iostat printed in any form.
+/// The observations from iostat output in any format.
 pub(crate) fn observations(
     source: &'static str,
     hosts: Hosts,
@@ -65,7 +65,7 @@ fn finish(builder: ObservationBuilder) -> Result<Observation, ImportError> {
     builder.finish("no report contains a disk", "record with: iostat -x -t 1")
 }
 
-/// Whether a host has nothing but one report of each start of iostat.
+/// Whether a host has only one report per start of iostat.
 fn only_first(runs: &[Run]) -> bool {
     runs.iter().all(|run| run.disk_reports() < 2)
 }
@@ -78,7 +78,7 @@ fn add_run(run: &mut Run, only_first: bool, builder: &mut ObservationBuilder, op
         let usual = || spans.iter().flatten().map(|span| span.1).min();
         let first = run.first_is(given.or_else(usual));
         since_boot = first != First::Interval;
-        // Where there is nothing else, the averages are what there is.
+        // If nothing else exists, the averages since boot are used.
         if since_boot && only_first {
             (since_boot, builder.only_since_boot) = (false, true);
         }
@@ -101,11 +101,11 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
         if spans.iter().any(Option::is_some) {
             return spans;
         }
-        // One report with a time, whose length its rates may imply.
+        // One report with a time; its rates may imply the length.
         let implied = run.implied_length().unwrap_or(ASSUMED_NS);
         return spans_between(&times, Some(implied), backwards);
     }
-    // Reports without times follow one another from the date on.
+    // Reports without times follow each other from the date on.
     let midnight = run.date.as_ref().and_then(|date| Stamp::parse(&format!("{date} 00:00:00")));
     let begin = match midnight {
         Some(midnight) => builder.times(&[Some(midnight)], options.utc_offset_s, false)[0],
@@ -130,7 +130,7 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
     (0i128..).take(run.reports.len()).map(|at| Some((begin + at * length, length))).collect()
 }
 
-/// Spans that end at these times. `given` is the length of all, where the user says it.
+/// Intervals that end at these times. `given` is the length of all, if the user states it.
 pub(crate) fn spans_between(
     times: &[Option<i128>],
     given: Option<i128>,
@@ -141,7 +141,7 @@ pub(crate) fn spans_between(
         known.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0).collect();
     steps.sort_unstable();
     let usual = given.or_else(|| steps.get(steps.len() / 2).copied());
-    // Where the last interval ended, and the time that was printed for it.
+    // End of the last interval, and the time printed for it.
     let mut last: Option<(i128, i128)> = None;
     let mut span = |time: Option<i128>| {
         let (time, usual) = (time?, usual?);

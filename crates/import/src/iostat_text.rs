@@ -1,10 +1,10 @@
-//! The tables that iostat prints for people, of versions 9 to 12.
+//! Reads the text tables of iostat, versions 9 to 12.
 //!
-//! A report is one table, or with `-h` several with other columns of the same disks. So a report ends
-//! where a time, processors or a column come again, or, where only lines of disks were kept (`grep`), a
-//! disk does. Columns are found by their names, in any order, with the disk in front, behind (`-h` of
-//! version 12) or on a line of its own (`-h` of version 11). Rejected: positions by version, because
-//! headers are there and versions are not.
+//! A report is one table, or with `-h` several tables with different columns of the same disks. So a report
+//! ends where a time, processors or a column appear again, or, if only lines of disks were kept (`grep`), a
+//! disk does. Columns are found by their names, in any order. The disk is in front, behind (`-h` of version
+//! 12) or on a line of its own (`-h` of version 11). Rejected: positions by version, because files have
+//! headers but no versions.
 
 use crate::iostat::{self, may_include_discards};
 use crate::moment::Stamp;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 /// Names of the column of disks.
 const DEVICE: [&str; 2] = ["Device", "Device:"];
-/// What a header of disks has besides.
+/// Other columns, of which a header of disks has at least one.
 const FIGURES: [&str; 5] = ["tps", "r/s", "w/s", "d/s", "f/s"];
 
 /// Whether a line is the header of a table of disks.
@@ -42,10 +42,9 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     iostat::observations("iostat", hosts, options)
 }
 
-/// The table in force.
 struct Table {
     columns: Columns,
-    /// Place of the disk's name.
+    /// Index of the disk's name.
     device: usize,
 }
 
@@ -54,15 +53,15 @@ struct Reader<'h> {
     host: Option<String>,
     run: Run,
     table: Option<Table>,
-    /// Columns that the report has had.
+    /// Columns of the report so far.
     columns: BTreeSet<String>,
-    /// Disks that the table has had.
+    /// Disks of the table so far.
     devices: BTreeSet<String>,
-    /// Names of the processors' shares, whose numbers come next.
+    /// Names of the processors' shares; their numbers are on the next line.
     processors: Option<Vec<String>>,
     /// A disk's name on a line of its own.
     name: Option<String>,
-    /// Whether the report has anything yet.
+    /// Whether the report is still empty.
     fresh: bool,
 }
 
@@ -119,7 +118,6 @@ impl<'h> Reader<'h> {
         }
     }
 
-    /// Begins a report.
     fn begin(&mut self, stamp: Option<Stamp>) {
         self.run.reports.push(Report { stamp, ..Report::default() });
         (self.fresh, self.table) = (true, None);
@@ -127,7 +125,7 @@ impl<'h> Reader<'h> {
         self.devices.clear();
     }
 
-    /// Ends the run; what the command line said before its first line stays.
+    /// Ends the run. Data of the command line before its first report is kept.
     fn end_run(&mut self) {
         if self.run.reports.is_empty() {
             self.fresh = false;
@@ -198,7 +196,7 @@ impl<'h> Reader<'h> {
         }
         let name = words[table.device];
         if self.devices.contains(name) {
-            // Only lines of disks were kept: the header counts for the next report as well.
+            // Only lines of disks were kept, so the header also applies to the next report.
             let table = self.table.take();
             self.begin(None);
             self.table = table;
@@ -218,7 +216,7 @@ impl<'h> Reader<'h> {
     }
 }
 
-/// Whether a line without its end has lost digits: its last number has other decimals than the one
+/// Whether a line without a line end has lost digits: its last number has other decimals than the one
 /// before.
 fn is_cut(words: &[&str]) -> bool {
     let decimals = |word: &&str| word.rsplit_once(['.', ',']).map_or(0, |(_, digits)| digits.len());

@@ -1,43 +1,43 @@
-//! JSON as far as it goes: what was written before a tool was killed is still there.
+//! Reads incomplete JSON: everything that a tool wrote before it was killed.
 //!
-//! A recording that ends in the middle of a number is the usual one, because tools that write JSON
-//! are stopped by a signal. So this reader never fails: it returns what it could read, marks the
-//! objects and arrays that were not closed, and says how many faults there were. A number that ends
-//! with the text may have lost digits and is dropped. After a fault in the middle it goes on with
-//! the next object that begins with a given key, so that one bad byte costs one report and not a
-//! night. Numbers stay text, because their decimals tell their resolution. The elements of one list are
-//! handed on as they are read, so that a day of reports is never held as a tree. Rejected: repairing
-//! the text and handing it to a strict parser (where to cut is what has to be found out by parsing).
+//! A recording usually ends in the middle of a number, because tools that write JSON are stopped by a
+//! signal. So this reader never fails: it returns everything readable, marks the objects and arrays that
+//! were not closed, and counts the faults. A number at the very end may have lost digits and is dropped.
+//! After a fault in the middle the reader continues with the next object that begins with a given key, so
+//! that one bad byte costs one report and not a night. Numbers stay text, because their decimals show their
+//! resolution. The elements of one list are passed on as they are read, so that a day of reports is never
+//! held as a tree. Rejected: repairing the text and giving it to a strict parser (where to cut can only be
+//! found by parsing).
 
 use std::borrow::Cow;
 
-/// Deepest nesting; the formats here need twelve.
+/// Maximum nesting; the formats here need twelve.
 const MOST_LEVELS: usize = 32;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json<'a> {
-    /// A word without digits: `null`, `true`, and those that JSON does not have (`nan`).
+    /// A word without digits: `null`, `true`, and words that JSON does not have (`nan`).
     Word,
-    /// A number as it was written.
+    /// A number as written.
     Number(&'a str),
     Text(Cow<'a, str>),
     Array(Vec<Json<'a>>),
     /// An object in the order of its keys, and whether it was closed.
     Object(Vec<(Cow<'a, str>, Json<'a>)>, bool),
-    /// A list whose elements were handed on.
+    /// A list whose elements were passed on.
     Taken {
-        /// How many.
+        /// Number of elements.
         elements: usize,
-        /// Whether an empty line stood before the first.
+        /// Whether an empty line preceded the first.
         blank_line: bool,
     },
 }
 
-/// What is read, in the order of the text.
+/// A part of the text, in order.
 pub(crate) enum Part<'a> {
-    /// An element of the list that is handed on.
+    /// An element of the list that is passed on.
     Element(Json<'a>),
-    /// A value at the top, without those elements; after a fault also an object from inside one.
+    /// A top-level value, without those elements; after a fault also an object from inside one.
     Value(Json<'a>),
 }
 
@@ -61,7 +61,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The elements; none of anything else.
+    /// The elements; empty if it is not an array.
     pub(crate) fn elements(&self) -> &[Json<'a>] {
         match self {
             Self::Array(elements) => elements,
@@ -86,9 +86,9 @@ pub(crate) fn values<'a>(text: &'a str, restart: &str) -> (Vec<Json<'a>>, u64) {
     (values, faults)
 }
 
-/// Hands on the elements of lists of the key `list` and all top-level values, and returns the number of
-/// faults: places where something else was expected, the end of the text included. After a fault it
-/// goes on at the next object whose first key is `restart`.
+/// Passes on all top-level values and the elements of lists with the key `list`. Returns the number of
+/// faults: places where another character was expected, including the end of the text. After a fault it
+/// continues at the next object whose first key is `restart`.
 pub(crate) fn each<'a>(
     text: &'a str,
     restart: &str,
@@ -99,7 +99,7 @@ pub(crate) fn each<'a>(
     let mut faults = 0;
     let key = format!("\"{restart}\"");
     loop {
-        // Closing brackets are what is left of a document that was entered after a fault.
+        // After a fault, the closing brackets of the damaged document remain.
         reader.skip(|byte| byte.is_ascii_whitespace() || b",]}\0".contains(&byte));
         if reader.at >= text.len() {
             return faults;
@@ -122,7 +122,7 @@ pub(crate) fn each<'a>(
     }
 }
 
-/// Where the next object begins whose first key is this.
+/// Start of the next object whose first key is `key`.
 fn object_with(text: &str, from: usize, key: &str) -> Option<usize> {
     let rest = &text[text.ceil_char_boundary(from)..];
     rest.match_indices(key).find_map(|(at, _)| {
@@ -131,7 +131,7 @@ fn object_with(text: &str, from: usize, key: &str) -> Option<usize> {
     })
 }
 
-/// A value, or as much of one as there was.
+/// A value, complete or partial.
 enum Outcome<'a> {
     Whole(Json<'a>),
     Broken(Option<Json<'a>>),
@@ -140,7 +140,7 @@ enum Outcome<'a> {
 struct Reader<'a, 't> {
     text: &'a str,
     at: usize,
-    /// The key of the lists whose elements are handed on.
+    /// The key of the lists whose elements are passed on.
     list: &'t str,
     take: &'t mut dyn FnMut(Part<'a>),
 }
@@ -202,7 +202,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// An array whose elements are handed on, as far as they go.
+    /// An array whose elements are passed on, as far as readable.
     fn taken(&mut self, level: usize) -> Outcome<'a> {
         self.at += 1;
         let begin = self.at;
@@ -248,7 +248,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// A number or a bare word; one that ends with the text may go on where it was cut.
+    /// A number or a bare word. At the end of the text it may be truncated.
     fn word(&mut self) -> Outcome<'a> {
         let begin = self.at;
         self.skip(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
@@ -260,7 +260,7 @@ impl<'a> Reader<'a, '_> {
         Outcome::Whole(if is_number { Json::Number(word) } else { Json::Word })
     }
 
-    /// A string from its opening quote; `None` where it is not closed.
+    /// A string from its opening quote; `None` if it is not closed.
     fn string(&mut self) -> Option<Cow<'a, str>> {
         self.at += 1;
         let mut text = Cow::Borrowed("");
@@ -280,14 +280,14 @@ impl<'a> Reader<'a, '_> {
                     text.to_mut().push(letter);
                     from = self.at;
                 }
-                // No string of these formats holds one: its closing quote was lost.
+                // No string of these formats contains a line end: its closing quote was lost.
                 b'\n' => return None,
                 _ => self.at += 1,
             }
         }
     }
 
-    /// The character behind a backslash.
+    /// The character after a backslash.
     fn escaped(&mut self) -> Option<char> {
         let letter = self.text.get(self.at..)?.chars().next()?;
         self.at += letter.len_utf8();
@@ -301,7 +301,7 @@ impl<'a> Reader<'a, '_> {
                 let digits = self.text.get(self.at..self.at + 4)?;
                 let code = u32::from_str_radix(digits, 16).ok()?;
                 self.at += 4;
-                // Half of a pair stands for a character that no device name has.
+                // Half of a surrogate pair; no device name has such a character.
                 char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
             other => other,

@@ -1,23 +1,23 @@
-//! What a source does not say, and which conclusion is lost with it.
+//! Reports which figures a source lacks, and which conclusions are therefore impossible.
 //!
-//! A missing figure is no fault of a reader, but the reader of a verdict must know which verdicts
-//! could not have been reached. So the figures of the observation itself are looked at, not a list
-//! of what each format should have: a column that a user left out costs the same.
+//! A missing figure is not a fault of a reader. But the user of a verdict must know which verdicts were
+//! impossible. So the figures of the observation itself are checked, not a list of what each format should
+//! have: a column that a user left out has the same effect.
 
 use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity};
 
-/// Resolution of a mean latency beyond which a comparison with a profile is coarse, as a share of
-/// the latency itself: the tolerance of the verdict `slow` is of this size.
+/// If the resolution of a mean latency exceeds this share of the latency, a comparison with a profile is
+/// coarse: the tolerance of the verdict `slow` has this size.
 const COARSE: f64 = 0.1;
 
-/// A figure that conclusions need, and what is lost without it.
+/// A figure that conclusions need, and what is impossible without it.
 struct Need {
     figure: fn(&Interval) -> Option<Figure>,
     name: &'static str,
     lost: &'static str,
 }
 
-/// Whether an operation has a figure, or had no requests to have one of.
+/// Whether an operation has a figure, or had no requests to measure.
 fn needed(op: &OpInterval, figure: Option<Figure>) -> Option<Figure> {
     figure.or_else(|| op.per_s.filter(|rate| rate.value == 0.0))
 }
@@ -67,7 +67,7 @@ const NEEDS: [Need; 8] = [
     },
 ];
 
-/// The findings on what is missing, mixed or coarse.
+/// The findings on missing, mixed or coarse figures.
 pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Finding> {
     let intervals = &observation.intervals;
     let count = intervals.len() as f64;
@@ -87,7 +87,7 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
             findings.push(finding.with("intervals", count, ""));
         }
     }
-    // Without any latencies their split is lost as well, which needs no second line.
+    // Without any latencies their split is missing too; it needs no second line.
     let has = |wholly: &[&Need], name: &str| wholly.iter().any(|need| need.name == name);
     if has(&wholly, NEEDS[1].name) || has(&wholly, NEEDS[2].name) {
         wholly.retain(|need| need.name != NEEDS[3].name);
@@ -113,14 +113,14 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     findings
 }
 
-/// Chance below which a count that never falls below some number is called stuck. With a mean of L
-/// requests in flight, at least n of them are there at a moment with a chance of L/n at most (Markov).
+/// Probability below which a count that never falls below some number counts as stuck. With a mean of L
+/// requests in flight, at least n are in flight at a moment with a probability of at most L/n (Markov).
 const STUCK_CHANCE: f64 = 1e-3;
 
-/// Takes the count of requests in flight away from devices where it never falls below some number while
-/// the weighted time says that fewer were in flight and requests completed: some drivers lose the end of a
-/// request, and the count stays up until the next start. Without any completed request the count
-/// stays, because then the requests may really hang.
+/// Removes the count of requests in flight from devices on which it is stuck: it never falls below some
+/// number, although the weighted time shows fewer in flight and requests completed. Some drivers lose the
+/// end of a request, and the count stays high until the next start. Without a completed request the count
+/// is kept, because the requests may really hang.
 pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding> {
     let (mut findings, mut stuck) = (Vec::new(), Vec::new());
     for device in &observation.devices {
@@ -155,7 +155,7 @@ pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding
     findings
 }
 
-/// Devices that the kernel builds of others, of which the source does not say so.
+/// Devices that the kernel builds from others, if the source does not state this.
 fn stacked(observation: &Observation) -> Option<Finding> {
     let is_built = |name: &&str| {
         let numbered = |prefix: &str| {
@@ -190,7 +190,7 @@ fn mixed(intervals: u64, count: f64) -> Option<Finding> {
     })
 }
 
-/// Latencies so short that the last printed digit is a good part of them.
+/// Latencies so short that the last printed digit is a large part of them.
 fn coarse(intervals: &[Interval]) -> Option<Finding> {
     let responses = || intervals.iter().filter_map(|it| it.all.latency_ns);
     let is_coarse = |it: &Figure| it.value <= 0.0 || it.resolution / it.value > COARSE;

@@ -1,21 +1,21 @@
-//! Counters of disks from the files of other tools: bytes in, an observation out.
+//! Imports disk counters from the files of other tools into observations.
 //!
-//! People who ask why a disk is slow rarely have our own recording of the bad hour; they have
-//! what sar, iostat, a monitoring system or Windows kept. Each reader here turns one such form
-//! into [`Observation`]s, so that everything that concludes exists once. A reader never guesses a
-//! figure: what its source does not have stays `null`, what had to be assumed (a time zone, the
-//! length of an interval) and what is lost with a missing figure is a finding.
+//! Users who ask why a disk is slow rarely have our own recording of the bad hour. They have data of sar,
+//! iostat, a monitoring system or Windows. Each reader here converts one format into [`Observation`]s, so
+//! that all conclusions are drawn by the same code. A reader never guesses a figure: a missing figure stays
+//! `null`. An assumption (a time zone, the length of an interval) and the effect of a missing figure become
+//! findings.
 //!
-//! Files arrive damaged: a tool was killed, a disk was full, an editor changed the encoding. So
-//! every reader keeps whatever is whole and counts the rest, and none may panic; the tests cut and
-//! twist samples by the thousand. An interval with figures that no device can have is left out, so
-//! that one damaged interval costs one interval. Rejected: strict parsers (one byte lost at the end
-//! of a night would lose the night), and the generic JSON crate (it stops at the first fault and
-//! keeps numbers without their last digit's place, which is the resolution of a figure).
+//! Files may be damaged: a tool was killed, a disk was full, an editor changed the encoding. So every
+//! reader keeps every intact part and counts the rest, and no reader may panic; the tests truncate and
+//! alter samples by the thousand. An interval with impossible figures is left out, so that one damaged
+//! interval costs one interval. Rejected: strict parsers (one byte lost at the end of a night would lose
+//! the night), and the generic JSON crate (it stops at the first fault and keeps numbers without their last
+//! digit's place, which is the resolution of a figure).
 //!
-//! The crate knows only the record. Reading files, asking servers, naming and keeping documents
-//! is the caller's: times of import and the program's version are left empty here. An id is a hash of the files and
-//! of what the user said of them: the same recording, read again, has the same one.
+//! The crate depends only on `record`. The caller reads files, queries servers, and names and saves
+//! documents: import time and program version are left empty here. An id is a hash of the files and of the
+//! user's options, so that the same recording always has the same id.
 #![forbid(unsafe_code)]
 
 mod collectd;
@@ -58,26 +58,26 @@ pub use prometheus::{RangeQuery, matcher, range_target};
 use record::Observation;
 use std::borrow::Cow;
 
-/// What a user knows and a file does not say.
+/// Facts that the user knows and the file does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Seconds that local time is ahead of UTC, for times without a zone.
     pub utc_offset_s: Option<i64>,
-    /// Length of the intervals, for files without times.
+    /// Length of the intervals in nanoseconds, for files without times.
     pub interval_ns: Option<u64>,
-    /// Times of the scrapes in their order, nanoseconds since 1970-01-01 UTC, for scrapes without.
+    /// Times of the scrapes in their order, nanoseconds since 1970-01-01 UTC, for scrapes without times.
     pub scrape_times_ns: Vec<u64>,
-    /// The one machine to take, where a source holds several.
+    /// The machine to import, if a source contains several.
     pub instance: Option<String>,
 }
 
 /// A decoded file.
 pub(crate) type Text<'a> = Cow<'a, str>;
 
-/// Reads files: one observation for each machine in the files of a form.
+/// Reads files: one observation for each machine in the files of a format.
 ///
 /// # Errors
-/// If a file is of no known form, or has nothing that can be used.
+/// If a file has an unknown format or no usable data.
 pub fn read(
     files: &[&[u8]],
     format: Option<Format>,
@@ -90,10 +90,10 @@ pub fn read(
     })
 }
 
-/// Reads files, each with its name, as [`read`] does.
+/// Reads files with their names, otherwise like [`read`].
 ///
 /// # Errors
-/// As there, with the names of the files.
+/// Like [`read`], with the names of the files.
 pub fn read_files(
     files: &[(String, Vec<u8>)],
     format: Option<Format>,
@@ -166,10 +166,10 @@ fn read_texts(
     }
 }
 
-/// Reads files that one tool made on one machine, or one file of any number of machines.
+/// Reads files that one tool wrote on one machine, or one file with any number of machines.
 ///
 /// # Errors
-/// As [`read_files`]; also if several files hold several recordings.
+/// As [`read_files`]; also if several files contain several recordings.
 pub fn read_recordings(
     files: &[(String, Vec<u8>)],
     format: Option<Format>,

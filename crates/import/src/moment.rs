@@ -1,48 +1,46 @@
-//! Points in time, in the forms in which tools print them.
+//! Parses points in time as tools print them.
 //!
-//! The form of a locale says neither its zone nor whether the day or the month comes first, so
-//! that is decided over all times of a file together: an order in which every date exists, and, of
-//! two such orders, the one whose times lie closer together, because recordings are shorter than
-//! years. What had to be assumed is reported. Rejected: a time-zone database (a file that says
-//! `CEST` says it to one reader only; the offset can be given by a flag), and reading each time by
-//! itself (a recording would jump by months at the twelfth of each).
+//! A time in a locale's format shows neither its zone nor whether the day or the month comes first. So the
+//! order is decided over all times of a file: an order in which every date exists, and of two such orders
+//! the one with the smaller distances between times, because recordings are shorter than years. Assumptions
+//! are reported. Rejected: a time-zone database (a file that says `CEST` says it to one reader only; the
+//! offset can be given by a flag), and reading each time by itself (a recording would jump by months at the
+//! twelfth of each).
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
 pub(crate) const SECOND_NS: i128 = 1_000_000_000;
-/// Years between which a time is believed.
+/// Plausible years.
 const YEARS: std::ops::RangeInclusive<i16> = 1980..=2199;
-/// Seconds between which a number is believed to be one since 1970.
+/// Plausible range of a number of seconds since 1970.
 const EPOCH_SECONDS: std::ops::RangeInclusive<f64> = 300_000_000.0..=7_000_000_000.0;
 
-/// A time as it was printed.
+/// A time as printed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stamp {
-    /// Counted since 1970, in nanoseconds.
+    /// Since 1970, in nanoseconds.
     Counted(i128),
     Printed {
         /// The three numbers of the date in their order.
         date: [i64; 3],
-        /// Whether the year comes first.
         year_first: bool,
         of_day_ns: i128,
-        /// Seconds ahead of UTC, where it says so.
+        /// Seconds ahead of UTC, if stated.
         offset_s: Option<i64>,
     },
 }
 
-/// What had to be assumed to understand the times of a file.
+/// Assumptions about the times of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Assumed {
-    /// No zone was given, neither there nor by the user: UTC.
+    /// Neither the file nor the user states a zone: UTC is assumed.
     pub(crate) zone: bool,
-    /// Day and month could be read either way: the month first.
+    /// Day and month are ambiguous: month first is assumed.
     pub(crate) month_first: bool,
 }
 
-/// One point in time with a zone, or counted since 1970; nanoseconds since 1970-01-01 UTC. Without
-/// a zone it is in UTC.
+/// Parses one point in time; returns nanoseconds since 1970-01-01 UTC. Without a zone it is in UTC.
 #[must_use]
 pub fn parse_moment(text: &str) -> Option<u64> {
     let stamp = Stamp::parse(text)?;
@@ -50,7 +48,7 @@ pub fn parse_moment(text: &str) -> Option<u64> {
     times[0].and_then(|time| u64::try_from(time).ok())
 }
 
-/// Seconds that a zone is ahead of UTC, of `+02:00`, `-0330` or `Z`.
+/// Seconds that a zone is ahead of UTC, from `+02:00`, `-0330` or `Z`.
 #[must_use]
 pub fn parse_utc_offset(text: &str) -> Option<i64> {
     match Stamp::parse(&format!("2000-01-01T00:00:00{text}"))? {
@@ -60,7 +58,7 @@ pub fn parse_utc_offset(text: &str) -> Option<i64> {
 }
 
 impl Stamp {
-    /// Reads one; what is no time is none.
+    /// Parses a time; `None` if the text is not a time.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(counted) = counted(text) {
@@ -79,7 +77,7 @@ impl Stamp {
         if hour_value > 23 || minute.value > 59 || second.value > 60 {
             return None;
         }
-        // Hours and minutes are apart by a mark, never by a blank or the sign of a zone.
+        // Hours and minutes are separated by a mark, never by a blank or the sign of a zone.
         if [minute, second].iter().any(|group| [" ", "+", "-"].contains(&group.before)) {
             return None;
         }
@@ -95,7 +93,7 @@ impl Stamp {
         })
     }
 
-    /// Its time, given the order of day and month.
+    /// The time, given the order of day and month.
     fn at(&self, month_first: bool, utc_offset_s: Option<i64>) -> Option<i128> {
         match self {
             Self::Counted(ns) => Some(*ns),
@@ -106,7 +104,7 @@ impl Stamp {
                     }
                     ([day, month, year], false, false) => (*year, *month, *day),
                 };
-                // Two digits: POSIX puts 69 to 99 into the last century.
+                // Two digits: POSIX assigns 69 to 99 to the last century.
                 let year = match year {
                     0..=68 => year + 2000,
                     69..=99 => year + 1900,
@@ -124,8 +122,8 @@ impl Stamp {
     }
 }
 
-/// The times of a file in nanoseconds since 1970-01-01 UTC, and what was assumed. `month_first` is
-/// for a form that always puts the month first.
+/// The times of a file in nanoseconds since 1970-01-01 UTC, and the assumptions. `month_first` is for a
+/// format that always puts the month first.
 pub(crate) fn moments(
     stamps: &[Option<Stamp>],
     utc_offset_s: Option<i64>,
@@ -137,7 +135,7 @@ pub(crate) fn moments(
     };
     let (month, day) = (read(true), read(false));
     let lost = |times: &[Option<i128>]| times.iter().filter(|time| time.is_none()).count();
-    // Sum of the distances between neighbours: large where an order makes time jump.
+    // Sum of the distances between neighbours; large if an order makes time jump.
     let way = |times: &[Option<i128>]| {
         let known: Vec<i128> = times.iter().flatten().copied().collect();
         known.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum::<i128>()
@@ -167,7 +165,7 @@ fn counted(text: &str) -> Option<i128> {
     (fraction.is_empty() && believed(whole / 1_000)).then_some(whole * 1_000_000)
 }
 
-/// Digits of a text, and what stands before them.
+/// Digits of a text, and the text before them.
 struct Group<'a> {
     value: i64,
     text: &'a str,
@@ -175,14 +173,14 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// The digits behind a decimal point, as nanoseconds.
+    /// The digits after a decimal point, as nanoseconds.
     fn as_fraction_ns(&self) -> i128 {
         let digits = self.text.bytes().chain(std::iter::repeat(b'0')).take(9);
         digits.fold(0, |sum, digit| sum * 10 + i128::from(digit.saturating_sub(b'0')))
     }
 }
 
-/// The groups of digits of a text; none of a text with a group that no time has.
+/// The groups of digits of a text; empty if a group is too long for a time.
 fn groups(text: &str) -> Vec<Group<'_>> {
     let mut groups = Vec::new();
     let mut rest = text;
@@ -196,7 +194,7 @@ fn groups(text: &str) -> Vec<Group<'_>> {
     groups
 }
 
-/// Whether a time is of the second half of the day, where it is of twelve hours.
+/// Whether a 12-hour time is in the second half of the day; `None` if it is not marked.
 fn half_of_day(lower: &str) -> Option<bool> {
     let has = |words: [&str; 2]| words.iter().any(|word| lower.contains(word));
     match (has(["am", "a.m."]), has(["pm", "p.m."])) {
@@ -206,7 +204,7 @@ fn half_of_day(lower: &str) -> Option<bool> {
     }
 }
 
-/// Seconds ahead of UTC, from what stands behind a time.
+/// Seconds ahead of UTC, from the text after a time.
 fn offset(zone: &[Group<'_>], lower: &str) -> Option<i64> {
     match zone {
         [] => {

@@ -1,7 +1,7 @@
-//! Numbers as tools print them: the value, and the place of the last digit.
+//! Parses numbers as tools print them: the value and its resolution.
 //!
-//! A tool that prints two decimals cannot tell 12.001 from 12.004, and what is concluded from its
-//! figures must know that. So a number is kept with the step between two neighbours of its form.
+//! A tool that prints two decimals cannot distinguish 12.001 from 12.004, and conclusions from its figures
+//! must take that into account. So a number is stored with the step of its last digit.
 
 use record::Figure;
 use std::borrow::Cow;
@@ -13,11 +13,11 @@ pub(crate) struct Reading {
     pub(crate) step: f64,
 }
 
-/// Longest text that is taken for a number: the longest double has some 770 digits.
+/// Maximum length of a number: the longest double has some 770 digits.
 const MOST_LETTERS: usize = 1_000;
 
 impl Reading {
-    /// Reads `12.50`, `12,50`, `1.25e+01`; not what is not a number or not finite.
+    /// Parses `12.50`, `12,50`, `1.25e+01`; `None` if it is not a finite number.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.is_empty() || text.len() > MOST_LETTERS || !text.is_ascii() {
@@ -28,7 +28,7 @@ impl Reading {
         if !text.bytes().all(known) || !text.as_bytes().iter().any(digits) {
             return None;
         }
-        // One decimal comma; with more of them they part thousands, which no tool here prints.
+        // One decimal comma. Several would separate thousands, which no tool here prints.
         let text = match text.contains(',') {
             true => Cow::Owned(text.replacen(',', ".", 1)),
             false => Cow::Borrowed(text),
@@ -39,9 +39,9 @@ impl Reading {
             None => (&*text, 0),
         };
         let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        // Beyond 17 digits nothing is told by a double.
+        // A double has no information beyond 17 digits.
         let place = exponent.saturating_sub(i32::try_from(decimals).ok()?).clamp(-18, 18);
-        // A power of a negative number of tens differs between systems in its last bit.
+        // A power with a negative exponent differs between systems in its last bit.
         let tens = 10f64.powi(place.abs());
         Some(Self { value, step: if place < 0 { 1.0 / tens } else { tens } })
     }

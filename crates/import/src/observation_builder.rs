@@ -1,9 +1,8 @@
-//! Where readers put what they read, and where it becomes an observation.
+//! Collects the data of a reader and builds the observation.
 //!
-//! What all sources need is here once: impossible figures are left out, sums over reads and writes
-//! and mean sizes are derived where the source has none, requests in flight follow from Little's
-//! law, intervals are put in order of time, and everything that was left out or assumed becomes a
-//! finding.
+//! The steps that all sources need are here: impossible figures are left out, sums over reads and writes
+//! and mean sizes are derived if the source has none, requests in flight follow from Little's law,
+//! intervals are sorted by time, and every omission or assumption becomes a finding.
 
 use crate::moment::{self, Assumed, SECOND_NS, Stamp};
 use crate::{ImportError, lacks};
@@ -13,68 +12,67 @@ use record::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest interval that is believed: ten years.
+/// Longest plausible interval: ten years.
 const LONGEST_NS: u64 = 10 * 366 * 86_400 * 1_000_000_000;
-/// Sectors of the kernel's counters and of `sec` in sysstat's units.
+/// Sector size of the kernel's counters and of `sec` in sysstat's units.
 pub(crate) const SECTOR_BYTES: f64 = 512.0;
 /// Binary kilobyte, sysstat's `kB`.
 pub(crate) const KIB: f64 = 1_024.0;
 pub(crate) const MS: f64 = 1e6;
 
-/// What the reader found and did not use.
+/// Data that the reader found but did not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Lines, objects or characters that could not be read.
     pub(crate) faults: u64,
-    /// A device twice at one time.
+    /// A device twice at the same time.
     pub(crate) twice: u64,
     /// Reports of averages since boot.
     pub(crate) since_boot: u64,
-    /// Of these, those that could also have been an interval.
+    /// How many of these could also be an interval.
     pub(crate) since_boot_unsure: u64,
-    /// Intervals over which counters went back to 0.
+    /// Intervals in which counters went back to 0.
     pub(crate) resets: u64,
     /// Restarts that the source marks.
     pub(crate) restarts: u64,
     /// Intervals of unknown length.
     pub(crate) no_length: u64,
-    /// Times that came before their predecessor's.
+    /// Times earlier than the previous one.
     pub(crate) backwards: u64,
     /// Intervals whose mean times include discards.
     pub(crate) discards_mixed: u64,
 }
 
-/// An observation in the making.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObservationBuilder {
     pub(crate) source: &'static str,
     pub(crate) host: Option<String>,
-    /// The kernel's release, where the source says it.
+    /// The kernel's release, if the source contains it.
     pub(crate) release: Option<String>,
     intervals: Vec<Interval>,
     contexts: Vec<Context>,
-    /// What the source says of each device.
+    /// Facts of each device from the source.
     pub(crate) facts: BTreeMap<String, DeviceFacts>,
-    /// Of each device the beginnings of its intervals.
+    /// Start times of each device's intervals.
     seen: BTreeMap<String, BTreeSet<u64>>,
     impossible: ImpossibleFigures,
     pub(crate) counts: Counts,
     assumed: Assumed,
-    /// Whether the user gave the lengths of intervals.
+    /// Whether the user stated the lengths of intervals.
     pub(crate) lengths_given: bool,
-    /// Length of the intervals by the command in the text, in nanoseconds.
+    /// Length of the intervals from the command in the text, in nanoseconds.
     pub(crate) length_in_text: Option<i128>,
-    /// Length of the intervals that their figures imply.
+    /// Length of the intervals implied by their figures.
     pub(crate) length_implied: Option<i128>,
-    /// Length that was assumed, because neither text, user nor figures say it.
+    /// Assumed length, if neither text, user nor figures state it.
     pub(crate) length_assumed: Option<i128>,
-    /// Whether averages since boot are all that there is.
+    /// Whether the source has only averages since boot.
     pub(crate) only_since_boot: bool,
-    /// Whether sums over all disks are all that there is.
+    /// Whether the source has only sums over all disks.
     pub(crate) totals_only: bool,
-    /// Whether the beginning was assumed.
+    /// Whether the start time was assumed.
     pub(crate) begin_assumed: bool,
-    /// Whether the steps of a query stand for the times of scrapes.
+    /// Whether the steps of a query are used as the times of scrapes.
     pub(crate) steps_as_times: bool,
 }
 
@@ -83,7 +81,7 @@ impl ObservationBuilder {
         Self { source, ..Self::default() }
     }
 
-    /// The times of a file, nanoseconds since 1970; `month_first` is for a form that always puts the
+    /// The times of a file, nanoseconds since 1970; `month_first` is for a format that always puts the
     /// month first.
     pub(crate) fn times(
         &mut self,
@@ -97,15 +95,14 @@ impl ObservationBuilder {
         times
     }
 
-    /// Adds an interval, completed by what follows from its figures. Begin and length are in
-    /// nanoseconds.
+    /// Adds an interval and derives its missing figures. `begin` and `length` are in nanoseconds.
     pub(crate) fn add(&mut self, mut interval: Interval, begin: i128, length: i128) {
         if self.admit(&mut interval, begin, length) {
             self.intervals.push(interval);
         }
     }
 
-    /// Whether an interval is to be kept; it is complete then.
+    /// Completes an interval; returns whether it is accepted.
     fn admit(&mut self, interval: &mut Interval, begin: i128, length: i128) -> bool {
         let length = u64::try_from(length).ok().filter(|ns| (1..=LONGEST_NS).contains(ns));
         let Some((begin_ns, duration_ns)) = u64::try_from(begin).ok().zip(length) else {
@@ -128,8 +125,8 @@ impl ObservationBuilder {
         true
     }
 
-    /// Adds intervals at the places that `place` finds for them: begin and length. Those without one
-    /// were left out and counted by the caller. Nothing is copied where they are the first, because they can be many.
+    /// Adds intervals at the begin and length that `place` returns. The caller has counted those without.
+    /// The first call copies nothing, because there may be many intervals.
     pub(crate) fn add_all(
         &mut self,
         mut intervals: Vec<Interval>,
@@ -146,7 +143,7 @@ impl ObservationBuilder {
         }
     }
 
-    /// Adds what is known of the system during an interval.
+    /// Adds the state of the system during an interval.
     pub(crate) fn add_context(&mut self, context: Context, begin: i128, length: i128) {
         if let (Ok(begin_ns), Ok(duration_ns @ 1..)) = (u64::try_from(begin), u64::try_from(length))
             && context != Context::default()
@@ -155,10 +152,10 @@ impl ObservationBuilder {
         }
     }
 
-    /// The observation.
+    /// Builds the observation.
     ///
     /// # Errors
-    /// If it has no interval; the reason is `nothing`, the way out `remedy`.
+    /// If it has no interval; the reason is `nothing`, the advice `remedy`.
     pub(crate) fn finish(
         mut self,
         nothing: &str,
@@ -214,13 +211,13 @@ impl ObservationBuilder {
         Ok(observation)
     }
 
-    /// Where the intervals of a run without times begin that would begin here: behind those before it.
+    /// Start of a run without times that would begin at `begin`: after all previous intervals.
     pub(crate) fn following(&self, begin: i128) -> i128 {
         let ends = self.intervals.iter().map(|it| i128::from(it.begin_ns + it.duration_ns));
         ends.fold(begin, i128::max)
     }
 
-    /// What was assumed about times, and what would make it known.
+    /// The assumptions about times, and how to avoid them.
     fn assumed_times(&self) -> Option<Finding> {
         let seconds = |length: Option<i128>| {
             length.map_or(String::new(), |ns| format!("{} s", ns as f64 / SECOND_NS as f64))
@@ -279,14 +276,14 @@ impl ObservationBuilder {
     }
 }
 
-/// Each of these names once, in the order in which they first come.
+/// Each name once, in order of first appearance.
 pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// Reads and writes together where the source has them apart only, mean sizes where it has rates,
-/// and requests in flight by Little's law.
+/// Derives figures: sums of reads and writes if the source has only these, mean sizes from rates, and
+/// requests in flight by Little's law.
 fn complete(interval: &mut Interval) {
     for op in [&mut interval.read, &mut interval.write] {
         without_requests(op);
@@ -314,7 +311,7 @@ fn complete(interval: &mut Interval) {
     }
 }
 
-/// Without requests there is no mean size and no mean latency; tools print 0.
+/// Removes mean size and mean latency if there are no requests; tools print 0.
 fn without_requests(op: &mut OpInterval) {
     if op.per_s.is_some_and(|rate| rate.value == 0.0) {
         op.request_bytes = None;
@@ -336,11 +333,11 @@ fn ratio(amount: Option<Figure>, rate: Option<Figure>) -> Option<Figure> {
         .then(|| Figure::derived(value, if relative.is_finite() { value * relative } else { 0.0 }))
 }
 
-/// Mean over both directions, by their rates.
+/// Mean over both directions, weighted by their rates.
 fn weighted(read: &OpInterval, write: &OpInterval) -> Option<Figure> {
     let share = |op: &OpInterval| {
         let rate = op.per_s?.value;
-        // The latency of no requests is unknown and counts for nothing.
+        // Without requests the latency is unknown and has no weight.
         let latency = match op.latency_ns {
             Some(latency) => latency,
             None if rate == 0.0 => Figure::derived(0.0, 0.0),
@@ -355,7 +352,7 @@ fn weighted(read: &OpInterval, write: &OpInterval) -> Option<Figure> {
         .then(|| Figure::derived(value, read.resolution.max(write.resolution)))
 }
 
-/// Intervals that the source has and the observation does not.
+/// Intervals of the source that are not in the observation.
 fn left_out(counts: &Counts) -> Option<Finding> {
     let Counts { since_boot, since_boot_unsure, restarts, no_length, .. } = *counts;
     if since_boot + restarts + no_length == 0 {
@@ -386,14 +383,14 @@ fn left_out(counts: &Counts) -> Option<Finding> {
     Some(with_counts(Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy), &counts))
 }
 
-/// Averages since boot, where nothing else is there.
+/// A finding if the source has only averages since boot.
 fn averages_only() -> Finding {
     let claim = "the only report is an average since boot, which hides a slow hour";
     let remedy = "record with an interval while the disk is slow: iostat -x -t 1";
     Finding::warning(FindingCode::IntervalsLeftOut, claim, remedy)
 }
 
-/// Sums over all disks, where nothing else is there.
+/// A finding if the source has only sums over all disks.
 fn totals_only() -> Finding {
     let claim = "the source has only _Total, the sum or mean of all disks, which hides one slow \
                  disk among several; shares and latencies belong to no single disk";
@@ -401,7 +398,7 @@ fn totals_only() -> Finding {
     Finding::warning(FindingCode::FiguresMixed, claim, remedy)
 }
 
-/// Counters that went back between two moments.
+/// A finding on counters that decreased between two moments.
 fn resets(resets: u64) -> Option<Finding> {
     let claim = "counters decreased between two samples: the machine restarted, or the device was \
                  replaced; these intervals are omitted";
@@ -410,7 +407,7 @@ fn resets(resets: u64) -> Option<Finding> {
     (resets > 0).then(|| found().with("resets", resets as f64, ""))
 }
 
-/// A kernel whose busy time does not mean what its name says.
+/// A finding on a kernel whose busy time is unreliable.
 fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
     let claim = format!("the busy share is unreliable: {doubt}");
     let remedy = "use latency and requests in flight instead";
@@ -418,7 +415,7 @@ fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
     found.with("devices", devices as f64, "")
 }
 
-/// Parts of the source that could not be read.
+/// A finding on unreadable parts of the source.
 fn damage(counts: &Counts) -> Option<Finding> {
     let Counts { faults, twice, backwards, .. } = *counts;
     if faults + twice + backwards == 0 {
@@ -435,7 +432,7 @@ fn damage(counts: &Counts) -> Option<Finding> {
     Some(with_counts(Finding::warning(FindingCode::SourceDamaged, claim, remedy), &counts))
 }
 
-/// A finding with those counts that are not 0.
+/// Adds those counts to a finding that are not 0.
 fn with_counts(finding: Finding, counts: &[(&str, u64)]) -> Finding {
     let some = counts.iter().filter(|(_, count)| *count > 0);
     some.fold(finding, |finding, (what, count)| finding.with(what, *count as f64, ""))

@@ -1,7 +1,7 @@
-//! An observation of this program, as `--json` prints it.
+//! Reads an observation of halfpower, as `--json` prints it.
 //!
-//! It was made by our own code and is read strictly: a document that does not fit its schema is
-//! not half a document. Its figures are checked like those of every source.
+//! Our own code wrote it, so it is parsed strictly: a document that does not fit its schema is rejected.
+//! Its figures are checked like those of every source.
 
 use crate::ImportError;
 use record::{ImpossibleFigures, OBSERVATION_SCHEMA, Observation};

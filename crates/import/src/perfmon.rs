@@ -1,13 +1,12 @@
-//! Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
+//! Reads Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
 //!
-//! The two objects are two layers: what disks were asked for, and what volumes were asked for above them. A
-//! volume (`C:`) is a part of the disk whose instance names it (`0 C:`), or built of the disks that do; without
-//! PhysicalDisk it stands alone.
-//! A row holds what happened since the row before, at a time of the machine's clock in the order of
-//! American dates whatever its language; relog and perfmon name the zone and its distance to UTC
-//! in the header, typeperf does not. The first row has no row before it: its rates are blank or of
-//! unknown length, and it gives no interval. `_Total` is the sum of the others and is skipped, unless it is
-//! all there is.
+//! The two objects are two layers: requests to disks, and requests to the volumes above them. A volume
+//! (`C:`) is a part of the disk whose instance names it (`0 C:`), or composed of the disks that do. Without
+//! PhysicalDisk it has no parent. A row covers the time since the previous row. Its time is that of the
+//! machine's clock, in the order of American dates whatever the language. relog and perfmon state the zone
+//! and its offset from UTC in the header; typeperf does not. The first row has no previous row: its rates
+//! are blank or of unknown length, and it gives no interval. `_Total` is the sum of the others and is
+//! skipped, unless the file has nothing else.
 
 use crate::moment::Stamp;
 use crate::number::Reading;
@@ -21,10 +20,10 @@ const SECOND: f64 = 1e9;
 const OBJECTS_SHOWN: usize = 3;
 const REMEDY: &str =
     "record with: typeperf \"\\PhysicalDisk(*)\\*\" \"\\LogicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
-/// The sum of all disks, in every language that was met.
+/// Name of the sum of all disks, in every language found so far.
 const TOTALS: [&str; 2] = ["_total", "_gesamt"];
 
-/// What a recording is called, by the objects that it holds.
+/// Source names of a recording, by its objects.
 const PHYSICAL: &str = "Windows PhysicalDisk CSV";
 const LOGICAL: &str = "Windows LogicalDisk CSV";
 const BOTH: &str = "Windows PhysicalDisk and LogicalDisk CSV";
@@ -44,13 +43,13 @@ struct Block {
     rows: Vec<(Stamp, Vec<String>)>,
 }
 
-/// What the headers held beside counters that are read.
+/// Counters in the headers that are not read.
 #[derive(Default)]
 struct Others {
     objects: BTreeSet<String>,
     foreign: Option<&'static str>,
     unknown: BTreeSet<String>,
-    /// Whether there are sums over all disks.
+    /// Whether the file has sums over all disks.
     totals: bool,
 }
 
@@ -86,7 +85,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     hosts.iter().map(observation).collect()
 }
 
-/// The headers and rows of all files, with sums over all disks or without them.
+/// The headers and rows of all files, with or without sums over all disks.
 fn take_all(texts: &[Text<'_>], totals: bool) -> (ObservationBuilder, Others, Vec<Block>) {
     let mut builder = ObservationBuilder::new(PHYSICAL);
     builder.totals_only = totals;
@@ -98,8 +97,8 @@ fn take_all(texts: &[Text<'_>], totals: bool) -> (ObservationBuilder, Others, Ve
     (builder, others, blocks)
 }
 
-/// Says of which disks a volume repeats the requests. The instance of a disk is its number and the letters of
-/// its volumes (`0 C: D:`); a volume that no disk names stands alone.
+/// Sets which disks are below a volume. The instance of a disk is its number and the letters of its volumes
+/// (`0 C: D:`). A volume that no disk names has no parent.
 fn relate(observation: &mut Observation, is_volume: impl Fn(&str) -> bool) {
     let disks: Vec<String> = observation.devices.iter().map(|it| it.name.clone()).collect();
     for volume in observation.devices.iter_mut().filter(|it| is_volume(&it.name)) {
@@ -155,7 +154,7 @@ fn take_blocks(text: &str, builder: &mut ObservationBuilder, others: &mut Others
             }
             continue;
         }
-        // Above and below its table typeperf talks to the user.
+        // typeperf prints messages above and below its table.
         let Some(block) = blocks.last_mut().filter(|_| line.trim_start().starts_with('"')) else {
             continue;
         };
@@ -191,7 +190,7 @@ fn header(fields: &[String], builder: &mut ObservationBuilder, others: &mut Othe
                 continue;
             }
         }
-        // A volume is never called as a disk is; were it, the two would count as one.
+        // A volume never has the name of a disk; if it had, the two would count as one.
         let same = |it: &Column| (&*it.host, &*it.device, it.counter) == (host, instance, counter);
         if columns.iter().any(same) {
             builder.counts.twice += 1;
@@ -251,7 +250,7 @@ fn add(block: &Block, host: &str, builder: &mut ObservationBuilder, options: &Op
     }
 }
 
-/// What a row says of a device.
+/// Values of a device in a row.
 type Readings = BTreeMap<Counter, Reading>;
 
 fn interval(device: &str, readings: &Readings) -> Interval {

@@ -1,11 +1,11 @@
-//! Names of the counters of PhysicalDisk and LogicalDisk, in the languages in which they are surely known.
+//! Lists the counter names of PhysicalDisk and LogicalDisk in the languages in which they are known for
+//! certain.
 //!
-//! Windows writes counter names in its own language. The English names are documented; the German
-//! ones are those of its own table of names (Perflib), the French ones those that its tools list.
-//! Spanish and others are recognised by the name of the object, so that the message can say what
-//! is wrong; mapping them by guess was rejected, because two counters with similar names would
-//! then change places in silence. Names are compared without accents, blanks and case, because
-//! files arrive in any code page.
+//! Windows writes counter names in its own language. The English names are documented, the German ones come
+//! from its own table of names (Perflib), the French ones from the output of its tools. Spanish and other
+//! languages are recognised by the name of the object, so that the message can state the problem. Guessing
+//! a mapping was rejected, because two counters with similar names would be exchanged silently. Names are
+//! compared without accents, blanks and case, because files use any code page.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Counter {
@@ -23,7 +23,7 @@ pub(crate) enum Counter {
     BytesPerTransfer,
     BytesPerRead,
     BytesPerWrite,
-    /// Requests at the moment of the sample.
+    /// Requests in flight at the time of the sample.
     InFlight,
     Concurrency,
     /// Requests split in two or more, per second.
@@ -48,7 +48,7 @@ const OBJECTS: [(&str, Layer); 6] = [
     ("logischerdatentrger", Layer::Logical),
     ("disquelogique", Layer::Logical),
 ];
-/// Names of the object in languages whose counters are not known, folded, and the language.
+/// Names of the object in languages with unknown counter names, folded, and the language.
 const FOREIGN_OBJECTS: [(&str, &str); 4] = [
     ("discofsico", "Spanish or Portuguese"),
     ("discofisico", "Italian"),
@@ -106,13 +106,13 @@ const COUNTERS: [(&str, Counter); 46] = [
     ("espartagess", Counter::Splits),
 ];
 
-/// The layer that an object counts, if it is one of the two.
+/// The layer of an object; `None` if it is another object.
 pub(crate) fn layer(object: &str) -> Option<Layer> {
     let object = folded(object);
     OBJECTS.iter().find(|(name, _)| *name == object).map(|(_, layer)| *layer)
 }
 
-/// The language in which this is the object, where its counters are not known.
+/// The language of this object name, if its counter names are unknown.
 pub(crate) fn foreign(object: &str) -> Option<&'static str> {
     let object = folded(object);
     let known = FOREIGN_OBJECTS.iter().find(|(name, _)| *name == object);
@@ -124,7 +124,7 @@ pub(crate) fn counter(name: &str) -> Option<Counter> {
     COUNTERS.iter().find(|(known, _)| *known == name).map(|(_, counter)| *counter)
 }
 
-/// Letters, digits and per cent signs of ASCII, in lower case.
+/// Only ASCII letters, digits and per cent signs, in lower case.
 fn folded(name: &str) -> String {
     let kept = name.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '%');
     kept.map(|letter| letter.to_ascii_lowercase()).collect()

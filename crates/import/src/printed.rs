@@ -1,20 +1,20 @@
-//! Times as they stand in text between other lines, and what a first line of sysstat says.
+//! Parses times between other lines of a text, and the first line of sysstat's tools.
 
 use crate::moment::{SECOND_NS, Stamp};
 
-/// Most words of a line that is a time: date, time, half of the day, zone.
+/// Maximum number of words in a time: date, time, half of the day, zone.
 const MOST_WORDS: usize = 4;
-/// Beginnings of the names of months, as `date` prints them in English.
+/// Abbreviated month names, as `date` prints them in English.
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 pub(crate) const DAY_NS: i128 = 86_400 * SECOND_NS;
 
-/// A line without what mails, tickets and notes put before it.
+/// A line without the quotation marks of mails, tickets and notes.
 pub(crate) fn unquoted(line: &str) -> &str {
     line.trim().trim_start_matches(['>', '|', '#', ' ', '\t']).trim_end_matches(['|', ' '])
 }
 
-/// The time that a whole line is: of iostat, of `date`, or a count of seconds.
+/// The time on a line by itself: from iostat, from `date`, or a number of seconds.
 pub(crate) fn stamp_line(line: &str, date: Option<&str>) -> Option<Stamp> {
     let line = line.trim();
     if let Some(time) = line.strip_prefix("Time:") {
@@ -27,7 +27,7 @@ pub(crate) fn stamp_line(line: &str, date: Option<&str>) -> Option<Stamp> {
     named_month(line)
 }
 
-/// `Fri Nov 27 16:56:29 UTC 2026`, in any order of the words.
+/// `Fri Nov 27 16:56:29 UTC 2026`, with the words in any order.
 fn named_month(line: &str) -> Option<Stamp> {
     let words: Vec<&str> = line
         .split(|letter: char| letter.is_whitespace() || letter == ',')
@@ -53,7 +53,7 @@ fn named_month(line: &str) -> Option<Stamp> {
     Stamp::parse(&format!("{year}-{:02}-{day:0>2} {time} {zone}", month + 1))
 }
 
-/// The time in the name of a file: `2026_11_27_16_56_29-diskstats`, `diskstats.1795798589`.
+/// The time in a file name: `2026_11_27_16_56_29-diskstats`, `diskstats.1795798589`.
 pub(crate) fn stamp_of_name(name: &str) -> Option<Stamp> {
     let name = name.rsplit(['/', '\\']).next()?;
     let groups: Vec<&str> = name
@@ -79,7 +79,7 @@ pub(crate) fn stamp_of_name(name: &str) -> Option<Stamp> {
     Stamp::parse(&text)
 }
 
-/// The first line of a tool of sysstat: `Linux 6.1.0 (oak) 06/01/20 _x86_64_ (2 CPU)`.
+/// The first line of sysstat's tools: `Linux 6.1.0 (oak) 06/01/20 _x86_64_ (2 CPU)`.
 pub(crate) struct FirstLine<'a> {
     pub(crate) host: Option<&'a str>,
     pub(crate) release: &'a str,
@@ -101,7 +101,7 @@ pub(crate) fn first_line(line: &str) -> Option<FirstLine<'_>> {
     (host.is_some() || date.is_some()).then_some(FirstLine { host, release, date })
 }
 
-/// What a line says that holds the command: its words behind the name of the tool.
+/// The words after the name of the tool in a line with its command.
 pub(crate) fn command_line<'a>(line: &'a str, tool: &str) -> Option<Vec<&'a str>> {
     let at = line.find(tool)?;
     let before = line[..at].trim_end();
@@ -115,13 +115,12 @@ pub(crate) fn command_line<'a>(line: &'a str, tool: &str) -> Option<Vec<&'a str>
     ((is_prompt || of_path || sudo) && ends).then(|| command.split_whitespace().collect())
 }
 
-/// Length of the intervals that the words of a command of sysstat ask for.
+/// Length of the intervals requested by the words of a sysstat command.
 pub(crate) fn interval_of(words: &[&str]) -> Option<i128> {
     let seconds = words.iter().find_map(|word| word.parse::<i128>().ok())?;
     (1..=86_400).contains(&seconds).then_some(seconds * SECOND_NS)
 }
 
-/// The same time so many days later.
 pub(crate) fn days_later(stamp: Stamp, days: i128) -> Stamp {
     match stamp {
         Stamp::Printed { date, year_first, of_day_ns, offset_s } => {

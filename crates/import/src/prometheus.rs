@@ -1,11 +1,11 @@
-//! A Prometheus server: which range queries to ask, and what their answers tell.
+//! Builds the range queries to a Prometheus server, and reads its responses.
 //!
-//! A range query repeats at each step the last sample before it, whose own time it does not say;
-//! rates over steps are then off by up to a scrape's distance. So `timestamp()` of a counter is
-//! asked for as well: with it every sample gets the time of its scrape, repeated ones fall
-//! together, and intervals are those between scrapes. Rejected: `rate()` (it extrapolates over the
-//! ends of its window and hides resets), `remote_read` (Protocol Buffers and Snappy), and raw
-//! samples by a range vector (the server returns all of them or an error, and cannot thin out).
+//! A range query repeats at each step the last sample before it, without that sample's time. Rates over
+//! steps are then off by up to the scrape interval. So `timestamp()` of a counter is queried too. It gives
+//! every sample the time of its scrape, repeated samples coincide, and intervals are those between scrapes.
+//! Rejected: `rate()` (it extrapolates over the ends of its window and hides resets), `remote_read`
+//! (Protocol Buffers and Snappy), and raw samples by a range vector (the server returns all of them or an
+//! error, and cannot thin out).
 
 use crate::counters::{self, Labels, Scrape};
 use crate::json::{self, Json};
@@ -18,8 +18,7 @@ use record::Observation;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Steps that are asked for at once: far below the server's own limit of 11,000, so that an answer
-/// stays small.
+/// Steps per query: far below the server's limit of 11,000, so that a response stays small.
 const STEPS_AT_ONCE: u64 = 1_000;
 const NAMES_SHOWN: usize = 5;
 const REMEDY: &str = "query a range with at least two scrapes of node_exporter";
@@ -31,24 +30,25 @@ const WANTED: &str = "node_disk_(reads_completed|read_bytes|reads_merged|read_ti
     node_pressure_io_(waiting|stalled)_seconds_total|\
     node_memory_(MemAvailable|Cached|Dirty|Writeback)_bytes";
 
-/// All characters but those that stand for themselves in a query.
+/// All characters that must be encoded in a query.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A range of time to ask for.
+/// A time range to query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeQuery {
     /// First moment, seconds since 1970-01-01 UTC.
     pub begin_s: u64,
-    /// Last moment.
+    /// Last moment, seconds since 1970-01-01 UTC.
     pub end_s: u64,
-    /// Distance of the moments, more than 0.
+    /// Step in seconds, more than 0.
     pub step_s: u64,
-    /// The machine, where the server knows several: the label `instance`.
+    /// The machine, if the server has several: the label `instance`.
     pub instance: Option<String>,
 }
 
 impl RangeQuery {
-    /// The requests to make, below the address of the server. Their answers belong together.
+    /// The paths and queries of the requests, relative to the server's address. Their responses belong
+    /// together.
     #[must_use]
     pub fn targets(&self) -> Vec<String> {
         let step = self.step_s.max(1);
@@ -72,14 +72,14 @@ impl RangeQuery {
     }
 }
 
-/// A label and its value as a selector has them: `instance="db1:9100"`.
+/// A label and its value as in a selector: `instance="db1:9100"`.
 #[must_use]
 pub fn matcher(label: &str, value: &str) -> String {
     let quoted = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("{label}=\"{quoted}\"")
 }
 
-/// The request for the values of an expression at each step of a range, below the address of the server.
+/// The path and query that return an expression at each step of a range, relative to the server's address.
 #[must_use]
 pub fn range_target(query: &str, begin_s: u64, end_s: u64, step_s: u64) -> String {
     let query = utf8_percent_encode(query, ENCODED);
@@ -136,7 +136,7 @@ fn series(text: &str, builder: &mut ObservationBuilder) -> Result<Vec<Series>, I
         }
         let results = value.get("data").and_then(|data| data.get("result"));
         let results = results.map_or(&[][..], Json::elements).iter();
-        // A series behind a fault stands by itself.
+        // A series after a fault is outside the result list.
         let alone = value.get("metric").map(|_| value);
         found.extend(results.chain(alone).filter_map(one_series));
     }
@@ -169,7 +169,7 @@ fn scrapes(all: &[Series], builder: &mut ObservationBuilder) -> BTreeMap<i128, S
     let mut times: BTreeMap<i128, i128> = BTreeMap::new();
     for (step, seconds) in all.iter().filter(is_time).flat_map(|series| &series.values) {
         let ns = ((seconds * 1e3).round() * 1e6) as i128;
-        // A sample is not younger than the step that repeats it.
+        // A sample is not newer than the step that repeats it.
         if ns > 0 && ns <= step + SECOND_NS {
             times.insert(*step, ns);
         }

@@ -1,10 +1,9 @@
-//! Reports of sysstat's tools in the order in which they were printed, and how they become an
-//! observation.
+//! Stores the reports of sysstat's tools in print order, and converts them into an observation.
 //!
-//! A reader of any form (JSON, tables, XML) fills in runs: one for each start of a tool. The times of
-//! a run are understood together, at its end, because the order of day and month, the usual distance
-//! and a first report since boot show only there. Until then intervals carry the number of their
-//! report in place of a time, in one list, so that a day of eight disks is held once.
+//! The reader of each format (JSON, tables, XML) fills in runs, one for each start of a tool. The times of
+//! a run are interpreted together at its end, because only then are the order of day and month, the usual
+//! interval and a first report since boot known. Until then intervals contain the number of their report
+//! instead of a time, in one list, so that a day of eight disks is held in memory once.
 
 use crate::moment::Stamp;
 use crate::observation_builder::ObservationBuilder;
@@ -12,17 +11,17 @@ use crate::{ImportError, since_boot};
 use record::{Context, Interval, Observation};
 use std::collections::VecDeque;
 
-/// Begin and length of a report, where they can be known.
+/// Begin and length of a report, if known.
 pub(crate) type Span = Option<(i128, i128)>;
 
-/// What was printed for one moment, but for its disks.
+/// Everything printed for one moment, except the disks.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) stamp: Option<Stamp>,
-    /// Its length, where the source says it.
+    /// Its length, if the source states it.
     pub(crate) length: Option<i128>,
     pub(crate) context: Context,
-    /// Disks whose means may include discards.
+    /// Number of disks whose means may include discards.
     pub(crate) mixed: u64,
 }
 
@@ -31,13 +30,13 @@ pub(crate) struct Report {
 pub(crate) struct Run {
     /// The date in its first line.
     pub(crate) date: Option<String>,
-    /// Whether the averages since boot were left out by the user (`-y`).
+    /// Whether the user left out the averages since boot (`-y`).
     pub(crate) without_boot: bool,
-    /// Length of its intervals in nanoseconds, where the text says it.
+    /// Length of its intervals in nanoseconds, if the text states it.
     pub(crate) interval: Option<i128>,
     pub(crate) restarts: u64,
     pub(crate) reports: Vec<Report>,
-    /// In the order of the reports; `begin_ns` is the place of the report.
+    /// In the order of the reports; `begin_ns` is the index of the report.
     pub(crate) intervals: Vec<Interval>,
 }
 
@@ -54,25 +53,23 @@ impl Run {
         self.intervals.push(interval);
     }
 
-    /// The disks of one report.
     pub(crate) fn disks(&self, report: usize) -> impl Iterator<Item = &Interval> {
         let begin = self.intervals.partition_point(|it| it.begin_ns < report as u64);
         self.intervals[begin..].iter().take_while(move |it| it.begin_ns == report as u64)
     }
 
-    /// How many reports have disks.
+    /// Number of reports with disks.
     pub(crate) fn disk_reports(&self) -> usize {
         self.intervals.chunk_by(|one, next| one.begin_ns == next.begin_ns).count()
     }
 
-    /// The disks of the last report.
     pub(crate) fn last_disks(&mut self) -> impl Iterator<Item = &mut Interval> {
         let report = (self.reports.len() as u64).saturating_sub(1);
         let begin = self.intervals.partition_point(|it| it.begin_ns < report);
         self.intervals[begin..].iter_mut()
     }
 
-    /// The first so many reports as a run of their own.
+    /// Splits off the first `count` reports as a run of their own.
     pub(crate) fn split(&mut self, count: usize) -> Self {
         let rest = self.reports.split_off(count.min(self.reports.len()));
         let reports = std::mem::replace(&mut self.reports, rest);
@@ -84,7 +81,6 @@ impl Run {
         Self { reports, intervals, ..Self::default() }
     }
 
-    /// The reports of another run behind those of this one.
     pub(crate) fn append(&mut self, other: Self) {
         let before = self.reports.len() as u64;
         self.reports.extend(other.reports);
@@ -92,8 +88,8 @@ impl Run {
         self.intervals.extend(moved.map(|it| Interval { begin_ns: it.begin_ns + before, ..it }));
     }
 
-    /// Hands all reports on, at their times; one without is of unknown length. `left_out` says which
-    /// are no intervals.
+    /// Passes all reports to the builder at their times; a report without a span has an unknown length.
+    /// `left_out` selects those that are not intervals.
     pub(crate) fn hand_over(
         &mut self,
         spans: &[Span],
@@ -117,8 +113,8 @@ impl Run {
         builder.add_all(std::mem::take(&mut self.intervals), place);
     }
 
-    /// Whether the first report averages all time since boot, given the length of the others.
-    /// The length of the intervals by their rates alone, in nanoseconds, where they fit one.
+    /// The length of the intervals implied by their rates, in nanoseconds; `None` if the rates fit no
+    /// length.
     pub(crate) fn implied_length(&self) -> Option<i128> {
         // The first report may be since boot, unless it is the only one.
         let skip = usize::from(self.reports.len() > 1);
@@ -126,6 +122,7 @@ impl Run {
         since_boot::implied(&(skip..self.reports.len()).map(rates).collect::<Vec<_>>())
     }
 
+    /// Whether the first report averages all time since boot, given the length of the others.
     pub(crate) fn first_is(&self, length: Option<i128>) -> since_boot::First {
         let Some(length) = length else { return since_boot::First::Unsure };
         let rates: Vec<_> = self.disks(0).flat_map(crate::sysstat::counts).collect();
@@ -133,7 +130,7 @@ impl Run {
     }
 }
 
-/// A machine with everything that was recorded of it.
+/// A machine with everything recorded on it.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
     pub(crate) name: Option<String>,
@@ -141,7 +138,7 @@ pub(crate) struct Host {
     pub(crate) runs: Vec<Run>,
 }
 
-/// The machines of several files, and the unreadable places.
+/// The machines of several files, and the number of unreadable places.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub(crate) hosts: VecDeque<Host>,
@@ -159,8 +156,8 @@ impl Hosts {
         &mut self.hosts[place]
     }
 
-    /// One observation for each machine, made by `fill` and ended by `finish`. A machine without
-    /// any interval is an error where all are.
+    /// One observation per machine, filled by `fill` and completed by `finish`. A machine without intervals
+    /// is an error only if all machines are.
     pub(crate) fn observations(
         mut self,
         source: &'static str,

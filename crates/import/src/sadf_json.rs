@@ -1,4 +1,4 @@
-//! `sadf -j`: what sar kept, as JSON. One time for reads and writes together, discards included.
+//! Reads `sadf -j`: sar data as JSON. It has one latency for reads and writes together, discards included.
 
 use crate::json::Json;
 use crate::moment::{SECOND_NS, Stamp};
@@ -9,11 +9,11 @@ use crate::sysstat_json::{self, Frame};
 use crate::{ImportError, Options, Text};
 use record::{Context, Observation};
 
-/// Old versions count no discards at all.
+/// Old versions do not count discards.
 const FRAME: Frame =
     Frame { is_report: "timestamp", name: "disk-device", report, mixed: includes_discards };
 
-/// Whether there were discards in the means over all requests.
+/// Whether the means over all requests included discards.
 pub(crate) fn includes_discards(discarded: Option<f64>) -> bool {
     discarded.is_some_and(|rate| rate > 0.0)
 }
@@ -22,7 +22,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     observations("sadf -j", sysstat_json::hosts(texts, &FRAME), options)
 }
 
-/// The observations of reports that say when they ended and how long they were.
+/// The observations from reports with end time and length.
 pub(crate) fn observations(
     source: &'static str,
     hosts: Hosts,
@@ -37,7 +37,7 @@ pub(crate) fn observations(
             .zip(lengths)
             .map(|(time, length)| Some((((*time)? - length?), length?)))
             .collect();
-        // A report without disks is of another activity.
+        // A report without disks belongs to another activity.
         let disks: Vec<bool> = (0..spans.len()).map(|it| run.disks(it).next().is_some()).collect();
         run.hand_over(&spans, |report| !disks[report] && spans[report].is_none(), builder);
     };
@@ -60,7 +60,7 @@ fn report(report: &Json<'_>) -> Report {
     }
 }
 
-/// When a report was made: its end.
+/// Time of a report, which is its end.
 fn stamp(report: &Json<'_>) -> Option<Stamp> {
     let timestamp = report.get("timestamp")?;
     let word = |key: &str| timestamp.get(key).and_then(Json::text);
@@ -72,7 +72,7 @@ fn stamp(report: &Json<'_>) -> Option<Stamp> {
     Stamp::parse(&format!("{date} {time}{}", if utc { " UTC" } else { "" }))
 }
 
-/// Processors, memory and pressure, where sadf was asked for them (`-- -A`).
+/// Processors, memory and pressure, if sadf printed them (`-- -A`).
 fn context(report: &Json<'_>) -> Context {
     let processors = report.get("cpu-load").map_or(&[][..], Json::elements);
     let all = processors.iter().find(|cpu| cpu.get("cpu").and_then(Json::text) == Some("all"));

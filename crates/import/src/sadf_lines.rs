@@ -1,5 +1,5 @@
-//! `sadf -d`: what sar kept, as lines with semicolons. A header names the columns and comes again
-//! for other activities and after restarts; with `-h` all devices stand in one line.
+//! Reads `sadf -d`: sar data as lines with semicolons. A header names the columns and is repeated for other
+//! activities and after restarts. With `-h` all devices are on one line.
 
 use crate::moment::{SECOND_NS, Stamp};
 use crate::number::Reading;
@@ -8,24 +8,24 @@ use crate::sysstat::{Columns, Field};
 use crate::{ImportError, Options, Text, table};
 use record::Observation;
 
-/// End of a header whose device columns come again.
+/// End of a header whose device columns repeat.
 const REPEATED: &str = "[...]";
-/// Columns before those of devices.
+/// Number of columns before those of devices.
 const LEADING: usize = 3;
 
-/// A header that has devices.
+/// A header with device columns.
 struct Header {
     /// Columns of one device, from `DEV` on.
     columns: Columns,
     repeated: bool,
 }
 
-/// What a line says of a device.
+/// Values of a device in a line.
 struct Row {
     host: String,
     stamp: Option<Stamp>,
     length: i128,
-    /// In the order of the header's columns, the name first.
+    /// In the order of the header's columns, name first.
     fields: Vec<String>,
     header: usize,
 }
@@ -69,7 +69,7 @@ fn take_rows(
     rows: &mut Vec<Row>,
     builder: &mut ObservationBuilder,
 ) {
-    // Whether the header in force has devices.
+    // Whether the current header has devices.
     let mut of_devices = false;
     for line in text.split_inclusive('\n') {
         let whole = line.ends_with('\n');
@@ -90,7 +90,7 @@ fn take_rows(
     }
 }
 
-/// The columns of devices of a header; `None` of one without.
+/// The device columns of a header; `None` if it has none.
 fn header(names: &str) -> Option<Header> {
     let names = table::fields(names.trim(), ';')?;
     let begin = names.iter().position(|name| name == "DEV").filter(|at| *at == LEADING)?;
@@ -102,7 +102,7 @@ fn header(names: &str) -> Option<Header> {
     Some(Header { columns: Columns::new(columns), repeated })
 }
 
-/// The rows of a line; `None` where it does not fit its header.
+/// The rows of a line; `None` if it does not fit its header.
 fn row(line: &str, header: &Header, index: usize) -> Option<Vec<Row>> {
     let fields = table::fields(line, ';')?;
     let [host, interval, stamp, devices @ ..] = fields.as_slice() else { return None };

@@ -1,4 +1,4 @@
-//! `sadf -p`: one figure to a line, with machine, interval, time, device and name before it.
+//! Reads `sadf -p`: one figure per line, preceded by machine, interval, time, device and name.
 
 use crate::moment::{SECOND_NS, Stamp};
 use crate::number::Reading;
@@ -8,10 +8,9 @@ use crate::sysstat::{Columns, Field};
 use crate::{ImportError, Options, Text};
 use record::Observation;
 
-/// The figure that only disks have under their own name.
+/// Figures that only disks have under these names.
 const OF_DISKS: [&str; 2] = ["await", "areq-sz"];
 
-/// One line.
 struct Line<'a> {
     host: &'a str,
     interval: &'a str,
@@ -36,7 +35,7 @@ fn parts(line: &str) -> Option<Line<'_>> {
     (parts.next().is_none() && Reading::parse(line.interval).is_some()).then_some(line)
 }
 
-/// Whether a line is one of a disk.
+/// Whether a line belongs to a disk.
 pub(crate) fn is_line(line: &str) -> bool {
     parts(line).is_some_and(|it| it.name == "tps" && it.device != "-")
 }
@@ -59,7 +58,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     sadf_json::observations("sadf -p", hosts, options)
 }
 
-/// The row that is being put together.
+/// The row under construction.
 struct Rows<'h, 'a> {
     hosts: &'h mut Hosts,
     /// Machine, interval, time and device of the row.

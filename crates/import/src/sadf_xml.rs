@@ -1,7 +1,7 @@
-//! `sadf -x`: what sar kept, as XML. Only its tags are looked at: all figures are attributes.
+//! Reads `sadf -x`: sar data as XML. Only its tags are parsed, because all figures are attributes.
 //!
-//! Rejected: a crate for XML. What sadf writes has no entities in figures, no nesting that matters and
-//! no text but names, and a file that was cut must still be read.
+//! Rejected: a crate for XML. sadf's output has no entities in figures, no relevant nesting and no text
+//! except names, and a truncated file must still be read.
 
 use crate::moment::{SECOND_NS, Stamp};
 use crate::number::Reading;
@@ -68,7 +68,7 @@ fn take(text: &str, hosts: &mut Hosts) {
     }
 }
 
-/// The run that reports belong to.
+/// The run to which reports belong.
 fn run<'h>(hosts: &'h mut Hosts, host: Option<&str>) -> &'h mut Run {
     let runs = &mut hosts.named(host).runs;
     if runs.is_empty() {

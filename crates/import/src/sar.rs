@@ -1,7 +1,7 @@
-//! The table that `sar -d` prints for people: a time of day before each line, the date in the first.
+//! Reads the text table of `sar -d`: a time of day before each line, the date in the first line.
 //!
-//! The header of a block carries the time at which its first interval began, so that even one report
-//! has a length. Times of day go on past midnight.
+//! The header of a block has the time at which its first interval began, so that even a single report has a
+//! length. Times of day continue past midnight.
 
 use crate::iostat;
 use crate::moment::Stamp;
@@ -13,7 +13,7 @@ use crate::{ImportError, Options, Text};
 use record::Observation;
 
 const DEVICE: &str = "DEV";
-/// In place of the date where the first line is missing: times are counted from 1970.
+/// Placeholder date if the first line is missing.
 const ANY_DATE: &str = "2000-01-01";
 
 /// Whether a line is the header of a table of disks.
@@ -34,10 +34,9 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     iostat::observations("sar -d", hosts, options)
 }
 
-/// The table in force.
 struct Table {
     columns: Columns,
-    /// Words of the time before each row.
+    /// Number of words of the time before each row.
     before: usize,
 }
 
@@ -46,7 +45,7 @@ struct Reader<'h> {
     host: Option<String>,
     run: Run,
     table: Option<Table>,
-    /// The words of the last time, its place in the day, and midnights since the date.
+    /// The words of the last time and its time of day, and the midnights since the date.
     last: Option<(String, i128)>,
     days: i128,
 }
@@ -79,7 +78,7 @@ impl<'h> Reader<'h> {
         }
     }
 
-    /// Begins a report at this time, unless it has begun; whether it is a time.
+    /// Begins a report at this time, unless it has begun; returns whether the words are a time.
     fn at(&mut self, words: &[&str]) -> bool {
         let text = words.join(" ");
         if self.last.as_ref().is_some_and(|(last, _)| *last == text) {

@@ -1,19 +1,19 @@
-//! What the rates of a report say of its length: whether a first report of iostat covers an interval or
+//! Infers the length of a report from its rates: whether a first report of iostat covers an interval or
 //! averages all time since boot, and how long intervals without times are.
 //!
-//! iostat begins with averages since boot unless `-y` is given, and the file does not show which.
-//! The figures do: over an interval of a few seconds every rate is a whole number of requests
-//! divided by the interval's length, while an average over days is any number at all. If all rates
-//! of the report fit one length near that of the other reports, and that would hardly happen by
-//! chance, it is an interval. Rejected: dropping the first report always (it loses all of a
-//! recording of one report), and a size rule on its figures (a disk may be as busy as its average).
+//! iostat begins with averages since boot unless `-y` is given, and the file does not show which. The
+//! figures do: over an interval of a few seconds every rate is a whole number of requests divided by the
+//! interval's length, while an average over days may have any value. The report is an interval if all its
+//! rates fit one length near that of the other reports, and chance hardly explains the fit. Rejected:
+//! dropping the first report always (it loses all of a recording of one report), and a size rule on its
+//! figures (a disk may be as busy as its average).
 
 use crate::moment::SECOND_NS;
 use crate::number::Reading;
 
-/// Chance below which a fit is not taken for chance.
+/// Maximum probability of a chance fit.
 const CHANCE: f64 = 0.01;
-/// Lengths around the nominal one that iostat measures, in hundredths of a second: it wakes up late.
+/// Deviations from the nominal length that iostat measures, in hundredths of a second: it wakes up late.
 const LATE_CS: std::ops::RangeInclusive<i32> = -1..=20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +24,13 @@ pub(crate) enum First {
     Unsure,
 }
 
-/// Lengths that people give, in seconds.
+/// Common interval lengths, in seconds.
 const USUAL_S: [u32; 17] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45, 60, 120, 300, 600];
-/// Reports that must fit a length, of those with requests; the rest are damaged.
+/// Minimum share of the reports with requests that must fit a length; the rest are damaged.
 const FITTING: f64 = 0.9;
 
-/// The shortest usual length that the rates of reports fit, in nanoseconds; `None` where they fit none, or
-/// where that could be chance.
+/// The shortest common length that the rates of reports fit, in nanoseconds; `None` if they fit none, or if
+/// the fit may be chance.
 pub(crate) fn implied(reports: &[Vec<Reading>]) -> Option<i128> {
     let fits = |seconds: &&u32| {
         let fits: Vec<(bool, f64)> =
@@ -52,7 +52,7 @@ pub(crate) fn judge(rates: &[Reading], interval_s: f64) -> First {
     }
 }
 
-/// Whether all rates are whole counts over a length, and how probable that is of any rates.
+/// Whether all rates are whole counts divided by a length, and the probability of this for arbitrary rates.
 fn fit(rates: &[Reading], interval_s: f64) -> (bool, f64) {
     let some: Vec<&Reading> = rates.iter().filter(|rate| rate.value > 0.0).collect();
     let mut fits = false;

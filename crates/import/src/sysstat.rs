@@ -1,9 +1,9 @@
-//! What the tools of sysstat share: names of columns and the figures of a disk.
+//! Defines the column names and disk figures that sysstat's tools share.
 //!
-//! iostat, sar and sadf print the same figures under names that depend on tool, version and flags. A
-//! name implies its unit, so one table serves all of them. Where reads and writes have rates of their
-//! own, the means over all requests are left out: those of sysstat include discards. Names are looked
-//! up once per header, because a day of records repeats the same ones a million times.
+//! iostat, sar and sadf print the same figures under names that depend on tool, version and flags. A name
+//! implies its unit, so one table serves all of them. If reads and writes have separate rates, the means
+//! over all requests are left out, because those of sysstat include discards. Names are looked up once per
+//! header, because a day of records repeats the same names a million times.
 
 use crate::json::Json;
 use crate::number::Reading;
@@ -14,7 +14,7 @@ use record::{Figure, Interval, OpInterval};
 const MIB: f64 = 1_048_576.0;
 pub(crate) const PERCENT: f64 = 0.01;
 
-/// Keys of one figure, the first one present counts, and the factors to our unit.
+/// Keys of one figure with their factors to our unit; the first key present counts.
 pub(crate) type Keys = &'static [(&'static str, f64)];
 
 struct OpKeys {
@@ -95,7 +95,7 @@ const DISCARDED: Keys = &[
     ("dc_sec", 1.0),
 ];
 
-/// Where a figure is among the columns, and the factor to our unit.
+/// Index of a figure's column, and the factor to our unit.
 type Place = Option<(usize, f64)>;
 
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl OpPlaces {
     }
 }
 
-/// The columns of a table, or the keys of an object, and where each figure is among them.
+/// The columns of a table, or the keys of an object, with the index of each figure.
 #[derive(Default)]
 pub(crate) struct Columns {
     names: Vec<String>,
@@ -156,16 +156,16 @@ impl Columns {
         &self.names
     }
 
-    /// Means over all requests where reads and writes have rates of their own: until version 10 the
-    /// latency had no directions, and no discards in it.
+    /// Means over all requests if reads and writes have separate rates: until version 10 the latency was
+    /// not separated by direction, and did not include discards.
     fn without_directions(&self, figure: impl Fn(Place) -> Option<Figure>) -> OpInterval {
         let none = self.read.latency_ns.is_none() && self.write.latency_ns.is_none();
         let latency_ns = if none { figure(self.all.latency_ns) } else { None };
         OpInterval { latency_ns, ..OpInterval::default() }
     }
 
-    /// The interval of a disk from the fields of its row, and the rate of discarded data where the
-    /// means over all requests would include it.
+    /// The interval of a disk from the fields of its row. Also the rate of discarded data, if the means
+    /// over all requests would include it.
     pub(crate) fn interval(
         &self,
         device: &str,
@@ -196,7 +196,7 @@ impl Columns {
     }
 }
 
-/// A field of a row: the number, and the unit that is printed behind it, in bytes or as a share.
+/// A field of a row: the number, and the unit printed after it, in bytes or as a share.
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) reading: Reading,
@@ -204,7 +204,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Reads `12.50`, `12,50`, `4.8M`, `11.6%`.
+    /// Parses `12.50`, `12,50`, `4.8M`, `11.6%`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let unit = UNITS.iter().find(|(mark, _)| text.ends_with(*mark));
         let Some((mark, unit)) = unit else {
@@ -214,7 +214,7 @@ impl Field {
     }
 }
 
-/// What `-h` prints behind a number.
+/// Units that `-h` prints after a number.
 const UNITS: [(char, f64); 8] = [
     ('%', PERCENT),
     ('s', SECTOR_BYTES),
@@ -242,13 +242,13 @@ pub(crate) fn find(object: &Json<'_>, keys: &[(&str, f64)]) -> Option<Reading> {
     })
 }
 
-/// A share of the processors' time, in per cent there.
+/// A share of the processors' time; the source has per cent.
 pub(crate) fn share(percent: Option<Reading>) -> Option<f64> {
     let share = percent?.value * PERCENT;
     (-0.5..=1.5).contains(&share).then(|| share.clamp(0.0, 1.0))
 }
 
-/// Share of the processors' time that was idle or waited for I/O.
+/// Share of the processors' time that was idle or waiting for I/O.
 pub(crate) fn idle_share(of: impl Fn(&str) -> Option<Reading>) -> Option<f64> {
     Some((share(of("idle"))? + share(of("iowait"))?).min(1.0))
 }

@@ -1,4 +1,4 @@
-//! The frame of sysstat's JSON, which iostat and sadf share: machines, starts, reports, disks.
+//! Reads the JSON structure that iostat and sadf share: machines, starts, reports, disks.
 
 use crate::Text;
 use crate::json::{self, Json, Part};
@@ -6,26 +6,26 @@ use crate::number::Reading;
 use crate::runs::{Host, Hosts, Report, Run};
 use crate::sysstat::{Columns, Field};
 
-/// What differs between the tools.
+/// The differences between the tools.
 pub(crate) struct Frame {
-    /// The key by which a report that lost its frame is known.
+    /// The key that identifies a report outside its enclosing list.
     pub(crate) is_report: &'static str,
     /// The key of a disk's name.
     pub(crate) name: &'static str,
-    /// Time, length and context of a report.
+    /// Reads time, length and context of a report.
     pub(crate) report: fn(&Json<'_>) -> Report,
-    /// Whether means over all requests include others than reads and writes, given the rate of
+    /// Whether means over all requests include other requests than reads and writes, given the rate of
     /// discarded data.
     pub(crate) mixed: fn(Option<f64>) -> bool,
 }
 
-/// The machines of these texts.
+/// The machines in these texts.
 pub(crate) fn hosts(texts: &[Text<'_>], frame: &Frame) -> Hosts {
     let mut hosts = Hosts::default();
     for text in texts {
         let mut reader =
             Reader { frame, columns: Columns::default(), pending: Run::default(), faults: 0 };
-        // A report behind a fault belongs to the machine before it in its file.
+        // A report after a fault belongs to the previous machine in its file.
         let mut current: Option<Option<String>> = None;
         let faults = json::each(text, "timestamp", "statistics", &mut |part| match part {
             Part::Element(report) => reader.take(&report),
@@ -56,7 +56,7 @@ pub(crate) fn hosts(texts: &[Text<'_>], frame: &Frame) -> Hosts {
 
 struct Reader<'f> {
     frame: &'f Frame,
-    /// Those of the last disk: all disks of a file have the same.
+    /// Columns of the last disk: all disks of a file have the same.
     columns: Columns,
     pending: Run,
     faults: u64,
@@ -86,7 +86,7 @@ impl Reader<'_> {
     }
 }
 
-/// Takes a start of the tool with the reports that were read for it.
+/// Adds a start of the tool with its reports.
 fn take_host(host: &Json<'_>, known: &mut Host, pending: &mut Run) {
     let word = |key: &str| host.get(key).and_then(Json::text).map(str::to_owned);
     known.release = known.release.take().or_else(|| word("release"));

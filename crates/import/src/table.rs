@@ -1,7 +1,6 @@
-//! Lines of fields with a mark between them, with quotes or without.
+//! Splits lines into fields at a separator, with or without quotes.
 
-/// The fields of a line; `None` of a line whose last quote is missing, which the csv crate would
-/// read as a field.
+/// The fields of a line; `None` if its last quote is missing, which the csv crate would accept.
 pub(crate) fn fields(line: &str, mark: char) -> Option<Vec<String>> {
     if line.bytes().filter(|byte| *byte == b'"').count() % 2 == 1 {
         return None;
@@ -16,7 +15,7 @@ pub(crate) fn fields(line: &str, mark: char) -> Option<Vec<String>> {
     Some(record.iter().map(str::to_owned).collect())
 }
 
-/// The mark between the fields of a header whose first field is quoted.
+/// The separator of a header whose first field is quoted.
 pub(crate) fn mark_after_quotes(header: &str) -> char {
     let behind = header.trim_start().strip_prefix('"').and_then(|rest| {
         let (_, behind) = rest.split_once('"')?;

@@ -1,8 +1,10 @@
-//! telegraf's CSV of its plugin diskio, with its header (`csv_header = true`): running counters of each disk.
+//! Reads the CSV of telegraf's diskio plugin, with its header (`csv_header = true`): running counters of
+//! each disk.
 //!
-//! Columns are named, in any order, with or without prefixes (`csv_column_prefix`). Rows of other plugins have other
-//! headers, which may come between rows. Without a header nothing says which column is which, so that such a file is of no
-//! known form. Facts: <https://docs.influxdata.com/telegraf/v1/data_formats/output/csv/> and the README of inputs.diskio.
+//! Columns are named, in any order, with or without prefixes (`csv_column_prefix`). Rows of other plugins
+//! have other headers, which may come between rows. Without a header the columns cannot be identified, so
+//! the format of such a file is unknown. Facts:
+//! <https://docs.influxdata.com/telegraf/v1/data_formats/output/csv/> and the README of inputs.diskio.
 
 use crate::counters::{self, Scrape};
 use crate::moment::Stamp;
@@ -39,7 +41,7 @@ fn columns(line: &str) -> Option<Vec<&str>> {
     (has("timestamp") && has("measurement")).then_some(names)
 }
 
-/// Whether a line is the header of rows of disks.
+/// Whether a line is the header of disk rows.
 pub(crate) fn is_header(line: &str) -> bool {
     columns(line).is_some_and(|names| {
         ["name", "reads", "writes", "io_time"].iter().all(|name| names.contains(name))
@@ -73,7 +75,7 @@ fn row(names: &[&str], line: &str) -> Option<Row> {
     })
 }
 
-/// One observation for each host.
+/// One observation per host.
 pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observation>, ImportError> {
     let mut hosts: BTreeMap<Option<String>, (Vec<Row>, u64)> = BTreeMap::new();
     for text in texts {

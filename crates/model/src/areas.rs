@@ -1,15 +1,15 @@
-//! How much the files of one disk differ.
+//! Measures how much the files of one disk differ.
 //!
 //! The layers below a file system place the blocks of a file depending on how it was written. Files of one
 //! virtual disk differed by a factor of two, while each was measured to 5 %. So a check visits several
 //! areas in turn. The model, per kind of load (operation, place, QD 1 or deeper): the logarithm of a
-//! visit's rate is the effect of its cell plus the effect of its area. Least squares finds both. The
+//! visit's rate is the effect of its cell plus the effect of its area. Least squares estimates both. The
 //! variance between areas, minus the part that the noise of the visits explains, predicts another file of
-//! this disk. Student's t widens it, because areas are few. Cells describe ordinary files, written through
-//! the page cache; a file written past it has a factor.
+//! this disk. Student's t widens the interval, because areas are few. Cells describe ordinary files,
+//! written through the page cache. A file written with direct I/O gets a factor of its own.
 //!
-//! A visit's rate is divided by the factor of its area before a cell is averaged, because cells of one run
-//! are compared with each other. The error for a reader's own file is in [`Profile::rerun`].
+//! A visit's rate is divided by the factor of its area before a cell is averaged, so that the cells of a
+//! run can be compared. The error for the user's own file is in [`Profile::rerun`].
 //!
 //! Rejected: an interval per cell from its own visits to three areas (two degrees of freedom, a factor of
 //! 4.3); one variance for all kinds of load (writes differ where reads do not).
@@ -29,7 +29,7 @@ const CELLS: usize = 3;
 /// Rounds of the fit, which alternates between cells and areas. Nearly every cell is in every area, so
 /// it converges within a few.
 const ROUNDS: usize = 30;
-/// Share of checks in which equal areas seem to differ by chance.
+/// Accepted probability that equal areas seem to differ.
 const FALSE_SHARE: f64 = 0.01;
 
 /// A kind of load: operation, place, and whether the queue depth is 1.
@@ -63,7 +63,7 @@ struct Effects {
 }
 
 impl Areas {
-    /// From all trials of a check; empty if they share one area.
+    /// Computed from all trials of a check; empty if they share one area.
     pub(crate) fn of(trials: &[Trial]) -> Self {
         let mut areas: Vec<MeasuredArea> = Vec::new();
         let mut of_kind: BTreeMap<Kind, Vec<(usize, &Trial)>> = BTreeMap::new();

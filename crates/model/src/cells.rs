@@ -1,16 +1,15 @@
-//! From trials to cells: all visits of one workload become one row with an interval.
+//! Combines all visits of a workload into one cell with an interval.
 //!
-//! The interval comes from the variance between visits, because what moves a shared disk moves
-//! slowly compared with one trial. A single visit lends its own interval; without one it is ±100 %.
-//! A trial counts if no finding calls it invalid and no request failed or fell short. Rejected: the
-//! good requests of a bad trial, since a device that fails some answers the others at another
-//! speed.
+//! The interval comes from the variance between visits, because a shared disk drifts slowly compared with
+//! one trial. A cell with a single visit takes the interval of that visit, or ±100 % if it has none. A
+//! trial counts if no finding calls it invalid and no request failed or was short. Rejected: the good
+//! requests of a bad trial, since a device that fails some requests serves the others at another speed.
 //!
-//! Rates and latencies are those of both directions together, without the warm-up that the visits
-//! share ([`crate::visit`]). What is a time per request (R and S) is all time over all requests of
-//! all visits, so that X R is the depth and X S is U of a cell too; its interval is that of the
-//! linearised ratio (Cochran 1977, Sampling Techniques, section 6.4). Where the busy counter, which
-//! has a grain of milliseconds, cannot be right, there is no S and no U.
+//! Rates and latencies combine reads and writes, without the warm-up common to the visits
+//! ([`crate::visit`]). A time per request (R and S) is the total time of all visits divided by their total
+//! requests, so that X R is the queue depth and X S is U for a cell too. Its interval is that of the
+//! linearised ratio (Cochran 1977, Sampling Techniques, section 6.4). The busy counter has a resolution of
+//! milliseconds. If its value is impossible, S and U are unknown.
 
 use crate::visit::{Visit, settled};
 use record::{
@@ -19,16 +18,16 @@ use record::{
 };
 use stats::grouped;
 
-/// The part of a cell's visits that must tell a number for the cell to have it.
+/// Share of a cell's visits that must report a number for the cell to have it.
 const MOST: f64 = 0.75;
-/// Requests or bytes of the device over ours may differ from 1 by this much where its counters are
-/// taken as those of our requests.
+/// If the device's requests or bytes differ from ours by more than this share, its counters are not taken
+/// as those of our requests.
 const FOREIGN: f64 = 0.05;
-/// Fewest visits whose middle one says more than their mean.
+/// Minimum number of visits for which the median visit is reported.
 const MEDIAN_VISITS: usize = 5;
 
-/// Whether a trial's numbers enter a profile: clean, without failed or short requests, and with at
-/// least one that completed.
+/// Whether a trial's numbers enter a profile: valid, at least one completed request, and none failed or
+/// short.
 #[must_use]
 pub fn counts(trial: &Trial) -> bool {
     trial.first_clean()
@@ -37,18 +36,18 @@ pub fn counts(trial: &Trial) -> bool {
         && trial.result.duration_ns.0 > 0
 }
 
-/// One cell per workload, in order of first appearance, from the trials that [`counts`] accepts.
-/// Those that commit are no cells ([`crate::commit_points`]).
+/// One cell per workload, in order of first appearance, from the trials that [`counts`] accepts. Trials
+/// that commit are excluded ([`crate::commit_points`]).
 ///
-/// `target_rel` is the asked precision: the half-width of the rate's 95 % interval as a share of
-/// it. A cell is `precise` only with at least [`stats::MIN_VISITS`] visits; fewer cannot show how
-/// the device varies.
+/// `target_rel` is the requested precision: the half-width of the rate's 95 % interval, as a share of the
+/// rate. A cell is `precise` only with at least [`stats::MIN_VISITS`] visits, because fewer cannot show the
+/// variance of the device.
 #[must_use]
 pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
     aggregate_beside(&|_| 1.0, trials, target_rel)
 }
 
-/// [`aggregate`] of rates that are divided by what is an area's own in each trial.
+/// [`aggregate`] with each trial's rate divided by the factor of its area.
 pub(crate) fn aggregate_beside(
     area: &dyn Fn(&Trial) -> f64,
     trials: &[Trial],
@@ -106,7 +105,7 @@ fn cell(area: &dyn Fn(&Trial) -> f64, visits: &[&Trial], target_rel: f64) -> Opt
     })
 }
 
-/// What the middle one of an open loop's visits saw, over their whole windows.
+/// Medians over the visits of an open loop, each visit with its whole window.
 fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
     let first = visits.first()?;
     if first.workload.arrival == Arrival::Closed || visits.len() < MEDIAN_VISITS {
@@ -126,8 +125,8 @@ fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
     })
 }
 
-/// The mean of one number over the visits. `within_rel` is a lone visit's own 95 % half-width as a
-/// share, where it has one.
+/// The mean of one number over the visits. `within_rel` is the 95 % half-width of a single visit, as a
+/// share, if known.
 pub(crate) fn over_visits(values: &[f64], within_rel: Option<f64>) -> Estimate {
     stats::visits_mean(values).unwrap_or_else(|| {
         let value = values.first().copied().unwrap_or_default();
@@ -135,9 +134,9 @@ pub(crate) fn over_visits(values: &[f64], within_rel: Option<f64>) -> Estimate {
     })
 }
 
-/// Mean of one number over all requests of all visits: each visit's mean weighs as many requests as
-/// it has. The linearised values have the ratio as their mean, and their variance is its variance to
-/// first order. `within_rel` as in [`over_visits`].
+/// Mean of one number over all requests: each visit is weighted by its requests. The linearised values have
+/// the ratio as their mean, and their variance is its variance to first order. `within_rel` as in
+/// [`over_visits`].
 fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: Option<f64>) -> Estimate {
     let all: f64 = requests.iter().sum();
     let sum: f64 = values.iter().zip(requests).map(|(value, weight)| value * weight).sum();
@@ -151,16 +150,15 @@ fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: Option<f64>) 
     over_visits(&linearised, within_rel)
 }
 
-/// A window cuts off part of a request: each visit's count is right to one, which matters where
+/// A window cuts off part of a request, so each visit's count has an error of one request. This matters if
 /// the visits agree better than that (a device without variance). As a share of the rate.
 fn counting_error(visits: &[&Trial]) -> f64 {
     let requests: u64 = visits.iter().map(|trial| trial.completed()).sum();
     visits.len() as f64 / requests.max(1) as f64
 }
 
-/// U and S = U/X per visit (utilization law, Denning and Buzen 1978), both of the whole window, over
-/// all visits; or why the busy counter cannot tell. A lone visit inherits the relative interval of
-/// its rate.
+/// U and S = U/X over the whole window of all visits (utilization law, Denning and Buzen 1978), or why the
+/// busy counter is unusable. A single visit takes the relative interval of its rate.
 fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), String> {
     let told = most_visits(visits, busy_share)?;
     let utilization = told.iter().map(|(_, share)| share).sum::<f64>() / told.len() as f64;
@@ -171,7 +169,7 @@ fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), S
     let requests: Vec<f64> = told.iter().map(|(trial, _)| trial.completed() as f64).collect();
     let service = ratio_over_visits(&services, &requests, within_rel);
     let alone = visits.iter().all(|trial| trial.workload.depth == 1);
-    // Against R of the same visits, over the same window.
+    // Compared with R of the same visits and the same window.
     let latency = mean_latency_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
     if alone && latency.is_some_and(|mean| service.low > mean) {
         return Err(
@@ -182,10 +180,9 @@ fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), S
     Ok((utilization, service))
 }
 
-/// Share of the latency that the device's counters hold, over all requests of all visits.
-/// Only where each of our requests was one of the device's: merged or split ones take another time,
-/// and so do others'. The counters are in milliseconds, and the two windows begin and end at
-/// slightly different moments: the whole is the most that there can be.
+/// Share of the latency that the device's counters explain, over all requests of all visits. Known only if
+/// each of our requests was one request of the device: merged, split and foreign requests take other times.
+/// The counters are in milliseconds, and the two windows are slightly offset, so the share is capped at 1.
 fn device_share(visits: &[&Trial]) -> Result<f64, String> {
     let told = most_visits(visits, device_time_ns)?;
     let ours = mean_latency_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
@@ -221,9 +218,9 @@ pub(crate) fn cpu_us_per_io(trial: &Trial) -> Result<f64, String> {
     cost.ok_or_else(|| "the kernel did not report the CPU time per request".to_owned())
 }
 
-/// A number of the visits that have it, where these are [`MOST`] of them, or the first reason why
-/// one has none. A reading that a busy processor delayed now and then says nothing of the others; a
-/// mean over few of the visits, though, would stand beside rates over all of them.
+/// A number from the visits that have it, if they are at least [`MOST`] of all visits; otherwise the first
+/// reason why it is missing. A reading that a busy processor delayed says nothing about the other visits.
+/// But a mean over few visits would be shown next to rates over all of them.
 fn most_visits<'a>(
     visits: &[&'a Trial],
     value: impl Fn(&Trial) -> Result<f64, String>,
@@ -237,15 +234,15 @@ fn most_visits<'a>(
     Ok(told.into_iter().filter_map(Result::ok).collect())
 }
 
-/// Share of the window with a request in flight at the device. The counter has a resolution of
-/// milliseconds and can exceed the window by one: it is cut at 1.
+/// Share of the window in which the device had a request in flight. The counter has a resolution of
+/// milliseconds and can exceed the window by one, so the share is capped at 1.
 fn busy_share(trial: &Trial) -> Result<f64, String> {
     let counters = trial.device_counters.known()?;
     Ok((counters.busy_ms * 1e6 / trial.result.duration_ns.0 as f64).clamp(0.0, 1.0))
 }
 
-/// The trial's own interval of its rate, as a share: half-widths of both directions added, which
-/// is right where they move together and wide elsewhere.
+/// The trial's own interval of its rate, as a share. The half-widths of both directions are added: right if
+/// the directions vary together, otherwise too wide.
 fn rate_interval(trial: &Trial) -> Option<f64> {
     weighted_interval(trial, |direction| Some((direction.iops, direction.iops_ci95_rel?)))
 }
@@ -257,7 +254,7 @@ fn latency_interval(trial: &Trial) -> Option<f64> {
     })
 }
 
-/// The mean of the directions' relative half-widths, weighted; `None` where one has none.
+/// Weighted mean of the directions' relative half-widths; `None` if one is missing.
 fn weighted_interval(
     trial: &Trial,
     weight_and_width: impl Fn(&DirectionResult) -> Option<(f64, f64)>,

@@ -1,8 +1,7 @@
-//! A profile out of trials, by whatever plan they were made: which cell serves which purpose
-//! follows from its workload alone. Only cells with the file-system cache bypassed and the device's
-//! own cache on (`--cache device`) describe the device; other cache modes stay for the advice,
-//! mixes and open loops are kept apart for predictions. Advice, caps, findings and verdicts on commits are
-//! empty here: `diagnose` fills them.
+//! Builds a profile from trials, whatever plan they follow: a cell's workload alone decides what the cell
+//! is used for. Only cells with direct I/O and the device's own cache on (`--cache device`) describe the
+//! device. Other cache modes are kept for the advice, mixes and open loops for predictions. Advice, caps,
+//! findings and verdicts on commits are empty here: `diagnose` fills them.
 
 use crate::areas::Areas;
 use crate::cells::aggregate_beside;
@@ -16,31 +15,30 @@ use record::{
     PROFILE_SCHEMA, Profile, Target, Trial, Workload,
 };
 
-/// What a profile is made of.
+/// The input of [`characterise`].
 #[derive(Clone, Debug)]
 pub struct Characterise<'a> {
-    /// Version of the program.
+    /// Version of halfpower that ran the trials.
     pub halfpower_version: String,
-    /// Identity of the profile.
+    /// Id of the profile.
     pub id: String,
-    /// When it began, RFC 3339 in UTC; `None` for a simulated target.
+    /// Start time, RFC 3339 in UTC; `None` for a simulated target.
     pub time: Option<String>,
     /// Seed of every random choice.
     pub seed: u64,
     /// Whether the target was simulated.
     pub simulated: bool,
-    /// What was measured.
+    /// The target of all trials.
     pub target: Target,
-    /// Conditions; `None` for a simulated target.
+    /// System and settings during the run; `None` for a simulated target.
     pub environment: Option<Environment>,
-    /// Measuring time that was allowed.
+    /// Measuring time that the user allowed.
     pub budget_ns: Nanos,
-    /// Asked precision: half-width of a cell's 95 % interval as a share of its rate.
+    /// Requested precision: half-width of a cell's 95 % interval as a share of its rate.
     pub target_rel: f64,
     /// All trials, in the order in which they were run.
     pub trials: &'a [Trial],
-    /// Earlier profiles of the same target, the latest first; they tell how far its level lies
-    /// from run to run.
+    /// Earlier profiles of the same target, latest first. They show how far its level varies between runs.
     pub earlier: &'a [Profile],
 }
 
@@ -57,7 +55,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
     let level_se = level_se_rel(&area, input.trials)
         .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)));
     let depth_curves = depth_curves(&cells, DEFAULT_KNEE_GAIN);
-    // Ramps are part of the measuring time: they, too, keep the device from its owner.
+    // Ramps count as measuring time, because the owner cannot use the device during a ramp either.
     let measured = input.trials.iter().fold(Nanos(0), |sum, trial| {
         sum.plus(trial.result.duration_ns).plus(trial.workload.ramp_ns)
     });
@@ -97,7 +95,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
     profile
 }
 
-/// Gives the rates of cells, the largest ones and expectations the interval in which another run lies.
+/// Adds to the rates of cells, limits and expectations the interval expected for another run.
 fn as_of_another_run(profile: &mut Profile) {
     let mut cells = std::mem::take(&mut profile.cells);
     for cell in &mut cells {
@@ -112,7 +110,7 @@ fn as_of_another_run(profile: &mut Profile) {
     profile.expectations = expectations;
 }
 
-/// An estimate of a workload's rate as another run would find it.
+/// The estimate of a workload's rate with the error expected for another run.
 #[must_use]
 pub fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
     let mix = mix_of(workload);
@@ -122,7 +120,7 @@ pub fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Est
     }
 }
 
-/// What the trials that commit came to, without verdicts.
+/// Results of the trials that commit, without verdicts.
 fn commits(trials: &[Trial], simulated: bool) -> Measured<Commits> {
     let points = commit_points(trials);
     if points.is_empty() {
@@ -134,8 +132,8 @@ fn commits(trials: &[Trial], simulated: bool) -> Measured<Commits> {
     Measured::Value(Commits { points, verdicts: Vec::new() })
 }
 
-/// Whether a workload is one kind of request in a closed loop: what describes a device. Mixes and
-/// open loops are what predictions are held against.
+/// Whether a workload is one kind of request in a closed loop. Such loads describe a device. Predictions
+/// are compared with mixes and open loops.
 fn is_plain(workload: &Workload) -> bool {
     workload.arrival == Arrival::Closed
         && workload.blend.is_none()

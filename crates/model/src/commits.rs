@@ -1,8 +1,7 @@
-//! From trials whose jobs commit to points: rate and flush time against the number of committers.
+//! Combines trials whose jobs commit into points: rate and flush time against the number of committers.
 //!
-//! They are no cells of the device: what a flush takes is the file system's matter as well, and the
-//! writes before it end in the page cache. So nothing here enters curves, fits or predictions of
-//! requests.
+//! They are not cells of the device: the time of a flush also depends on the file system, and the writes
+//! before it end in the page cache. So nothing here enters curves, fits or predictions of requests.
 
 use crate::cells::{counts, over_visits};
 use record::{
@@ -11,17 +10,17 @@ use record::{
 };
 use stats::grouped;
 
-/// The percentile that programs ask for.
+/// The percentile of flush times that is reported.
 const PERCENTILE: f64 = 0.99;
 
-/// What a committing workload writes to; `None` for one that does not flush.
+/// The kind of log that a committing workload writes; `None` for one that does not flush.
 #[must_use]
 pub fn log_kind(workload: &Workload) -> Option<LogKind> {
     workload.flush?;
     Some(if workload.from_start { LogKind::NewBlocks } else { LogKind::Overwritten })
 }
 
-/// The points of all trials that commit and [`counts`] accepts, by log and number of committers.
+/// One point per log and number of committers, from all committing trials that [`counts`] accepts.
 #[must_use]
 pub fn commit_points(trials: &[Trial]) -> Vec<CommitPoint> {
     let committing = trials.iter().filter(|trial| counts(trial));
@@ -65,11 +64,11 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
     })
 }
 
-/// What a block of a file system holds, so that records of a log which are smaller share one.
+/// Block size of a file system. Smaller log records share a block.
 const BLOCK_BYTES: f64 = 4_096.0;
 
-/// What one committer sees of a log that grows by records of so many bytes: the first record of a block has
-/// the flush of a new one, those after it rewrite it.
+/// Rate and flush time of one committer that appends records of `record_bytes` to a log. The first record
+/// of a block is flushed with a new block; later records rewrite it.
 pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -> CommitPoint {
     let share = (record_bytes / BLOCK_BYTES).min(1.0);
     let between = |of: fn(&CommitPoint) -> Estimate| {
@@ -96,11 +95,11 @@ pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -
     }
 }
 
-/// Flushes that stand for two histograms in one, so that shares of them are whole numbers.
+/// Number of flushes in a weighted sum of two histograms, so that shares are whole numbers.
 const WEIGHT: f64 = 1e9;
 
-/// The same with the interval of its logarithm, to first order: rates and times are above zero, and three
-/// visits that lie far apart would reach below.
+/// The estimate with the interval of its logarithm, to first order. Rates and times are positive, but the
+/// plain interval of three widely spread visits would extend below zero.
 fn positive(estimate: &Estimate) -> Estimate {
     let Estimate { value, se, n, .. } = *estimate;
     Estimate { se, n, ..Estimate::within_ratio(value, estimate.relative_half_width()) }
@@ -110,9 +109,8 @@ fn flushes<'a>(visits: &'a [&Trial]) -> impl Iterator<Item = &'a DirectionResult
     visits.iter().filter_map(|trial| trial.result.flush.as_ref())
 }
 
-/// The percentile of all flushes. Its interval is that between the ranks which lie as far from it as
-/// a binomial count may, and holds the percentiles of all visits that have one: flushes that follow
-/// each other are no independent draws.
+/// The percentile of all flushes. Consecutive flushes are not independent. So the interval covers both the
+/// ranks within a binomial error of the percentile and the percentiles of the single visits.
 fn p99(all: &HistogramSnapshot, visits: &[&DirectionResult]) -> Measured<Estimate> {
     let count = all.count() as f64;
     let Some(value) = all.percentile(PERCENTILE) else {

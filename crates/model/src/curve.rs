@@ -1,37 +1,36 @@
-//! Curves: a depth curve without its noise, whose rates do not fall while more requests are in
-//! progress, and what lies between measured points.
+//! Fits depth curves, whose rates never fall as the queue depth grows, and interpolates between measured
+//! points.
 //!
-//! Depths beyond the best whose rate lies below it by more than three standard errors are a true
-//! loss and are left out, since whoever runs the device can stop at the best. The others are fitted
-//! by isotonic regression (pooling adjacent violators; Barlow and others 1972): the mean of a
-//! plateau, where a running maximum would climb from one lucky point to the next.
+//! A depth beyond the best one is left out if its rate is lower by more than three standard errors: this is
+//! a real loss, and a user can limit the queue depth to the best. The other depths are fitted by isotonic
+//! regression (pooling adjacent violators; Barlow and others 1972). It gives the mean of a plateau, whereas
+//! a running maximum would climb from one lucky point to the next.
 //!
-//! Standard errors from three visits are hardly known, so the relative variances of a curve's
-//! points share what they know (a moderated variance; Smyth 2004). That is right here and wrong for
-//! cells at large (`stats::visits`): the points are the same requests to the same device. Rejected:
-//! reduced isotonic regression (Schell and Singh 1997), which flattens a slow rise; concave
-//! regression, which denies devices that gain by batching.
+//! Standard errors from three visits are very uncertain, so the points of a curve share their relative
+//! variances (a moderated variance; Smyth 2004). That is right here and wrong for cells in general
+//! (`stats::visits`): the points are the same requests to the same device. Rejected: reduced isotonic
+//! regression (Schell and Singh 1997), which flattens a slow rise; concave regression, which cannot
+//! describe devices that gain by batching.
 
 use libm::sqrt;
 use record::DepthPoint;
 
-/// Standard errors of the difference beyond which a rate below the best one is a loss.
+/// A rate is a loss if it is below the best by more than this many standard errors of the difference.
 const LOSS_LIMIT: f64 = 3.0;
-/// Degrees of freedom with which the pooled variance counts at each point.
+/// Weight of the pooled variance at each point, in degrees of freedom.
 const POOLED_FREEDOM: f64 = 4.0;
 
-/// What is known of one depth.
+/// The measured rate at one queue depth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) depth: u32,
     /// Requests per second.
     pub(crate) rate: f64,
-    /// Its standard error.
+    /// Standard error of the rate.
     pub(crate) se: f64,
 }
 
-/// The points with moderated standard errors, which let a normal quantile give their intervals
-/// together.
+/// The points with moderated standard errors, scaled so that a normal quantile gives their intervals.
 pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
     let known: Vec<(f64, f64)> = points.iter().map(relative_variance).collect();
     let freedom: f64 = known.iter().map(|(_, freedom)| freedom).sum();
@@ -55,8 +54,8 @@ pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
     points.iter().zip(&known).map(rate).collect()
 }
 
-/// Variance of a point's rate as a share of its square, and the degrees of freedom behind it: none
-/// for a single visit, whose interval is from within it.
+/// Variance of a point's rate as a share of its square, and its degrees of freedom. A single visit has zero
+/// degrees, because its interval comes from within the visit.
 fn relative_variance(point: &DepthPoint) -> (f64, f64) {
     let estimate = &point.iops;
     let se = stats::visits_se(estimate);
@@ -65,7 +64,7 @@ fn relative_variance(point: &DepthPoint) -> (f64, f64) {
     (variance, freedom)
 }
 
-/// Without the depths at which the device loses rate; see the module. Rising depths.
+/// Removes the depths at which the device loses rate (see the module). Depths rise.
 pub(crate) fn up_to_the_best(mut points: Vec<Rate>) -> Vec<Rate> {
     let Some(best) = points.iter().copied().max_by(|a, b| a.rate.total_cmp(&b.rate)) else {
         return points;
@@ -78,10 +77,10 @@ pub(crate) fn up_to_the_best(mut points: Vec<Rate>) -> Vec<Rate> {
     points
 }
 
-/// The non-decreasing rates nearest to `values`, one for each of the points, whose standard errors
-/// give the weights. Points that are exact count as a millionth of their rate.
+/// The non-decreasing rates nearest to `values`, one per point. The standard errors of the points give the
+/// weights. The error of an exact point counts as a millionth of its rate.
 pub(crate) fn isotonic(points: &[Rate], values: &[f64]) -> Vec<f64> {
-    /// Neighbours in one: their mean, their weight, their number.
+    /// Merged neighbouring points: mean, weight, number.
     struct Block {
         mean: f64,
         weight: f64,
@@ -101,8 +100,8 @@ pub(crate) fn isotonic(points: &[Rate], values: &[f64]) -> Vec<f64> {
     blocks.iter().flat_map(|block| std::iter::repeat_n(block.mean, block.count)).collect()
 }
 
-/// Rates of times per request at depths 1, 2, …, in nanoseconds: more requests make no device slower.
-/// `None` where a time is not known, and of none.
+/// Rates from times per request at depths 1, 2, …, in nanoseconds. A greater depth never lowers the rate.
+/// `None` if a time is unknown or the list is empty.
 pub(crate) fn rising(times_ns: impl Iterator<Item = Option<f64>>) -> Option<Vec<f64>> {
     let mut least = f64::INFINITY;
     let rate = |time: Option<f64>| {
@@ -112,10 +111,11 @@ pub(crate) fn rising(times_ns: impl Iterator<Item = Option<f64>>) -> Option<Vec<
     times_ns.map(rate).collect::<Option<Vec<f64>>>().filter(|rates| !rates.is_empty())
 }
 
-/// The value at `x` of what these points (x rising) describe; a straight line, unless the
-/// lines through the neighbours on both sides meet below it: then another limit takes over between (a
-/// cap on throughput, a link), and the larger of the two holds. A plain line is 18 % off at the kink of
-/// a capped volume. Beyond the points it is the line of the last two.
+/// The value at `x` of the curve through these points (x rising). Normally the curve is a straight line
+/// between neighbours. If the lines of the neighbours on both sides meet below it, one limit takes over
+/// from another there (a cap on throughput, a link), and the larger of the two lines is used. A plain line
+/// would be 18 % off at the kink of a capped volume. Beyond the points, the line of the last two is
+/// extended.
 pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     if points.len() == 1 {
@@ -124,7 +124,7 @@ pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let line = |a: (f64, f64), b: (f64, f64)| a.1 + (b.1 - a.1) / (b.0 - a.0) * (x - a.0);
     let right = points.partition_point(|point| point.0 < x);
     if right == 0 {
-        // Never below half of the smallest that was measured: there is a cost per request.
+        // At least half of the smallest measured value, because every request has a fixed cost.
         return Some(line(points[0], points[1]).clamp(first.1 / 2.0, first.1));
     }
     if right == points.len() {
@@ -145,8 +145,8 @@ pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
     Some(bent.max(floor).min(straight.max(floor)))
 }
 
-/// The value at `x` on straight lines between these points, whose places rise; beyond them that of the
-/// nearest; `None` of none.
+/// Linear interpolation at `x` between points in rising order. Beyond them, the value of the nearest;
+/// `None` without points.
 pub(crate) fn straight<T>(
     points: &[T],
     x: f64,
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(fitted(&[1.0, 2.0, 4.0]), [1.0, 2.0, 4.0]);
         assert_eq!(fitted(&[1.0, 5.0, 3.0, 6.0]), [1.0, 4.0, 4.0, 6.0]);
         assert_eq!(fitted(&[9.0, 6.0, 3.0]), [6.0, 6.0, 6.0]);
-        // The mean of the last two falls below the one before them, and takes it in.
+        // The mean of the last two is below the one before them, which is therefore merged too.
         assert_eq!(fitted(&[4.0, 7.0, 1.0]), [4.0, 4.0, 4.0]);
         assert_eq!(fitted(&[]), [0.0; 0]);
     }
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(depths(&[10.0, 20.0, 19.0, 15.0], 1.0), [1, 2, 4, 8][..3]);
         assert_eq!(depths(&[10.0, 20.0, 19.0, 15.0], 2.0), [1, 2, 4, 8]);
         assert_eq!(depths(&[10.0, 20.0, 19.9], 0.0), [1, 2]);
-        // A dent before the best depth is no loss: who goes deeper gets over it.
+        // A dip before the best depth is no loss: a deeper queue passes it.
         assert_eq!(depths(&[10.0, 5.0, 20.0], 0.0), [1, 2, 4]);
     }
 
@@ -216,7 +216,7 @@ mod tests {
             let found = between(&points, x).unwrap();
             assert!((found - line(x)).abs() < 1e-9, "{x}: {found}");
         }
-        // A cap on requests up to 43.7, on bytes beyond.
+        // A cap on requests up to 43.7, on bytes above.
         let capped = |x: f64| f64::max(333.0, 7.62 * x);
         let points: Vec<(f64, f64)> = sizes.iter().map(|&x| (x, capped(x))).collect();
         for x in [6.0, 24.0, 40.0, 43.7, 50.0, 60.0, 96.0] {

@@ -1,10 +1,10 @@
-//! Rate and latency against depth, the knee, and how deep is enough.
+//! Computes rate and latency against queue depth, the knee, and the sufficient queue depth.
 //!
-//! A curve is made of the random cells of the smallest size with two depths or more, file-system
-//! cache bypassed. The knee is the smallest depth that gives four fifths of the largest rate of the
-//! whole curve ([`deep_enough`]): one rule for checks, diagnoses and settings. The errors of the
-//! rates do not move it. They give the depths among which another check may find it. A curve that
-//! still grows at its last depth has no known largest rate, and so no knee.
+//! A curve consists of the random cells of the smallest size with two depths or more, all with direct I/O.
+//! The knee is the smallest depth that gives four fifths of the largest rate of the curve
+//! ([`deep_enough`]). Checks, diagnoses and settings all use this rule. The errors of the rates do not move
+//! the knee. They give the range of depths in which another check may find it. A curve that still grows at
+//! its last depth has no known largest rate, and so no knee.
 //!
 //! Rejected: the smallest depth from which no deeper one gains a share per doubling, which stops at
 //! the first flat piece of a curve (at 51 % of the largest rate, once) and at depth 1 where errors
@@ -16,8 +16,8 @@ use crate::size::{direct, only_size};
 use record::{Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
 use std::collections::BTreeSet;
 
-/// Gain per doubling of depth from which on a curve still grows. At 15 % a doubling multiplies
-/// the latency by 2/1.15 = 1.74 (R = n/X).
+/// A curve still grows if its rate gains at least this share per doubling of the depth. At 15 % a doubling
+/// multiplies the latency by 2/1.15 = 1.74 (R = n/X).
 pub const DEFAULT_KNEE_GAIN: f64 = 0.15;
 
 /// Share of the largest rate that is enough.
@@ -25,28 +25,28 @@ pub const ENOUGH_SHARE: f64 = 0.8;
 
 const MIN_POINTS: usize = 2;
 
-/// Which depth or size is enough, as indexes into those that were measured, by rising order.
+/// The sufficient depth or size, as an index into the measured ones in rising order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SufficientIndex {
-    /// The smallest that gives the asked share of the largest rate, or the last where the rate still
+    /// The smallest that gives the requested share of the largest rate, or the last if the rate still
     /// grows.
     pub at: usize,
-    /// The smallest that may, as far as the errors of the rates tell.
+    /// The smallest that may give it, within the errors of the rates.
     pub least: usize,
-    /// The smallest that does, whatever the errors.
+    /// The smallest that gives it for certain, even with the errors.
     pub most: usize,
 }
 
-/// The rate at each depth, as [`deep_enough`] takes them. The points of a curve share what is known
-/// of their errors, because three visits by themselves say little.
+/// The rate at each depth, as [`deep_enough`] takes them. The points of a curve share their variances,
+/// because three visits alone give a poor estimate.
 #[must_use]
 pub fn rates(points: &[DepthPoint]) -> Vec<(f64, Estimate)> {
     let of = |rate: Rate| (f64::from(rate.depth), Estimate::from_se(rate.rate, rate.se, 0));
     crate::curve::rates(points).into_iter().map(of).collect()
 }
 
-/// The curves that the cells hold: at most one per operation, reads first. `knee_gain` is a share,
-/// normally [`DEFAULT_KNEE_GAIN`]: a curve that gains it by its last doubling has no knee.
+/// The curves in the cells: at most one per operation, reads first. `knee_gain` is a share, normally
+/// [`DEFAULT_KNEE_GAIN`]: a curve whose last doubling still gains that share has no knee.
 #[must_use]
 pub fn depth_curves(cells: &[Cell], knee_gain: f64) -> Vec<DepthCurve> {
     [OpKind::Read, OpKind::Write]
@@ -63,7 +63,7 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
     let sizes: BTreeSet<u64> = random.iter().filter_map(|cell| only_size(cell)).collect();
     sizes.into_iter().find_map(|bs_bytes| {
         let points = depth_points(&random, bs_bytes);
-        // `max_by` takes the last of equals; from the deep end that is the smallest depth.
+        // `max_by` takes the last of equals. In reverse order, that is the smallest depth.
         let max = points.iter().rev().max_by(|a, b| a.iops.value.total_cmp(&b.iops.value))?;
         let (max_iops, max_depth) = (max.iops, max.depth);
         let enough = deep_enough(&rates(&points), knee_gain)?.at;
@@ -80,8 +80,8 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
     })
 }
 
-/// The points of one request size by rising depth. Of two cells with the same depth (the same
-/// product of jobs and requests per job) the first in the design counts.
+/// The points of one request size by rising depth. If two cells have the same depth (the same product of
+/// jobs and requests per job), the first in the design is used.
 pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     let mut points: Vec<DepthPoint> = cells
         .iter()
@@ -100,7 +100,7 @@ pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     points
 }
 
-/// The smallest of rising depths that is deep enough. `None` without depths.
+/// The smallest sufficient depth, from rates by rising depth. `None` without depths.
 #[must_use]
 pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<SufficientIndex> {
     let last = rates.len().checked_sub(1)?;
@@ -114,7 +114,7 @@ pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<Sufficie
 /// The smallest index that gives this share of the largest rate. `None` without rates.
 #[must_use]
 pub fn enough(rates: &[Estimate], share: f64) -> Option<SufficientIndex> {
-    // `max_by` takes the last of equals; from the far end that is the smallest.
+    // `max_by` takes the last of equals. In reverse order, that is the smallest.
     let by_rate = |a: &usize, b: &usize| rates[*a].value.total_cmp(&rates[*b].value);
     let largest = (0..rates.len()).rev().max_by(by_rate)?;
     let asked = rates[largest].scaled(share);
@@ -128,8 +128,8 @@ pub fn enough(rates: &[Estimate], share: f64) -> Option<SufficientIndex> {
     })
 }
 
-/// Whether the last depth gains the asked share per doubling on the one before it, beyond their
-/// errors, and gives the largest rate.
+/// Whether the last depth has the largest rate and gains the requested share per doubling over the one
+/// before it, beyond their errors.
 fn still_grows(rates: &[(f64, Estimate)], knee_gain: f64) -> bool {
     let [before @ .., last] = rates else { return false };
     let Some(nearest) = before.last() else { return false };

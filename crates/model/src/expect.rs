@@ -1,30 +1,29 @@
-//! What an open load of random requests would see at shares of the largest measured rate: the
-//! load-dependent model of [`crate::queueing`] on the isotonic depth curve of [`crate::curve`].
-//! M/M/1 with S = 1/X_max stands beside it with its error, because many readers know it; on a
-//! device that works in parallel it is wrong by construction.
+//! Predicts the latency of an open load of random requests at shares of the largest measured rate, by the
+//! load-dependent model of [`crate::queueing`] on the isotonic depth curve of [`crate::curve`]. M/M/1 with
+//! S = 1/X_max is shown next to it with its error, because many readers know it. On a device that works in
+//! parallel, M/M/1 is wrong by construction.
 //!
-//! The interval is a parametric bootstrap (Efron and Tibshirani 1993, section 6.5): points are
-//! drawn around the fitted curve, fitted again, and asked at the share of the drawn maximum,
-//! because at a fixed rate near saturation many draws have no finite latency. Draws are slower than
-//! the curve that they come from, so the value is divided by their median error, and the ends are
-//! the wider of the basic and the percentile interval: alone, the latter covers 46 to 60 % on a
-//! flat plateau at 90 %, the former 53 to 80 % on a slowly rising curve. Together they cover 92 to
-//! 100 % (tested at 25 to 90 %, noise of 2 to 5 %). Where the ends are more than [`SPAN_MAX`] apart
-//! nothing is stated. The seed is fixed: one profile, one interval. Rejected: all rates at their
-//! low or high ends at once.
+//! The interval is a parametric bootstrap (Efron and Tibshirani 1993, section 6.5). Points are drawn around
+//! the fitted curve and fitted again. Each draw is evaluated at the share of its own maximum, because at a
+//! fixed rate near saturation many draws have no finite latency. Draws are slower than the curve that they
+//! come from, so the value is divided by their median error. The ends are the wider of the basic and the
+//! percentile interval: alone, the latter covers 46 to 60 % on a flat plateau at 90 %, the former 53 to 80
+//! % on a slowly rising curve. Together they cover 92 to 100 % (tested at 25 to 90 %, noise of 2 to 5 %).
+//! If the ends are more than [`SPAN_MAX`] apart, no latency is stated. The seed is fixed, so that a profile
+//! always gives the same interval. Rejected: all rates at their low or high ends at once.
 
 use crate::curve::{Rate, isotonic, rates, up_to_the_best};
 use crate::queueing::{birth_death_latency, mm1_response, service_rates};
 use record::{DepthCurve, Estimate, Expectation, SATURATIONS};
 use stats::SplitMix64;
 
-/// Curves drawn for an interval: its ends are then known to about 1 % of probability.
+/// Curves drawn for an interval. With this number its ends are known to about 1 % of probability.
 const DRAWS: usize = 400;
-/// Where the random sequence starts.
+/// Seed of the random sequence.
 const SEED: u64 = 0x6861_6c66_706f_7765;
-/// A drawn rate is at least this share of the measured one: a rate cannot be negative.
+/// Minimum of a drawn rate as a share of the fitted one: a rate cannot be negative.
 const LEAST_DRAWN_SHARE: f64 = 0.05;
-/// Upper over lower end beyond which a latency is not stated: about ±60 %.
+/// If the upper end exceeds the lower end by more than this factor, no latency is stated: about ±60 %.
 const SPAN_MAX: f64 = 3.0;
 
 /// Latencies at [`SATURATIONS`] of the curve's largest rate, as far as they are known.
@@ -73,18 +72,18 @@ fn expectation(
     })
 }
 
-/// Latency in seconds at a share of the last, which is the largest, service rate.
+/// Latency in seconds at a share of the last service rate, which is the largest.
 fn latency_at(rates: &[f64], saturation: f64) -> Option<f64> {
     birth_death_latency(rates, saturation * rates.last()?)
 }
 
-/// Rates at the points' depths and between them.
+/// Service rates at every depth, interpolated between the points.
 fn by_depth(points: &[Rate], fitted: &[f64]) -> Vec<f64> {
     let pairs = points.iter().zip(fitted);
     service_rates(&pairs.map(|(point, &rate)| (point.depth, rate)).collect::<Vec<_>>())
 }
 
-/// The curve as a measurement of it might give it.
+/// A random curve that a measurement might give.
 fn drawn_rates(points: &[Rate], fitted: &[f64], random: &mut SplitMix64) -> Vec<f64> {
     let draw = |(point, &rate): (&Rate, &f64)| {
         (rate + random.normal() * point.se).max(LEAST_DRAWN_SHARE * rate)

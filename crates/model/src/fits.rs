@@ -1,13 +1,13 @@
-//! Straight lines through the latency at depth 1 against request size, y = m x + b: the intercept
+//! Fits straight lines y = m x + b through the latency at queue depth 1 against request size. The intercept
 //! is the cost of a request, the slope the inverse of a transfer rate.
 //!
-//! No device is an exact line, so a model error ([`MODEL_ERROR_REL`]) is added to each cell's
-//! standard error. Another limit may take over from some size upwards: the longest run of sizes
-//! from the smallest that passes a chi-square test at 1 % is fitted, at least five of them, and
-//! what lies above is kept in `left_out` with its residual, whose sign tells the reason. If no run
-//! passes, all sizes are fitted and [`fit_is_poor`] says so. Rejected: three or four sizes (an
-//! intercept of 22 ±55 µs was seen), dropping the worst point wherever it is, and two-piece lines,
-//! which need more sizes than a minute allows.
+//! No device is an exact line, so a model error ([`MODEL_ERROR_REL`]) is added to each cell's standard
+//! error. From some size upwards another limit may take over. The fit uses the longest run of sizes, from
+//! the smallest, that passes a chi-square test at 1 %, and at least five sizes. The sizes above go to
+//! `left_out` with their residuals, whose signs indicate the reason. If no run passes, all sizes are fitted
+//! and [`fit_is_poor`] reports it. Rejected: three or four sizes (an intercept of 22 ±55 µs was seen),
+//! dropping the worst point wherever it is, and two-piece lines, which need more sizes than a minute
+//! allows.
 
 use crate::size::{direct, only_size};
 use record::{Cell, LeftOut, OpKind, Pattern, ServiceTimeFit};
@@ -16,14 +16,14 @@ use stats::Ordered;
 /// Relative error of a straight line as a model of a device, one standard deviation.
 const MODEL_ERROR_REL: f64 = 0.03;
 
-/// Fewest request sizes that a line is fitted to.
+/// Minimum number of request sizes for a line.
 pub const MIN_FIT_SIZES: usize = 5;
 
-/// A good line fails its test this rarely.
+/// Probability that a good line fails its test.
 const FALSE_ALARM_SHARE: f64 = 0.01;
 
-/// One fit per operation and pattern with at least [`MIN_FIT_SIZES`] request sizes at depth 1 and
-/// the file-system cache bypassed; reads before writes, sequential, random, hit.
+/// One fit per operation and pattern with at least [`MIN_FIT_SIZES`] request sizes at queue depth 1 with
+/// direct I/O. Order: reads before writes; sequential, random, hit.
 #[must_use]
 pub fn service_time_fits(cells: &[Cell]) -> Vec<ServiceTimeFit> {
     let mut fits = Vec::new();
@@ -58,7 +58,7 @@ fn service_time_fit(cells: &[Cell], op: OpKind, pattern: Pattern) -> Option<Serv
     })
 }
 
-/// Bytes and nanoseconds by rising size; of two cells with one size the first in the design.
+/// Bytes and nanoseconds by rising size. If two cells have one size, the first in the design is used.
 fn depth_one_points(cells: &[Cell], op: OpKind, pattern: Pattern) -> Vec<stats::Point> {
     let mut points: Vec<stats::Point> = cells
         .iter()
@@ -76,7 +76,7 @@ fn depth_one_points(cells: &[Cell], op: OpKind, pattern: Pattern) -> Vec<stats::
     points
 }
 
-/// How many of the points, from the smallest size, the line is fitted to; `None` with too few.
+/// Number of points, from the smallest size, that the line is fitted to; `None` if too few.
 fn fitted_count(points: &[stats::Point]) -> Option<usize> {
     if points.len() < MIN_FIT_SIZES {
         return None;

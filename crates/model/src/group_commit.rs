@@ -1,17 +1,17 @@
-//! What programs with many sessions would commit: one flush serves all that wait for it.
+//! Predicts the commits of programs with many sessions, where one flush serves all that wait for it.
 //!
-//! A session works for a while on a processor, then writes its commit to the log and waits until a
-//! flush that began after that has ended. One flush runs at a time; what comes meanwhile shares the
-//! next. That is what PostgreSQL, InnoDB and etcd do, and no formula of a queue has it: a batch of
-//! any size takes as long as one, and those that leave a flush together miss the one that follows. So
-//! sessions are played in virtual time, with flush times drawn from those that one committer measured.
-//! Rejected: N sessions over one flush time (right only where nobody works in between), and N/2 (right
-//! only where nobody's work takes long).
+//! A session works for a while on a processor, writes its commit to the log and waits until a flush that
+//! began after that has ended. One flush runs at a time, and commits that arrive meanwhile share the next.
+//! PostgreSQL, InnoDB and etcd work this way. No queueing formula describes it: a batch of any size takes
+//! as long as a single commit, and sessions that leave a flush together miss the next one. So sessions are
+//! simulated in virtual time, with flush times drawn from those that one committer measured. Rejected: N
+//! sessions over one flush time (right only without work in between), and N/2 (right only if the work is
+//! short).
 
 use record::{CommitPoint, CommitPrediction, Estimate, HistogramSnapshot, bucket_high, bucket_low};
 use stats::SplitMix64;
 
-/// Commits that are played, and those before them that do not count.
+/// Simulated commits, and the warm-up commits before them that do not count.
 const COMMITS: usize = 40_000;
 const WARM_UP: usize = 4_000;
 const SEED: u64 = 1;
@@ -19,23 +19,23 @@ const SEED: u64 = 1;
 /// Sessions of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sessions {
-    /// How many commit, at least 1.
+    /// Number of committing sessions, at least 1.
     pub sessions: u32,
-    /// What each does on a processor between two commits, in nanoseconds, on average.
+    /// Mean CPU time of a session between two commits, in nanoseconds.
     pub work_ns: f64,
-    /// Processors for that, at least 1.
+    /// Number of processors, at least 1.
     pub processors: u32,
-    /// Bytes of a commit in a log that grows; `None` for whole blocks.
+    /// Bytes of a commit in a growing log; `None` for whole blocks.
     pub record_bytes: Option<u64>,
 }
 
-/// What sessions would see on a log of which one committer was measured.
+/// Predicts the commits of sessions on a log that was measured with one committer.
 ///
-/// The values are those where all that wait share a flush. The interval is that of the flush time (the
-/// play is repeated at both of its ends) and that of the server: how many of those that could share a flush
-/// do is a matter of how soon its sessions are awake and get a processor, which no profile of a
-/// disk knows, so the far end is that of flushes which serve one commit each. `level_se_rel` is the
-/// standard error of the device's level from one time to another, as a share.
+/// The values assume that all waiting sessions share a flush. The interval covers two errors. The first is
+/// that of the flush time: the simulation is repeated at both of its ends. The second is the server's: how
+/// many sessions share a flush depends on how soon they wake up and get a processor, which no disk profile
+/// contains. So the far end assumes one commit per flush. `level_se_rel` is the standard error of the
+/// device's level over time, as a share.
 #[must_use]
 pub fn group_commit(
     point: &CommitPoint,
@@ -68,18 +68,18 @@ pub fn group_commit(
     }
 }
 
-/// What came of a play; times are from the end of the work to that of the flush.
+/// Result of a simulation. Latencies run from the end of the work to the end of the flush.
 struct Played {
     per_s: f64,
     mean_ns: f64,
     p99_ns: f64,
-    /// From the flush before to this one.
+    /// From the session's previous flush to this one.
     transaction_p99_ns: f64,
     per_flush: f64,
 }
 
-/// Plays sessions; flush times are those of the histogram times `factor`, and a flush serves all that wait
-/// for it, or without `shared` the one that waited longest.
+/// Simulates sessions. Flush times come from the histogram times `factor`. A flush serves all waiting
+/// sessions, or without `shared` only the one that waited longest.
 fn play(
     flushes: &HistogramSnapshot,
     factor: f64,
@@ -89,7 +89,7 @@ fn play(
 ) -> Played {
     let mut rng = SplitMix64::new(SEED);
     let mut processors = vec![0.0; sessions.processors.max(1) as usize];
-    // When each session began its work, and when it has done it and waits for a flush.
+    // When each session began its work, and when its work ends and it waits for a flush.
     let mut waiting: Vec<(f64, f64)> = (0..sessions.sessions.max(1))
         .map(|_| (0.0, work(0.0, &mut processors, sessions, &mut rng)))
         .collect();
@@ -133,8 +133,8 @@ fn play(
     }
 }
 
-/// When work that may begin at `from` is done: on the processor that is free first, for an
-/// exponential time.
+/// End of the work of a session that may start at `from`: on the first free processor, for an exponentially
+/// distributed time.
 fn work(from: f64, processors: &mut [f64], sessions: &Sessions, rng: &mut SplitMix64) -> f64 {
     let free = processors.iter_mut().min_by(|a, b| a.total_cmp(b));
     let length = -sessions.work_ns * libm::log(1.0 - rng.unit());
@@ -143,7 +143,7 @@ fn work(from: f64, processors: &mut [f64], sessions: &Sessions, rng: &mut SplitM
     *free
 }
 
-/// A flush time of the histogram, at random within its bucket.
+/// A random flush time from the histogram, uniform within its bucket.
 fn drawn(flushes: &HistogramSnapshot, rng: &mut SplitMix64) -> f64 {
     let rank = 1 + rng.below(flushes.count().max(1));
     let Some(bucket) = flushes.bucket_at(rank) else { return 0.0 };

@@ -1,10 +1,9 @@
-//! What trials add up to: cells, fits, curves, limits, and what a load would see.
+//! Computes cells, fits, curves, limits and predictions from trials.
 //!
-//! Pure arithmetic on records: the same trials give the same profile on any machine. [`aggregate`]
-//! folds visits into cells; [`service_time_fits`], [`depth_curves`] and [`size_curves`] pick the
-//! cells that belong together; [`expectations`] asks a depth curve by [`queueing`];
-//! [`characterise`] does all of it. [`Predictor`] answers for any mix, [`whatif`] for changes,
-//! [`compare`] holds two sides against each other.
+//! Pure arithmetic on records: the same trials give the same profile on any machine. [`aggregate`] folds
+//! visits into cells. [`service_time_fits`], [`depth_curves`] and [`size_curves`] select the cells that
+//! belong together. [`expectations`] applies [`queueing`] to a depth curve. [`characterise`] does all of
+//! it. [`Predictor`] predicts any mix, [`whatif`] the effect of changes. [`compare`] compares two sides.
 //!
 //! [`fleet`] compares disks with their peers. [`papers`] compares results with published figures.
 #![forbid(unsafe_code)]

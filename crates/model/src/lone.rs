@@ -1,10 +1,10 @@
-//! Reads that come alone: what they take longer because the way to the device and back is at rest.
+//! Computes how much longer isolated reads take because processors or the device are asleep.
 //!
-//! Processors sleep, a host puts a virtual machine aside, a device saves power. A closed loop never
-//! meets that, so a check also reads at a few low rates. Medians are compared, not means: of a dozen
-//! requests one that waits for a busy processor would make the mean three times as long. (Measured on
-//! a virtual machine with other work to do: a median of 26 µs one behind the other, 45 µs at 1,000
-//! reads per second, 95 µs at 100; the means were 0.1, 0.4 and 2.7 ms.)
+//! Processors sleep, a host deschedules a virtual machine, a device saves power. A closed loop never sees
+//! this, so a check also reads at a few low rates. Medians are compared, not means: one request in twelve
+//! that waits for a busy processor would triple the mean. (Measured on a virtual machine with other work: a
+//! median of 26 µs back to back, 45 µs at 1,000 reads per second, 95 µs at 100; the means were 0.1, 0.4 and
+//! 2.7 ms.)
 
 use record::{
     Arrival, Cell, Estimate, HistogramSnapshot, LoneRead, NORMAL_95, OpKind, Pattern, Workload,
@@ -12,14 +12,14 @@ use record::{
 };
 use stats::{median_interval, normal_quantile};
 
-/// Probability that a rest counts that is none, over all rates of a profile: each is tested.
+/// Probability that a wake-up delay is reported although there is none, over all rates of a profile.
 const BY_CHANCE: f64 = 0.02;
-/// Share of the time with a request in flight from which on a read is not alone.
+/// Maximum share of time with a request in flight for which reads count as isolated.
 const BUSY_MAX: f64 = 0.25;
-/// Requests of the closed loop that stand for all of them: enough for a median, at equal ranks.
+/// Number of closed-loop requests that represent all of them, at equal ranks: enough for a median.
 const RANKS: u64 = 1_000;
 
-/// Whether a workload is reads that come alone.
+/// Whether a workload consists of isolated reads.
 #[must_use]
 pub fn is_lone(workload: &Workload) -> bool {
     workload.arrival == Arrival::Constant
@@ -28,14 +28,14 @@ pub fn is_lone(workload: &Workload) -> bool {
         && workload.pattern == Pattern::Random
 }
 
-/// Whether reads at a rate that take so long leave the device at rest most of the time.
+/// Whether reads of this latency at this rate leave the device idle most of the time.
 #[must_use]
 pub fn leaves_rests(rate_per_s: u64, latency_ns: f64) -> bool {
     rate_per_s as f64 * latency_ns / 1e9 <= BUSY_MAX
 }
 
-/// The lone reads among a profile's cells, the most frequent first; without the same reads one behind
-/// the other there are none.
+/// The isolated reads among a profile's cells, highest rate first. Empty without the same reads back to
+/// back.
 #[must_use]
 pub fn lone_reads(cells: &[Cell]) -> Vec<LoneRead> {
     let mut lone: Vec<&Cell> = cells.iter().filter(|cell| is_lone(&cell.workload)).collect();
@@ -44,7 +44,7 @@ pub fn lone_reads(cells: &[Cell]) -> Vec<LoneRead> {
     lone.iter().filter_map(|cell| lone_read(cell, cells, widths)).collect()
 }
 
-/// One rate; the rest counts from `widths` half-widths of its interval on.
+/// One rate. The delay counts if it is at least `widths` half-widths of its interval.
 fn lone_read(cell: &Cell, cells: &[Cell], widths: f64) -> Option<LoneRead> {
     let same = |other: &&Cell| {
         let (one, other) = (&cell.workload, &other.workload);
@@ -67,7 +67,7 @@ fn lone_read(cell: &Cell, cells: &[Cell], widths: f64) -> Option<LoneRead> {
     Some(LoneRead { rate_per_s, latency_ns, back_to_back_ns, added_ns })
 }
 
-/// The median of a histogram with its interval; `None` of fewer than six requests.
+/// The median of a histogram with its interval; `None` for fewer than six requests.
 fn median_of(histogram: &HistogramSnapshot) -> Option<Estimate> {
     let count = histogram.count();
     if count <= RANKS {

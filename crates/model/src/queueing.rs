@@ -1,12 +1,12 @@
-//! Queueing formulae: what a device of known service rates does under an open load.
+//! Implements queueing formulae for a device with known service rates under an open load.
 //!
-//! Expectations rest on the load-dependent station: with n requests present the device completes
-//! mu(n) = X(n) per second, the closed-loop rate at depth n. It needs no number of servers and
-//! turns into M/M/c where the rates say so. M/M/1 and M/G/1 are here to be compared with. Rejected:
-//! load-dependent mean value analysis, which loses all digits near saturation; a fitted number of
-//! servers or scalability law, whose misfit would be invisible.
+//! Expectations use the load-dependent station: with n requests present the device completes mu(n) = X(n)
+//! per second, the closed-loop rate at depth n. It needs no number of servers and becomes M/M/c if the
+//! rates match. M/M/1 and M/G/1 serve for comparison. Rejected: load-dependent mean value analysis, which
+//! loses all digits near saturation; a fitted number of servers or scalability law, whose misfit would be
+//! invisible.
 //!
-//! Times are in seconds, rates per second. A formula without a finite answer gives `None`.
+//! Times are in seconds, rates per second. A formula without a finite result returns `None`.
 
 /// Sums of state weights above this are scaled down: far below overflow, far above underflow.
 const RESCALE_ABOVE: f64 = 1e200;
@@ -33,12 +33,12 @@ pub fn mg1_response(service_s: f64, service_scv: f64, rho: f64) -> Option<f64> {
 /// Service rates mu(1), mu(2), … up to the largest measured depth, from pairs of depth and
 /// closed-loop rate in any order.
 ///
-/// Between measured depths the rate is interpolated linearly, below the first it falls linearly to
-/// zero at depth zero. The measured rates are first raised to their running maximum: noise on a
-/// plateau must not make more requests look slower, and where a device truly loses rate at great
-/// depth, whoever runs it can stop at the best depth. (Rejected: averaging falling points with
-/// their predecessors. It would put the largest rate below the one that was measured.) Pairs with
-/// depth 0 or a rate that is not positive and finite are ignored; the result is empty without any.
+/// Between measured depths the rate is interpolated linearly. Below the first it falls linearly to zero at
+/// depth zero. The measured rates are first raised to their running maximum: noise on a plateau must not
+/// make more requests look slower, and if a device really loses rate at great depth, a user can limit the
+/// depth to the best one. (Rejected: averaging falling points with their predecessors. It would put the
+/// largest rate below the one that was measured.) Pairs with depth 0 or a rate that is not positive and
+/// finite are ignored. The result is empty without valid pairs.
 #[must_use]
 pub fn service_rates(measured: &[(u32, f64)]) -> Vec<f64> {
     let mut points: Vec<(u32, f64)> = measured
@@ -64,9 +64,9 @@ pub fn service_rates(measured: &[(u32, f64)]) -> Vec<f64> {
 /// `service_rates[n - 1]` requests per second while n are present, and the last of them for any
 /// larger n.
 ///
-/// Birth-death chain, Kleinrock 1975, section 3.1: p(n) = p(n-1) lambda / mu(n), beyond the last
-/// measured depth a geometric tail, summed in closed form; then Little's law. At rate zero it is
-/// the time of a lone request, 1 / mu(1). `None` at or above the last service rate, where no mean
+/// Birth-death chain, Kleinrock 1975, section 3.1: p(n) = p(n-1) lambda / mu(n). Beyond the last measured
+/// depth the tail is geometric and summed in closed form. Little's law then gives the latency. At rate zero
+/// it is the time of a lone request, 1 / mu(1). `None` at or above the last service rate, where no mean
 /// exists, and for an empty list or a negative rate.
 #[must_use]
 pub fn birth_death_latency(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
@@ -76,9 +76,9 @@ pub fn birth_death_latency(service_rates: &[f64], rate_per_s: f64) -> Option<f64
     birth_death(service_rates, rate_per_s).map(|(present, _)| present / rate_per_s)
 }
 
-/// The least mean latency of any arrivals at `rate_per_s` to a station that completes
-/// `service_rates[n - 1]` requests per second while n are present: that of as many present as complete
-/// the rate, on straight lines between whole numbers. `None` above the largest service rate.
+/// The minimum mean latency of any arrivals at `rate_per_s` to a station that completes
+/// `service_rates[n - 1]` requests per second while n are present: that of the constant number of requests
+/// that completes the rate, linear between whole numbers. `None` above the largest service rate.
 #[must_use]
 pub fn least_latency(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
     let enough = service_rates.iter().position(|&rate| rate >= rate_per_s)?;
@@ -88,7 +88,7 @@ pub fn least_latency(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
     if rate_per_s <= 0.0 { Some(1.0 / high) } else { Some((enough as f64 + share) / rate_per_s) }
 }
 
-/// The same station: the mean number of requests present, and the probability of none.
+/// The same station: the mean number of requests present, and the probability of an empty station.
 #[must_use]
 pub fn birth_death(service_rates: &[f64], rate_per_s: f64) -> Option<(f64, f64)> {
     let &last = service_rates.last()?;
@@ -96,7 +96,7 @@ pub fn birth_death(service_rates: &[f64], rate_per_s: f64) -> Option<(f64, f64)>
         return None;
     }
     let mut empty = 1.0;
-    // `weight` is p(n)/p(0), `total` the sum of the weights, `present` that of n times the weight.
+    // `weight` is p(n)/p(0), `total` the sum of the weights, `present` the sum of n times the weight.
     let (mut weight, mut total, mut present) = (1.0, 1.0, 0.0);
     for (index, mu) in service_rates.iter().enumerate() {
         weight *= rate_per_s / mu;

@@ -1,17 +1,16 @@
-//! Throughput against request size, the half-power point, and the largest rates.
+//! Computes throughput against request size, the half-power point, and the largest rates.
 //!
-//! A curve is one operation, pattern and depth over at least four sizes, file-system cache
-//! bypassed. The half-power point (Riedel, van Ingen, Gray 1997) is the smallest request that
-//! reaches half of the largest throughput measured in this direction and pattern at any size and
-//! depth, because an advertised peak is rarely known. Maxima are the largest point estimates, high
-//! by about one standard error.
+//! A curve is one operation, pattern and depth over at least four sizes, with direct I/O. The half-power
+//! point (Riedel, van Ingen, Gray 1997) is the smallest request that reaches half of the largest throughput
+//! measured in this direction and pattern at any size and depth, because an advertised peak is rarely
+//! known. Maxima are the largest point estimates, which are about one standard error too high.
 
 use record::{CacheMode, Cell, Estimate, Limits, OpKind, Pattern, SizeCurve, SizePoint};
 use std::collections::BTreeSet;
 
 const MIN_SIZES: usize = 4;
 
-/// The curves that the cells hold, reads before writes, sequential before random, by rising depth.
+/// The curves in the cells: reads before writes, sequential before random, by rising depth.
 #[must_use]
 pub fn size_curves(cells: &[Cell]) -> Vec<SizeCurve> {
     let mut curves = Vec::new();
@@ -44,7 +43,7 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
             })
         })
         .collect();
-    // Stable, so that of two cells with one size the first in the design counts.
+    // A stable sort: if two cells have one size, the first in the design is used.
     points.sort_by_cached_key(|point| point.bytes);
     points.dedup_by_key(|point| point.bytes);
     let most = largest(cells.iter().copied(), |cell| cell.bytes_per_s, |_, most| *most)?;
@@ -63,8 +62,8 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
     })
 }
 
-/// The largest rates among the cells that bypass the file-system cache and measure the whole area
-/// (the hit pattern measures a cache, not the device), each as `told` makes it of its cell's.
+/// The largest rates among the direct I/O cells that cover the whole area (the hit pattern measures a
+/// cache, not the device). `told` converts each cell's estimate into the reported one.
 #[must_use]
 pub fn limits(cells: &[Cell], told: impl Fn(&Cell, &Estimate) -> Estimate) -> Limits {
     let rate = |op| largest(largest_random(cells, op), |cell| cell.iops, &told);
@@ -91,8 +90,8 @@ fn largest_random(cells: &[Cell], op: OpKind) -> impl Iterator<Item = &Cell> {
     random().filter(move |cell| smallest.is_some() && only_size(cell) == smallest)
 }
 
-/// Whether a cell measured the device with requests of this operation alone: the file-system cache
-/// bypassed, the device's own cache on.
+/// Whether a cell measured the device with requests of only this operation: direct I/O, with the device's
+/// own cache on.
 pub(crate) fn direct(cell: &Cell, op: OpKind) -> bool {
     cell.workload.cache == CacheMode::Device && cell.workload.only_op() == Some(op)
 }
@@ -107,7 +106,7 @@ fn largest<'a>(
     Some(told(cell, &most))
 }
 
-/// The request size of a workload that has only one.
+/// The request size of a workload; `None` if it has several.
 pub(crate) fn only_size(cell: &Cell) -> Option<u64> {
     match cell.workload.bs.as_slice() {
         [share] => Some(share.bytes.0),

@@ -1,24 +1,25 @@
-//! What the loads of a validation come to, and what was to be reached.
+//! Summarises the loads of a validation and judges them by the goals.
 
 use crate::predict::LOADED;
 use record::{AsProfiled, ModelAccuracy, ModelName, ValidationSummary, ValidationTrial};
 
-/// Goals: of a simulated device and of a real one, of its repeatability, and of the largest rate.
+/// Goals: median error on a simulated device and on a real one, factor of the repeatability, error of the
+/// maximum rate.
 const SIMULATED_GOAL: f64 = 0.05;
 const REAL_GOAL: f64 = 0.10;
 const REPEAT_FACTOR: f64 = 1.25;
 const MAX_RATE_GOAL: f64 = 0.05;
-/// Fewest loads behind a verdict.
+/// Minimum number of loads for a verdict.
 const MIN_LOADS: usize = 4;
 
-/// Difference of the first two visits, over their mean; `None` with fewer.
+/// Difference of the first two visits divided by their mean; `None` with fewer than two.
 #[must_use]
 pub fn visits_repeat_rel(visits: &[f64]) -> Option<f64> {
     let [first, second, ..] = visits else { return None };
     Some((first - second).abs() / f64::midpoint(*first, *second))
 }
 
-/// What these loads come to.
+/// Summary of these loads.
 #[must_use]
 pub fn validation_summary(
     advised: ModelName,
@@ -81,7 +82,7 @@ fn accuracy(model: ModelName, trials: &[ValidationTrial]) -> ModelAccuracy {
     }
 }
 
-/// Errors of what was told of the mean latencies of loads.
+/// Errors of the predicted mean latencies of loads.
 fn errors(
     trials: &[ValidationTrial],
     loaded: bool,
@@ -95,14 +96,14 @@ fn of_loads(trials: &[ValidationTrial], loaded: bool) -> impl Iterator<Item = &V
     trials.iter().filter(move |trial| (trial.share_of_largest() >= LOADED) == loaded)
 }
 
-/// Whether the measured mean lies within the interval of the prediction, which moves with it.
+/// Whether the measured mean is in the interval of the prediction, shifted to the updated prediction.
 fn lies_within(trial: &ValidationTrial, advised: ModelName) -> Option<bool> {
     let interval = &trial.prediction.as_ref()?.latency_ns;
     let moved = trial.foretold_ns(advised)? / interval.value;
     Some(interval.scaled(moved).includes(trial.latency_ns()?))
 }
 
-/// Absolute relative error; `None` where there is none.
+/// Absolute relative error; `None` if it is not finite.
 fn off(told: f64, measured: f64) -> Option<f64> {
     Some((told / measured - 1.0).abs()).filter(|error| error.is_finite())
 }

@@ -1,10 +1,10 @@
-//! Rate, throughput and latency of one visit without the warm-up that the visits of a cell share
-//! ([`stats::warm_up_of_visits`] on completions per interval). Everything else is of the whole
-//! window, and so is a mixed workload, whose series does not part the directions.
+//! Computes rate, throughput and latency of one visit without the warm-up common to the visits of a cell
+//! ([`stats::warm_up_of_visits`] on completions per interval). All other numbers refer to the whole window.
+//! So does a mixed workload, because its series does not separate the directions.
 
 use record::Trial;
 
-/// One visit's numbers after the warm-up, both directions together.
+/// Results of one visit after the warm-up, both directions together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Visit {
     /// Requests per second.
@@ -33,8 +33,8 @@ fn relative_series(trial: &Trial) -> Option<Vec<f64>> {
     (level > 0.0).then(|| ios.iter().map(|ios| ios / level).collect())
 }
 
-/// The visit from interval `cut` on; `None` where nothing is to be cut or nothing would remain.
-/// The mean request size is that of the whole window.
+/// The visit from interval `cut` on; `None` if nothing is cut or nothing would remain. The mean request
+/// size is that of the whole window.
 fn after(trial: &Trial, cut: usize) -> Option<Visit> {
     let series = &trial.result.series;
     let kept = series.ios.get(cut..).filter(|_| cut > 0)?;

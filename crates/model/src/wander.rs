@@ -1,56 +1,55 @@
-//! How far the level of the whole device wanders during a check.
+//! Estimates how far the level of the whole device drifts during a check.
 //!
-//! A shared device moves slowly, all cells alike, which visits cannot average away: intervals from
-//! visits alone held a third of the differences between two runs on a virtual disk. The level is
-//! taken in six blocks of the check, each the median of its visits' deviations from their cell's
-//! mean. For a random walk of variance V over a run, the variance between blocks is V/6, and the
-//! means of two runs with a pause of a run's length differ with variance 5V/3: five block variances
-//! each. Where earlier profiles are at hand, the spread of their levels says it directly; the
-//! larger of the two holds. Rejected: widening the cells' intervals, which would blur comparisons
-//! within the run.
+//! A shared device drifts slowly, and all cells drift together, which visits cannot average out: intervals
+//! from visits alone included a third of the differences between two runs on a virtual disk. The check is
+//! divided into six blocks, and the level of a block is the median of its visits' deviations from their
+//! cell's mean. For a random walk of variance V over a run, the variance between blocks is V/6. The means
+//! of two runs with a pause of a run's length differ with variance 5V/3, which is five block variances per
+//! run. If earlier profiles exist, the spread of their levels is a direct estimate, and the larger of the
+//! two is used. Rejected: widening the cells' intervals, which would blur comparisons within the run.
 //!
-//! A check is a minute of short visits, a reader's run may be two seconds of one load. Noise that lasts
-//! longer than a visit averages out in the minute and not in the run. So the visits are grouped by
-//! windows of two seconds: the variance between windows, minus what the noise of single visits
-//! explains, is common to a run; the rest of the noise averages out over the run's length. Percentiles
-//! have variances of their own, as bursts move a tail more than a mean. Visits of few requests do not count:
-//! chance moves their rates more than any disk, and a run of 2 s has far more requests than they.
+//! A check is a minute of short visits, but a user's run may be two seconds of one load. Noise that lasts
+//! longer than a visit averages out over the minute, but not over the run. So the visits are grouped by
+//! windows of two seconds. The variance between windows, minus what the noise of single visits explains, is
+//! common to a run. The rest of the noise averages out over the run's length. Percentiles have variances of
+//! their own, because bursts move a tail more than a mean. Visits of few requests do not count: chance
+//! affects their rates more than any disk, and a run of 2 s has far more requests.
 
 use crate::cells::counts;
 use record::{Arrival, Cell, HistogramSnapshot, Nanos, PERCENTILES, Profile, RunSpread, Trial};
 use stats::{grouped, mean, median};
 use std::collections::BTreeMap;
 
-/// Parts of the check whose levels are compared.
+/// Number of parts of the check whose levels are compared.
 const BLOCKS: usize = 6;
-/// Visits in each block without which its level says nothing.
+/// Minimum number of visits in each block.
 const VISITS_PER_BLOCK: usize = 30;
-/// Visits of a cell without which its mean says nothing.
+/// Minimum number of visits of a cell.
 const VISITS_OF_A_CELL: usize = 3;
-/// Cells that two profiles share without which their levels are not compared.
+/// Minimum number of cells that two profiles share for their levels to be compared.
 const CELLS_IN_COMMON: usize = 8;
-/// Variances between blocks that stand for the variance of a run's level.
+/// Variance of a run's level, in units of the variance between blocks.
 const BLOCK_VARIANCES: f64 = 5.0;
-/// Ratio of variances that chance exceeds in one of twenty checks: F with 5 and many degrees of
-/// freedom. A wandering that is not seen costs more than one that is not there.
+/// Ratio of variances that chance exceeds in one of twenty checks: F with 5 and many degrees of freedom. A
+/// missed drift costs more than a false one.
 const SIGNIFICANT_RATIO: f64 = 2.21;
-/// Standard error of a median of normal values over that of their mean (sqrt(pi/2)).
+/// Standard error of a median of normal values divided by that of their mean (sqrt(pi/2)).
 const MEDIAN_FACTOR: f64 = 1.253_314_137;
-/// Standard deviation of normal values over their median absolute deviation.
+/// Standard deviation of normal values divided by their median absolute deviation.
 const MAD_FACTOR: f64 = 1.482_602_219;
-/// Length of the reader's run.
+/// Assumed length of the user's run.
 const RUN: Nanos = Nanos(2_000_000_000);
-/// Windows of that length without which they do not tell how they differ.
+/// Minimum number of such windows for an estimate of their variance.
 const WINDOWS: usize = 5;
-/// Requests of a visit without which chance alone moves its rate by more than a tenth.
+/// Minimum number of requests in a visit. With fewer, chance alone moves the rate by more than a tenth.
 const REQUESTS_OF_A_VISIT: f64 = 100.0;
-/// Requests beyond a percentile of one visit that make it more than noise.
+/// Minimum number of requests beyond a percentile of one visit.
 const BEYOND: f64 = 10.0;
 /// Share of checks of a steady disk in which windows seem to differ.
 const FALSE_SHARE: f64 = 0.05;
 
-/// Standard error of a run's level as a share of it; `None` with too few visits. `trials` are in
-/// the order in which they were run; the rate of each is divided by that of its `area`.
+/// Standard error of a run's level, as a share of the level; `None` with too few visits. `trials` are in
+/// the order in which they were run. The rate of each is divided by that of its `area`.
 #[must_use]
 pub fn level_se_rel(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<f64> {
     let counted: Vec<&Trial> = closed_loops(trials).collect();
@@ -70,8 +69,8 @@ pub fn level_se_rel(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<f6
     let mean = levels.iter().sum::<f64>() / BLOCKS as f64;
     let between = levels.iter().map(|level| (level - mean) * (level - mean)).sum::<f64>()
         / (BLOCKS - 1) as f64;
-    // The levels are estimates themselves: their own error is not wandering, and a variance that
-    // it explains is none.
+    // The levels are estimates with an error of their own. A variance that this error explains is not
+    // drift.
     let own = blocks.iter().map(|block| median_variance(block)).sum::<f64>() / BLOCKS as f64;
     if between <= SIGNIFICANT_RATIO * own {
         return Some(0.0);
@@ -100,8 +99,8 @@ pub(crate) fn run_spread(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Opti
     })
 }
 
-/// Standard error, as a logarithm, of a trial's `value` averaged over a run of two seconds. `value` takes
-/// the index of a trial.
+/// Standard error, as a logarithm, of a trial's `value` averaged over a run of two seconds. `value`
+/// takes the index of a trial.
 fn window_se(loops: &[&Trial], value: &dyn Fn(usize) -> Option<f64>) -> Option<f64> {
     let (mut begin, mut counted_ns, mut visits) = (Nanos(0), 0, Vec::new());
     for (at, trial) in loops.iter().enumerate() {
@@ -120,7 +119,7 @@ fn window_se(loops: &[&Trial], value: &dyn Fn(usize) -> Option<f64>) -> Option<f
             continue;
         }
         let level = visits.iter().map(|visit| visit.1).sum::<f64>() / count;
-        // The mean of few visits is nearer to each of them than the true mean.
+        // The mean of few visits is closer to each of them than the true mean.
         let nearer = libm::sqrt(count / (count - 1.0));
         for (window, value) in visits {
             windows.entry(window).or_default().push((value - level) * nearer);
@@ -148,17 +147,16 @@ fn window_se(loops: &[&Trial], value: &dyn Fn(usize) -> Option<f64>) -> Option<f
     Some(libm::sqrt(lasting + within / visits_of_run.max(1.0)))
 }
 
-/// Visits whose rate describes the device: the load sets the rate of an open loop, and the rate of commits
-/// depends on the file system too.
+/// Visits whose rate describes the device. An open loop is excluded because the load sets its rate, and
+/// commits because their rate also depends on the file system.
 fn closed_loops(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
     trials.iter().filter(|trial| {
         counts(trial) && trial.workload.arrival == Arrival::Closed && trial.workload.flush.is_none()
     })
 }
 
-/// The level of each earlier profile against these cells: the median over the cells in common of
-/// its rate over ours, less one. Profiles with fewer than eight cells in common are left
-/// out.
+/// The level of each earlier profile relative to these cells: the median over the cells in common of its
+/// rate divided by ours, minus one. Profiles with fewer than eight cells in common are left out.
 #[must_use]
 pub fn levels_of(cells: &[Cell], earlier: &[Profile]) -> Vec<f64> {
     let level = |profile: &Profile| {
@@ -175,9 +173,9 @@ pub fn levels_of(cells: &[Cell], earlier: &[Profile]) -> Vec<f64> {
     earlier.iter().filter_map(level).collect()
 }
 
-/// Standard error of a run's level from those of earlier runs, with this run's at zero: their
-/// standard deviation, widened so that 1.96 of it cover 95 % (Student's t). `None` with fewer than
-/// two earlier runs, which say next to nothing of a spread.
+/// Standard error of a run's level from those of earlier runs, with this run's level at zero: their
+/// standard deviation, widened so that 1.96 of it cover 95 % (Student's t). `None` with fewer than two
+/// earlier runs, which hardly show a spread.
 #[must_use]
 pub fn level_se_between(earlier_levels: &[f64]) -> Option<f64> {
     if earlier_levels.len() < 2 {

@@ -1,23 +1,24 @@
-//! The size of a cache below the target, from re-reads of areas of growing size.
+//! Estimates the size of a cache below the target, from re-reads of areas of growing size.
 //!
-//! Random reads within an area that a cache holds take what a hit takes. Of an area that is larger the cache
-//! holds a part, and the mean lies between hit and miss by that share, whatever it keeps: share times
-//! area is its size. What a miss takes is told by reads of the whole, what a hit takes by the smallest area.
-//! Rejected: the area at which latency "jumps" (a step of the axis wide, and none where it falls slowly).
+//! Random reads within an area that fits the cache take the latency of a hit. Of a larger area the cache
+//! holds a part, and the mean latency is between hit and miss in proportion to that share, whichever blocks
+//! are cached: share times area is the cache size. Reads of the whole target give the latency of a miss,
+//! the smallest area that of a hit. Rejected: the area at which latency "jumps" (a step of the axis wide,
+//! and none where it falls slowly).
 
 use record::{
     Estimate, Experiment, ExperimentCell, Finding, FindingCode, Pattern, Workload, format_bytes,
     format_nanos,
 };
 
-/// A miss takes at least so many times what a hit takes, or no cache shows.
+/// Minimum ratio of miss latency to hit latency for a cache to be detected.
 const TOLD_APART: f64 = 1.5;
-/// Share of hits from which on an area counts as held, and below which it tells nothing of the size.
+/// From this share of hits on, an area counts as cached; below `TELLS` it does not indicate the size.
 const HELD: f64 = 0.9;
 const TELLS: f64 = 0.1;
-/// An area was read so many times before it is measured, or nothing says that a cache has what it can.
+/// An area must be read this many times before it is measured. Otherwise the cache may not be full yet.
 const READ_BEFORE: f64 = 2.0;
-/// Fewest areas that make a curve.
+/// Minimum number of areas for a curve.
 const AREAS_MIN: usize = 3;
 
 /// The finding; `None` for an experiment that does not vary the area of re-reads.
@@ -26,7 +27,7 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
         let planned = experiment.plan.iter().find(|planned| planned.levels == cell.levels);
         planned.map(|planned| &planned.workload)
     };
-    // Areas with what a read of them takes, and whether they were read twice before that.
+    // Areas with the latency of a read, and whether they were read twice before.
     let mut areas: Vec<(u64, Estimate, bool)> = Vec::new();
     let mut whole = None;
     let alike = cells.first().and_then(workload);
@@ -36,7 +37,7 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
         if workload.read_percent < 100 || !workload.cache.direct() {
             return None;
         }
-        // Cells that differ in anything else are no one curve.
+        // Cells that differ in other properties do not form a curve.
         let same = |of: &Workload| (of.bs.clone(), of.depth, of.targets, of.size_bytes);
         if alike.is_none_or(|first| same(first) != same(workload)) {
             return None;
@@ -61,7 +62,7 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
             format!(
                 "No cache below the file system is visible{}: re-reads of {} take {}, and random \
                  reads of the whole area take {}.",
-                // Of what was read as often before, a cache may have all.
+                // A cache may hold all of an area that was read this often before.
                 match read >= size as f64 / READ_BEFORE {
                     true => format!(", or a cache holds all {}", format_bytes(size)),
                     false => String::new(),
@@ -76,8 +77,8 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     }
     let share = |latency: &Estimate| (miss.value - latency.value) / spread;
     let held = areas.iter().rev().find(|(_, latency, _)| share(latency) >= HELD)?.0;
-    // The smallest area that is held in part; of one that was not read often enough before, a cache may have
-    // the rest as well.
+    // The smallest area that is partly cached. If it was not read often enough before, the cache may be
+    // able to hold the rest too.
     let beyond = areas.iter().find(|(bytes, ..)| *bytes > held);
     let known = beyond.filter(|(.., read)| *read);
     let Some((beyond, latency, _)) = known else {
@@ -96,7 +97,7 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
         );
         return Some(told(claim, held as f64, (hit, miss)));
     };
-    // One that lets all of a larger area go lies between the two.
+    // If the cache drops all of a larger area, its size is between the two areas.
     let part = share(latency);
     let size = if part >= TELLS { part * *beyond as f64 } else { held as f64 };
     let size = size.max(held as f64);

@@ -1,66 +1,64 @@
-//! The cells of `check`: which workloads characterise a device.
+//! Lists the cells of `check`: the workloads that characterise a device.
 //!
-//! Friedman's abbreviated matrix (4, 16, 64 KiB x sequential, random x read, write; his full one
-//! has 4 to 128 KiB and the hit pattern for both operations) at depth 1, random also at his depth
-//! of 4; re-reads of a small area, which show a cache; and four cells for the choice of cache
-//! mode. The curves against depth and request size are added by the plan as it learns, and so are the
-//! cells where predictions would be furthest off without them: larger random requests at depth, and
-//! mixes of reads and writes.
+//! Friedman's abbreviated matrix (4, 16, 64 KiB x sequential, random x read, write; his full one has 4 to
+//! 128 KiB and the hit pattern for both operations) at queue depth 1, random also at his depth of 4;
+//! re-reads of a small area, which reveal a cache; and four cells for the choice of cache mode. The plan
+//! adds the curves against depth and request size as it learns. It also adds the cells that reduce the
+//! largest prediction errors: larger random requests at depth, and mixes of reads and writes.
 
 use record::{Bytes, CacheMode, DropCache, EngineName, Nanos, OpKind, Pattern, Workload};
 use workload::Spec;
 
-/// Friedman's depth for random requests.
+/// Friedman's queue depth for random requests.
 const RANDOM_DEPTH: u32 = 4;
-/// The area of the hit pattern: small enough for any cache, large enough to need one.
+/// The area of the hit pattern: fits any cache, but is too large for none.
 const HIT_BYTES: u64 = 1 << 20;
-/// Sizes of the curves against request size.
+/// Request sizes of the size curves.
 pub(crate) const CURVE_SIZES: [u64; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 
-/// A sequential load between QD 1 and the depth of the size curve. On a quick device that depth can be past
-/// the best one, where the memory of all requests no longer fits into the processor's cache.
+/// A sequential load between QD 1 and the depth of the size curve. On a fast device that depth can be
+/// beyond the best one, because the buffers of all requests no longer fit into the processor's cache.
 const STREAM: u64 = 256 << 10;
 const STREAM_DEPTH: u32 = 8;
-/// Sizes and depths of larger random requests. A depth curve of 4 KiB predicts them worst.
+/// Sizes and depths of larger random requests, which a 4 KiB depth curve predicts worst.
 const LARGER: [u64; 2] = [16 << 10, 64 << 10];
 const LARGER_DEPTHS: [u32; 2] = [8, 32];
-/// Mixes at the same depths: percent of reads, and size. Four are the fewest of which the models learn
-/// what reads and writes take from each other.
+/// Mixes at the same depths: percent of reads, and size. The models need at least four to learn the
+/// interference between reads and writes.
 const MIXES: [(u8, u64); 4] = [(70, 4 << 10), (30, 4 << 10), (50, 16 << 10), (90, 64 << 10)];
 
-/// What makes a cell of `check`; the area and the engine are the same for all.
+/// The properties that distinguish the cells of `check`; area and engine are the same for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellSpec {
-    /// Operation; of a mix the one with more requests.
+    /// Operation; for a mix the more frequent one.
     pub op: OpKind,
-    /// Share of reads in percent, of a mix.
+    /// Share of reads in percent; `None` if not a mix.
     pub mix: Option<u8>,
-    /// Pattern.
+    /// Order of the requests.
     pub pattern: Pattern,
     /// Request size.
     pub bytes: u64,
-    /// Requests outstanding.
+    /// Queue depth.
     pub iodepth: u32,
-    /// Caches in use.
+    /// Which caches are enabled.
     pub cache: CacheMode,
 }
 
 impl CellSpec {
-    /// A cell past the page cache.
+    /// A cell with direct I/O.
     #[must_use]
     pub fn direct(op: OpKind, pattern: Pattern, bytes: u64, iodepth: u32) -> Self {
         Self { op, mix: None, pattern, bytes, iodepth, cache: CacheMode::Device }
     }
 
-    /// Random reads and writes past the page cache.
     fn mixed(reads_percent: u8, bytes: u64, iodepth: u32) -> Self {
         let op = if reads_percent < 50 { OpKind::Write } else { OpKind::Read };
         Self { mix: Some(reads_percent), ..Self::direct(op, Pattern::Random, bytes, iodepth) }
     }
 
-    /// The workload on an area of `area` bytes, or `None` where a request does not fit or is not
-    /// a multiple of `alignment`.
+    /// The workload on an area of `area` bytes; `None` if a request does not fit or is not a multiple of
+    /// `alignment`.
     #[must_use]
     pub fn workload(&self, area: Bytes, engine: EngineName, alignment: u64) -> Option<Workload> {
         if !self.bytes.is_multiple_of(alignment.max(1)) {
@@ -71,7 +69,7 @@ impl CellSpec {
             read_percent: self.mix.unwrap_or(if self.op == OpKind::Read { 100 } else { 0 }),
             pattern: self.pattern,
             hit_bytes: (self.pattern == Pattern::Hit).then_some(Bytes(HIT_BYTES.min(area.0))),
-            // One request per job for an engine that holds no more: depth comes from jobs.
+            // An engine that holds one request per job gets its queue depth from jobs.
             iodepth: if engine == EngineName::Sync { 1 } else { self.iodepth },
             numjobs: if engine == EngineName::Sync { self.iodepth } else { 1 },
             cache: self.cache,
@@ -85,7 +83,7 @@ impl CellSpec {
 }
 
 /// The engine of a closed loop. A lone request is a blocking call, as in most programs: on a device behind
-/// a kernel thread that differs from a submission and a wait by a factor of 1.5.
+/// a kernel thread its latency differs from a submission and a wait by a factor of 1.5.
 pub(crate) fn engine_at(engine: EngineName, depth: u32) -> EngineName {
     use EngineName::{Events, IoUring, Iocp, Libaio};
     match engine {
@@ -94,12 +92,12 @@ pub(crate) fn engine_at(engine: EngineName, depth: u32) -> EngineName {
     }
 }
 
-/// The operations of a plan that may write or not.
+/// The operations of a plan, depending on whether it may write.
 pub(crate) fn ops(write: bool) -> &'static [OpKind] {
     if write { &OpKind::BOTH } else { &[OpKind::Read] }
 }
 
-/// Cells for predictions of loads that are not in the matrix.
+/// Cells for predictions of loads outside the matrix.
 pub(crate) fn between_cells(write: bool) -> Vec<CellSpec> {
     let stream = |op: &OpKind| CellSpec::direct(*op, Pattern::Sequential, STREAM, STREAM_DEPTH);
     let mut cells: Vec<CellSpec> = ops(write).iter().map(stream).collect();

@@ -1,14 +1,14 @@
-//! The plan of `check`: what to measure next within a budget.
+//! Plans `check`: chooses what to measure next within a time budget.
 //!
-//! Three rounds over all cells, each in an order of its own, so that the drift of a shared device
-//! enters the intervals. The first round also finds out how far the curves of depth and request
-//! size go. Then the budget goes to the cells whose intervals are widest: their visits are doubled,
-//! and only at a doubling is it decided whether to go on ([`stats::look`]), because stopping
-//! whenever the numbers happen to agree would bias the intervals.
+//! The plan visits all cells in three rounds, each in a different order, so that the intervals include the
+//! drift of a shared device. The first round also finds how far the curves of depth and request size
+//! extend. The remaining budget goes to the cells with the widest intervals: their visits are doubled. The
+//! plan decides only at a doubling whether to continue ([`stats::look`]), because stopping as soon as the
+//! numbers happen to agree would bias the intervals.
 //!
-//! The matrix is never cut; a point of a curve is added only while the visits that are owed, and
-//! its own, fit the budget. Rejected: one long run per cell, whose interval knows nothing of the
-//! minutes before and after it.
+//! The matrix is always complete. A point of a curve is added only if the outstanding visits and its own
+//! fit the budget. Rejected: one long run per cell, whose interval does not include the minutes before and
+//! after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, between_cells, check_cells, ops};
 use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits, is_flat};
@@ -16,35 +16,35 @@ use crate::{Plan, PlannedTrial, Progress};
 use record::{Nanos, OpKind, Pattern, Trial};
 use stats::{Look, MIN_VISITS, look};
 
-/// Below this the matrix itself does not fit.
+/// With a smaller budget the matrix itself does not fit.
 pub const MIN_BUDGET: Nanos = Nanos(5_000_000_000);
 /// Largest depth of the curves.
 const MAX_DEPTH: u32 = 256;
 /// Request size of the depth curves.
 const DEPTH_CURVE_BYTES: u64 = 4 << 10;
-/// A ladder ends when two doublings together gain less than this.
+/// A series of rising depths ends when two doublings together gain less than this.
 const LADDER_GAIN: f64 = 0.1;
-/// Cells of a whole plan, for the length of a visit.
+/// Expected number of cells in a whole plan, to choose the length of a visit.
 const EXPECTED_CELLS: u64 = 85;
-/// Share of the budget for the three rounds on a fast device. Small, so that what is left doubles
-/// the visits twice: noise that comes and goes within seconds averages out over many short visits
-/// far apart, not over a few long ones.
+/// Share of the budget for the three rounds on a fast device. It is small, so that the rest doubles the
+/// visits twice: noise that varies within seconds averages out over many short visits far apart, not over a
+/// few long ones.
 const ROUNDS_SHARE: f64 = 0.2;
 /// Share of the budget for the three rounds of the matrix on a slow device.
 const MATRIX_SHARE: f64 = 0.6;
-/// Share of the budget that may be promised to the rounds when points are added.
+/// Share of the budget that the rounds may reserve when points are added.
 const PROMISE_SHARE: f64 = 0.9;
-/// Requests that a visit should see at least.
+/// Minimum number of requests in a visit.
 const VISIT_REQUESTS: f64 = 64.0;
-/// And rounds of its whole depth: some devices complete all requests in flight together, and the
-/// edges of the window then cut a round.
+/// Minimum number of requests in a visit, in multiples of its queue depth. Some devices complete all
+/// requests in flight together, and the ends of the window then cut off one such batch.
 const VISIT_ROUNDS: f64 = 16.0;
-/// Visits without a single completion after which a cell is given up.
+/// Number of visits without a completion after which a cell is dropped.
 const MAX_STALLS: u32 = 3;
-/// What a visit costs beside its run: opening an engine, starting a thread.
+/// Time of a visit in addition to its run: opening an engine, starting a thread.
 const VISIT_OVERHEAD: Nanos = Nanos(5_000_000);
 
-/// The name of a phase that makes the depth curve of random requests.
+/// The name of the phase that measures the depth curve of random requests.
 pub(crate) fn depth_phase(op: OpKind) -> &'static str {
     match op {
         OpKind::Read => "read depth",
@@ -52,15 +52,14 @@ pub(crate) fn depth_phase(op: OpKind) -> &'static str {
     }
 }
 
-/// What the plan knows a cell by.
+/// Data of the plan about a cell.
 #[derive(Clone, Debug)]
 struct CheckCell {
     spec: CellSpec,
-    /// Whether requests failed: repeating that characterises nothing.
+    /// Whether requests failed; such a cell is not repeated.
     failed: bool,
 }
 
-/// The steps of the plan, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Matrix,
@@ -71,7 +70,7 @@ enum Stage {
     Done,
 }
 
-/// The plan of one check.
+/// Plans one check.
 #[derive(Clone, Debug)]
 pub struct CheckPlan {
     visits: Visits<CheckCell>,
@@ -79,7 +78,7 @@ pub struct CheckPlan {
 }
 
 impl CheckPlan {
-    /// A plan; `None` where not one cell fits the area.
+    /// `None` if no cell fits the area.
     #[must_use]
     pub fn new(settings: CheckSettings) -> Option<Self> {
         let specs = check_cells(settings.full, settings.write);
@@ -102,14 +101,14 @@ impl CheckPlan {
         }
     }
 
-    /// Adds a cell that fits the area; its index if it is new.
+    /// Adds a cell if it fits the area; returns its index if it is new.
     fn add(&mut self, spec: CellSpec) -> Option<usize> {
         let CheckSettings { area, engine, alignment, .. } = self.visits.settings;
         let workload = spec.workload(area, engine, alignment)?;
         self.visits.add(workload, CheckCell { spec, failed: false })
     }
 
-    /// Fills the queue for the present stage or moves to the next one.
+    /// Fills the queue for the current stage, or moves to the next stage.
     fn go_on(&mut self) {
         match self.stage {
             Stage::Matrix => self.stage = Stage::Ladder(OpKind::Read),
@@ -145,7 +144,7 @@ impl CheckPlan {
         self.visits.queue_shuffled(alive);
     }
 
-    /// Length of a visit of a cell: enough requests for an average, within the rounds' share.
+    /// Length of a visit of a cell: long enough for an average, but within the rounds' share.
     fn visit_time(&self, index: usize) -> Nanos {
         let settings = &self.visits.settings;
         let budget = settings.budget.0 as f64;
@@ -166,7 +165,7 @@ impl CheckPlan {
         Nanos((wanted.clamp(base, longest) * self.visits.stretch(index)) as u64)
     }
 
-    /// Time that the visits cost which every known cell is still owed.
+    /// Time for the visits that the known cells still need.
     fn owed(&self) -> Nanos {
         let costs = self.visits.cells.iter().enumerate().map(|(index, cell)| {
             let missing = MIN_VISITS.saturating_sub(cell.rates.len()) as u64;
@@ -176,7 +175,7 @@ impl CheckPlan {
         Nanos(costs.sum())
     }
 
-    /// Adds a point of a curve if its visits fit the budget; its index if it is new and owed its
+    /// Adds a point of a curve if its visits fit the budget; returns its index if it is new and needs its
     /// first visit.
     fn add_point(&mut self, spec: CellSpec) -> Option<usize> {
         let index = self.add(spec)?;
@@ -196,14 +195,14 @@ impl CheckPlan {
         cell.rates.first().copied()
     }
 
-    /// First rates of the ladder so far, at depths 1, 2, 4, ….
+    /// First rates measured so far, at depths 1, 2, 4, ….
     fn rungs(&self, op: OpKind) -> Vec<(u32, f64)> {
         (0..=MAX_DEPTH.ilog2())
             .filter_map(|power| Some((1 << power, self.first_rate(op, 1 << power)?)))
             .collect()
     }
 
-    /// The next depth of a ladder to visit.
+    /// The next depth of the depth curve to visit.
     fn next_rung(&mut self, op: OpKind) -> Option<usize> {
         let skipped = self.visits.skipped;
         for depth in (0..=MAX_DEPTH.ilog2()).map(|power| 1 << power) {
@@ -223,20 +222,20 @@ impl CheckPlan {
         None
     }
 
-    /// Depth near the knee of the first round: the smallest with 80 % of the ladder's best rate.
+    /// Queue depth near the knee of the first round: the smallest with 80 % of the best rate.
     fn working_depth(&self, op: OpKind) -> u32 {
         let rungs = self.rungs(op);
         let best = rungs.iter().map(|&(_, rate)| rate).fold(0.0, f64::max);
         rungs.iter().find(|&&(_, rate)| rate >= 0.8 * best).map_or(1, |&(depth, _)| depth)
     }
 
-    /// The points of the size curves, and those for predictions, that fit.
+    /// The points of the size curves and of the predictions that fit the budget.
     fn size_points(&mut self) -> Vec<usize> {
         let mut specs = Vec::new();
         for &op in ops(self.visits.settings.write) {
             let mut depths = vec![1, self.working_depth(op)];
             depths.dedup();
-            // Coarse points first, so that a tight budget keeps the curve's whole range.
+            // Coarse points first, so that a tight budget still covers the whole range of the curve.
             for stride in [[0, 4, 8, 2, 6], [1, 3, 5, 7, 8]] {
                 for &depth in &depths {
                     let sizes = stride.iter().map(|&position| CURVE_SIZES[position]);
@@ -250,8 +249,9 @@ impl CheckPlan {
         specs.into_iter().filter_map(|spec| self.add_point(spec)).collect()
     }
 
-    /// The visits of the next refinement: for the widest cells, as many as bring them to the next
-    /// look, as long as that fits the budget. A cell that missed visits comes first.
+    /// The visits of the next refinement: for the cells with the widest intervals, enough visits to reach
+    /// their next check of the stopping rule, if they fit the budget. A cell that missed visits comes
+    /// first.
     fn wanted_visits(&self) -> Vec<usize> {
         let Visits { cells, settings, spent, .. } = &self.visits;
         let mut wide: Vec<(f64, usize)> = cells
@@ -313,7 +313,7 @@ impl Plan for CheckPlan {
     }
 }
 
-/// Visits from `count` to the next number at which the rule looks.
+/// Visits from `count` to the next number at which the stopping rule is applied.
 fn missing_visits(count: usize) -> usize {
     let mut looks = std::iter::successors(Some(MIN_VISITS), |next| Some(next * 2));
     looks.find(|&next| next > count).map_or(0, |next| next - count)

@@ -1,14 +1,14 @@
-//! The plan of commits: writes to a log, each made durable, by 1 to 64 committers.
+//! Plans the measurement of commits: writes to a log, each made durable, by 1 to 64 committers.
 //!
-//! Two logs: blocks that were written before, where a flush is the device's alone, and blocks that
-//! are new, where the file system's journal takes part. Each committer writes through the page cache,
-//! as databases do, to a part of its own of one file, and flushes after each write. Several that
-//! commit together (group commit) need no trials of their own: one flush serves them all, as it
-//! serves one.
+//! Two kinds of log are measured. In blocks that were written before, a flush depends on the device alone.
+//! With new blocks the file system's journal takes part. Each committer writes through the page cache, as
+//! databases do, to its own part of one file, and flushes after each write. Several sessions that commit
+//! together (group commit) need no trials of their own: one flush serves them all, just as it serves a
+//! single one.
 //!
-//! Three rounds over all points, each in an order of its own. Where time is short there are fewer
-//! points, never shorter visits. One committer gets the longest visits, because its flushes are the
-//! fewest, and programs ask for a percentile of them.
+//! The plan visits all points in three rounds, each in a different order. With little time there are fewer
+//! points, never shorter visits. One committer gets the longest visits, because it makes the fewest flushes
+//! and a percentile of them is needed.
 
 use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
 use crate::{Plan, PlannedTrial, Preparation, Progress};
@@ -18,21 +18,21 @@ use record::{
 use stats::MIN_VISITS;
 use workload::Spec;
 
-/// What brings the test file into the state for new blocks.
+/// Name of the treatment that prepares the test file for new blocks.
 const NEW_BLOCKS: &str = "new-blocks";
-/// Bytes of each write: a block of PostgreSQL's log; etcd's are smaller or up to it.
+/// Bytes of each write: a block of PostgreSQL's log; etcd's writes are up to this size.
 const WRITE_BYTES: u64 = 8 << 10;
-/// The log, shared by all committers.
+/// Size of the log, shared by all committers.
 const LOG_BYTES: u64 = 64 << 20;
-/// Numbers of committers, by what there is time for.
+/// Numbers of committers; the first list that fits the time is used.
 const COMMITTERS: [&[u32]; 3] = [&[1, 2, 4, 8, 16, 32, 64], &[1, 4, 16, 64], &[1, 16]];
-/// Visits to points without one committer are this much shorter than those with one, and with few.
+/// Length of visits with one committer, and with few, in units of the shortest visit.
 const ALONE: u64 = 4;
 const FEW: u64 = 2;
-/// Visits without a completion after which a point is given up.
+/// Number of visits without a completion after which a point is dropped.
 const MAX_STALLS: u32 = 2;
 
-/// The plan.
+/// Plans the commits.
 #[derive(Clone, Debug)]
 pub struct CommitsPlan {
     visits: Visits<LogKind>,
@@ -42,9 +42,9 @@ pub struct CommitsPlan {
 }
 
 impl CommitsPlan {
-    /// A plan for the budget of `settings`; `None` where it is too short for one, or the area for a
-    /// log. The file must reach to the end of the area and no further: new blocks are added behind it.
-    /// `flush` is the kind by which programs commit on this system.
+    /// A plan for the budget of `settings`; `None` if the budget or the area is too small. The file must
+    /// end at the end of the area, because new blocks are appended there. `flush` is the kind by which
+    /// programs commit on this system.
     #[must_use]
     pub fn new(settings: CheckSettings, flush: FlushKind) -> Option<Self> {
         let visit = |committers: &[u32]| {
@@ -66,7 +66,7 @@ impl CommitsPlan {
     }
 }
 
-/// Shortest visits that one with so many committers lasts.
+/// Length of a visit with this many committers, in units of the shortest visit.
 fn units(committers: u32) -> u64 {
     match committers {
         1 => ALONE,
@@ -75,7 +75,7 @@ fn units(committers: u32) -> u64 {
     }
 }
 
-/// Committers on a log: at the start of the area, or behind its end.
+/// Committers on a log: at the start of the area, or after its end.
 fn workload(log: LogKind, committers: u32, area: Bytes, flush: FlushKind) -> Option<Workload> {
     let new = log == LogKind::NewBlocks;
     let length = LOG_BYTES.min(area.0);
@@ -123,7 +123,7 @@ impl Plan for CommitsPlan {
         if let Some(cell) = self.visits.observe(trial, spent)
             && trial.failed() > 0
         {
-            // A file system that reserves nothing, or a full one: repeating that tells nothing.
+            // A file system that reserves nothing, or a full one: a repetition would fail too.
             cell.stalls = MAX_STALLS;
         }
     }

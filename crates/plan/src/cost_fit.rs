@@ -1,12 +1,12 @@
-//! `--cost-fit`: what a request costs the processors, as a fixed part and a part per KiB.
+//! Implements `--cost-fit`: the CPU cost of a request, as a fixed part and a part per KiB.
 //!
-//! cost = fixed + marginal * size (Riedel, van Ingen, Gray 1997, section 3; Chung, Gray,
-//! Worthington, Horst 2000, sections 5 to 8). A buffered request has the smaller fixed part and
-//! pays for a copy, so there is a size at which it costs as much as a direct one: the break-even.
-//! The area is read into the page cache before each buffered visit: what is compared is a cached
-//! read with a direct one. Costs are lower bounds. The interval of the break-even is that of
-//! Fieller (1954): all sizes at which the difference of the lines cannot be told from zero.
-//! Rejected: the delta method (symmetric, wrong for nearly parallel lines), logarithms (costs add).
+//! cost = fixed + marginal * size (Riedel, van Ingen, Gray 1997, section 3; Chung, Gray, Worthington, Horst
+//! 2000, sections 5 to 8). A buffered request has the smaller fixed part but pays for a copy, so at some
+//! size it costs as much as a direct one: the break-even. The area is read into the page cache before each
+//! buffered visit, so that a cached read is compared with a direct one. Costs are lower bounds. The
+//! interval of the break-even is that of Fieller (1954): all sizes at which the difference of the lines is
+//! compatible with zero. Rejected: the delta method (symmetric, wrong for nearly parallel lines),
+//! logarithms (costs add).
 
 use crate::{Plan, PlannedTrial, Preparation, Progress, Saved};
 use record::{
@@ -21,40 +21,40 @@ use workload::{Rng, derive_seed};
 const MODES: [CacheMode; 2] = [CacheMode::All, CacheMode::Device];
 /// Smallest and largest request.
 const SIZES: (u64, u64) = (512, 1 << 20);
-/// The area: it stays in the page cache of any machine, and is larger than most processor caches.
+/// Size of the area: it stays in the page cache of any machine, and exceeds most processor caches.
 const AREA_BYTES: u64 = 64 << 20;
-/// Limits of a visit's length: the run time is shared out among all visits.
+/// Minimum and maximum length of a visit: the run time is divided among all visits.
 const VISIT: (Nanos, Nanos) = (Nanos(50_000_000), Nanos(1_000_000_000));
-/// Run before a visit counts, as a part of it.
+/// The ramp of a visit is its length divided by this.
 const RAMP_PARTS: u64 = 5;
-/// Steps in which the break-even is looked for.
+/// Steps of the search for the break-even.
 const STEPS: u32 = 4_096;
-/// Above this the line does not describe the points within their errors.
+/// Maximum reduced chi-square: above this the line does not fit the points within their errors.
 const CHI_SQUARE_MAX: f64 = 10.0;
 
-/// Why there is no break-even where the errors are as large as what they blur.
+/// Reason if the errors are too large to locate a break-even.
 const UNTOLD: &str = "no break-even size: the costs of buffered and direct requests differ by less than their \
      error bars";
-/// Visits that may be made up for, as a part of all: counters that were read too late, as on a
-/// busy machine, leave a visit without a cost.
+/// At most this part of all visits is repeated: on a busy machine, counters may be read too late, which
+/// leaves a visit without a cost.
 const MADE_UP_PARTS: usize = 2;
 
-/// The trials of a cost fit.
+/// Plans the trials of a cost fit.
 #[derive(Clone, Debug)]
 pub struct CostFitPlan {
     visits: VecDeque<Workload>,
     total: usize,
     made_up: usize,
-    /// The area of all visits, from the start of the one asked for.
+    /// The area of all visits, from the start of the requested one.
     pub area: Bytes,
     issued: u64,
     seed: u64,
 }
 
 impl CostFitPlan {
-    /// The plan for what `base` asks (operation, pattern, depth, engine, run time over all), on
-    /// requests that are multiples of `alignment` bytes; `None` where fewer than three sizes fit
-    /// the area, which leaves no line.
+    /// The plan for `base` (operation, pattern, depth, engine, total run time), with requests that are
+    /// multiples of `alignment` bytes. `None` if fewer than three sizes fit the area, which is too few for
+    /// a line.
     #[must_use]
     pub fn new(base: &Workload, alignment: u64, seed: u64) -> Option<Self> {
         let area = Bytes(AREA_BYTES.min(base.size_bytes.0) / SIZES.1 * SIZES.1);
@@ -95,7 +95,7 @@ impl Plan for CostFitPlan {
     fn next(&mut self) -> Option<PlannedTrial> {
         let workload = self.visits.pop_front()?;
         self.issued += 1;
-        // A direct write throws what the page cache holds of the area out of it.
+        // A direct write evicts the area from the page cache.
         let preparation = match workload.cache.direct() {
             true => Preparation::None,
             false => Preparation::FillPageCache { start: workload.offset_bytes, length: self.area },
@@ -105,7 +105,7 @@ impl Plan for CostFitPlan {
         Some(PlannedTrial { preparation, saved: Saved::No, ..planned })
     }
 
-    /// A visit that has no cost is made later again.
+    /// A visit without a cost is repeated later.
     fn observe(&mut self, trial: &Trial, _spent: Nanos) {
         if cost(trial).is_none() && self.made_up < self.total / MADE_UP_PARTS {
             self.made_up += 1;
@@ -143,7 +143,7 @@ pub fn cost_lines(trials: &[Trial]) -> (Vec<CostLine>, Measured<Estimate>) {
         fitted.push((shape, sizes));
     }
     let break_even = match fitted.as_slice() {
-        // A line has points.
+        // A fitted line has points.
         [(Some(buffered), sizes), (Some(direct), _)] => {
             break_even(buffered, direct, kib(sizes[0].0), kib(sizes[sizes.len() - 1].0))
         }
@@ -152,7 +152,7 @@ pub fn cost_lines(trials: &[Trial]) -> (Vec<CostLine>, Measured<Estimate>) {
     (lines, break_even)
 }
 
-/// Cost per request of a visit that has one and met no failure.
+/// Cost per request of a visit without failures; `None` if unknown.
 fn cost(trial: &Trial) -> Option<f64> {
     trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io).filter(|_| trial.failed() == 0)
 }
@@ -172,8 +172,8 @@ fn kib(bytes: Bytes) -> f64 {
     bytes.0 as f64 / 1024.0
 }
 
-/// The line through costs per request against size, each with its interval; the line itself comes
-/// with it for what the document does not hold.
+/// The line through costs per request against size, each with its interval. The line itself is returned
+/// too, because the document does not contain all of it.
 #[must_use]
 pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) {
     let points: Vec<Point> = points
@@ -191,8 +191,8 @@ pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) 
     (Measured::Value(model), Some(line))
 }
 
-/// The size, in bytes, at which two lines over KiB cross between `low` and `high`; its interval
-/// ends at those where it goes beyond them.
+/// The size in bytes at which two lines over KiB cross between `low` and `high`. Its interval is cut at
+/// these two.
 fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<Estimate> {
     let difference = |x: f64| direct.at(x) - buffered.at(x);
     let half_width = |x: f64| {
@@ -215,7 +215,7 @@ fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<E
     // Two straight lines cross once.
     let slope = (difference(high) - difference(low)) / (high - low);
     let crossing = low - difference(low) / slope;
-    // Sizes are powers of two: equal steps of the logarithm.
+    // Sizes are powers of two, so the steps are equal in the logarithm.
     let ratio = libm::pow(high / low, 1.0 / f64::from(STEPS));
     let sizes = (0..=STEPS).map(|step| low * libm::pow(ratio, f64::from(step)));
     let (mut first, mut last) = (crossing, crossing);
@@ -229,7 +229,7 @@ fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<E
     Measured::Value(Estimate::spanning(crossing, first, last, STEPS).scaled(1024.0))
 }
 
-/// What the buffered costs leave out: they are those of the caller alone, and of a cached area.
+/// Costs that the buffered lines omit: they include only the calling thread, and a cached area.
 fn left_out(trials: &[Trial]) -> Option<Finding> {
     let in_memory = |target: &record::Target| {
         target.filesystem.as_ref().is_some_and(|filesystem| filesystem.in_memory)
@@ -253,8 +253,8 @@ fn left_out(trials: &[Trial]) -> Option<Finding> {
     Some(Finding::note(FindingCode::CpuChargedElsewhere, claim, remedy))
 }
 
-/// What the lines and the trials say of the numbers. Of the trials only what touches the cost is
-/// repeated, once: that a cached read comes from the cache is the purpose here.
+/// Findings about the lines and the trials. Findings of trials are repeated, once each, only if they affect
+/// the cost: that a cached read comes from the cache is intended here.
 #[must_use]
 pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
     const TOUCHING: [FindingCode; 9] = [

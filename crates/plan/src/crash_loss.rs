@@ -1,23 +1,22 @@
-//! What a crash could lose in each cache mode of an experiment that writes.
+//! Reports what a crash could lose in each cache mode of an experiment that writes.
 //!
-//! A rate of writes that may be lost and a rate of writes that may not stand in one table, and the
-//! first is nearly always the better one: so the table says beside it what it was had for. The page
-//! cache's share is counted by the kernel when a trial ends. What a drive's own cache holds cannot be
-//! counted from outside, only whether it has one; it is stated as unknown and not as none. Rejected:
-//! to say it of every experiment with buffered writes, where no durable mode was measured and there is
-//! nothing to choose.
+//! A table may contain write rates with and without durability, and those without are nearly always better.
+//! So this finding states the risk next to the table. The kernel counts the unwritten bytes in the page
+//! cache when a trial ends. The content of a drive's own cache cannot be counted from outside. Only its
+//! existence is known, so the loss is reported as unknown, not as zero. Rejected: this finding for every
+//! experiment with buffered writes, if no durable mode was measured and no choice exists.
 
 use record::{CacheMode, Experiment, Finding, FindingCode, format_bytes};
 use std::collections::BTreeMap;
 
-/// The extra that counts what was only in the page cache when a trial ended.
+/// The extra that counts bytes only in the page cache when a trial ended.
 const UNWRITTEN: &str = "unwritten_bytes";
-/// sysfs' word for a drive that has no volatile cache, or says so.
+/// sysfs value for a drive without a volatile cache, or that claims so.
 const WRITE_THROUGH: &str = "write through";
 
-/// The finding; `None` where a choice of modes was not measured.
+/// The finding; `None` if the experiment measured no choice of modes.
 pub(crate) fn crash_loss(experiment: &Experiment) -> Option<Finding> {
-    // The most that was unwritten, where it was counted, of each mode.
+    // The maximum of unwritten bytes per mode, if counted.
     let mut modes: BTreeMap<CacheMode, Option<f64>> = BTreeMap::new();
     for done in &experiment.done {
         let planned = experiment.plan.get(done.position as usize)?;
@@ -67,7 +66,7 @@ fn loss(mode: CacheMode, most: Option<f64>, drive: &str) -> String {
     }
 }
 
-/// What the caches of the drives hold, as far as they tell.
+/// What the drives' own caches may lose, as far as known.
 fn drive_cache(experiment: &Experiment) -> &'static str {
     let drives = || experiment.targets.iter().map(|target| target.device.as_ref());
     let through = |drive: Option<&record::DeviceFacts>| {

@@ -1,59 +1,58 @@
-//! How fast a device is now, over what it was when it was profiled.
+//! Measures how fast a device is now compared with when it was profiled.
 //!
-//! A profile is minutes old when it is used, and the level of a shared device wanders within minutes.
-//! Some of the profile's own loads, run again for less than half a second each, tell by how much:
-//! closed loops of random reads at queue depth 1 and deep; where the target may be written, deep
-//! loops of random writes and of both; and open loads that leave the device room. Without writes
-//! these are taken to have moved as reads did, without open loads these as lone reads did.
+//! A profile is minutes old when it is used, and the level of a shared device drifts within minutes. Some
+//! of the profile's own loads are rerun for less than half a second each to measure the drift. These are
+//! closed loops of random reads at queue depth 1 and deep; if the target may be written, deep loops of
+//! random writes and of both; and open loads well below the maximum. Without writes, writes are assumed to
+//! drift like reads. Without open loads, these are assumed to drift like lone reads.
 //!
-//! A closed loop runs as long as in the profile: half a second in place of a twentieth made deep loops
-//! of large requests 2 to 3 % faster. The rate of a visit is off by a sixth, so a level is the mean of
-//! many visits, of the latest only, because it has moved when they are a minute old. One loop that
-//! differs from the others of its kind is no matter of the level: all its visits together say what it
-//! does ([`DriftProbe::updated`]).
+//! A closed loop runs as long as in the profile: with half a second instead of a twentieth, deep loops of
+//! large requests were 2 to 3 % faster. The rate of a visit is off by a sixth, so a level is the mean of
+//! many visits. Only the latest count, because the level moves within a minute. If one loop differs from
+//! the others of its kind, that is not the level: all its visits together give its new rate
+//! ([`DriftProbe::updated`]).
 //!
-//! Rejected for closed loops: the median, which leaves out the stalls that a longer load meets (largest
-//! rates came out 3 to 4 % too high). Of open loads it is the geometric mean, because one visit with a
-//! stall takes many times as long as the others: over ten validations that was nearer to the loads that
-//! followed than the mean or the median.
+//! Rejected for closed loops: the median, which leaves out the stalls that a longer load meets (maximum
+//! rates were 3 to 4 % too high). For open loads the geometric mean is used, because one visit with a stall
+//! takes many times as long as the others: over ten validations that was closer to the following loads than
+//! the mean or the median.
 
 use crate::planned::{Plan, PlannedTrial, Progress};
 use model::{DriftFactors, Predictor};
 use record::{Arrival, Cell, Locality, Mix, Nanos, Offered, OpKind, SinceProfile, Trial, Workload};
 use std::collections::VecDeque;
 
-/// Fewest without which a kind says nothing.
+/// Minimum number of loads of a kind.
 const MIN_LOADS: usize = 4;
-/// Shallowest of the deep loops.
+/// Minimum queue depth of the deep loops.
 const DEEP: u32 = 64;
-/// Share of the largest rate that an open load leaves to be looked at: at more, what is not known of
-/// that rate moves its queue.
+/// Maximum rate of an open load in a probe, as a share of the largest rate. Above it, the error of that
+/// rate affects its queue.
 const ROOM: f64 = 0.5;
-/// The latest visits of which a level is the mean: of lone reads, deep reads, deep writes, deep
-/// mixes and open loads. A kind has no more loads than that, so each of them counts alike: in a
-/// profile one differs from the next by more than a level does.
+/// Number of latest visits that are averaged for a level: of lone reads, deep reads, deep writes, deep
+/// mixes and open loads. A kind has at most that many loads, so that each counts equally: within a profile,
+/// loads differ from each other by more than a level does.
 const LATEST: [usize; KINDS] = [12, 24, 24, 36, 24];
 const KINDS: usize = 5;
-/// A ratio below which the end of an interval is not believed.
+/// Lower limit for the end of an interval.
 const LEAST_RATIO: f64 = 0.01;
-/// A visit to an open load, and what is run before it counts.
+/// Length of a visit to an open load, and its ramp.
 const VISIT: Nanos = Nanos(400_000_000);
 const RAMP: Nanos = Nanos(50_000_000);
 
-/// How much is looked at.
+/// Extent of a probe run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// All that a level is taken from.
+    /// Everything needed for a level.
     Whole,
-    /// Before a load that leaves the device room: no deep writes, whose traces in buffers it would
-    /// meet.
+    /// Before a load well below the maximum: without deep writes, which would leave data in buffers.
     BeforeOpen,
     /// Before a closed loop.
     BeforeClosed,
 }
 
 impl Look {
-    /// Visits by kind.
+    /// Number of visits, by kind.
     #[must_use]
     pub fn visits(self) -> [usize; KINDS] {
         match self {
@@ -64,7 +63,7 @@ impl Look {
     }
 }
 
-/// What a load of the profile did then.
+/// Result of a load when the profile was made.
 #[derive(Debug)]
 enum PastMeasurement {
     /// Requests per second of a closed loop.
@@ -80,11 +79,11 @@ enum PastMeasurement {
 struct Load {
     workload: Workload,
     then: PastMeasurement,
-    /// How fast it was over that, by visit since.
+    /// Its speed relative to the profile, by visit.
     ratios: Vec<f64>,
 }
 
-/// Loads of one kind, which take turns.
+/// Loads of one kind, which are visited in turn.
 #[derive(Debug, Default)]
 struct Kind {
     loads: Vec<Load>,
@@ -92,28 +91,28 @@ struct Kind {
     latest: VecDeque<f64>,
 }
 
-/// Tells the level of a device, again with each look.
+/// Measures the level of a device, again with each probe run.
 #[derive(Debug)]
 pub struct DriftProbe<'a> {
     predictor: &'a Predictor,
     /// Lone reads, deep reads, deep writes, deep mixes, open loads.
     kinds: [Kind; KINDS],
-    /// Kinds of the visits to come.
+    /// Kinds of the next visits.
     to_visit: VecDeque<usize>,
-    /// The kind and load of the present visit, and the level before the first visit to the kind:
-    /// mixes and open loads come last, because their ratio depends on how the others moved.
+    /// Kind and load of the current visit, and the level before the first visit to the kind. Mixes and open
+    /// loads come last, because their ratio depends on how the others moved.
     present: (usize, usize),
     level_before: DriftFactors,
     seed: u64,
-    /// Measured time of all looks so far, ramps included.
+    /// Time of all probe runs so far, ramps included.
     pub(crate) spent: Nanos,
-    /// Levels so far, one per look.
+    /// Levels so far, one per probe run.
     levels: Vec<DriftFactors>,
     trial_ids: Vec<String>,
 }
 
 impl PastMeasurement {
-    /// How fast the load is now, by a trial; `None` where it or the models do not tell.
+    /// The speed of the load in a trial, relative to the profile; `None` if unknown.
     fn ratio(&self, trial: &Trial, predictor: &Predictor, level: DriftFactors) -> Option<f64> {
         match self {
             Self::Rate(then) => Some(trial.iops() / then),
@@ -123,7 +122,7 @@ impl PastMeasurement {
                 Some(trial.iops() / per_s * max(DriftFactors::PROFILED)? / max(level)?)
             }
             Self::Response { mix, rate_per_s, ns } => {
-                // The same rate is another share of what the device does at most now.
+                // The same rate is now a different share of the maximum.
                 let offered = Offered::PoissonPerS(*rate_per_s);
                 let model = predictor.advised();
                 let at = |level| {
@@ -148,7 +147,7 @@ impl Load {
 }
 
 impl Kind {
-    /// So many of these, spread evenly.
+    /// At most `most` loads, evenly selected.
     fn of(all: Vec<Load>, most: usize) -> Self {
         let (count, of) = (all.len().min(most), all.len());
         let mut kept = (0..count).map(|at| at * of / count).peekable();
@@ -157,7 +156,7 @@ impl Kind {
         Self { loads: spread.collect(), ..Self::default() }
     }
 
-    /// Nothing where there are too few.
+    /// Empty if there are too few.
     fn or_none(self) -> Self {
         if self.is_enough() { self } else { Self::default() }
     }
@@ -166,8 +165,8 @@ impl Kind {
         self.loads.len() >= MIN_LOADS
     }
 
-    /// The mean of the latest visits, of their logarithms where these are open loads, with its
-    /// interval where they are enough for one.
+    /// The mean of the latest visits, of their logarithms for open loads. Its interval is given if there
+    /// are enough visits.
     fn latest(&self) -> Option<(f64, Option<[f64; 2]>)> {
         let open = !self.loads.iter().all(Load::is_loop);
         let scaled = |ratio: &f64| if open { ratio.ln() } else { *ratio };
@@ -177,14 +176,14 @@ impl Kind {
             return None;
         }
         let ends = stats::visits_mean(&visits)
-            // A rate is never negative, whatever a symmetric interval says.
+            // A rate is never negative, even if a symmetric interval is.
             .map(|mean| [mean.low, mean.high].map(|end| back(end).max(LEAST_RATIO)));
         Some((back(visits.iter().sum::<f64>() / visits.len() as f64), ends))
     }
 }
 
 impl<'a> DriftProbe<'a> {
-    /// A probe of a profile's cells that begins with a whole look; `None` with too few closed loops.
+    /// A probe of a profile's cells that starts with a whole run; `None` with too few closed loops.
     #[must_use]
     pub fn new(cells: &[Cell], predictor: &'a Predictor, write: bool, seed: u64) -> Option<Self> {
         let closed = |most: usize, op: OpKind, of: &dyn Fn(u32) -> bool| {
@@ -219,7 +218,7 @@ impl<'a> DriftProbe<'a> {
         told.then_some(probe)
     }
 
-    /// Begins a look: its visits come next.
+    /// Begins a probe run: its visits come next.
     pub fn begin(&mut self, look: Look) {
         for (at, visits) in look.visits().into_iter().enumerate() {
             let visits = if self.kinds[at].loads.is_empty() { 0 } else { visits };
@@ -228,14 +227,13 @@ impl<'a> DriftProbe<'a> {
         self.present.0 = KINDS;
     }
 
-    /// The level by the latest visits; `None` without reads that count.
+    /// The level from the latest visits; `None` without enough reads.
     #[must_use]
     pub fn level(&self) -> Option<DriftFactors> {
         level_of(self.kinds.each_ref().map(|kind| Some(kind.latest()?.0)))
     }
 
-    /// The level with one of its numbers at an end of the interval that the latest visits give it,
-    /// for each number that they give one.
+    /// The level with one of its numbers at an end of its interval, for each number that has one.
     #[must_use]
     pub fn ends(&self) -> Vec<DriftFactors> {
         let latest = self.kinds.each_ref().map(Kind::latest);
@@ -250,7 +248,7 @@ impl<'a> DriftProbe<'a> {
         apart.filter_map(moved).collect()
     }
 
-    /// How long a look measures.
+    /// Measuring time of a probe run.
     #[must_use]
     pub fn time(&self, look: Look) -> Nanos {
         let of_kind = |(kind, visits): (&Kind, usize)| {
@@ -261,9 +259,8 @@ impl<'a> DriftProbe<'a> {
         Nanos(self.kinds.iter().zip(look.visits()).map(of_kind).sum())
     }
 
-    /// The profile's cells with what all looks so far add to them: a closed loop that was run again
-    /// stands for as many visits as it had and has now, each of those now at the level that its kind
-    /// had on average.
+    /// The profile's cells, updated with all probe runs so far. A rerun closed loop counts as its old and
+    /// new visits together. The new ones are corrected by the mean level of their kind.
     #[must_use]
     pub fn updated(&self, cells: &[Cell]) -> Vec<Cell> {
         let mut cells = cells.to_vec();
@@ -285,7 +282,7 @@ impl<'a> DriftProbe<'a> {
         cells
     }
 
-    /// All looks together.
+    /// Summary of all probe runs.
     #[must_use]
     pub fn since(&self) -> SinceProfile {
         let [qd1_ratio, reads_ratio, writes_ratio, mixes_ratio, open_ratio] =
@@ -349,7 +346,7 @@ impl Plan for DriftProbe<'_> {
     }
 }
 
-/// The level of these numbers, by kind: what has none of its own moved as what it is most like.
+/// The level from these numbers, by kind. A kind without a number takes that of the most similar kind.
 fn level_of([alone, reads, writes, mixes, open]: [Option<f64>; KINDS]) -> Option<DriftFactors> {
     let (alone, reads) = alone.zip(reads)?;
     Some(DriftFactors {
@@ -361,7 +358,7 @@ fn level_of([alone, reads, writes, mixes, open]: [Option<f64>; KINDS]) -> Option
     })
 }
 
-/// The open loads of a profile that leave the device room.
+/// The open loads of a profile that are well below the maximum.
 fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Vec<Load> {
     let loads = model::open_loads(cells).into_iter().filter_map(|load| {
         let rate_per_s = load.cell.workload.rate_iops? as f64;
@@ -387,7 +384,7 @@ fn mixed(cells: &[Cell], write: bool) -> Vec<Load> {
     loads.collect()
 }
 
-/// Whether a cell is a closed loop of nothing but random requests of an operation.
+/// Whether a cell is a closed loop of only random requests of one operation.
 fn is_random_loop(cell: &Cell, op: OpKind) -> bool {
     let of_kind = |class: &record::MixClass| class.locality == Locality::Random && class.op == op;
     cell.workload.arrival == Arrival::Closed

@@ -1,15 +1,16 @@
-//! The plan of `check --for-diagnosis`: what the models of a prediction need.
+//! Plans `check --for-diagnosis`: measures what the prediction models need.
 //!
-//! Beyond the plain check: depth curves of every size class and place, because the queue of a mix
-//! is made of those of its parts; mixes in closed loops, which show what reads and writes, streams
-//! and random requests take from each other; and open loads at shares of the capacity that the
-//! closed loops showed, because a closed loop does not tell a token bucket from a server.
+//! In addition to the plain check, the plan measures three things. Depth curves of every size class and
+//! pattern, because the queue of a mix is composed of those of its parts. Mixes in closed loops, which show
+//! the interference between reads and writes, streams and random requests. Open loads at shares of the
+//! capacity found by the closed loops, because a closed loop cannot distinguish a token bucket from a
+//! server.
 //!
-//! Everything is visited three times, closed loops first, since the rates of the open ones follow
-//! from them. A visit lasts until it has seen its requests, but no longer than its share of the
-//! budget. What the budget then has left, short of a leisurely one, goes into further rounds.
-//! Rejected: measuring every mix that may be asked for (too many), and rates as absolute numbers
-//! (half of a slow disk's capacity is nothing to a fast one).
+//! Everything is visited three times. Closed loops come first, because the rates of the open ones depend on
+//! them. A visit ends when it has enough requests, or when its share of the budget is used. If the budget
+//! is below `LEISURE`, the remaining time goes into further rounds. Rejected: measuring every mix that may
+//! be asked for (too many), and rates as absolute numbers (half of a slow disk's capacity is nothing to a
+//! fast one).
 
 use crate::cells::{CURVE_SIZES, check_cells, ops};
 use crate::check::depth_phase;
@@ -20,68 +21,66 @@ use model::{Predictor, aggregate, mix_of};
 use record::{Bytes, Locality, Nanos, OpKind, SizeShare, Trial, Workload};
 use stats::MIN_VISITS;
 
-/// Depths of random classes.
+/// Queue depths of random classes.
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// Sizes of random requests with a whole depth curve, in KiB.
 const CURVES_KIB: [u64; 4] = [4, 16, 64, 256];
-/// Those between, at the ends of the curve only.
+/// Sizes in between, measured only at the ends of the curve.
 const BETWEEN_KIB: [u64; 3] = [8, 32, 128];
-/// Those between that are no powers of two: they lie across the borders of pages and chunks, and
-/// take more of the device than their size says. Where time is short, drawn mixes alone show it.
+/// Sizes in between that are not powers of two: they cross the borders of pages and chunks, and cost the
+/// device more than their size suggests. With little time, only drawn mixes show it.
 const ACROSS_KIB: [u64; 4] = [12, 24, 48, 96];
-/// Depth at the end of such a curve, and of streams.
+/// Queue depth at the end of such a curve, and of streams.
 const DEEP: u32 = 64;
-/// Depths of sequential streams and of hits.
+/// Queue depths of sequential streams and of hits.
 const FEW_DEPTHS: [u32; 4] = [1, 4, 16, DEEP];
-/// Sizes of streams that are measured at these depths, and of hits.
+/// Sizes of the streams and of the hits that are measured at these depths.
 const STREAMS: [u64; 3] = [4 << 10, 64 << 10, 256 << 10];
 const HITS: [u64; 2] = [4 << 10, 64 << 10];
-/// Depths of mixes.
+/// Queue depths of mixes.
 const MIX_DEPTHS: [u32; 3] = [1, 8, DEEP];
-/// A ladder ends when two doublings together gain less than this.
+/// A series of rising depths ends when two doublings together gain less than this.
 const LADDER_GAIN: f64 = 0.02;
-/// Loads of single classes, shares of their capacity in percent. The lightest finds processors and
-/// threads asleep: on a loop device over memory its requests take five times as long as those of a
-/// closed loop.
+/// Open loads of single classes, in percent of their capacity. The lightest finds processors and threads
+/// asleep: on a loop device over memory its requests take five times as long as those of a closed loop.
 const CURVE_LOADS: [u64; 6] = [2, 15, 40, 60, 75, 88];
-/// Sizes of random requests under them, and those under fewer of them where time costs nothing, in
-/// KiB.
+/// Sizes of random requests under these loads; and those under fewer loads with a large budget, in KiB.
 const OPEN_CURVES_KIB: [u64; 2] = [4, 64];
 const OPEN_BETWEEN_KIB: [u64; 3] = [16, 48, 128];
 const FEW_LOADS: [u64; 3] = [20, 60, 85];
-/// Drawn mixes under an open load, where time is short and where it costs nothing, and the range of
-/// their loads in percent.
+/// Number of drawn mixes under an open load, with little time and with a large budget (from `LEISURE` on),
+/// and the range of their loads in percent.
 const DRAWN: u64 = 24;
 const DRAWN_AT_LEISURE: u64 = 160;
 const LEISURE: Nanos = Nanos(3_600_000_000_000);
 const DRAWN_LOADS: (u64, u64) = (15, 88);
-/// Requests that a visit should see, and in a closed loop also rounds of its depth.
+/// Minimum requests of a visit. In a closed loop also a number of rounds of its depth.
 const CLOSED_REQUESTS: f64 = 4_000.0;
 const OPEN_REQUESTS: f64 = 12_000.0;
-/// The same of drawn mixes: many of them seen roughly tell more of what lies between than few seen
-/// well.
+/// The same for drawn mixes: many mixes sampled briefly give more information about the range than few
+/// measured precisely.
 const DRAWN_REQUESTS: f64 = 8_000.0;
 const ROUNDS: f64 = 24.0;
-/// How many times as many requests a visit to an open load sees where time costs nothing: a device
-/// that stalls by itself shows how much only to who waits.
+/// Factor of the requests in an open-loop visit with a large budget: a device's own stalls only show in
+/// long visits.
 const LEISURELY: f64 = 2.0;
 /// Requests of a first visit, at the rate of the slowest cell so far.
 const FIRST_REQUESTS: f64 = 1_000.0;
-/// Parts of the budget, and the number of cells by which they are divided into visits.
+/// Shares of the budget, and the number of cells by which they are divided into visits.
 const CLOSED_SHARE: f64 = 0.4;
 const OPEN_SHARE: f64 = 0.5;
 const CLOSED_CELLS: f64 = 200.0;
 const OPEN_CELLS: f64 = 70.0;
-/// Length of the first visit of a cell of which nothing is known.
+/// Length of the first visit while no rate is known.
 const FIRST_VISIT: Nanos = Nanos(400_000_000);
-/// Part of a visit to deep closed loops that write which is run before it counts, and the requests that
-/// they see: what a drive's buffer and its spare blocks take at first is not what it can go on to take.
+/// A visit to a deep closed loop that writes: its ramp is the visit's length divided by `FILLING_SHARE`,
+/// and it sees at least `FILLING_REQUESTS` requests. A drive's buffer and spare blocks accept more at first
+/// than they can sustain.
 const FILLING_SHARE: u64 = 4;
 const FILLING_REQUESTS: f64 = 6_000.0;
-/// Visits without a completion after which a cell is given up.
+/// Number of visits without a completion after which a cell is dropped.
 const MAX_STALLS: u32 = 2;
 
-/// The steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Closed,
@@ -92,22 +91,22 @@ enum Stage {
     Done,
 }
 
-/// The plan.
+/// Plans the trials.
 #[derive(Clone, Debug)]
 pub struct DiagnosisPlan {
     /// Cells with the phase that visits them.
     visits: Visits<&'static str>,
     stage: Stage,
-    /// Trials of closed loops, from which the rates of the open ones follow.
+    /// Trials of closed loops, from which the rates of the open ones are derived.
     closed: Vec<Trial>,
-    /// Of the trial that was given last.
+    /// Phase of the latest trial.
     phase: &'static str,
-    /// Mixes for open loads, with the share of their capacity in percent.
+    /// Mixes for open loads, each with its share of capacity in percent.
     drawn: Vec<(LoadSpec, u64)>,
 }
 
 impl DiagnosisPlan {
-    /// A plan; `None` where not one cell fits the area.
+    /// `None` if no cell fits the area.
     #[must_use]
     pub fn new(settings: CheckSettings) -> Option<Self> {
         let mut plan = Self {
@@ -154,30 +153,30 @@ impl DiagnosisPlan {
         ops(self.visits.settings.write)
     }
 
-    /// Whether time costs nothing.
+    /// Whether the budget is large.
     fn at_leisure(&self) -> bool {
         self.visits.settings.budget >= LEISURE
     }
 
-    /// Sizes at the ends of the curve only.
+    /// Sizes that are measured only at the ends of the curve.
     fn between_kib(&self) -> Vec<u64> {
         let across = if self.at_leisure() { &ACROSS_KIB[..] } else { &[] };
         BETWEEN_KIB.iter().chain(across).copied().collect()
     }
 
-    /// The workload of a load on the area; `None` where it does not fit.
+    /// The workload of a load on the area; `None` if it does not fit.
     fn workload(&self, load: &LoadSpec, amount: Amount) -> Option<Workload> {
         let CheckSettings { area, engine, alignment, .. } = self.visits.settings;
         load.workload(amount, area, engine, alignment).ok()
     }
 
-    /// Adds a cell if it fits the area; its index if it is owed its first visit.
+    /// Adds a cell if it fits the area; returns its index if it needs its first visit.
     fn add(&mut self, load: &LoadSpec, amount: Amount, phase: &'static str) -> Option<usize> {
         let workload = self.workload(load, amount)?;
         self.visits.add(workload, phase)
     }
 
-    /// Fills the queue for the present stage or moves to the next one.
+    /// Fills the queue for the current stage, or moves to the next stage.
     fn go_on(&mut self) {
         match self.stage {
             Stage::Closed => self.stage = Stage::Ladder(0),
@@ -202,8 +201,8 @@ impl DiagnosisPlan {
             }
             Stage::ClosedRound(round) => self.open_round(round),
             Stage::OpenRound(round) if round < MIN_VISITS => self.open_round(round + 1),
-            // What is left of the time goes into further rounds: the level of a shared disk wanders,
-            // and visits at more moments are what an average over it is made of.
+            // The remaining time goes into further rounds: a shared disk drifts, so an average needs visits
+            // at many moments.
             Stage::OpenRound(round) if !self.at_leisure() && !self.of_loop(false).is_empty() => {
                 self.closed_round(round + 1);
             }
@@ -212,9 +211,8 @@ impl DiagnosisPlan {
         }
     }
 
-    /// Runs deep loops that write one after the other, those that write most first: between others a
-    /// drive empties its buffer and collects spare blocks, and what it takes then is more than it
-    /// goes on to take.
+    /// Runs deep write loops consecutively, those with the most writes first. Between other loads a drive
+    /// empties its buffer and collects spare blocks, and would then accept more than it can sustain.
     fn fill_buffers_last(&mut self) {
         let Visits { cells, queue, .. } = &mut self.visits;
         queue.make_contiguous().sort_by_cached_key(|&index| {
@@ -263,7 +261,6 @@ impl DiagnosisPlan {
         None
     }
 
-    /// Mixes in closed loops.
     fn mixes(&mut self) -> Vec<usize> {
         let half = |bytes| SizeShare { bytes: Bytes(bytes), percent: 50 };
         let two = |first, second| vec![half(first), half(second)];
@@ -306,16 +303,16 @@ impl DiagnosisPlan {
         added
     }
 
-    /// The depth at which the ladders ended, where it lies beyond [`DEEP`]: the largest rate of a mix
-    /// is that of the same queue as the largest rates of its parts.
+    /// The depth at which the series ended, if beyond [`DEEP`]: the maximum rate of a mix must refer to the
+    /// same queue as the maximum rates of its parts.
     fn deeper(&self) -> Option<u32> {
         let depths = self.visits.cells.iter().map(|cell| cell.workload.depth);
         depths.max().filter(|&depth| depth > DEEP)
     }
 
-    /// What was measured up to [`DEEP`] only, at another depth: what a size gains there is its own
-    /// matter. Where one lacked it and took that of its neighbour, reads of 32 KiB on a virtual disk
-    /// were foretold 10 % too fast.
+    /// Measures at another depth the cells that were measured up to [`DEEP`] only, because the gain differs
+    /// between sizes. Without such a point, a size took the gain of its neighbour: reads of 32 KiB on a
+    /// virtual disk were then predicted 10 % too fast.
     fn ends(&mut self, depth: u32) -> Vec<usize> {
         let mut added = Vec::new();
         for &op in self.ops() {
@@ -332,7 +329,7 @@ impl DiagnosisPlan {
         added
     }
 
-    /// Open loads, at shares of the capacity that the closed loops showed.
+    /// Open loads, at shares of the capacity found by the closed loops.
     fn open_loads(&mut self) -> Vec<usize> {
         let predictor =
             Predictor::of_cells(&aggregate(&self.closed, self.visits.settings.target_rel));
@@ -348,7 +345,7 @@ impl DiagnosisPlan {
             if self.at_leisure() {
                 loads(Locality::Random, &OPEN_BETWEEN_KIB, &FEW_LOADS);
             }
-            // Sizes whose curves were measured: the share of their capacity is then known.
+            // Sizes with measured curves, so that the share of their capacity is known.
             loads(Locality::Sequential, &[4, 64], &FEW_LOADS);
             loads(Locality::Hit, &[4, 64], &FEW_LOADS);
         }
@@ -373,7 +370,7 @@ impl DiagnosisPlan {
         let rounds = ROUNDS * f64::from(cell.workload.depth);
         let patience = if self.at_leisure() { LEISURELY } else { 1.0 };
         let requests = match cell.workload.rate_iops {
-            // A cell that was never seen may be much faster than the slowest one.
+            // A cell without a visit may be much faster than the slowest one.
             None if cell.rates.is_empty() => FIRST_REQUESTS,
             None if fills_buffers(&cell.workload) => FILLING_REQUESTS.max(rounds),
             None => CLOSED_REQUESTS.max(rounds),
@@ -409,7 +406,7 @@ impl Plan for DiagnosisPlan {
         let cells = &self.visits.cells;
         let over = self.visits.spent.plus(visit) > self.visits.settings.budget;
         if over && self.stage != Stage::Closed {
-            // What was tried and given up did not lack time.
+            // Cells that were tried and dropped did not lack time.
             let untried = cells.iter().filter(|cell| cell.rates.is_empty() && cell.stalls == 0);
             self.visits.skipped += untried.count();
             self.stage = Stage::Done;

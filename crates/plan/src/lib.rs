@@ -1,12 +1,12 @@
-//! Which trial comes next: planners, which the driver asks and tells.
+//! Decides which trial comes next. The driver asks planners for trials and gives them the results.
 //!
-//! A planner is a state machine over finished trials: it is told of each and asked for the next.
-//! It reads nothing but those trials, so feeding it the saved ones resumes an experiment where it
-//! was. Planners know the models (a knee decides where to measure) but neither files nor screens.
-//! Rejected: a fixed list of trials made before the first, which cannot follow the device.
+//! A planner is a state machine over finished trials: it receives each result and returns the next trial.
+//! It reads only those trials, so feeding it the saved ones resumes an experiment where it stopped.
+//! Planners use the models (a knee decides where to measure), but neither files nor screens. Rejected: a
+//! fixed list of trials made before the first, which cannot follow the device.
 //!
-//! [`session`] carries plans out. [`limits`] has the plans and conclusions of peaks, zones and prices. [`scenarios`]
-//! runs plans on simulated devices whose truth is known.
+//! [`session`] runs plans. [`limits`] has the plans and conclusions for peaks, zones and prices.
+//! [`scenarios`] runs plans on simulated devices with known faults.
 #![forbid(unsafe_code)]
 
 mod cache_size;

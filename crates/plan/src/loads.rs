@@ -1,8 +1,7 @@
-//! Loads as people state them: a share of reads, sizes, and how much of it is sequential or cached.
+//! Describes loads as users state them: a share of reads, sizes, and the sequential and cached shares.
 //!
-//! What `check --for-diagnosis` measures beside its pure cells, what validation draws, and what a
-//! prediction is asked about are one type, so that none of them can mean something else by "20 %
-//! sequential" than the others.
+//! The loads that `check --for-diagnosis` measures besides its pure cells, those that validation draws, and
+//! those of a prediction have one type, so that "20 % sequential" means the same everywhere.
 
 use crate::cells::engine_at;
 use record::{
@@ -11,34 +10,34 @@ use record::{
 };
 use workload::{BuildError, Rng, Spec};
 
-/// Requests in flight that an open loop may need.
+/// Maximum requests in flight for an open loop.
 const OPEN_DEPTH: u32 = 256;
-/// Threads that stand for them on an engine that holds one request each.
+/// Number of threads for an open loop on an engine that holds one request each.
 const OPEN_JOBS: u32 = 64;
-/// Sizes that are drawn: powers of two, and between them.
+/// Sizes that are drawn, in KiB: powers of two, and sizes in between.
 const SIZES: [u64; 10] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 
-/// A load without its amount.
+/// A load without its rate or queue depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadSpec {
     /// Share of reads, 0 to 100.
     pub read_percent: u8,
     /// Sizes with their shares.
     pub bs: Vec<SizeShare>,
-    /// Share of requests that continue the one before, 0 to 100.
+    /// Share of requests that continue the previous one, 0 to 100.
     pub sequential_percent: u8,
-    /// Share of requests to a small area, 0 to 100; both at most 100.
+    /// Share of requests to a small area, 0 to 100; the sum with `sequential_percent` is at most 100.
     pub hit_percent: u8,
 }
 
-/// How much of it.
+/// Rate or queue depth of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// A constant number outstanding.
+    /// A constant queue depth.
     Depth(u32),
     /// Poisson arrivals per second.
     Poisson(u64),
-    /// Arrivals per second at equal distances.
+    /// Arrivals per second at constant intervals.
     Constant(u64),
 }
 
@@ -104,7 +103,7 @@ impl LoadSpec {
         };
         let engine = engine_at(engine, depth);
         let sync = engine == EngineName::Sync;
-        // One kind is the pattern of that name, so that it is the same cell as elsewhere.
+        // A single kind uses the pattern of that name, so that it is the same cell as elsewhere.
         let pattern = match (self.sequential_percent, self.hit_percent) {
             (100, _) => Pattern::Sequential,
             (_, 100) => Pattern::Hit,
@@ -133,8 +132,8 @@ impl LoadSpec {
         Ok(workload)
     }
 
-    /// A load drawn at random: mostly of both operations, half of them with a sequential part, a
-    /// third with a cached one, a quarter with two sizes.
+    /// A random load: mostly with both operations, half of them with a sequential part, a third with a
+    /// cached one, a quarter with two sizes.
     #[must_use]
     pub fn draw(rng: &mut Rng, write: bool) -> Self {
         let read_percent = if write { 10 + 5 * rng.below(18) as u8 } else { 100 };

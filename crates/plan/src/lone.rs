@@ -1,11 +1,10 @@
-//! The plan of lone reads: requests at rates so low that each finds the device and the way to it at
-//! rest.
+//! Plans isolated reads: requests at rates so low that each finds the device and the way to it idle.
 //!
-//! A closed loop keeps processors, host and device awake, so it does not show what a light load sees.
-//! A few rates do, from one read per millisecond to one per second. Each visit is short, in turn with
-//! those of the other plans, and the rest before its first request is part of its ramp. A rate at which
-//! the device would not be at rest most of the time is given up. Where time is short the lowest rates
-//! are left out, which cost most. Rejected: rates at chance, whose rests have no length of their own.
+//! A closed loop keeps processors, host and device awake, so it does not show the latency of a light load.
+//! A few rates do, from one read per millisecond to one per second. Visits are short and alternate with
+//! those of the other plans. The idle time before the first request is part of the ramp. A rate at which
+//! the device would be busy too often is dropped. With little time the lowest rates, which take longest,
+//! are left out. Rejected: random arrivals, whose idle times have no fixed length.
 
 use crate::visits::{CheckSettings, Visits};
 use crate::{Plan, PlannedTrial, Progress};
@@ -13,18 +12,18 @@ use record::{Arrival, Nanos, Trial, Workload};
 use stats::MIN_VISITS;
 use workload::{Spec, derive_seed};
 
-/// Reads per second with the number of them that a visit counts, the cheapest first.
+/// Reads per second and the number of reads in a visit, cheapest first.
 const RATES: [(u64, u64); 4] = [(1_000, 90), (100, 20), (10, 4), (1, 2)];
 const READ_BYTES: u64 = 4 << 10;
-/// Part of a visit that is run before it counts: at the lowest rates it holds the first request, which
-/// comes at once and so after no rest.
+/// The ramp is the visit's length divided by this. At the lowest rates it contains the first request, which
+/// is sent at once and so not after an idle time.
 const RAMP_SHARE: u64 = 20;
-/// Of random numbers, apart from those of the other plans.
+/// Stream of random numbers, separate from those of the other plans.
 const STREAM: u64 = u64::MAX - 4;
-/// Visits without a completion after which a rate is given up.
+/// Number of visits without a completion after which a rate is dropped.
 const MAX_STALLS: u32 = 2;
 
-/// The plan.
+/// Plans the isolated reads.
 #[derive(Clone, Debug)]
 pub struct LoneReadsPlan {
     /// Cells with the length of a visit.
@@ -35,18 +34,17 @@ pub struct LoneReadsPlan {
 }
 
 impl LoneReadsPlan {
-    /// A plan for the budget of `settings`; `None` where it is too short for any, or no read fits the
-    /// area.
+    /// A plan for the budget of `settings`; `None` if the budget is too small, or no read fits the area.
     #[must_use]
     pub fn new(settings: &CheckSettings) -> Option<Self> {
         let &CheckSettings { area, engine, alignment, budget, .. } = settings;
         let mut left = budget;
-        // Plans side by side count their trials apart; no two have the same seed.
+        // Parallel plans number their trials separately, but no two have the same seed.
         let seed = derive_seed(settings.seed, STREAM);
         let mut visits = Visits::new(CheckSettings { seed, ..settings.clone() }, STREAM);
         for (rate, reads) in RATES {
             let gap = 1_000_000_000 / rate;
-            // Part of a gap behind the last read is time for it to complete.
+            // Part of an interval is added after the last read for it to complete.
             let visit = Nanos((reads * gap + gap / 10) * RAMP_SHARE / (RAMP_SHARE - 1));
             let cost = Nanos(visit.0 * MIN_VISITS as u64);
             if cost > left || !READ_BYTES.is_multiple_of(alignment.max(1)) {
@@ -68,8 +66,8 @@ impl LoneReadsPlan {
         (!visits.cells.is_empty()).then_some(Self { visits, round: 0, busy_from: None })
     }
 
-    /// The visits of the next round; none after the last. Beyond the rounds that are owed it takes as
-    /// many more as there is time for.
+    /// The visits of the next round; empty after the last. After the required rounds, more follow while
+    /// time remains.
     fn next_round(&mut self) {
         let worth = |index: &usize| {
             let cell = &self.visits.cells[*index];

@@ -1,4 +1,4 @@
-//! What all planners have in common: the trait, the trial that one asks for, how far it is.
+//! Defines what all planners share: the trait, a planned trial, and the progress.
 //!
 //! A planner opens nothing and prints nothing: the driver does that, in the same way for all.
 //! Rejected: an iterator of workloads, which cannot say what must be prepared, and planners that
@@ -7,23 +7,23 @@
 use record::{Bytes, CacheMode, Nanos, OpKind, Trial, Workload, format_bytes, format_rate};
 use std::collections::VecDeque;
 
-/// Trials after which their own length tells the time left better than the plan.
+/// Number of trials after which their own length estimates the remaining time better than the plan.
 const TRIALS_TO_TELL: u64 = 3;
 
 /// Decides which trial comes next.
 pub trait Plan {
-    /// The next trial; `None` when the plan is done. The driver asks again only after it told what
-    /// came of the trial before.
+    /// The next trial; `None` when the plan is done. The driver must report the result of the previous
+    /// trial before it asks again.
     fn next(&mut self) -> Option<PlannedTrial>;
 
-    /// Takes note of the trial that [`Plan::next`] gave last. `spent` is what it took all in all, in
-    /// virtual time where the target is simulated.
+    /// Records the result of the last trial from [`Plan::next`]. `spent` is its total time, in virtual time
+    /// if the target is simulated.
     fn observe(&mut self, trial: &Trial, spent: Nanos);
 
-    /// How far the plan is with the trial that it gave last.
+    /// Progress of the plan at the last trial from [`Plan::next`].
     fn progress(&self) -> Progress;
 
-    /// Trials that were left out because they did not fit the time.
+    /// Number of trials that were left out because they did not fit the time.
     fn skipped(&self) -> usize {
         0
     }
@@ -32,35 +32,35 @@ pub trait Plan {
 /// A trial that a plan asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlannedTrial {
-    /// What is asked, run time and ramp included.
+    /// The workload, with run time and ramp.
     pub workload: Workload,
-    /// Its seed, of at most 53 bits: exact in any JSON reader.
+    /// Its seed, at most 53 bits: exact in any JSON reader.
     pub seed: u64,
-    /// What it is, for people who watch.
+    /// Description for the user during the run.
     pub label: String,
-    /// The targets as they are typed; empty: all those of the command.
+    /// The targets as on the command line; empty for all targets of the command.
     pub targets: Vec<String>,
-    /// What is done before it.
+    /// Preparation before it.
     pub preparation: Preparation,
-    /// Whether buffered writes are flushed after it, so that the next trial does not meet them.
+    /// Whether buffered writes are flushed after it, so that they do not disturb the next trial.
     pub flush: bool,
     /// Where it is saved.
     pub saved: Saved,
-    /// Whether what an interruption leaves of it is a result.
+    /// Whether the partial result of an interrupted trial is kept.
     pub partial: bool,
 }
 
-/// What is done before a trial.
+/// The preparation before a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Preparation {
     /// Nothing.
     #[default]
     None,
-    /// So many bytes of every target are read into the page cache.
+    /// Reads a range of every target into the page cache.
     FillPageCache {
-        /// Where they begin.
+        /// Start of the range.
         start: Bytes,
-        /// How many.
+        /// Length of the range.
         length: Bytes,
     },
     /// The treatment of this name.
@@ -70,7 +70,7 @@ pub enum Preparation {
 /// Where a finished trial is saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Saved {
-    /// By itself.
+    /// As a document of its own.
     #[default]
     Alone,
     /// At its position in the plan of an experiment.
@@ -80,33 +80,33 @@ pub enum Saved {
         /// Position, from 0.
         position: u32,
     },
-    /// Nowhere: it only prepares others, or its numbers are in another document.
+    /// Not saved: it only prepares others, or its results are in another document.
     No,
 }
 
-/// How far a plan is.
+/// Progress of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// What it is doing.
+    /// Name of the current phase.
     pub phase: &'static str,
-    /// Share that was done before the present trial, 0 to 1.
+    /// Share completed before the current trial, 0 to 1.
     pub share: f64,
-    /// Share that the present trial adds.
+    /// Share that the current trial adds.
     pub step: f64,
-    /// Time that the present trial and those after it take; `None` where that is unknown.
+    /// Remaining time, including the current trial; `None` if unknown.
     pub left: Option<Nanos>,
-    /// The number of the present trial, from 1, and of all, where a plan of several knows it.
+    /// Number of the current trial, from 1, and of all trials, if a plan of several knows it.
     pub trial: Option<(usize, usize)>,
 }
 
 impl PlannedTrial {
-    /// A trial of the command's targets, saved by itself.
+    /// A trial on the command's targets, saved as a document of its own.
     #[must_use]
     pub fn new(workload: Workload, seed: u64) -> Self {
         Self { label: describe(&workload), workload, seed, ..Self::default() }
     }
 
-    /// The longest that it can take.
+    /// The maximum duration.
     #[must_use]
     pub fn longest(&self) -> Nanos {
         self.workload.ramp_ns.plus(self.workload.runtime_ns)
@@ -114,7 +114,7 @@ impl PlannedTrial {
 }
 
 impl Progress {
-    /// Of a plan that ends with its budget of time.
+    /// Progress of a plan that ends with its time budget.
     #[must_use]
     pub fn of_budget(phase: &'static str, spent: Nanos, budget: Nanos) -> Self {
         let share = spent.as_secs_f64() / budget.as_secs_f64().max(1e-9);
@@ -122,7 +122,7 @@ impl Progress {
     }
 }
 
-/// A workload in a few words.
+/// Short description of a workload.
 #[must_use]
 pub fn describe(workload: &Workload) -> String {
     let op = workload.only_op().map_or("mixed", OpKind::name);
@@ -138,19 +138,19 @@ pub fn describe(workload: &Workload) -> String {
     format!("{} {op} {bytes} {amount}{cache}", workload.pattern.name())
 }
 
-/// Trials that are known before the first of them.
+/// A plan whose trials are all known before the first.
 #[derive(Clone, Debug, Default)]
 pub struct TrialList {
     phase: &'static str,
     trials: VecDeque<PlannedTrial>,
-    /// Those of the whole plan, and those that were begun.
+    /// Number of trials in the whole plan, and of those started.
     total: usize,
     begun: usize,
-    /// The longest that the present one can take.
+    /// Maximum duration of the current trial.
     current: Nanos,
     observed: u64,
     spent: Nanos,
-    /// Bytes per second of the trial before.
+    /// Bytes per second of the previous trial.
     last: Option<f64>,
 }
 
@@ -161,13 +161,13 @@ impl TrialList {
         Self { phase, total: trials.len(), trials: trials.into(), ..Self::default() }
     }
 
-    /// The same plan after so many trials that were run earlier.
+    /// The same plan after `done` trials of an earlier run.
     #[must_use]
     pub fn after(self, done: usize) -> Self {
         Self { total: self.total + done, begun: done, ..self }
     }
 
-    /// The longest that they can take.
+    /// The maximum duration of all trials.
     #[must_use]
     pub fn longest(&self) -> Nanos {
         self.trials.iter().map(PlannedTrial::longest).fold(Nanos(0), Nanos::plus)
@@ -202,7 +202,7 @@ impl Plan for TrialList {
             step: 1.0 / whole,
             trial: (self.total > 1).then_some((self.begun, self.total)),
             left: match self.observed {
-                // A trial by itself takes no longer than it may.
+                // A single trial takes no longer than its limit.
                 _ if self.total == 1 => Some(self.current),
                 TRIALS_TO_TELL.. => Some(Nanos(self.spent.0 / self.observed * to_do)),
                 _ => None,

@@ -1,11 +1,11 @@
-//! Writing until a device is in its steady state, and when it is.
+//! Plans the preconditioning of a device by writing, and decides when it is in its steady state.
 //!
-//! After SNIA's Solid State Storage Performance Test Specification (v2.0, 2017): write the
-//! capacity twice, in order, in requests of 128 KiB; then run rounds of the load until the last
-//! five lie within 20 % of their mean and a line through them changes by at most 10 % of it; give
-//! up after 25 rounds. A load that only reads has rounds of SNIA's own: random writes of 4 KiB at
-//! depth 32. A round lasts as long as the run asked for, at most SNIA's minute.
-//! Rejected: looking at latencies as well (the standard's limits are for the rate).
+//! After SNIA's Solid State Storage Performance Test Specification (v2.0, 2017): write the capacity twice,
+//! in order, in requests of 128 KiB. Then run rounds of the load until the last five are within 20 % of
+//! their mean and a line through them changes by at most 10 % of it. Stop after 25 rounds. For a load that
+//! only reads, the rounds are SNIA's own: random writes of 4 KiB at queue depth 32. A round lasts as long
+//! as the requested run, at most SNIA's minute. Rejected: looking at latencies as well (the standard's
+//! limits are for the rate).
 
 use crate::{Plan, PlannedTrial, Progress, Saved, describe};
 use record::{
@@ -14,31 +14,31 @@ use record::{
 };
 use workload::derive_seed;
 
-/// Times that the area is written first.
+/// Number of times that the area is written first.
 const FILL_PASSES: u32 = 2;
-/// Rounds that must agree.
+/// Number of last rounds that must agree.
 pub(crate) const WINDOW_ROUNDS: usize = 5;
-/// Rounds after which it is given up.
+/// Maximum number of rounds.
 const MAX_ROUNDS: usize = 25;
 /// Largest distance between the extremes of the window, as a share of its mean.
 const RANGE_MAX: f64 = 0.20;
 /// Largest change of the line through the window, as a share of its mean.
 const SLOPE_MAX: f64 = 0.10;
-/// Request of the fill.
+/// Request size of the fill.
 const FILL_BYTES: u64 = 128 << 10;
-/// Depth of the fill and of rounds that are not the workload asked for.
+/// Queue depth of the fill, and of rounds that do not use the requested workload.
 const DEPTH: u32 = 32;
-/// Request of such rounds.
+/// Request size of such rounds.
 const ROUND_BYTES: u64 = 4 << 10;
-/// Shortest and longest round.
+/// Minimum and maximum length of a round.
 const ROUND_MIN: Nanos = Nanos(100_000_000);
 const ROUND_MAX: Nanos = Nanos(60_000_000_000);
-/// Longest fill: a large disk takes a day. It ends with its passes, long before.
+/// Time limit of the fill: a large disk takes a day. The fill normally ends much earlier, with its passes.
 const FILL_TIME: Nanos = Nanos(7 * 86_400 * 1_000_000_000);
-/// Apart from the seeds of streams, data and tags.
+/// Separate from the seeds of streams, data and tags.
 const SEEDS: u64 = 3 << 32;
 
-/// Whether the last rounds agree, by their rates; never with fewer than five.
+/// Whether the rates of the last rounds agree; `false` with fewer than five.
 #[must_use]
 pub fn steady(rounds: &[f64]) -> bool {
     let Some(window) = rounds.last_chunk::<WINDOW_ROUNDS>() else { return false };
@@ -54,7 +54,7 @@ pub fn steady(rounds: &[f64]) -> bool {
     largest - smallest <= RANGE_MAX * mean && change <= SLOPE_MAX * mean
 }
 
-/// Whether writes past the page cache would be aligned, so that it is worth to open for them.
+/// Whether direct writes would be aligned, so that opening the target for them is worthwhile.
 #[must_use]
 pub fn goes_past_cache(workload: &Workload, alignment: u64) -> bool {
     let start = workload.offset_bytes.0 + workload.misalign_bytes.0;
@@ -63,22 +63,22 @@ pub fn goes_past_cache(workload: &Workload, alignment: u64) -> bool {
         && workload.max_bs().0.is_multiple_of(alignment)
 }
 
-/// The plan of bringing one area into its steady state.
+/// Plans how one area is brought into its steady state.
 #[derive(Clone, Debug)]
 pub struct PreconditionPlan {
     fill: Workload,
     round: Workload,
     seed: u64,
-    /// Bytes that the fill wrote, once it ended.
+    /// Bytes written by the fill; `None` until it ended.
     filled: Option<Bytes>,
     round_iops: Vec<f64>,
-    /// Whether nothing completed in the last trial: repeating that changes nothing.
+    /// Whether nothing completed in the last trial; a repetition would not help.
     dead: bool,
 }
 
 impl PreconditionPlan {
-    /// A plan for a run of `asked`. What the page cache takes has not been written, so that the
-    /// device is written past it wherever it is open for that, whatever cache the run uses.
+    /// A plan for a run of `asked`. Data in the page cache are not on the device yet, so the device is
+    /// written with direct I/O if it is open for that, whatever cache the run uses.
     #[must_use]
     pub fn new(asked: &Workload, past_cache: bool, seed: u64) -> Self {
         let cache = match asked.cache {
@@ -116,12 +116,12 @@ impl PreconditionPlan {
             beside: Vec::new(),
             ..plain.clone()
         };
-        // A small area takes smaller requests, which are multiples of a block all the same.
+        // A small area takes smaller requests, which are still multiples of a block.
         let room = asked.size_bytes.0.saturating_sub(asked.misalign_bytes.0).max(1);
         let fitting = |bytes: u64| if bytes <= room { bytes } else { asked.max_bs().0 };
         let mut fill = writes(fitting(FILL_BYTES), Pattern::Sequential);
-        // Several clients get a job each: all of the area is written where they get a part of it each, whatever
-        // the run asks of its own jobs.
+        // With several clients each gets a job. With own regions they write the whole area together,
+        // whatever the run asks of its own jobs.
         fill.regions = Regions::Own;
         fill.runtime_ns = FILL_TIME;
         fill.stop.passes = Some(FILL_PASSES);
@@ -134,7 +134,7 @@ impl PreconditionPlan {
         Self { fill, round, seed, filled: None, round_iops: Vec::new(), dead: false }
     }
 
-    /// What it came to.
+    /// The result of the preconditioning.
     #[must_use]
     pub fn outcome(&self) -> Preconditioning {
         Preconditioning {

@@ -1,20 +1,20 @@
-//! Two plans in one: the trials of one between those of the other, as their budgets are to each other.
+//! Interleaves the trials of two plans in proportion to their budgets.
 //!
-//! So both are spread over the whole time, and a slow change of the device meets both alike; one after
-//! the other, the second would be of another minute than the first.
+//! Both are spread over the whole time, so that slow drift of the device affects both equally. One after
+//! the other, the second would measure another minute than the first.
 
 use crate::{Plan, PlannedTrial, Progress};
 use record::{Nanos, Trial};
 
-/// Plans with their budgets; the one that is least far with its own is asked first.
+/// Plans with their budgets. The plan that has used the smallest share of its budget is next.
 pub struct SideBySide {
     plans: Vec<(Box<dyn Plan>, Nanos)>,
-    /// Whose trial was given last.
+    /// Index of the plan that gave the last trial.
     last: usize,
 }
 
 impl SideBySide {
-    /// All of these, each with its measuring time.
+    /// Plans with their measuring times.
     #[must_use]
     pub fn new(plans: Vec<(Box<dyn Plan>, Nanos)>) -> Self {
         Self { plans, last: 0 }

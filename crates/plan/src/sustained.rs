@@ -1,10 +1,11 @@
-//! The plan of `check --sustained`: the loads that ask most go on until their rate falls.
+//! Plans `check --sustained`: the heaviest loads continue until their rate falls.
 //!
-//! A volume with credit, a drive with a fast part for writes: both are quicker than they stay. Reads at
-//! the deepest queue that the check used, then the writes that moved most bytes, run in slices of a
-//! second. A step is a fifth less than before over eight slices in a row. Then the load rests, and goes on
-//! until it is slow again: how long that takes against the first time says how fast the rest brings back
-//! what was used up. Rejected: a test for a change of the mean, which finds one on any shared disk.
+//! A volume with credit and a drive with a fast area for writes are faster at first than in the long run.
+//! The plan runs reads at the deepest queue of the check, then the writes that moved most bytes, in slices
+//! of a second. A step is a rate a fifth below the previous one over eight consecutive slices. Then the
+//! load pauses, and continues until it is slow again: this time compared with the first shows how fast the
+//! pause restores the credit. Rejected: a test for a change of the mean, which finds one on any shared
+//! disk.
 
 use crate::{Plan, PlannedTrial, Progress, Saved};
 use record::{
@@ -13,23 +14,23 @@ use record::{
 };
 use workload::derive_seed;
 
-/// All loads together go on for this long at most, without rests and what follows them.
+/// Maximum time of all loads together, without pauses and reruns.
 pub const SUSTAINED_MOST: Nanos = Nanos(600_000_000_000);
 const SLICE: Nanos = Nanos(1_000_000_000);
 const REST: Nanos = Nanos(30_000_000_000);
-/// Slices in a row that are slower by a fifth than most of those before them, of which there are at
-/// least five.
+/// A step needs `SLOWER_SLICES` consecutive slices below `SLOWER` times most of the previous ones, of which
+/// there must be at least `FASTER_SLICES`.
 const SLOWER_SLICES: usize = 8;
 const FASTER_SLICES: usize = 5;
 const SLOWER: f64 = 0.8;
-/// Part of the faster slices that may be slower than what the later ones are compared with.
+/// Quantile of the faster slices with which later ones are compared.
 const LOW_SHARE: f64 = 0.25;
-/// Rates that vary by less than this from slice to slice are held by a cap.
+/// If the rate varies by less than this between slices, a cap holds it.
 const EXACT: f64 = 0.01;
 /// Request size of the reads.
 const READ_BYTES: u64 = 4 << 10;
 
-/// What happened in one slice.
+/// Counts of one slice.
 #[derive(Clone, Copy, Debug)]
 struct Slice {
     seconds: f64,
@@ -50,7 +51,7 @@ enum Phase {
     Again,
 }
 
-/// The plan.
+/// Plans the loads.
 #[derive(Clone, Debug)]
 pub struct SustainedPlan {
     loads: Vec<Workload>,
@@ -64,7 +65,7 @@ pub struct SustainedPlan {
 }
 
 impl SustainedPlan {
-    /// What goes on of the trials of a check; `None` where none of them is such a load.
+    /// Selects the loads from the trials of a check; `None` if none is suitable.
     #[must_use]
     pub fn new(trials: &[Trial], seed: u64) -> Option<Self> {
         let of = |op: OpKind, pattern: Pattern| {
@@ -102,7 +103,7 @@ impl SustainedPlan {
         })
     }
 
-    /// What the loads came to that have ended.
+    /// Results of the finished loads.
     #[must_use]
     pub fn sustained(&self) -> Vec<Sustained> {
         self.done.clone()
@@ -112,18 +113,18 @@ impl SustainedPlan {
         self.loads.get(self.done.len())
     }
 
-    /// Time of a load before a step.
+    /// Maximum time of a load before a step.
     fn longest_s(&self) -> f64 {
         SUSTAINED_MOST.as_secs_f64() / self.loads.len() as f64
     }
 
-    /// The end of a load: what it did, and what came of its rest.
+    /// Ends a load: records its rates and the effect of its pause.
     fn end(&mut self, step_at: Option<usize>) {
         let Some(workload) = self.load().cloned() else { return };
         let reads_fell = self.done.iter().any(|one| one.step.is_some());
         let before = &self.first[..step_at.unwrap_or(self.first.len())];
         let step = step_at.map(|at| {
-            // The step itself lies in the first of the slower slices.
+            // The step itself is in the first of the slower slices.
             let iops = mean(&self.first[at + 1..]);
             let exact = iops.relative_half_width() <= EXACT;
             let credit = exact || reads_fell || workload.only_op() == Some(OpKind::Read);
@@ -141,7 +142,7 @@ impl SustainedPlan {
         (self.phase, self.first, self.again) = (Phase::First, Vec::new(), Vec::new());
     }
 
-    /// Moves on where the present phase has seen enough.
+    /// Continues with the next phase if the current one has enough data.
     fn look(&mut self) {
         let seconds = |slices: &[Slice]| slices.iter().map(|slice| slice.seconds).sum::<f64>();
         match (self.phase, step(&self.first)) {
@@ -160,7 +161,7 @@ impl SustainedPlan {
     }
 }
 
-/// Where the last slices are slower than most before them, for good.
+/// Index from which all slices are slower than most before them.
 fn step(slices: &[Slice]) -> Option<usize> {
     let at = slices.len().checked_sub(SLOWER_SLICES).filter(|at| *at >= FASTER_SLICES)?;
     let (before, after) = slices.split_at(at);
@@ -176,8 +177,8 @@ fn mean(slices: &[Slice]) -> Estimate {
     stats::visits_mean(&rates).unwrap_or_else(|| Estimate::symmetric(value, value, 1))
 }
 
-/// How long a rest brings back all that a load did beyond its rate after the step, from what one rest
-/// brought back. A slice at each end is not known to belong to the one or the other.
+/// How long a pause must be to restore everything that a load used beyond its rate after the step,
+/// extrapolated from one pause. At each end, one slice cannot be assigned to either side.
 fn back_after(before: &[Slice], again: &[Slice], slow_per_s: f64) -> Measured<Estimate> {
     let beyond = |slices: &[Slice]| -> f64 {
         slices.iter().map(|slice| (slice.requests - slow_per_s * slice.seconds).max(0.0)).sum()
@@ -196,7 +197,7 @@ impl Plan for SustainedPlan {
     fn next(&mut self) -> Option<PlannedTrial> {
         let load = self.load()?.clone();
         let workload = match self.phase {
-            // One request per second keeps the target open and uses nothing up.
+            // One request per second keeps the target active and uses no credit.
             Phase::Rest => Workload {
                 arrival: Arrival::Constant,
                 rate_iops: Some(1),

@@ -1,14 +1,14 @@
-//! Sweeps: in which order the combinations of a design are run, and what their trials come to.
+//! Plans sweeps: the order of a design's combinations, and the conclusions from their trials.
 //!
-//! Order is randomised in blocks: each block holds every combination once, in an order that the seed
-//! gives. A drift of the machine then falls on all levels alike, and the distance between blocks
-//! includes what changes over minutes; so intervals come from the blocks alone, with Student's t.
-//! Rejected: each combination three times in a row (a drift looks like an effect), and a full shuffle
-//! (an experiment that is cut short has nothing complete).
+//! The order is randomised in blocks. Each block contains every combination once, in an order from the
+//! seed. Drift of the machine then affects all levels equally, and the difference between blocks includes
+//! changes over minutes. So intervals come from the blocks alone, with Student's t. Rejected: each
+//! combination three times in a row (a drift looks like an effect), and a full shuffle (an experiment that
+//! is cut short has nothing complete).
 //!
-//! An effect is a geometric mean of ratios within a block, so that what a block has in common cancels.
-//! It counts as found where the interval excludes none and the change is above 3 %, within which the
-//! 1997 authors called their repeats equal.
+//! An effect is a geometric mean of ratios within a block, so that common changes of a block cancel. It
+//! counts as found if the interval excludes no change and the change is above 3 %, within which the 1997
+//! authors called their repeats equal.
 
 use crate::cache_size::cache_size;
 use crate::crash_loss::crash_loss;
@@ -21,20 +21,20 @@ use record::{
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Combination, Contrast, Design, Order, Rng, derive_seed};
 
-/// Distance between blocks that is flagged, and change that an effect needs (Riedel 1997,
-/// section 1).
+/// A difference between blocks above this is reported, and an effect must exceed it (Riedel 1997, section
+/// 1).
 pub const SPREAD_MAX_REL: f64 = 0.03;
-/// Least number of blocks that tell an effect from none.
+/// Minimum number of blocks for an effect.
 pub const MIN_BLOCKS: u32 = 3;
-/// Shares of the largest throughput: the half-power point, and where hardly more is to be had.
+/// Shares of the largest throughput: the half-power point, and nearly the maximum.
 const HALF_SHARE: f64 = 0.5;
 const MOST_SHARE: f64 = 0.95;
-/// The axes of request size and depth.
+/// The axes of request size and queue depth.
 const SIZE_AXIS: &str = "bs";
 const DEPTH_AXIS: &str = "iodepth";
-/// Apart from the seeds of streams, data, tags and preconditioning.
+/// Separate from the seeds of streams, data, tags and preconditioning.
 const SEEDS: u64 = 4 << 32;
-/// Least intervals of a run whose end is compared with its begin, which are a tenth of it each.
+/// Minimum number of intervals in a run for comparing its last tenth with its first tenth.
 const MIN_INTERVALS: usize = 10;
 
 /// Levels by axis.
@@ -59,14 +59,14 @@ pub fn blocks_in_order(
     (0..blocks).flat_map(block).collect()
 }
 
-/// The seed of the trial at a place of the plan: 32 bits, exact in any JSON reader and short enough
-/// to type, and another one at each place.
+/// The seed of the trial at a position of the plan, different for each: 32 bits, exact in any JSON reader
+/// and short enough to type.
 #[must_use]
 pub fn trial_seed(seed: u64, position: u32) -> u64 {
     (derive_seed(seed, SEEDS - 1).wrapping_add(u64::from(position))) & u64::from(u32::MAX)
 }
 
-/// The places of the plan that have no trial yet, in order.
+/// The positions of the plan without a trial, in order.
 #[must_use]
 pub fn missing(experiment: &Experiment) -> Vec<u32> {
     let done: BTreeSet<u32> = experiment.done.iter().map(|done| done.position).collect();
@@ -74,7 +74,7 @@ pub fn missing(experiment: &Experiment) -> Vec<u32> {
     all.filter(|position| !done.contains(position)).collect()
 }
 
-/// The trials that an experiment lacks, each to be saved at its position.
+/// The missing trials of an experiment, each to be saved at its position.
 #[must_use]
 pub fn missing_trials(experiment: &Experiment) -> TrialList {
     let missing = missing(experiment);
@@ -125,9 +125,8 @@ impl Visit<'_> {
     }
 }
 
-/// The experiment with what its trials, those of `experiment.done` one for one, come to: cells, sizes
-/// reached, effects, and findings behind those of the setup. Trials that are not valid are left out
-/// of all of it.
+/// The experiment with conclusions from its trials, which match `experiment.done` one for one: cells, sizes
+/// reached, effects, and findings after those of the setup. Invalid trials are left out.
 #[must_use]
 pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Experiment {
     let combinations = design.combinations();
@@ -135,7 +134,7 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
         .done
         .iter()
         .zip(trials)
-        // The result is that of the first job: one beside it may have got nothing.
+        // The result is that of the first job; a job beside it may have completed nothing.
         .filter(|(_, trial)| trial.first_clean())
         .filter_map(|(done, trial)| {
             let planned = experiment.plan.get(done.position as usize)?;
@@ -160,7 +159,7 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
     Experiment { cells, reached, effects, findings, ..experiment }
 }
 
-/// Revolutions per minute, where the design says.
+/// Revolutions per minute, if the design states them.
 fn rpm(combination: &Combination) -> Option<f64> {
     combination.get("rpm")?.parse().ok().filter(|rpm: &f64| *rpm > 0.0)
 }
@@ -195,7 +194,7 @@ fn visit<'a>(
     Visit { planned, trial, extras }
 }
 
-/// Rate of the last tenth of the intervals over that of the first.
+/// Rate of the last tenth of the intervals divided by that of the first.
 fn end_over_begin(trial: &Trial) -> Option<f64> {
     let intervals = trial.result.intervals.as_ref()?;
     if intervals.len() < MIN_INTERVALS {
@@ -204,17 +203,17 @@ fn end_over_begin(trial: &Trial) -> Option<f64> {
     let rate = |interval: &record::IntervalResult| -> f64 {
         interval.read.iter().chain(&interval.write).chain(&interval.trim).map(|it| it.iops).sum()
     };
-    // The last one may be cut short.
+    // The last one may be incomplete.
     let whole = &intervals[..intervals.len() - 1];
     let tenth = (whole.len() / MIN_INTERVALS).max(1);
     let mean = |part: &[record::IntervalResult]| part.iter().map(rate).sum::<f64>();
     Some(mean(&whole[whole.len() - tenth..]) / mean(&whole[..tenth]))
 }
 
-/// All visits of a combination; `None` without any.
+/// Combines all visits of a combination; `None` without visits.
 fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
     let first: Vec<_> = visits.first()?.trial.directions().collect();
-    // Of one visit the rate's own interval, where it has one.
+    // With a single visit, the rate's own interval, if known.
     let within_rel = match first.as_slice() {
         [only] => only.iops_ci95_rel.unwrap_or(0.0),
         _ => 0.0,
@@ -251,14 +250,14 @@ fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
     })
 }
 
-/// The levels of those axes that are to be kept.
+/// The levels of the axes that `keep` selects.
 fn kept(levels: &Levels, keep: impl Fn(&str) -> bool) -> Levels {
     let mut kept = levels.clone();
     kept.retain(|axis, _| keep(axis));
     kept
 }
 
-/// Each once, in the order in which they come.
+/// Each one once, in order of first appearance.
 fn distinct(all: impl Iterator<Item = Levels>) -> Vec<Levels> {
     let mut distinct = Vec::new();
     for levels in all {
@@ -269,7 +268,7 @@ fn distinct(all: impl Iterator<Item = Levels>) -> Vec<Levels> {
     distinct
 }
 
-/// The sizes that reach half and nearly all of the maximum, where size is an axis.
+/// The sizes that reach half and nearly all of the maximum, if size is an axis.
 fn reached(cells: &[ExperimentCell], visits: &[Visit<'_>], design: &Design) -> Vec<ReachedSizes> {
     let size = design.axes.iter().find(|axis| axis.name == SIZE_AXIS);
     if size.is_none_or(|axis| axis.levels.len() < 2) {
@@ -310,7 +309,7 @@ fn reached(cells: &[ExperimentCell], visits: &[Visit<'_>], design: &Design) -> V
         .collect()
 }
 
-/// What each other level of the asked axis does against its base.
+/// The effect of each other level of the contrast's axis compared with its base.
 fn effects(asked: &Contrast, design: &Design, visits: &[Visit<'_>]) -> Vec<ExperimentEffect> {
     let Some(axis) = design.axes.iter().find(|axis| axis.name == asked.axis) else {
         return Vec::new();
@@ -334,7 +333,7 @@ fn effects(asked: &Contrast, design: &Design, visits: &[Visit<'_>]) -> Vec<Exper
         .collect()
 }
 
-/// One effect; `None` where no block has both levels.
+/// One effect; `None` if no block has both levels.
 fn effect(
     asked: &Contrast,
     level: &str,
@@ -361,7 +360,7 @@ fn effect(
         }
     }
     let blocks: BTreeSet<u32> = logs.values().flat_map(BTreeMap::keys).copied().collect();
-    // Only combinations that all blocks have, so that all blocks average over the same ones.
+    // Only combinations that exist in all blocks, so that all blocks average over the same ones.
     logs.retain(|_, of_blocks| of_blocks.len() == blocks.len());
     if logs.is_empty() {
         return None;
@@ -390,7 +389,7 @@ fn words(levels: &Levels) -> String {
     words.join(", ")
 }
 
-/// That blocks lie apart, where some do.
+/// A finding if blocks differ too much.
 fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
     let spread = |cell: &ExperimentCell| cell.spread_rel.unwrap_or(0.0);
     let apart: Vec<&ExperimentCell> =

@@ -1,15 +1,14 @@
-//! The validation of a profile: loads drawn at random, none of them part of it, predicted before and
-//! then measured.
+//! Validates a profile: draws random loads that are not part of it, predicts them, and then measures them.
 //!
-//! Two thirds of the loads are below 70 % of the largest rate that the profile predicts, where a mean
-//! latency is a property of the device; the others above, where it depends on how well that rate is
-//! known. The seed is another one than that of `check --for-diagnosis`, and its stream too.
+//! Two thirds of the loads are below 70 % of the predicted maximum rate, where the mean latency is a
+//! property of the device. The others are above, where it depends on the error of that rate. Seed and
+//! random stream differ from those of `check --for-diagnosis`.
 //!
-//! A profile is minutes old by then, and a shared device moves in minutes. So a [`DriftProbe`] looks at
-//! the device right before each visit, and the models are judged by what they say of the device at
-//! that level; what they said of the device as profiled stands beside. Two visits to a load show how
-//! the device moves only if time is between them: so all loads are visited, then their largest rates,
-//! then all of that again. A simulated device begins anew with each trial and needs no probe.
+//! A profile is minutes old by then, and a shared device drifts within minutes. So a [`DriftProbe`]
+//! measures the device right before each visit, and the models are judged by their predictions at that
+//! level. The predictions for the device as profiled are reported next to them. Two visits to a load show
+//! the drift of the device only if time passes between them. So all loads are visited, then their maximum
+//! rates, then all of that again. A simulated device starts anew with each trial and needs no probe.
 
 use crate::drift_probe::{DriftProbe, Look};
 use crate::loads::{Amount, LoadSpec};
@@ -24,40 +23,40 @@ use workload::{BuildError, Rng, derive_seed};
 
 /// Every third load is above [`model::LOADED`].
 const LOADED_EVERY: usize = 3;
-/// Shares of the largest rate in percent, below and above.
+/// Ranges of the loads in percent of the maximum rate, below and above.
 const LIGHT: (u64, u64) = (10, 70);
 const HEAVY: (u64, u64) = (70, 88);
 /// Measured time of a visit on a real target.
 const RUNTIME: Nanos = Nanos(8_000_000_000);
 /// Requests of a visit in virtual time.
 const REQUESTS: f64 = 40_000.0;
-/// Part of them that a closed loop needs.
+/// Share of these requests that a closed loop needs.
 const CLOSED_SHARE: f64 = 0.5;
-/// Part of a visit's time that one to a largest rate takes.
+/// A visit at the maximum rate takes the time of a visit divided by this.
 const CLOSED_PART: u64 = 2;
-/// Part of a visit that is run before it counts.
+/// The ramp of a visit is its length divided by this.
 const RAMP_SHARE: u64 = 10;
-/// Rounds of visits: to all loads where true, to the largest rates of all where false. These differ
-/// from visit to visit by 4 to 6 % on a virtual disk: the mean of five is good to half of a goal of
-/// 5 %, and the looks between them update the profile.
+/// Rounds of visits: `true` for all loads, `false` for the maximum rates of all. These differ between
+/// visits by 4 to 6 % on a virtual disk: the mean of five is precise to half of a goal of 5 %, and the
+/// probe runs in between update the profile.
 const ROUNDS: [bool; 7] = [true, false, true, false, false, false, false];
-/// So many of them on a simulated device, whose visits differ by the loads' own chance alone.
+/// Number of these rounds on a simulated device, where visits differ only by the randomness of the loads.
 const SIMULATED_ROUNDS: usize = 5;
-/// Seeds of one round: more than there are loads.
+/// Number of seeds per round, more than the number of loads.
 const SEEDS_PER_ROUND: u64 = 10_000;
 
-/// What is validated, and how.
+/// Settings of a validation.
 #[derive(Clone, Debug)]
 pub struct ValidationSettings {
-    /// The measured area.
+    /// Size of the measured area.
     pub area: Bytes,
     /// Engine of all visits.
     pub engine: EngineName,
-    /// Alignment of requests past the page cache, in bytes.
+    /// Offsets and sizes of direct I/O must be multiples of this, in bytes.
     pub alignment: u64,
-    /// Loads that are drawn.
+    /// Number of loads to draw.
     pub loads: u32,
-    /// Whether to write.
+    /// Whether loads may write.
     pub write: bool,
     /// Measured time of a visit; `None` for the default.
     pub runtime: Option<Nanos>,
@@ -67,13 +66,13 @@ pub struct ValidationSettings {
     pub seed: u64,
 }
 
-/// A load, and what the models say of it from visit to visit.
+/// A load, and its predictions at each visit.
 #[derive(Clone, Debug)]
 struct Case {
     trial: ValidationTrial,
     at_rate: Workload,
     at_largest_rate: Workload,
-    /// By visit that counts, and model.
+    /// By valid visit, and model.
     foretold_now: Vec<Vec<ModelPrediction>>,
     max_iops_now: Vec<f64>,
 }
@@ -84,25 +83,25 @@ enum Step {
     Visit { case: usize, at_rate: bool, seed: u64 },
 }
 
-/// The plan of a validation.
+/// Plans a validation.
 #[derive(Debug)]
 pub struct ValidatePlan<'a> {
-    /// By the profile.
+    /// Predictor of the profile.
     predictor: &'a Predictor,
     cells: &'a [Cell],
     probe: Option<DriftProbe<'a>>,
-    /// The level that was found last, and the models with what the looks add to the profile.
+    /// The latest level, and the models updated with the probe runs.
     now: Option<(DriftFactors, Predictor)>,
     cases: Vec<Case>,
     steps: VecDeque<Step>,
-    /// The case of the present visit, and whether it is one at its rate; `None` in a look.
+    /// The case of the current visit, and whether it is at the load's rate; `None` in a probe run.
     visit: Option<(usize, bool)>,
     /// Measured time so far, ramps included.
     pub spent: Nanos,
     budget: Nanos,
 }
 
-/// A load and its share of the predicted largest rate, in percent.
+/// A load and its share of the predicted maximum rate, in percent.
 fn draw(rng: &mut Rng, at: usize, write: bool) -> (LoadSpec, u64) {
     let load = LoadSpec::draw(rng, write);
     let (low, high) = if at % LOADED_EVERY == LOADED_EVERY - 1 { HEAVY } else { LIGHT };
@@ -110,7 +109,7 @@ fn draw(rng: &mut Rng, at: usize, write: bool) -> (LoadSpec, u64) {
 }
 
 impl<'a> ValidatePlan<'a> {
-    /// A plan for the profile of these cells. `probe` has had its whole look, where there is one.
+    /// A plan for the profile of these cells. `probe`, if given, has completed its whole run.
     ///
     /// # Errors
     /// If a load does not fit the area.
@@ -155,7 +154,7 @@ impl<'a> ValidatePlan<'a> {
         Ok(plan)
     }
 
-    /// What the models say of a load; `None` where the profile has nothing of it.
+    /// A load with its predictions; `None` if the profile does not cover it.
     fn case(
         &self,
         settings: &ValidationSettings,
@@ -167,7 +166,7 @@ impl<'a> ValidatePlan<'a> {
             return Ok(None);
         };
         let rate_per_s = (now * percent as f64 / 100.0).round().max(1.0);
-        // The largest rate is that of the deepest queue that the profile knows.
+        // The maximum rate is measured with the deepest queue of the profile.
         let deepest = self.cells.iter().map(|cell| cell.workload.depth).max().unwrap_or(1);
         let workload = |amount: Amount, rate: f64, part: u64| {
             let time = match (settings.runtime, settings.simulated) {
@@ -205,14 +204,14 @@ impl<'a> ValidatePlan<'a> {
         }))
     }
 
-    /// Takes note of what the looks so far say.
+    /// Updates the level and the models from the probe runs so far.
     fn follow(&mut self) {
         let Some(probe) = &self.probe else { return };
         let updated = |level| (level, Predictor::of_cells(&probe.updated(self.cells)));
         self.now = probe.level().map(updated);
     }
 
-    /// Largest rate of a mix now.
+    /// Current maximum rate of a mix.
     fn max_now(&self, mix: &Mix) -> Option<f64> {
         let found = match &self.now {
             Some((level, predictor)) => predictor.max_rate_at(*level, mix),
@@ -221,7 +220,7 @@ impl<'a> ValidatePlan<'a> {
         Some(found.ok()?.value)
     }
 
-    /// The loads as the models see them now, before they are measured.
+    /// The loads with the models' current predictions, before they are measured.
     #[must_use]
     pub fn predicted(&self) -> Vec<ValidationTrial> {
         let predicted = |case: &Case| {
@@ -236,13 +235,13 @@ impl<'a> ValidatePlan<'a> {
         self.cases.iter().map(predicted).collect()
     }
 
-    /// The loads with what was measured of them.
+    /// The loads with their measurements.
     #[must_use]
     pub fn trials(&self) -> Vec<ValidationTrial> {
         self.cases.iter().map(Case::trial).collect()
     }
 
-    /// What the device does since it was profiled; `None` without a probe.
+    /// The drift of the device since the profile; `None` without a probe.
     #[must_use]
     pub fn since(&self) -> Option<SinceProfile> {
         self.probe.as_ref().map(DriftProbe::since)
@@ -304,7 +303,7 @@ impl Case {
         if at_rate { &self.at_rate } else { &self.at_largest_rate }
     }
 
-    /// The load, with the means over its visits of what the models said right before each.
+    /// The load, with the predictions made right before each visit, averaged over its visits.
     fn trial(&self) -> ValidationTrial {
         let mean = |values: Option<Vec<f64>>| {
             values.filter(|values| !values.is_empty()).map(|values| stats::mean(&values))
@@ -337,7 +336,7 @@ fn by_all_models(
     ModelName::ALL.map(predicted).into()
 }
 
-/// Why a trial does not count.
+/// Why a trial is not valid.
 fn why_not(trial: &Trial) -> String {
     let invalid = trial.findings.iter().find(|finding| finding.severity >= Severity::Invalid);
     invalid.map_or_else(

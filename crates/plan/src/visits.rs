@@ -1,29 +1,29 @@
-//! Cells that are visited several times in random order, within a budget: what both plans of `check`
-//! have in common.
+//! Manages cells that are visited several times in random order within a budget; shared by the plans of
+//! `check`.
 
 use crate::{PlannedTrial, Progress};
 use record::{Bytes, CacheMode, EngineName, Nanos, Trial, Workload};
 use std::collections::VecDeque;
 use workload::{Rng, derive_seed};
 
-/// Shortest visit: the kernel's counters have a resolution of a millisecond.
+/// Minimum length of a visit: the kernel's counters have a resolution of a millisecond.
 pub(crate) const MIN_VISIT: Nanos = Nanos(50_000_000);
-/// Part of a visit that is run before it counts.
+/// The ramp of a visit is its length divided by this.
 pub(crate) const RAMP_SHARE: u64 = 10;
 
-/// What is to be characterised, and how thoroughly.
+/// What is measured, and how thoroughly.
 #[derive(Clone, Debug)]
 pub struct CheckSettings {
-    /// The measured area.
+    /// Size of the measured area.
     pub area: Bytes,
-    /// Names of further sets of targets, beside those of the command: the visits of a cell take
-    /// turns, so that all areas are in it, at no cost.
+    /// Names of additional sets of targets besides those of the command. The visits of a cell alternate
+    /// between all areas, at no extra cost.
     pub areas: Vec<Vec<String>>,
-    /// The same of files that are others': they are only read, past the page cache.
+    /// The same for files of other owners: they are only read, with direct I/O.
     pub read_areas: Vec<Vec<String>>,
     /// Engine of all cells.
     pub engine: EngineName,
-    /// Alignment of requests past the page cache, in bytes.
+    /// Offsets and sizes of direct I/O must be multiples of this, in bytes.
     pub alignment: u64,
     /// Measuring time.
     pub budget: Nanos,
@@ -37,27 +37,26 @@ pub struct CheckSettings {
     pub seed: u64,
 }
 
-/// Whether the last two steps of a ladder together gained less than this share of the best rate
-/// before them.
+/// Whether the last two steps of a series of depths gained less than this share over the best rate before
+/// them.
 pub(crate) fn is_flat(rates: &[f64], least_gain: f64) -> bool {
     let best = |rates: &[f64]| rates.iter().copied().fold(0.0, f64::max);
     rates.len() > 2 && best(rates) < best(&rates[..rates.len() - 2]) * (1.0 + least_gain)
 }
 
-/// A cell with what is known of it.
+/// A cell with its results so far.
 #[derive(Clone, Debug)]
 pub(crate) struct VisitedCell<T> {
     id: String,
-    /// What the plan knows it by.
+    /// The plan's own data about it.
     pub(crate) tag: T,
     pub(crate) workload: Workload,
-    /// Rates of the visits so far.
     pub(crate) rates: Vec<f64>,
-    /// Visits in which nothing completed.
+    /// Number of visits in which nothing completed.
     pub(crate) stalls: u32,
 }
 
-/// The cells of a plan and its visits to them.
+/// The cells of a plan, and the visits to them.
 #[derive(Clone, Debug)]
 pub(crate) struct Visits<T> {
     pub(crate) settings: CheckSettings,
@@ -66,20 +65,20 @@ pub(crate) struct Visits<T> {
     pub(crate) queue: VecDeque<usize>,
     pub(crate) spent: Nanos,
     pub(crate) rng: Rng,
-    /// Cells that did not fit the budget.
+    /// Number of cells that did not fit the budget.
     pub(crate) skipped: usize,
     issued: u64,
 }
 
 impl<T> Visits<T> {
-    /// No cell yet; `stream` tells the random numbers of one plan from those of another.
+    /// No cell yet; `stream` separates the random numbers of the plans.
     pub(crate) fn new(settings: CheckSettings, stream: u64) -> Self {
         let rng = Rng::new(derive_seed(settings.seed, stream));
         let (cells, queue) = (Vec::new(), VecDeque::new());
         Self { settings, cells, queue, spent: Nanos(0), rng, skipped: 0, issued: 0 }
     }
 
-    /// Adds a cell; its index if it is new.
+    /// Adds a cell; returns its index if it is new.
     pub(crate) fn add(&mut self, workload: Workload, tag: T) -> Option<usize> {
         let id = workload.cell();
         if self.cells.iter().any(|cell| cell.id == id) {
@@ -89,14 +88,14 @@ impl<T> Visits<T> {
         Some(self.cells.len() - 1)
     }
 
-    /// The first rate of a cell; `None` for one that is not known or was not seen.
+    /// The first rate of a cell; `None` if the cell is unknown or has no visit.
     pub(crate) fn first_rate(&self, workload: &Workload) -> Option<f64> {
         let id = workload.cell();
         self.cells.iter().find(|cell| cell.id == id)?.rates.first().copied()
     }
 
-    /// First rate of a cell; for one not yet seen, the lowest of those that are alike, so that a slow
-    /// device is not promised more than it has time for.
+    /// First rate of a cell. For one without a visit, the lowest rate of similar cells, so that visits are
+    /// not planned too short on a slow device.
     pub(crate) fn expected_rate(
         &self,
         index: usize,
@@ -107,8 +106,8 @@ impl<T> Visits<T> {
         self.cells[index].rates.first().copied().or_else(lowest)
     }
 
-    /// How many times as long a visit must be as planned: one in which nothing completed was too
-    /// short, whatever the plan. The plan stays whole, and other visits pay for it.
+    /// Factor by which a visit must be longer than planned: a visit in which nothing completed was too
+    /// short. The plan stays complete, and other visits are reduced for it.
     pub(crate) fn stretch(&self, index: usize) -> f64 {
         let cell = &self.cells[index];
         if cell.rates.is_empty() { 4f64.powi(cell.stalls as i32) } else { 1.0 }
@@ -120,7 +119,7 @@ impl<T> Visits<T> {
         self.queue = order.into();
     }
 
-    /// The visit of this length to a cell, of which one part in `ramp_share` is run first.
+    /// A visit of this length to a cell; the first `1 / ramp_share` of it is the ramp.
     pub(crate) fn planned(&mut self, index: usize, visit: Nanos, ramp_share: u64) -> PlannedTrial {
         self.issued += 1;
         let ramp_ns = Nanos(visit.0 / ramp_share);
@@ -133,8 +132,8 @@ impl<T> Visits<T> {
         PlannedTrial { targets: self.area_of_visit(index), ..PlannedTrial::new(workload, seed) }
     }
 
-    /// The targets of the next visit to a cell: each cell begins with another area, so that every
-    /// area is met at every time of the check.
+    /// The targets of the next visit to a cell. Each cell begins with another area, so that every area is
+    /// measured at all times of the check.
     fn area_of_visit(&self, index: usize) -> Vec<String> {
         let cell = &self.cells[index];
         let visits = cell.rates.len() + cell.stalls as usize;
@@ -145,7 +144,7 @@ impl<T> Visits<T> {
         turn.checked_sub(1).map_or_else(Vec::new, |area| areas[area].clone())
     }
 
-    /// Takes note of a trial; its cell if it does not count.
+    /// Records a trial; returns its cell if the trial is not valid.
     pub(crate) fn observe(&mut self, trial: &Trial, spent: Nanos) -> Option<&mut VisitedCell<T>> {
         self.spent = self.spent.plus(spent);
         let cell = self.cells.iter_mut().find(|cell| cell.id == trial.cell)?;

@@ -1,17 +1,17 @@
-//! Intervals by columns, compressed: a few per cent of their JSON, and every bit of every figure.
+//! Stores intervals in compressed columns: a few per cent of their JSON size, without loss of a bit.
 //!
-//! The value is a zlib stream (RFC 1950). It holds sections, each a line of JSON, a line's end, and as many
-//! bytes as that line says (`bytes`). The first one says how many intervals there are and names the devices.
-//! Then come columns of numbers, by the path that they have in the JSON of an interval: the byte planes
-//! of fixed-width little-endian numbers (all lowest bytes first), which compress better than the
-//! numbers themselves. A figure that a tool printed is a whole number of its last digit's steps, and is kept as that
-//! (`value = steps / divisor * factor`), if that gives back the same bits. What is no number (what a tracer
-//! saw, processes, the system) is JSON in the last section, for the intervals that have it. Unknown
-//! columns are passed over.
+//! The value is a zlib stream (RFC 1950) of sections. A section is a line of JSON, a line end, and as many
+//! bytes as the line states (`bytes`). The first section has the number of intervals and the names of the
+//! devices. Columns of numbers follow, named by their path in the JSON of an interval. A column consists of
+//! the byte planes of fixed-width little-endian numbers (all lowest bytes first), which compress better
+//! than the numbers themselves. A figure printed by a tool is a whole number of steps of its last digit. It
+//! is stored as steps (`value = steps / divisor * factor`) if that restores the same bits. Everything that
+//! is not a number (trace data, processes, the system) is JSON in the last section, for the intervals that
+//! have it. The reader skips unknown columns.
 //!
 //! Rejected: compressed JSON of the intervals (a tenth of the speed, and twice the size); zstd and lz4
-//! (Python reads zlib by its standard library, and the package there reads this file); Parquet (our
-//! own writer has no compression, and a reader would be needed).
+//! (Python reads zlib with its standard library, and the package there reads this file); Parquet (our own
+//! writer has no compression, and a reader would be needed).
 
 use engine::input;
 use flate2::Compression;
@@ -29,40 +29,40 @@ type Result<T> = serde_json::Result<T>;
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Section {
-    /// What it holds: `intervals`, `others`, a path of a figure, `device`, `begin_ns`, `duration_ns`.
+    /// Content: `intervals`, `others`, the path of a figure, `device`, `begin_ns` or `duration_ns`.
     name: String,
-    /// Bytes behind the line.
+    /// Number of bytes after the line.
     bytes: u64,
-    /// Intervals.
+    /// Number of intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<usize>,
-    /// Names of devices; the column `device` has their places.
+    /// Names of devices; the column `device` contains indexes into this list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     devices: Vec<String>,
-    /// Bytes of a whole number; absent where values are doubles of eight.
+    /// Bytes per whole number; absent if values are 8-byte doubles.
     #[serde(skip_serializing_if = "Option::is_none")]
     width: Option<usize>,
-    /// Of figures in steps.
+    /// For figures in steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     divisor: Option<f64>,
-    /// Of figures in steps.
+    /// For figures in steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     factor: Option<f64>,
-    /// That of all figures; absent where each has its own.
+    /// Resolution of all figures; absent if each has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolution: Option<f64>,
 }
 
-/// What a byte says of a figure.
+/// Quality byte of a figure.
 const NONE: u8 = 0;
 const MEASURED: u8 = 1;
 const DERIVED: u8 = 2;
-/// Powers of ten that a step can be part of.
+/// Powers of ten by which a step may be divided.
 const DIVISORS: [f64; 7] = [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
-/// Whole numbers that a double holds exactly.
+/// Limit for whole numbers that a double represents exactly.
 const MOST_STEPS: f64 = 9e15;
 
-/// What an interval has beside numbers.
+/// Data of an interval that are not numbers.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Other {
@@ -83,10 +83,10 @@ struct Others {
     contexts: Vec<Context>,
 }
 
-/// The columns of these intervals, and the contexts beside them.
+/// The columns of these intervals, and their contexts.
 ///
 /// # Errors
-/// If a figure is not finite: what goes in must come out as JSON.
+/// If a figure is not finite: it could not be written as JSON later.
 pub(crate) fn write(intervals: &[Interval], contexts: &[Context]) -> Result<Vec<u8>> {
     let mut out = Writer(ZlibEncoder::new(Vec::new(), Compression::fast()));
     let (mut devices, mut places): (Vec<String>, HashMap<&str, u64>) = Default::default();
@@ -109,7 +109,7 @@ pub(crate) fn write(intervals: &[Interval], contexts: &[Context]) -> Result<Vec<
     }
     let mut others = Others { contexts: contexts.to_vec(), ..Others::default() };
     for (place, interval) in intervals.iter().enumerate() {
-        // A new field must be kept somewhere.
+        // A destructuring without `..`, so that a new field cannot be forgotten.
         let Interval {
             device: _,
             begin_ns: _,
@@ -152,7 +152,8 @@ impl Writer {
         parts.iter().try_for_each(|part| self.0.write_all(part)).map_err(serde_json::Error::io)
     }
 
-    /// A column of whole numbers, as wide as the largest needs: differences, which are small.
+    /// A column of whole numbers, stored as differences because these are small, in the smallest width that
+    /// fits.
     fn whole(&mut self, name: &str, values: &[u64]) -> Result<()> {
         let mut last = 0u64;
         let steps: Vec<i64> = values
@@ -164,7 +165,7 @@ impl Writer {
         self.section(section, &bytes)
     }
 
-    /// A column of figures: what each is, the values, and the resolutions where they differ.
+    /// A column of figures: quality bytes, values, and the resolutions if they differ.
     fn figures(&mut self, name: &str, figures: impl Iterator<Item = Option<Figure>>) -> Result<()> {
         let mut bytes = Vec::new();
         let mut some: Vec<Figure> = Vec::new();
@@ -202,7 +203,7 @@ impl Writer {
     }
 }
 
-/// The figures as whole numbers of steps, with the divisor and factor that give back their bits.
+/// The figures as whole numbers of steps, with the divisor and factor that restore their bits.
 fn steps(figures: &[Figure], resolution: f64) -> Option<(Vec<i64>, f64, f64)> {
     DIVISORS.iter().find_map(|divisor| {
         let factor = resolution * divisor;
@@ -217,7 +218,7 @@ fn steps(figures: &[Figure], resolution: f64) -> Option<(Vec<i64>, f64, f64)> {
     })
 }
 
-/// Signed numbers as byte planes of the width that all fit in.
+/// Signed numbers as byte planes of the smallest width that fits all.
 fn planes(values: &[i64]) -> (usize, Vec<u8>) {
     let fits = |width: &usize| {
         let bits = 8 * width - 1;
@@ -235,10 +236,10 @@ fn double_planes(values: &(impl Iterator<Item = f64> + Clone)) -> Vec<u8> {
     (0..8).flat_map(|plane| values.clone().map(move |value| value.to_le_bytes()[plane])).collect()
 }
 
-/// The intervals and contexts of such columns.
+/// Reads the intervals and contexts from columns.
 ///
 /// # Errors
-/// If it is damaged.
+/// If the data are damaged.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Interval>, Vec<Context>)> {
     let mut input = BufReader::new(ZlibDecoder::new(bytes));
     let mut intervals = Vec::new();
@@ -246,7 +247,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Interval>, Vec<Context>)> {
     let mut contexts = Vec::new();
     while let Some((section, bytes)) = next(&mut input)? {
         if let Some(count) = section.count {
-            // A column of that many comes next: a false count fails there, and takes no memory here.
+            // Limit the allocation: a column of this length must follow, so a false count fails there.
             devices = section.devices;
             intervals.resize_with(count.min(bounded(&devices, count)), Interval::default);
             continue;
@@ -286,15 +287,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<Interval>, Vec<Context>)> {
     Ok((intervals, contexts))
 }
 
-/// Without a device there can be no interval.
+/// Without a device no interval can exist.
 fn bounded(devices: &[String], count: usize) -> usize {
     if devices.is_empty() { 0 } else { count }
 }
 
-/// Longest line before a section: a name and a length.
+/// Maximum length of the line before a section.
 const SECTION_LINE_BYTES: u64 = 4_096;
 
-/// The next section and its bytes.
 fn next(input: &mut impl BufRead) -> Result<Option<(Section, Vec<u8>)>> {
     let mut line = Vec::new();
     input::line_at_most(&mut *input, SECTION_LINE_BYTES, &mut line)
@@ -321,7 +321,7 @@ fn from_planes(bytes: &[u8], width: usize, count: usize) -> Option<Vec<i64>> {
         for (plane, byte) in le.iter_mut().enumerate().take(width) {
             *byte = bytes[plane * count + place];
         }
-        // The sign of the narrow number.
+        // Sign-extend the narrow number.
         let unused = 64 - 8 * width as u32;
         (i64::from_le_bytes(le) << unused) >> unused
     };

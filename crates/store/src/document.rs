@@ -1,15 +1,15 @@
-//! What all kinds of document have in common: how one is added, found and listed.
+//! Adds, finds and lists documents of every kind.
 //!
-//! A measured document has a unique id and is kept once. A simulated one has an id that is the
-//! hash of what was asked, and the same question gives the same answer, so that running it again
-//! replaces the row and makes it the newest. A kind that is kept while it still grows (an
-//! experiment, whose conclusions come last) is replaced by its later state.
+//! A measured document has a unique id and is stored once. The id of a simulated document is the hash of
+//! its request. The same request gives the same result, so a rerun replaces the row and makes it the
+//! newest. A kind that is saved before it is complete (an experiment, whose conclusions come last) is
+//! replaced by its later state.
 //!
-//! Each document is read back from its own text before it is written: JSON has no infinity, and a
-//! document that went in and cannot come out would be found years later.
+//! Each document is parsed back from its own text before it is written. JSON has no infinity, and a
+//! document that cannot be read would otherwise be discovered years later.
 //!
-//! Row ids are given over all tables together: they are the order in which documents of all kinds
-//! were saved, so that "last" is the newest. Rejected: times, which simulated documents do not have.
+//! Row ids are unique over all tables. They are the order in which documents of all kinds were saved, so
+//! that "last" is the newest. Rejected: times, which simulated documents do not have.
 
 use crate::{Store, StoreError};
 use record::{
@@ -20,40 +20,40 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Recordings among which those of a device are looked for.
+/// Number of recordings that are searched for a device.
 const LOOKED_THROUGH: u32 = 200;
-/// Letters from which on the end of an id names a document: its beginning is looked for first.
+/// Minimum number of letters that are also compared with the end of an id. The beginning is tried first.
 const END_LEAST: usize = 6;
-/// How many ids an ambiguous prefix is answered with.
+/// Number of ids listed when a prefix is ambiguous.
 const CANDIDATES: usize = 5;
-/// The kinds with a table of their own, of their name; the others share the table `document`.
+/// The kinds that have a table of the same name. The others share the table `document`.
 const OWN_TABLES: [&str; 3] = ["trial", "profile", "experiment"];
-/// The row id behind those of all tables.
+/// The next free row id over all tables.
 const NEXT_ROW: &str = "(SELECT 1 + max(coalesce((SELECT max(rowid) FROM trial), 0), \
     coalesce((SELECT max(rowid) FROM profile), 0), \
     coalesce((SELECT max(rowid) FROM experiment), 0), \
     coalesce((SELECT max(rowid) FROM document), 0)))";
 
-/// Behind the place of trials: only those that belong to no other document. Limits, validations and maps of zones list
-/// theirs in their JSON, as `trial_ids`.
+/// Selects only trials that belong to no other document. Limits, validations and zone maps list their
+/// trials in their JSON, as `trial_ids`.
 const OF_NO_OTHER: &str = " AND NOT EXISTS (SELECT 1 FROM profile_trial WHERE trial_id = trial.id) \
     AND NOT EXISTS (SELECT 1 FROM experiment_trial WHERE trial_id = trial.id) \
     AND id NOT IN (SELECT entry.value FROM document AS other, json_tree(other.document) AS entry \
         WHERE other.kind IN ('limits', 'validation', 'zones') AND entry.path GLOB '*trial_ids*')";
 
-/// The word that stands for the newest document; `last~1` for the one before it.
+/// The word for the newest document; `last~1` is the one before it.
 pub const LAST: &str = "last";
 
 /// The columns by which a document is listed and found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentRow {
-    /// Its id: lower-case hexadecimal, with or without dashes.
+    /// Lower-case hexadecimal, with or without dashes.
     pub id: String,
-    /// When it began, RFC 3339 in UTC; `None` where simulated.
+    /// Start time, RFC 3339 in UTC; `None` if simulated.
     pub time: Option<String>,
-    /// What it is about, as the user named it; empty where it is about no target.
+    /// The target as the user named it; empty if the document has no target.
     pub target: String,
-    /// Whether its id is a hash of what was asked.
+    /// Whether the id is a hash of the request.
     pub simulated: bool,
 }
 
@@ -70,43 +70,43 @@ impl DocumentRow {
     }
 }
 
-/// A kind of document that can be kept.
+/// A kind of document that can be saved.
 pub trait Document: Serialize + DeserializeOwned {
     /// Its name in messages and in the file: lower-case letters and `-`.
     const KIND: &'static str;
-    /// Whether it is kept before it is complete, so that a later state replaces an earlier one.
+    /// Whether it is saved before it is complete, so that a later state replaces an earlier one.
     const GROWS: bool = false;
 
-    /// What it is listed and found by.
+    /// The columns by which it is listed and found.
     fn row(&self) -> DocumentRow;
 
-    /// Further columns of its table.
+    /// Additional columns of its table.
     #[doc(hidden)]
     fn columns(&self) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// The text that is kept.
+    /// The JSON text to save.
     #[doc(hidden)]
     fn text(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
 
-    /// What is kept in columns instead of the text, where there is any; an error where it could not be
-    /// read back.
+    /// Data saved in binary columns instead of the text; `None` if this kind has none. An error if the
+    /// columns could not be read back.
     #[doc(hidden)]
     fn compact(&self) -> serde_json::Result<Option<Vec<u8>>> {
         Ok(None)
     }
 
-    /// Fills in what other tables and columns know of it.
+    /// Fills in the fields that are stored in other tables and columns.
     #[doc(hidden)]
     fn read_beside(&mut self, _store: &Store) -> Result<(), StoreError> {
         Ok(())
     }
 }
 
-/// Kind and disk of a target, as columns. A trial always has one.
+/// Kind and disk of a target, as columns. Trials always have a target.
 fn target_columns(target: Option<&Target>) -> Vec<(&'static str, Value)> {
     let kind = target.and_then(|target| serde_json::to_value(target.kind).ok());
     let kind = kind.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
@@ -145,7 +145,7 @@ impl Document for Experiment {
     fn row(&self) -> DocumentRow {
         DocumentRow::new(&self.id, self.time.as_deref(), &self.targets, self.simulated)
     }
-    /// Without its trials, which are linked to it.
+    /// Without its trials, which are linked in another table.
     fn text(&self) -> serde_json::Result<String> {
         serde_json::to_string(&Self { done: Vec::new(), ..self.clone() })
     }
@@ -190,7 +190,7 @@ impl Document for Observation {
         let row = DocumentRow::new(&self.id, self.time.as_deref(), [], false);
         DocumentRow { target: self.source.clone(), ..row }
     }
-    /// Without its intervals and contexts, which are kept by columns.
+    /// Without its intervals and contexts, which are stored in columns.
     fn text(&self) -> serde_json::Result<String> {
         let Self {
             schema,
@@ -231,7 +231,7 @@ impl Document for Observation {
         crate::columns::write(&self.intervals, &self.contexts).map(Some)
     }
     fn read_beside(&mut self, store: &Store) -> Result<(), StoreError> {
-        // A document of before has them in its text.
+        // An older document has them in its text.
         if let Some(columns) = store.kept_columns(&self.id)? {
             let read = crate::columns::read(&columns);
             (self.intervals, self.contexts) =
@@ -241,8 +241,8 @@ impl Document for Observation {
     }
 }
 
-/// The id is a hash of observation and profiles: drawn again, perhaps by a later version of the
-/// program, a diagnosis takes the place of the earlier one.
+/// The id is a hash of the observation and the profiles. A repeated diagnosis, perhaps by a later version
+/// of the program, therefore replaces the earlier one.
 impl Document for Diagnosis {
     const KIND: &'static str = "diagnosis";
     const GROWS: bool = true;
@@ -253,12 +253,12 @@ impl Document for Diagnosis {
     }
 }
 
-/// The table of a kind.
+/// The table in which a kind is stored.
 fn table(kind: &str) -> &str {
     if OWN_TABLES.contains(&kind) { kind } else { "document" }
 }
 
-/// Where the rows of a kind are: a table and a condition.
+/// Table and condition that select the rows of a kind.
 fn place(kind: &str) -> String {
     match table(kind) {
         own if own == kind => format!("{own} WHERE 1"),
@@ -266,7 +266,7 @@ fn place(kind: &str) -> String {
     }
 }
 
-/// Writes or replaces the row of a document. A simulated one that is there becomes the newest.
+/// Writes or replaces the row of a document. A simulated document that already exists becomes the newest.
 pub(crate) fn write<D: Document>(
     document: &D,
     connection: &Connection,
@@ -306,12 +306,11 @@ pub(crate) fn write<D: Document>(
 }
 
 impl Store {
-    /// Adds a document; it is committed when this returns. One that is there already with the
-    /// same content is left alone; a simulated or a growing one is replaced. What is linked to it
-    /// stays.
+    /// Adds a document and commits it. An existing document with the same content is left unchanged. A
+    /// simulated or incomplete one is replaced, and its links remain.
     ///
     /// # Errors
-    /// If the file cannot be written, holds another document of this kind and id, or the document
+    /// If the file cannot be written, contains a different document of this kind and id, or the document
     /// cannot be written as JSON (an infinite number).
     pub fn add_document<D: Document>(&mut self, document: &D) -> Result<(), StoreError> {
         let text = self.text(document)?;
@@ -327,11 +326,10 @@ impl Store {
         write(document, &self.connection, &text, compact).map_err(|cause| self.failed(cause))
     }
 
-    /// The document with this id, the only one of its kind whose id begins so, else the only one whose id
-    /// ends so, or the newest.
+    /// Finds a document by full id, else by an unambiguous beginning or end of an id, or the newest.
     ///
     /// # Errors
-    /// If there is none or more than one, or the file cannot be read.
+    /// If none or several match, or the file cannot be read.
     pub fn document<D: Document>(&self, id: &str) -> Result<D, StoreError> {
         let (_, id) = self.only(id, &[D::KIND])?;
         let text = self.kept_text::<D>(&id)?.ok_or_else(|| self.not_found(&id, &[D::KIND]))?;
@@ -340,11 +338,11 @@ impl Store {
         Ok(document)
     }
 
-    /// The document of any of these kinds that [`Store::document`] would find, with its trials.
-    /// Trials that belong to a profile or an experiment are the newest only where there is nothing else.
+    /// The document of any of these kinds that [`Store::document`] would find, with its trials. Trials that
+    /// belong to a profile or an experiment count as the newest only if nothing else is saved.
     ///
     /// # Errors
-    /// If there is none or more than one, or the file cannot be read.
+    /// If none or several match, or the file cannot be read.
     pub fn find(&self, id: &str, kinds: &[DocumentKind]) -> Result<SavedDocument, StoreError> {
         let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name()).collect();
         let (kind, id) = self.only(id, &names)?;
@@ -390,8 +388,8 @@ impl Store {
         })
     }
 
-    /// What is kept of these kinds, in the order in which it was saved. Trials that belong to a profile or an
-    /// experiment are left out where other kinds are asked for too.
+    /// The saved documents of these kinds, in the order in which they were saved. Trials that belong to a
+    /// profile or an experiment are omitted if other kinds are requested too.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -417,12 +415,12 @@ impl Store {
         Ok(found.into_iter().map(|(_, kept)| kept).collect())
     }
 
-    /// The latest recordings from before a time (RFC 3339 in UTC; `None` asks for all) with a device that is
-    /// `wanted`, the latest first: at most `most`, and at most `bytes_max` in the file together. In memory they take
-    /// some twenty times as much.
+    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC;
+    /// `None` for no limit), latest first. Returns at most `most` recordings with at most `bytes_max` bytes
+    /// in the file. In memory they take about twenty times as much.
     ///
     /// # Errors
-    /// If the file cannot be read, or one of them not.
+    /// If the file or one of the recordings cannot be read.
     pub fn recordings_of(
         &self,
         wanted: impl Fn(&ObservedDevice) -> bool,
@@ -450,7 +448,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The JSON text of a document, known to read back.
+    /// The JSON text of a document, after a check that it can be read back.
     pub(crate) fn text<D: Document>(&self, document: &D) -> Result<String, StoreError> {
         let bad = |cause| self.bad_document::<D>(&document.row().id, cause);
         let text = document.text().map_err(bad)?;
@@ -458,8 +456,8 @@ impl Store {
         Ok(text)
     }
 
-    /// Whether the document is to be written: not where the same text is there already, unless that
-    /// makes it the newest.
+    /// Whether the document must be written. If the same text is already saved, only a simulated document
+    /// is written again, because that makes it the newest.
     pub(crate) fn wanted<D: Document>(&self, document: &D, text: &str) -> Result<bool, StoreError> {
         let row = document.row();
         match self.kept_text::<D>(&row.id)? {
@@ -472,7 +470,7 @@ impl Store {
         }
     }
 
-    /// The text kept under exactly this id.
+    /// The text saved under exactly this id.
     pub(crate) fn kept_text<D: Document>(&self, id: &str) -> Result<Option<String>, StoreError> {
         let sql = format!("SELECT document FROM {} AND id = ?1", place(D::KIND));
         self.connection
@@ -481,7 +479,7 @@ impl Store {
             .map_err(|cause| self.failed(cause))
     }
 
-    /// The columns kept under exactly this id of an observation.
+    /// The columns saved under exactly this id of an observation.
     pub(crate) fn kept_columns(&self, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = format!("SELECT columns FROM {} AND id = ?1", place(Observation::KIND));
         let found: Option<Option<Vec<u8>>> = self
@@ -492,8 +490,8 @@ impl Store {
         Ok(found.flatten())
     }
 
-    /// Kind and id of the only document of these kinds whose id begins or ends with a word, or of the
-    /// newest, or of the newest of the target of that name. All our ids are lower-case hexadecimal.
+    /// Kind and id of the only document of these kinds that matches a word: the beginning or end of an id,
+    /// `last`, or the name of a target (its newest document). All our ids are lower-case hexadecimal.
     pub(crate) fn only(
         &self,
         word: &str,
@@ -514,15 +512,15 @@ impl Store {
             }
             Ok(found)
         };
-        // A range, for the index's sake: `g` sorts behind every character of an id.
+        // A range, so that SQLite uses the index: `g` sorts after every character of an id.
         let mut found = ids("id >= ?1 AND id < ?1 || 'g'")?;
-        // An id in full wins over longer ones that it begins.
+        // A full id takes precedence over longer ids that begin with it.
         if found.iter().any(|(_, id)| *id == part) {
             found.retain(|(_, id)| *id == part);
         } else if found.is_empty() && part.len() >= END_LEAST {
             found = ids("substr(id, -length(?1)) = ?1")?;
         }
-        // A profile is made in the same moments as its trials, and is more likely meant.
+        // A profile begins in the same moment as its trials, and the user more likely means the profile.
         let others = || found.iter().filter(|(kind, _)| *kind != Trial::KIND);
         if found.len() > 1 && others().count() == 1 {
             let one = others().next().cloned();
@@ -542,7 +540,8 @@ impl Store {
         }
     }
 
-    /// The newest document of these kinds but for so many, of this target where one is named.
+    /// The newest document of these kinds after skipping `back` newer ones; only those of `target` if
+    /// given.
     fn newest(
         &self,
         back: usize,
@@ -562,7 +561,7 @@ impl Store {
         }
         found.sort_by_key(|(row, ..)| std::cmp::Reverse(*row));
         let newest = found.into_iter().nth(back).map(|(_, kind, id)| (kind, id));
-        // What an interrupted command left may be the trials of a document that was never finished.
+        // An interrupted command may have left trials of a document that was never finished.
         match newest {
             None if kinds.len() > 1 && kinds.contains(&Trial::KIND) => {
                 self.newest(back, &[Trial::KIND], target)
@@ -605,7 +604,7 @@ impl Store {
     }
 }
 
-/// How far back `last` and `last~N` reach; `None` of any other word.
+/// How many documents `last` and `last~N` go back; `None` for any other word.
 fn back(word: &str) -> Option<usize> {
     match word.strip_prefix(LAST)? {
         "" => Some(0),

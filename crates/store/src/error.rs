@@ -1,10 +1,10 @@
-//! What can go wrong with the file, each as one message: what was tried, on which file, what the
-//! system said, and what to do.
+//! Defines the errors of the database file. Each is one message: the operation, the file, the system's
+//! reason, and what to do.
 //!
 //! SQLite's own texts ("database is locked", "file is not a database") name neither the file nor a
-//! way out, so each code that a user can meet has a variant of its own here. What remains goes
-//! into [`StoreError::Sqlite`] with SQLite's words. Rejected: handing `rusqlite::Error` through,
-//! which would make every caller translate, and each one differently.
+//! solution. So each code that a user can meet has a variant here. All other codes become
+//! [`StoreError::Sqlite`] with SQLite's words. Rejected: handing `rusqlite::Error` through, which would
+//! make every caller translate, and each one differently.
 
 use engine::input;
 use rusqlite::ErrorCode;
@@ -12,21 +12,21 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// `SQLITE_IOERR_SHMSIZE`: the shared-memory file of WAL mode could not grow, which a full file
-/// system causes (<https://www.sqlite.org/rescode.html#ioerr_shmsize>).
+/// `SQLITE_IOERR_SHMSIZE`: the shared-memory file of WAL mode could not grow because the file system is
+/// full (<https://www.sqlite.org/rescode.html#ioerr_shmsize>).
 const IOERR_SHMSIZE: i32 = 4874;
 
-/// Why the store could not do what was asked.
+/// Why an operation of the store failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no place for the default database.
+    /// The default database has no location.
     #[error(
         "no location for the database: neither XDG_DATA_HOME nor HOME nor (on Windows) \
          LOCALAPPDATA is set to an absolute path; name a file with --db or HALFPOWER_DB"
     )]
     NoDefaultPath,
-    /// The file is to be read, and is not there.
+    /// The file to read does not exist.
     #[error(
         "no database at {}: nothing has been saved there yet; run `halfpower check` first, or \
          name another file with --db or HALFPOWER_DB", .0.display()
@@ -38,23 +38,23 @@ pub enum StoreError {
          HALFPOWER_DB", .0.display()
     )]
     NoFolder(PathBuf),
-    /// The folder of the default database could not be made; the system says why.
+    /// The folder of the default database could not be created, with the system's reason.
     #[error(
         "cannot create the folder {} for the database: {}; check its permissions, or name another \
          file with --db", .0.display(), .1
     )]
     Folder(PathBuf, std::io::Error),
-    /// The system does not let us open the file; it or SQLite says why.
+    /// The file cannot be opened, with the reason of the system or SQLite.
     #[error("cannot open the database {}: {}; check the path and its permissions, or name \
              another file with --db", .0.display(), .1)]
     CannotOpen(PathBuf, String),
-    /// The file is something else: what it is.
+    /// The file is not a halfpower database, with a description of what it is.
     #[error(
         "{} is not a halfpower database: {}; nothing in it was changed; name another file \
          with --db", .0.display(), .1
     )]
     NotADatabase(PathBuf, &'static str),
-    /// The file was written by a later version of the program.
+    /// A later version of halfpower wrote the file.
     #[error(
         "{} was written by a newer halfpower: schema {found}, but this program supports {known}; \
          update halfpower or use another --db", .path.display()
@@ -62,18 +62,18 @@ pub enum StoreError {
     NewerSchema {
         /// The file.
         path: PathBuf,
-        /// The schema version in it.
+        /// The schema version of the file.
         found: u32,
-        /// The newest version that this program knows.
+        /// The newest schema version that this program supports.
         known: u32,
     },
-    /// Somebody else holds the file for longer than we wait.
+    /// Another process holds the lock for longer than the timeout.
     #[error(
         "the database {} is locked by another process; wait until the other halfpower exits, or \
          use another --db", .0.display()
     )]
     Locked(PathBuf),
-    /// The file or its file system does not take writes.
+    /// The file or its file system is read-only.
     #[error(
         "the database {} cannot be written: it, its folder or its file system is read-only; name \
          a writable file with --db, or use --no-save", .0.display()
@@ -85,43 +85,43 @@ pub enum StoreError {
          name a file on another file system with --db", .0.display()
     )]
     NoSpace(PathBuf),
-    /// The file is one of ours, and broken: what is wrong with it.
+    /// The file is a damaged halfpower database, with a description of the damage.
     #[error(
         "the database {} is damaged: {}; back it up, recover the readable rows with `sqlite3 FILE \
          .recover`, and continue with another --db", .0.display(), .1
     )]
     Damaged(PathBuf, String),
-    /// A word that can only be a file, and there is none.
+    /// The argument can only be a file, and no such file exists.
     #[error("{} is not a file; name a JSON document or an id", .0.display())]
     NoFile(PathBuf),
-    /// A file of documents that cannot be read.
+    /// A file of documents cannot be read.
     #[error(transparent)]
     Input(#[from] input::InputError),
-    /// A file of documents that cannot be used: what is wrong with it.
+    /// A file of documents is invalid, with a description of the error.
     #[error("cannot read {}: {}; name a JSON document or an id", .0.display(), .1)]
     File(PathBuf, String),
-    /// No document has such an id.
+    /// No document has this id.
     #[error("no {} {id:?} in {}; {}", .kinds.join(" or "), .path.display(), what_is_there(.kinds))]
     NotFound {
-        /// The kinds that were looked for, `trial` or others.
+        /// The kinds that were searched, `trial` or others.
         kinds: Vec<&'static str>,
-        /// The id, the prefix or the word asked for.
+        /// The requested id, prefix or word.
         id: String,
         /// The file.
         path: PathBuf,
     },
-    /// Several documents have ids that begin so.
+    /// Several documents have ids with this prefix.
     #[error("{id:?} matches more than one document in {}: {}; give more characters of the id",
             .path.display(), .candidates.join(", "))]
     Ambiguous {
-        /// The prefix asked for.
+        /// The requested prefix.
         id: String,
-        /// The documents that it begins, by kind and id, the first few of each kind.
+        /// The matching documents, by kind and id; the first few of each kind.
         candidates: Vec<String>,
         /// The file.
         path: PathBuf,
     },
-    /// A measured document with this id is there already, with other content.
+    /// A measured document with this id already exists with other content.
     #[error("{kind} {id} is already in {}, with different content; it was not replaced", .path.display())]
     Duplicate {
         /// Its kind, `trial` or another.
@@ -131,7 +131,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The document cannot be written as JSON that reads back, or does not read.
+    /// The document cannot be read, or cannot be written as JSON that can be read back.
     #[error("{kind} {id}: {cause}; the document in {} does not fit this version: update \
              halfpower, or report this", .path.display())]
     Document {
@@ -141,23 +141,23 @@ pub enum StoreError {
         id: String,
         /// The file.
         path: PathBuf,
-        /// What the reader of JSON said.
+        /// The error of the JSON parser.
         cause: serde_json::Error,
     },
-    /// Anything else that SQLite reports, in its words.
+    /// Any other error of SQLite, in its words.
     #[error("the database {}: {}; check the disk, or use another --db", .0.display(), .1)]
     Sqlite(PathBuf, rusqlite::Error),
 }
 
 impl StoreError {
-    /// Whether the file is of another kind or version: the wrong one was named, and no other moment makes
-    /// it ours.
+    /// Whether the file is of another kind or version. The user named the wrong file, so a retry cannot
+    /// help.
     #[must_use]
     pub fn is_wrong_file(&self) -> bool {
         matches!(self, Self::NotADatabase(..) | Self::NewerSchema { .. })
     }
 
-    /// The variant that fits what SQLite said about `path`.
+    /// The variant for SQLite's error about `path`.
     pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let rusqlite::Error::SqliteFailure(failure, ref words) = cause else {
             return Self::Sqlite(path.to_owned(), cause);
@@ -171,7 +171,7 @@ impl StoreError {
             ErrorCode::ReadOnly => Self::ReadOnly(path),
             ErrorCode::DiskFull => Self::NoSpace(path),
             _ if failure.extended_code == IOERR_SHMSIZE => Self::NoSpace(path),
-            // SQLite keeps only "unable to open" of what the system says.
+            // SQLite reports only "unable to open"; ask the system for its reason.
             ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
                 let cause = File::open(&path).err().map_or(words, |error| error.to_string());
                 Self::CannotOpen(path, cause)
@@ -181,7 +181,7 @@ impl StoreError {
     }
 }
 
-/// How documents of these kinds can be named.
+/// How the user can name documents of these kinds.
 fn what_is_there(kinds: &[&str]) -> &'static str {
     match kinds {
         ["profile"] => {

@@ -1,22 +1,20 @@
-//! The SQLite file in which trials, profiles, experiments and other documents are kept.
+//! Stores trials, profiles, experiments and other documents in an SQLite file.
 //!
-//! Each document is kept whole, as the JSON text that `--json` prints, with the few columns beside
-//! it that lists and searches need. The text is the truth, the columns are an index: a document
-//! keeps every field that its version had, whatever later versions of the program know, and a new
-//! field needs no change of the tables. Rejected: a column per quantity (each new quantity would
-//! be a migration, and nothing here computes on them), and one JSON file per trial (a directory
-//! of thousands of files has no order, no search and no atomic "profile with its trials"). The intervals of an
-//! observation alone are kept by columns (`columns.rs`), because a day of them is 350 MB of JSON.
+//! Each document is stored whole, as the JSON text that `--json` prints. A few columns beside the text
+//! serve lists and searches. The text is authoritative and the columns are an index: a document keeps every
+//! field of its version, and a new field needs no change of the tables. Rejected: a column per quantity
+//! (each new quantity would be a migration, and nothing here computes on them), and one JSON file per trial
+//! (a directory of thousands of files has no order, no search and no atomic "profile with its trials").
+//! Only the intervals of an observation are stored in columns (`columns.rs`), because a day of them is 350
+//! MB of JSON.
 //!
-//! Durability: each document is committed, with `synchronous = NORMAL` in WAL mode, before the call
-//! that adds it returns. A process that is killed loses the trial in progress and nothing else. The
-//! disk is flushed when the database is closed and not per trial, because the database often lies
-//! on the very disk that is being measured, and a flush there would change what the next trial
-//! finds: a power failure may therefore lose the last minutes, but not the database.
+//! Durability: the call that adds a document returns after its commit, with `synchronous = NORMAL` in WAL
+//! mode. A process that is killed loses only the trial in progress. The disk is flushed when the database
+//! is closed, not after each trial: the database is often on the disk being measured, and a flush would
+//! disturb the next trial. A power failure may therefore lose the last minutes, but not the database.
 //!
-//! The file carries an application id, so that another program's SQLite file is told apart from
-//! one of ours before anything in it is touched, and a schema version, so that a file of a newer
-//! program is refused rather than misread.
+//! The file has an application id, so that another program's SQLite file is recognised before it is
+//! changed. It also has a schema version, so that the file of a newer program is refused and not misread.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -39,19 +37,19 @@ use std::path::{Path, PathBuf};
 pub struct Store {
     connection: rusqlite::Connection,
     path: PathBuf,
-    /// Behind the connection, which is closed first.
+    /// After the connection, because fields are dropped in this order and the connection must close first.
     _open: open::OpenDatabase,
 }
 
 impl Store {
-    /// The file that this is, as it was named when it was opened.
+    /// The path with which the database was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The files that the database consists of: its own, the log, the index of the log
-    /// (<https://www.sqlite.org/wal.html>) and the journal. The last three come and go.
+    /// The files of the database: the database itself, its log, the index of the log
+    /// (<https://www.sqlite.org/wal.html>) and the journal. The last three exist only temporarily.
     #[must_use]
     pub fn files(&self) -> [PathBuf; 4] {
         Self::files_at(&self.path)

@@ -1,9 +1,9 @@
-//! Documents by the words of a command line: files, targets, ids and beginnings of ids, `last`.
+//! Finds documents by the words of a command line: files, targets, ids and prefixes of ids, `last`.
 //!
-//! A word that names a file is a file, because it can be named otherwise and an id cannot; a directory, a device or
-//! a simulated one stands for the newest document about it. The
-//! database is opened where something of it is asked for, so that files can be read on a machine
-//! that has none.
+//! A word that names an existing file means that file, because a user can write an id in another way, but
+//! not a file name. A directory, a device or a simulated target means the newest document about it. The
+//! database is opened only when a document in it is requested, so that files can be read on a machine
+//! without a database.
 
 use crate::{Store, StoreError};
 use engine::input;
@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-/// Reads the results of another program, where a text is that: trials, or what is wrong with it.
+/// Parses the results of another program: its trials, or an error. `None` if the text is not in its format.
 pub type OtherReader = fn(&str) -> Option<Result<Vec<Trial>, String>>;
 
-/// Files, and a database that may be missing.
+/// Documents in files, and a database that may not exist.
 #[derive(Debug)]
 pub struct Library {
     path: PathBuf,
@@ -25,13 +25,13 @@ pub struct Library {
 }
 
 impl Library {
-    /// With the database at this place.
+    /// With the database at this path.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path, store: OnceCell::new(), other: None }
     }
 
-    /// The same, which also takes files with results of another program.
+    /// The same, but also reads files with results of another program.
     #[must_use]
     pub fn also_reading(self, other: OtherReader) -> Self {
         Self { other: Some(other), ..self }
@@ -48,11 +48,11 @@ impl Library {
         self.store.get().ok_or_else(|| StoreError::Missing(self.path.clone()))
     }
 
-    /// The documents of a file, or the one of these kinds that the word names in the database: of a target the
-    /// newest one.
+    /// The documents of a file, or the document of these kinds in the database that the word names. A
+    /// target means its newest document.
     ///
     /// # Errors
-    /// If there is no such document, or it cannot be read.
+    /// If no such document exists, or it cannot be read.
     pub fn named(
         &self,
         word: &str,
@@ -73,11 +73,11 @@ impl Library {
         Ok(vec![self.store()?.find(word, kinds)?])
     }
 
-    /// The documents of a file: one, an array, or one after the other. The trials that belong to
-    /// them come from the file and the database, as far as they are there.
+    /// The documents of a file: one, an array, or a sequence. Their trials come from the file and the
+    /// database, if present.
     ///
     /// # Errors
-    /// If it holds anything else.
+    /// If the file contains anything else.
     pub fn file(&self, path: &Path) -> Result<Vec<SavedDocument>, StoreError> {
         let other = |head: &[u8]| {
             let head = String::from_utf8_lossy(head);
@@ -92,10 +92,10 @@ impl Library {
         self.text(name, &text)
     }
 
-    /// The same of a text, which errors call by this name.
+    /// The documents of a text; `name` identifies it in errors.
     ///
     /// # Errors
-    /// If it holds anything else.
+    /// If the text contains anything else.
     pub fn text(&self, name: &Path, text: &str) -> Result<Vec<SavedDocument>, StoreError> {
         let cannot = |why: String| StoreError::File(name.to_owned(), why);
         if let Some(trials) = self.other.and_then(|read| read(text)) {

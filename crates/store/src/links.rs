@@ -1,9 +1,9 @@
-//! What belongs together: the trials that a profile rests on, and those of an experiment.
+//! Links documents with their trials: the trials of a profile, and those of an experiment.
 //!
-//! An experiment is kept with its plan before its first trial. Trial and link are committed together:
-//! after any kind of end each place of the plan either has its trial or is still to be run. A list
-//! of trials in the document would have to be written again after each of them, and would be a
-//! second truth.
+//! An experiment is saved with its plan before its first trial. Each trial and its link are committed
+//! together. However the program ends, each place of the plan either has its trial or is still to be run. A
+//! list of trials in the document would have to be rewritten after each of them, and would duplicate the
+//! information.
 
 use crate::document::write;
 use crate::{Document, Store, StoreError};
@@ -12,8 +12,8 @@ use rusqlite::{Transaction, params};
 use std::collections::BTreeMap;
 
 impl Store {
-    /// Adds a profile with the trials that it rests on, all of which must be kept already; both
-    /// are committed together when this returns. Repeats as in [`Store::add_document`].
+    /// Adds a profile and links it to its trials, all of which must be saved already. Both are committed
+    /// together before this returns. A repeated call behaves as in [`Store::add_document`].
     ///
     /// # Errors
     /// As [`Store::add_document`]; also if one of the trials is not in the file, in which case
@@ -41,8 +41,8 @@ impl Store {
         })
     }
 
-    /// The profiles of one disk, by its model and serial number as well, the newest first and at
-    /// most so many. Those that cannot be read are left out.
+    /// The profiles of one disk, which must match in model and serial number too, newest first and at most
+    /// `most`. Profiles that cannot be read are left out.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -61,12 +61,11 @@ impl Store {
         Ok(profiles.filter(|profile| profile.target.device.as_ref().is_some_and(same)).collect())
     }
 
-    /// The trials that are linked to a document: of a profile those that it rests on, in the order
-    /// in which they were given with it; of an experiment those of [`Experiment::done`], one for one,
-    /// in the order of the plan.
+    /// The trials that are linked to a document. For a profile, in the order in which they were added with
+    /// it. For an experiment, those of [`Experiment::done`], one for one, in the order of the plan.
     ///
     /// # Errors
-    /// If there is no such document, or the file cannot be read.
+    /// If no such document exists, or the file cannot be read.
     pub fn trials_of<D: Document>(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
         let (kind, id) = self.only(id, &[D::KIND])?;
         let sql = format!(
@@ -79,8 +78,7 @@ impl Store {
         kept.iter().map(|(id, text)| self.parse(id, text)).collect()
     }
 
-    /// Keeps an experiment of which nothing was run yet. A simulated one that is there from an
-    /// earlier run begins anew.
+    /// Saves an experiment that has not run yet. A simulated experiment from an earlier run is reset.
     ///
     /// # Errors
     /// As [`Store::add_document`].
@@ -93,11 +91,11 @@ impl Store {
         })
     }
 
-    /// Keeps a trial of an experiment, at its place in the plan; both are committed together when
-    /// this returns. A trial that was at that place is replaced.
+    /// Saves a trial of an experiment at its place in the plan. Both are committed together before this
+    /// returns. An earlier trial at this place is replaced.
     ///
     /// # Errors
-    /// As [`Store::add_document`]; also if there is no such experiment.
+    /// As [`Store::add_document`]; also if the experiment does not exist.
     pub fn add_experiment_trial(
         &mut self,
         experiment_id: &str,
@@ -127,7 +125,7 @@ impl Store {
         })
     }
 
-    /// What was run of an experiment, in the order of the plan.
+    /// The completed trials of an experiment, in the order of the plan.
     pub(crate) fn done_trials(&self, id: &str) -> Result<Vec<DoneTrial>, StoreError> {
         let kept: Vec<(u32, String, String)> = self.rows(
             "SELECT position, trial_id, extras FROM experiment_trial
@@ -143,7 +141,6 @@ impl Store {
         kept.into_iter().map(read).collect()
     }
 
-    /// Does all of `work` or nothing.
     fn transaction(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,

@@ -1,10 +1,9 @@
-//! Opening the file: where it is by default, what is made when it is missing, and how it is read
-//! where it cannot be written.
+//! Opens the database file: the default path, creation of a missing file, and read-only access.
 //!
-//! A file is first made sure to be ours, and only then put into WAL mode: changing the mode writes
-//! the header, and a file of another program is not ours to write to. Reading from a place that
-//! cannot be written (a read-only mount, a backup) needs SQLite's `immutable` mode, since WAL
-//! keeps its index in a file beside; that is safe only while no log with content is there.
+//! The file is switched to WAL mode only after a check that it is ours: changing the mode writes the
+//! header, and another program's file must not be modified. Reading from a read-only place (a mount, a
+//! backup) needs SQLite's `immutable` mode, because WAL keeps its index in a separate file. That mode is
+//! safe only if no log with content exists.
 
 use crate::{Store, StoreError, schema};
 use rusqlite::{Connection, OpenFlags};
@@ -15,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long to wait for another process. Its longest transaction is one document and a flush,
-/// which takes seconds on a very busy disk.
+/// How long to wait for another process. Its longest transaction is one document and a flush, which
+/// takes seconds on a very busy disk.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Store {
@@ -32,11 +31,13 @@ impl Store {
             .ok_or(StoreError::NoDefaultPath)
     }
 
-    /// Opens the database for reading and adding; makes it where it is missing, and migrates an older one.
-    /// The folder is made for the default file only: of a path that the user named it may be misspelt.
+    /// Opens the database for reading and adding. Creates a missing file and migrates an older one. A
+    /// missing folder is created only for the default file, because a path that the user named may be
+    /// misspelt.
     ///
     /// # Errors
-    /// If the folder is missing, the file cannot be made or opened, is not ours, or is newer than we are.
+    /// If the folder is missing, the file cannot be created or opened, is not ours, or is from a newer
+    /// version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.exists()) {
@@ -52,11 +53,10 @@ impl Store {
         connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens a database that is there; makes none. Where the file cannot be written it can still
-    /// be read.
+    /// Opens an existing database; does not create one. A read-only file can still be read.
     ///
     /// # Errors
-    /// If there is none, or as [`Store::open`].
+    /// If it does not exist, or as [`Store::open`].
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         match path.try_exists() {
             Ok(true) => refuse_other_kinds(path)?,
@@ -66,7 +66,7 @@ impl Store {
         let first = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
         match first {
             Err(StoreError::ReadOnly(_) | StoreError::CannotOpen(..)) if no_log(path) => {
-                // The first error is the one to tell: the second only says that this failed too.
+                // Report the first error: the second only shows that the fallback failed too.
                 connect_immutable(path).or(first)
             }
             other => other,
@@ -74,7 +74,7 @@ impl Store {
     }
 }
 
-/// The default file, given the three variables.
+/// The default path, given the three variables.
 fn place(
     data_home: Option<OsString>,
     home: Option<OsString>,
@@ -87,11 +87,12 @@ fn place(
         .map(|data| data.join("halfpower/halfpower.db"))
 }
 
-/// How every database of SQLite begins (its fileformat2.html).
+/// The first bytes of every SQLite database (its fileformat2.html).
 const HEAD: &[u8; 16] = b"SQLite format 3\0";
 
-/// SQLite would wait on a FIFO and treat a device as an empty file; of a file of another kind that is locked it would
-/// say that a database is. The head is read where this process has no database open, as that of the index below is.
+/// Refuses files that are not databases before SQLite opens them. SQLite would wait on a FIFO and treat a
+/// device as an empty file. For another program's locked file it would report a locked database. The head
+/// is read only while this process has no database open, for the same reason as that of the index below.
 fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
     let facts = std::fs::metadata(path).map_err(|cause| cannot_open(path, &cause))?;
     let is_other = || {
@@ -116,17 +117,18 @@ fn cannot_open(path: &Path, cause: &impl ToString) -> StoreError {
     StoreError::CannotOpen(path.to_owned(), cause.to_string())
 }
 
-/// How files begin that SQLite keeps beside a database (its fileformat2.html, walformat.html and pager.c): the log,
-/// the index of the log, and the journal, whose head is zeros while it is written. It deletes and overwrites what has
-/// these names without a look at what is in it.
+/// The first bytes of the files that SQLite keeps beside a database (its fileformat2.html, walformat.html
+/// and pager.c): the log, the index of the log, and the journal, whose head is zeros while it is written.
+/// SQLite deletes and overwrites files with these names without checking their content.
 const BESIDE: [(&str, &[&[u8]]); 3] = [
     ("-wal", &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
     ("-shm", &[&3_007_000_u32.to_ne_bytes(), &[0; 4]]),
     ("-journal", &[&[0xd9, 0xd5, 0x05, 0xf9], &[0; 4]]),
 ];
 
-/// Refuses a database beside which lies a file of the user's own under a name that SQLite uses. The index is looked
-/// at where the database is new or this process has none open: to close it would take the locks that it may have on it.
+/// Refuses a database if a user's own file beside it has a name that SQLite uses. The index is checked only
+/// if the database is new or this process has none open: closing the file would release SQLite's locks on
+/// it.
 fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
     let is_new = std::fs::metadata(path).map_or(true, |facts| facts.len() == 0);
     let none_open = is_new || OPEN.load(Ordering::SeqCst) == 0;
@@ -147,10 +149,10 @@ fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Databases that this process has open.
+/// Number of databases that this process has open.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// One of them.
+/// Counts an open database.
 #[derive(Debug)]
 pub(crate) struct OpenDatabase;
 
@@ -167,7 +169,7 @@ impl Drop for OpenDatabase {
     }
 }
 
-/// Opens the file, makes sure that it is ours, and brings it to the present schema.
+/// Opens the file, checks that it is ours, and migrates it to the current schema.
 fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     refuse_others_beside(path)?;
     let open = OpenDatabase::new();
@@ -179,7 +181,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     let mode: String =
         connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(failed)?;
     if mode != "wal" && !connection.is_readonly("main").map_err(failed)? {
-        // A file system without shared memory keeps the old mode, which is as safe and slower.
+        // A file system without shared memory keeps the old mode, which is as safe but slower.
         connection
             .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
             .map_err(failed)?;
@@ -189,7 +191,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     Ok(Store { connection, path: path.to_owned(), _open: open })
 }
 
-/// Opens a file that nobody can write, without the index file that WAL needs beside it.
+/// Opens a read-only file without the index file that WAL needs beside it.
 fn connect_immutable(path: &Path) -> Result<Store, StoreError> {
     let failed = |cause| StoreError::from_sqlite(path, cause);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -202,14 +204,13 @@ fn connect_immutable(path: &Path) -> Result<Store, StoreError> {
     Ok(Store { connection, path: path.to_owned(), _open: open })
 }
 
-/// The path with the characters escaped that a URI gives a meaning
-/// (<https://www.sqlite.org/uri.html>).
+/// The path, with the special characters of a URI escaped (<https://www.sqlite.org/uri.html>).
 fn uri_path(path: &Path) -> Result<String, StoreError> {
     let text = path.to_str().ok_or_else(|| cannot_open(path, &"its path is not UTF-8"))?;
     Ok(text.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))
 }
 
-/// Whether no write-ahead log with content lies beside the file.
+/// Whether no write-ahead log with content exists beside the file.
 fn no_log(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");

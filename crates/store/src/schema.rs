@@ -1,13 +1,13 @@
-//! All DDL, as a list of steps, and the walk from a file's version to ours.
+//! Contains all DDL as a list of steps, and migrates a file from its version to ours.
 //!
-//! Step `n` takes a file of schema `n` to schema `n + 1`; a file's version is SQLite's
-//! `user_version`. Steps are only ever appended: a released step is what files in the world have
-//! gone through, and a committed file of each past version is a test. All steps that a file lacks
-//! run in one exclusive transaction, so that a kill in the middle leaves the old file, and two
-//! processes that open a new file together do not both make its tables.
+//! Step `n` takes a file of schema `n` to schema `n + 1`; a file's version is SQLite's `user_version`.
+//! Steps are only ever appended, because existing files have gone through every released step. A test opens
+//! a committed file of each past version. All steps that a file lacks run in one exclusive transaction. So
+//! a kill in the middle leaves the old file, and two processes that open a new file together do not both
+//! create its tables.
 //!
-//! Rejected: `CREATE TABLE IF NOT EXISTS` at each opening, which cannot change a table and cannot
-//! tell whose file it is looking at.
+//! Rejected: `CREATE TABLE IF NOT EXISTS` at each opening, which cannot change a table and cannot tell
+//! which program the file belongs to.
 
 use crate::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
@@ -18,17 +18,17 @@ pub const APPLICATION_ID: i32 = i32::from_be_bytes(record::DATABASE_MARK);
 
 /// The steps, oldest first.
 ///
-/// `document` is the JSON text. The other columns repeat parts of it for lists and searches:
-/// `time` (RFC 3339 in UTC, null where simulated), `target` (the path as the user named it),
-/// `kind` (of the target, as in JSON), `device` (the whole disk's kernel name), `clean` (no
-/// finding makes the numbers invalid). `rowid` is the order in which documents were saved.
+/// `document` is the JSON text. The other columns repeat parts of it for lists and searches: `time` (RFC
+/// 3339 in UTC, null if simulated), `target` (the path as the user named it), `kind` (of the target, as in
+/// JSON), `device` (the whole disk's kernel name), `clean` (no finding makes the numbers invalid). `rowid`
+/// is the order in which documents were saved.
 ///
-/// Documents that need no more than that share one table, told apart by `kind`. An experiment has
-/// one of its own, because its trials refer to it: each is linked as it ends, by its place in the
-/// plan, with what its preset measured beside it (`extras`, a JSON object).
+/// Documents that need no further columns share one table and differ by `kind`. An experiment has a table
+/// of its own, because its trials refer to it: each is linked as it ends, by its place in the plan, with
+/// the additional results of its preset (`extras`, a JSON object).
 ///
-/// The intervals of an observation are in `columns` (null in files of before, whose text has them): a day of
-/// eight disks is 350 MB of JSON, and a few per cent of that by columns.
+/// The intervals of an observation are in `columns` (null in older files, whose text has them): a day of
+/// eight disks is 350 MB of JSON, and a few per cent of that in columns.
 const STEPS: [&str; 3] = [
     "
     CREATE TABLE trial (
@@ -95,7 +95,7 @@ const STEPS: [&str; 3] = [
 /// The schema version that this program writes.
 pub const SCHEMA_VERSION: u32 = STEPS.len() as u32;
 
-/// The schema version of one of our files; 0 where there is nothing in it yet. Changes nothing.
+/// The schema version of a file; 0 if it is empty. Changes nothing.
 fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     let failed = |cause| StoreError::from_sqlite(path, cause);
     let number =
@@ -119,14 +119,14 @@ fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     Err(StoreError::NotADatabase(path.to_owned(), "it is a SQLite file of another program"))
 }
 
-/// Takes the file to [`SCHEMA_VERSION`], if it is not there yet.
+/// Migrates the file to [`SCHEMA_VERSION`] if necessary.
 ///
 /// # Errors
-/// If the file is not ours, is newer than we are, or cannot be changed.
+/// If the file is not ours, is from a newer version, or cannot be changed.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |cause| StoreError::from_sqlite(path, cause);
-    // In one transaction, which sees one state of the file: between single statements another
-    // process may make its tables, and a file with tables but without our id is another program's.
+    // In one transaction, which sees one state of the file. Between separate statements another process
+    // might create its tables, and a file with tables but without our id looks like another program's.
     let look =
         connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(failed)?;
     let found = version(&look, path)?;
@@ -136,7 +136,7 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     }
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failed)?;
-    // Looked at again under the lock: another process may have done the work while we waited.
+    // Checked again under the lock: another process may have migrated the file while we waited.
     let from = version(&transaction, path)?;
     if from == 0 {
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! Files that were cut, twisted, joined and exaggerated: whatever is left of them is read, nothing
-//! panics, and nothing comes out that a document cannot hold.
+//! Truncated, altered, joined and extreme files: every intact part is read, nothing panics, and every
+//! result fits a document.
 
 use crate::forms::sample;
 use import::{Format, Options, detect, read};
@@ -34,7 +34,7 @@ const SAMPLES: [(&str, Format); 25] = [
     ("relog-utf16.csv", Format::Perfmon),
     ("typeperf-german.csv", Format::Perfmon),
 ];
-/// Changed files of each sample.
+/// Number of altered files per sample.
 fn mutations() -> u64 {
     testkit::draws(300, 3_000)
 }
@@ -59,7 +59,7 @@ fn figures(interval: &Interval) -> Vec<Figure> {
     of_ops.chain(others).flatten().collect()
 }
 
-/// What every observation must be, however broken its source.
+/// Properties that every observation must have, however damaged its source.
 fn check(observation: &Observation, what: &str) {
     assert!(!observation.intervals.is_empty(), "{what}");
     let mut begin = 0;
@@ -79,14 +79,14 @@ fn check(observation: &Observation, what: &str) {
     assert_eq!(back.intervals.len(), observation.intervals.len(), "{what}");
 }
 
-/// Reads what may be anything; a refusal is fine.
+/// Reads arbitrary bytes; an error is acceptable.
 fn survive(bytes: &[u8], format: Option<Format>, what: &str) -> Vec<Observation> {
     let read = read(&[bytes], format, &options()).unwrap_or_default();
     read.iter().for_each(|observation| check(observation, what));
     read
 }
 
-/// Random choices, the same everywhere.
+/// Random choices, the same on every machine.
 struct Numbers(SplitMix64);
 
 impl Numbers {
@@ -102,7 +102,8 @@ fn a_file_that_is_cut_anywhere_is_read_up_to_there() {
         let all = survive(&whole, Some(format), name);
         let most: usize = all.iter().map(|it| it.intervals.len()).sum();
         let mut last = 0;
-        // Each cut reads the file again: of longer ones some two thousand places, and the last 200.
+        // Each cut reads the file again, so longer files are cut at some two thousand places and the last
+        // 200.
         let step = (whole.len() / 2_000).max(1);
         let cuts = (0..whole.len()).filter(|end| end % step == 0 || *end + 200 > whole.len());
         for end in cuts {
@@ -111,7 +112,7 @@ fn a_file_that_is_cut_anywhere_is_read_up_to_there() {
             assert!(intervals <= most, "{name} up to {end}: {intervals} of {most}");
             last = intervals;
         }
-        // What lies before the cut is not lost with the last byte.
+        // The data before the cut are not lost with the last byte.
         assert!(2 * last >= most, "{name}: {last} of {most}");
     }
 }
@@ -149,7 +150,7 @@ fn random_changes_never_panic_and_leave_nothing_unbelievable() {
             let asked = (round % 4 != 0).then_some(format);
             let read = survive(&bytes, asked, &format!("{name} round {round}"));
             usable += u64::from(!read.is_empty());
-            // A clock of a busy machine; the rounds that there were count.
+            // Time limit for a busy machine; the completed rounds count.
             if begin.elapsed() > Duration::from_secs(240) {
                 break;
             }
@@ -159,7 +160,7 @@ fn random_changes_never_panic_and_leave_nothing_unbelievable() {
     }
 }
 
-/// The file with a few things done to it.
+/// The file with a few random changes.
 fn changed(whole: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     const WORDS: [&[u8]; 16] = [
         b"1e308",
@@ -207,7 +208,7 @@ fn changed(whole: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     bytes
 }
 
-/// The next number from here on replaced.
+/// Replaces the next number from `at` on.
 fn number_replaced(bytes: &mut Vec<u8>, at: usize, word: &[u8]) {
     let digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let Some(begin) = bytes[at..].iter().position(digit).map(|found| at + found) else { return };
@@ -215,7 +216,7 @@ fn number_replaced(bytes: &mut Vec<u8>, at: usize, word: &[u8]) {
     drop(bytes.splice(begin..begin + length, word.iter().copied()));
 }
 
-/// A line written somewhere else as well: devices twice, time that goes back.
+/// Copies a line to another place: repeated devices, decreasing time.
 fn line_moved(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     let lines: Vec<Vec<u8>> =
         bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();

@@ -1,4 +1,4 @@
-//! Each form as it is documented: what is read from it, in which unit, and what it lacks.
+//! Each format as documented: the figures read, their units, and missing figures.
 
 use import::{Format, ImportError, Options, detect, read as imported};
 use record::{Figure, Finding, FindingCode, Interval, Observation, Quality};
@@ -10,7 +10,7 @@ pub(crate) fn sample(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The observation of these samples, found out to be of this form.
+/// The observation of these samples, detected as this format.
 #[track_caller]
 fn observation(format: Format, names: &[&str], options: &Options) -> Observation {
     let samples: Vec<Vec<u8>> = names.iter().map(|name| sample(name)).collect();
@@ -71,7 +71,7 @@ fn iostat_gives_both_directions_and_drops_the_report_since_boot() {
     close(disk[0].busy_share, 0.612);
     close(disk[0].concurrency, 0.88);
     close(disk[0].flushes_per_s, 2.0);
-    // A disk without requests has no mean response, which iostat prints as 0.
+    // A disk without requests has no mean latency; iostat prints 0.
     assert_eq!(disk[2].all.latency_ns, None);
     assert_eq!(disk[2].busy_share.unwrap().value, 0.0);
     let context = &read.contexts[3];
@@ -230,7 +230,7 @@ fn answers_of_a_server_give_the_intervals_between_scrapes_not_between_steps() {
     assert!(disk.iter().all(|it| it.duration_ns == 15 * SECOND_NS));
     assert!(disk.iter().all(|it| it.read.per_s.unwrap().value == 20.0), "{disk:?}");
     close(disk[0].read.latency_ns, 4e6);
-    // Without the times of the scrapes, steps stand for them, with a finding.
+    // Without the times of the scrapes, the steps are used, with a finding.
     let blind = observation(Format::Prometheus, &names[..1], &Options::default());
     assert!(found(&blind, FindingCode::TimesAssumed).unwrap().claim.contains("steps"));
     assert!(of(&blind, "sda").iter().any(|it| it.read.per_s.unwrap().value != 20.0));
@@ -251,7 +251,7 @@ fn a_server_with_several_machines_or_with_an_error_says_so() {
     assert_eq!(error, ImportError::Server("too many points".into()));
 }
 
-/// The sample as typeperf leaves it: carriage returns, and its words below the table.
+/// The sample as typeperf writes it: carriage returns, and messages below the table.
 fn typeperf() -> Vec<u8> {
     let text = String::from_utf8(sample("typeperf.csv")).unwrap();
     format!(
@@ -320,7 +320,7 @@ fn volumes_are_a_layer_of_their_own_above_the_disks_that_name_them() {
     for alone in ["0 C:", "1 D:", "2 D:", "HarddiskVolume1"] {
         assert!(device(alone).partition_of.is_none() && device(alone).built_of.is_empty());
     }
-    // What a volume waits beyond its disks shows as the difference of the two layers.
+    // The difference of the two layers shows how long a volume waits in addition to its disks.
     close(of(&read, "C:")[0].read.latency_ns, 2.5e6);
     close(of(&read, "0 C:")[0].read.latency_ns, 2e6);
     close(of(&read, "D:")[0].read.request_bytes, 131_072.0);
@@ -330,7 +330,7 @@ fn volumes_are_a_layer_of_their_own_above_the_disks_that_name_them() {
 #[test]
 fn volumes_alone_are_read_and_stand_alone() {
     let text = String::from_utf8(sample("perfmon-layers.csv")).unwrap();
-    // The object of disks under a name that is not read.
+    // The object of disks under an unknown name.
     let text = text.replace("PhysicalDisk", "Other");
     let read = imported(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
     assert_eq!(read.source, "Windows LogicalDisk CSV");

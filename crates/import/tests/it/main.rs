@@ -1,4 +1,4 @@
-//! Real, documented and broken files of other tools.
+//! Real, documented and damaged files of other tools.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod damage;

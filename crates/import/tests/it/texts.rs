@@ -1,4 +1,4 @@
-//! Logs that people paste: tables, pairs, XML and dumps say the same as the JSON of the same minutes.
+//! Logs that users paste: tables, pairs, XML and dumps give the same as the JSON of the same minutes.
 
 use crate::forms::sample;
 use import::{Format, Options, detect, read};
@@ -25,7 +25,7 @@ fn found(observation: &Observation, code: FindingCode) -> Option<&Finding> {
     observation.findings.iter().find(|finding| finding.code == code)
 }
 
-/// The JSON that iostat prints of these tables: the same columns, without their marks of per cent.
+/// The JSON that iostat prints for these tables: the same columns, without per cent signs.
 fn as_json(text: &str) -> String {
     let mut json = "{\"sysstat\": {\"hosts\": [{\"nodename\": \"host\", \"date\": \"11/27/26\", \
                     \"statistics\": [\n"
@@ -80,7 +80,7 @@ fn human_readable_tables_are_put_together_by_disk() {
     let last =
         |observation: &Observation| disk(observation, "vda").last().copied().cloned().unwrap();
     let (human, exact) = (last(&human), last(&exact));
-    // The same minutes, recorded beside one another: rates differ by a few requests.
+    // The same minutes, recorded in parallel: rates differ by a few requests.
     let near = |one: Option<record::Figure>, other: Option<record::Figure>| {
         let (one, other) = (one.unwrap().value, other.unwrap().value);
         assert!((one - other).abs() <= 0.2 * other.max(1.0), "{one} {other}");
@@ -323,7 +323,7 @@ fn sums_over_all_disks_of_windows_are_read_where_they_are_all_there_is() {
     assert!(finding.claim.contains("only _Total"), "{finding:?}");
 }
 
-/// telegraf's rows of dumps of /proc/diskstats, with a header before each dump.
+/// telegraf's rows for dumps of /proc/diskstats, with a header before each dump.
 fn as_telegraf(dumps: &str, header: &str) -> String {
     let (mut csv, mut time) = (String::new(), "");
     for line in dumps.lines() {
@@ -363,7 +363,7 @@ fn rows_of_telegraf_say_the_same_as_the_counters_that_it_read() {
     let prefixed = prefixed.collect::<Vec<_>>().join(",");
     let mut counted = plain("diskstats-snapshots.txt", Format::Diskstats).intervals;
     for interval in &mut counted {
-        // telegraf keeps neither.
+        // telegraf records neither.
         (interval.discards_per_s, interval.flushes_per_s) = (None, None);
     }
     for header in [plain_header, prefixed.as_str()] {
@@ -376,7 +376,7 @@ fn rows_of_telegraf_say_the_same_as_the_counters_that_it_read() {
     assert!(detect(without.as_bytes()).is_err());
 }
 
-/// The files of collectd's plugins disk and csv, of dumps of /proc/diskstats: names and texts.
+/// The files of collectd's disk and csv plugins for dumps of /proc/diskstats: names and texts.
 fn as_collectd(dumps: &str, rates: bool) -> Vec<(String, Vec<u8>)> {
     let mut rows: BTreeMap<&str, Vec<(f64, Vec<f64>)>> = BTreeMap::new();
     let mut time = 0.0;
@@ -427,7 +427,7 @@ fn as_collectd(dumps: &str, rates: bool) -> Vec<(String, Vec<u8>)> {
     files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect()
 }
 
-/// What the plugin csv writes with `StoreRates true`: nothing of the first moment.
+/// The output of the csv plugin with `StoreRates true`: no row for the first moment.
 fn as_rates(file: &str, name: &str) -> String {
     let fields = |line: &str| -> Vec<f64> {
         line.split(',').map(|field| field.parse().unwrap_or_else(|_| panic!("{name}"))).collect()
@@ -471,7 +471,7 @@ fn files_of_collectd_say_the_same_as_the_counters_that_it_read() {
             for (own, real) in [(&own.read, &real.read), (&own.write, &real.write)] {
                 near(own.per_s, real.per_s, 1e-9);
                 near(own.bytes_per_s, real.bytes_per_s, 1e-9);
-                // Means are kept in whole milliseconds times seconds.
+                // Means are stored in whole milliseconds times seconds.
                 if real.latency_ns.is_some() {
                     near(own.latency_ns, real.latency_ns, 1.1e6);
                 }

@@ -1,4 +1,4 @@
-//! Files that the real tools make on this machine.
+//! Files that the real tools write on this machine.
 
 use import::{Format, Options, detect, read};
 use record::{FindingCode, Observation};
@@ -69,7 +69,7 @@ fn an_iostat_that_is_killed_leaves_a_file_that_is_read() {
     assert!(read.intervals.len() >= 2 * read.devices.len());
 }
 
-/// A child that goes with the test.
+/// A child process that is killed at the end of the test.
 struct Killed(Child);
 
 impl Drop for Killed {

@@ -1,4 +1,4 @@
-//! What single values mean: times, names of devices and kernels, encodings; forms and queries.
+//! Single values: times, names of devices and kernels, encodings; formats and queries.
 
 use import::{Options, RangeQuery, detect, parse_moment, parse_utc_offset, read};
 use record::{FindingCode, Observation};
@@ -92,7 +92,7 @@ fn offsets_are_seconds_ahead_of_utc() {
     }
 }
 
-/// The times of lines of sadf with these stamps, and what was assumed about them.
+/// The times of sadf lines with these stamps, and the assumptions about them.
 fn times(stamps: &[&str], utc_offset_s: Option<i64>) -> (Vec<u64>, String) {
     let mut text = "# hostname;interval;timestamp;DEV;tps\n".to_owned();
     for (index, stamp) in stamps.iter().enumerate() {
@@ -205,11 +205,11 @@ fn the_same_text_comes_out_of_every_encoding() {
     ] {
         assert_eq!(content(&bytes), expected, "{bytes:?}");
     }
-    // What the code page of Windows has where Latin-1 has control characters.
+    // Characters of the Windows code page where Latin-1 has control characters.
     let euro = original.replace("träger", "träger€");
     let euro: Vec<u8> = euro.chars().map(|it| if it == '€' { 0x80 } else { it as u8 }).collect();
     assert_eq!(content(&euro).devices[0].name, "Datenträger€");
-    // A character that was cut off at the end of a file is dropped.
+    // A truncated character at the end of a file is dropped.
     let cut = [original.as_bytes(), &"ä".as_bytes()[..1]].concat();
     assert_eq!(content(&cut), expected);
     assert!(detect(b"").unwrap_err().to_string().contains("empty"));

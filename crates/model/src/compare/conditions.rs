@@ -1,15 +1,15 @@
-//! Under which conditions a side was measured, and which of them differ: everything that a document
-//! states and that may explain a difference by itself.
+//! Collects the conditions of each side of a comparison and finds those that differ: everything in a
+//! document that may explain a difference by itself.
 
 use record::{
     Bytes, ComparedCondition, DeviceFacts, Environment, Extents, FilesystemFacts, Measured,
     Profile, Target, Trial, Workload, format_bytes,
 };
 
-/// The name under which the I/O scheduler is compared.
+/// The condition name of the I/O scheduler.
 pub const SCHEDULER: &str = "scheduler";
 
-/// Conditions of one side: what, and its values in order of appearance.
+/// Conditions of one side: name, and its values in order of appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conditions {
     entries: Vec<(String, Vec<String>)>,
@@ -38,7 +38,7 @@ impl Conditions {
         Some(values.join(", "))
     }
 
-    /// Those of a document: who measured, in which time, on which machine, and what.
+    /// The conditions stated in a document: program version, system, and target.
     pub(super) fn document(
         &mut self,
         version: &str,
@@ -95,7 +95,7 @@ impl Conditions {
         }
     }
 
-    /// What was measured, and where it lies.
+    /// The target and its place on the device.
     fn target(&mut self, target: &Target) {
         self.add("target", Some(target.path.clone()));
         self.add("described by a file with hash", target.file_hash.clone());
@@ -119,7 +119,7 @@ impl Conditions {
         self.settings(device);
     }
 
-    /// What may be another on the same device tomorrow.
+    /// Settings that can change on the same device.
     fn settings(&mut self, device: &DeviceFacts) {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let size = |value: Option<u64>| value.map(format_bytes);
@@ -161,7 +161,7 @@ fn bytes(bytes: Bytes) -> String {
     format_bytes(bytes.0)
 }
 
-/// What a device is set to, by the names under which conditions are compared.
+/// The settings of a device, by the names under which conditions are compared.
 #[must_use]
 pub fn settings_told(device: &DeviceFacts) -> Vec<(String, String)> {
     let mut told = Conditions::default();
@@ -169,7 +169,7 @@ pub fn settings_told(device: &DeviceFacts) -> Vec<(String, String)> {
     told.entries.into_iter().map(|(what, values)| (what, values.join(", "))).collect()
 }
 
-/// What differs, in the order of the first, then what the second alone has.
+/// The conditions that differ, in the order of `a`, then those that only `b` has.
 pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition> {
     let only_b = b.entries.iter().filter(|(what, _)| a.value(what).is_none());
     a.entries
@@ -184,8 +184,8 @@ pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition
         .collect()
 }
 
-/// Which conditions of a profile are others on its device now, or under another kernel: those that
-/// both tell. The first of each is the profile's.
+/// The conditions of a profile that have changed on its device or kernel since. Only conditions known on
+/// both sides are compared. In each pair the profile's value is first.
 #[must_use]
 pub fn changed_since(
     profile: &Profile,

@@ -1,21 +1,22 @@
-//! Two measurements against each other: cell by cell, with one false-alarm rate for the table.
+//! Compares two measurements cell by cell, with one false-alarm rate for the table.
 //!
-//! Observations are what lies apart in time: blocks of an experiment, visits of a profile's cell,
-//! or whole runs where there are three or more. Batch means within a trial say how well one moment
-//! is known, and on a shared disk the next one differs by more. Fewer than three observations on a
-//! side are "cannot tell".
+//! Observations must be separated in time: blocks of an experiment, visits of a profile's cell, or whole
+//! runs if there are three or more. Batch means within a trial give the error at one moment only. On a
+//! shared disk, the difference to the next moment is larger. With fewer than three observations on a side
+//! the result is inconclusive.
 //!
-//! Cells belong together by the identity of the workload, else by what is asked with engine, area
-//! and the split of the depth set aside; where that is ambiguous, a cell has no partner.
+//! Cells are matched by the identity of the workload. If that fails, they are matched by the requested
+//! load, ignoring engine, area and how the queue depth is split over jobs. An ambiguous match leaves a cell
+//! without a partner.
 //!
-//! A table asks up to five questions, and each has a share of the false-alarm rate fixed before any
-//! data is seen ([`rows`]). The statistics are [`stats::LogRatio`]'s: Welch or paired, verdicts by
-//! Holm, intervals by Bonferroni; a verdict that only Holm establishes has an interval that ends at
-//! one. "Same" is an interval that ends within ±10 %.
+//! A table asks up to five questions. The share of the false-alarm rate of each is fixed before any data is
+//! seen ([`rows`]). The statistics are those of [`stats::LogRatio`]: Welch or paired, verdicts by Holm,
+//! intervals by Bonferroni. If only Holm establishes a verdict, its interval ends at one. "Same" is an
+//! interval that ends within ±10 %.
 //!
-//! What a run's cells have in common wanders between runs. Its standard error, stated by profiles
-//! and estimated from the blocks of an experiment ([`stats::common_level`]), is added to every row.
-//! Rejected: dividing the level out, which hides a device that became slower as a whole.
+//! The level that all cells of a run share varies between runs. Its standard error, stated by profiles and
+//! estimated from the blocks of an experiment ([`stats::common_level`]), is added to every row. Rejected:
+//! dividing the level out, which hides a device that became slower as a whole.
 
 mod conditions;
 mod observed;
@@ -32,16 +33,16 @@ use record::{COMPARISON_SCHEMA, ComparedCell, ComparedGroup, Comparison, OpKind,
 use rows::{Draft, FALSE_ALARM_RATE, Families, Question};
 use stats::grouped;
 
-/// What a user asks of a comparison.
+/// Options of a comparison, set by the user.
 #[derive(Clone, Debug, Default)]
 pub struct CompareOptions {
-    /// Version of the program.
+    /// Version of halfpower that compares.
     pub halfpower_version: String,
-    /// The share by which a row must be worse to fail; `None` where nothing is to fail.
+    /// The share by which a row must be worse to fail; `None` if no row can fail.
     pub fail_on_worse_rel: Option<f64>,
 }
 
-/// Holds the second against the first.
+/// Compares `b` with `a`.
 #[must_use]
 pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let same_documents = !a.about.ids.is_empty() && a.about.ids == b.about.ids;
@@ -108,8 +109,8 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
 /// Cells that have partners, each a cell of both sides.
 type Partners<'a> = Vec<(&'a SideCell, &'a SideCell)>;
 
-/// The partners by kind: direction, pattern and cache mode. None where all are of one kind, which
-/// all of them together are already.
+/// The partners by kind: direction, pattern and cache mode. Empty if all are of one kind, because the row
+/// for all cells covers that.
 fn kinds<'a>(partners: &Partners<'a>) -> Vec<(String, Partners<'a>)> {
     let label = |(a, _): &(&SideCell, &SideCell)| {
         let workload = a.workload.as_ref()?;
@@ -121,7 +122,7 @@ fn kinds<'a>(partners: &Partners<'a>) -> Vec<(String, Partners<'a>)> {
     if kinds.len() < 2 { Vec::new() } else { kinds }
 }
 
-/// A cell of each side, as far as there is one.
+/// A cell of each side; `None` on a side without a matching cell.
 type Pair<'a> = (Option<&'a SideCell>, Option<&'a SideCell>);
 
 fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
@@ -136,7 +137,8 @@ fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
     let mut partners: Vec<Option<usize>> = vec![None; a.cells.len()];
     let mut taken = vec![false; b.cells.len()];
     for (step, key) in keys.iter().enumerate() {
-        // Arms of one design have the other levels in common, and nothing else need agree.
+        // Treatments of one design agree in the levels that were not picked. Other properties need not
+        // agree.
         if step == 2 && !(arms && one_design) {
             continue;
         }
@@ -159,7 +161,7 @@ fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
     first.chain(rest.map(|(cell, _)| (None, Some(cell)))).collect()
 }
 
-/// Why a cell of the side of this name has no partner in the other.
+/// Why a cell of the side called `name` has no partner in `other`.
 fn why_alone(cell: &SideCell, name: &str, other: &Side) -> String {
     if other.cells.iter().any(|other| other.asked == cell.asked) {
         return "several cells run the same load in different ways; select one by an axis"
@@ -168,7 +170,7 @@ fn why_alone(cell: &SideCell, name: &str, other: &Side) -> String {
     format!("only in {name}")
 }
 
-/// What a reader must know of the table.
+/// Notes for the reader of the table.
 fn notes(context: &rows::Context) -> Vec<String> {
     let mut notes = Vec::new();
     let (a, b) = (&context.a.about, &context.b.about);

@@ -1,6 +1,6 @@
-//! The cells of a side, and their quantities: lists of observations, so that they can be paired by
-//! block, or means with their errors. A quantity that one trial of a cell lacks is missing with
-//! that trial's reason.
+//! Computes the cells of a side and their quantities. A quantity is a list of observations, which can be
+//! paired by block, or a mean with its error. If one trial of a cell lacks a quantity, the cell lacks it
+//! too, with that trial's reason.
 
 use crate::cells::cpu_us_per_io;
 use record::{
@@ -9,23 +9,23 @@ use record::{
 };
 use std::collections::BTreeMap;
 
-/// Why times on processors of two kinds are not compared.
+/// Why CPU times of different processors are not compared.
 const NO_CLOCK: &str = "the processors differ, and the clock rate of at least one is unknown";
-/// Why a result of fio has no distribution of latencies.
+/// Why a result of fio has no latency distribution.
 const NO_BINS: &str = "fio's file has no latency bins: use --output-format=json+";
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceObservation {
-    /// What tells its cell from others.
+    /// Identifies the cell of the line.
     pub key: String,
-    /// The cell in a few words.
+    /// Short description of the cell.
     pub label: String,
     /// Requests per second.
     pub iops: f64,
     /// Requests completed.
     pub requests: f64,
-    /// CPU time per request; `None` where the line does not tell.
+    /// CPU time per request, in microseconds; `None` if the line does not contain it.
     pub cpu_us_per_io: Option<f64>,
 }
 
@@ -36,31 +36,31 @@ pub(super) struct SideCell {
     pub cell: String,
     /// Levels of the axes that were not picked.
     pub levels: BTreeMap<String, String>,
-    /// What is asked of the device, with what a machine brings along set aside.
+    /// The requested load, without the properties that depend on the machine.
     pub asked: String,
     /// `None` for a line of a trace.
     pub workload: Option<Workload>,
-    /// Requests in an observation.
+    /// Requests per observation.
     pub requests: f64,
     pub numbers: BTreeMap<ComparedMetric, Numbers>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Numbers {
-    /// One by one, each with its block.
+    /// Single observations, each with its block.
     Observed(Vec<(u32, f64)>),
     /// A mean over visits or blocks.
     Mean {
         estimate: Estimate,
-        /// Whether they were made until the mean was known well.
+        /// Whether measuring stopped once the mean was precise enough.
         stopped: bool,
     },
-    /// None, for a reason.
+    /// The reason why the quantity is missing.
     Missing(String),
 }
 
 impl Numbers {
-    /// The value, a geometric mean where there are several.
+    /// The value; the geometric mean if there are several observations.
     pub(super) fn value(&self) -> Option<f64> {
         match self {
             Self::Observed(values) if values.len() == 1 => Some(values[0].1),
@@ -93,7 +93,7 @@ impl SideCell {
         }
     }
 
-    /// The observations with their blocks; `None` where it has a mean.
+    /// The observations with their blocks; `None` if only a mean is known.
     pub(super) fn observed(&self, metric: ComparedMetric) -> Option<&[(u32, f64)]> {
         match self.numbers.get(&metric)? {
             Numbers::Observed(values) => Some(values),
@@ -113,7 +113,7 @@ impl SideCell {
         }
     }
 
-    /// Why there are none.
+    /// Why the quantity is missing.
     pub(super) fn reason(&self, metric: ComparedMetric) -> String {
         match self.numbers.get(&metric) {
             Some(Numbers::Missing(reason)) => reason.clone(),
@@ -128,12 +128,12 @@ pub(super) struct Placed<'a> {
     pub levels: BTreeMap<String, String>,
 }
 
-/// Puts the numbers of a cell to those of another document's.
+/// Adds the numbers of another document's cell to a cell.
 pub(super) fn join(cell: &mut SideCell, other: SideCell) {
     for (metric, numbers) in other.numbers {
         match (cell.numbers.get_mut(&metric), numbers) {
             (Some(Numbers::Observed(values)), Numbers::Observed(more)) => values.extend(more),
-            // A number that one document lacks is no number of all of them.
+            // A number that one document lacks is missing for the whole side.
             (Some(numbers), Numbers::Missing(reason)) => *numbers = Numbers::Missing(reason),
             _ => {}
         }
@@ -220,7 +220,7 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
 fn latency_p99(trial: &Trial) -> Result<f64, String> {
     let histogram = trial.histogram();
     let without = match histogram.count() {
-        // Only fio counts requests without their latencies.
+        // Only fio counts requests without recording their latencies.
         0 if trial.completed() > 0 => NO_BINS,
         _ => "fewer than 1,000 requests in a trial",
     };
@@ -232,8 +232,8 @@ fn clocks(trial: &Trial) -> Result<f64, String> {
     Ok(cpu_us_per_io(trial)? * clock?.hz * 1e-6)
 }
 
-/// What is asked of the device: the workload without engine, area and the split of the depth over
-/// jobs, which differ between machines.
+/// The requested load: the workload without engine, area and the split of the queue depth over jobs, which
+/// differ between machines.
 fn asked(workload: &Workload) -> String {
     let mut asked = workload.clone();
     (asked.iodepth, asked.numjobs) = (workload.depth, 1);
@@ -243,7 +243,7 @@ fn asked(workload: &Workload) -> String {
     asked.cell()
 }
 
-/// A workload in a few words: `random read 4 KiB, depth 8, cache all`.
+/// Short description of a workload: `random read 4 KiB, depth 8, cache all`.
 fn label(workload: &Workload) -> String {
     let op = match workload.only_op() {
         Some(op) => op.name().to_owned(),
@@ -258,7 +258,7 @@ fn label(workload: &Workload) -> String {
     format!("{pattern} {op} {}, {load}{cache}", sizes.join("+"))
 }
 
-/// `, cache all`; nothing for the usual mode.
+/// `, cache all`; empty for the default mode.
 pub(super) fn cache_words(workload: &Workload) -> String {
     match workload.cache {
         CacheMode::Device => String::new(),

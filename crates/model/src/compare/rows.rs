@@ -1,4 +1,4 @@
-//! The rows of the table: what is tested, and what comes of it.
+//! Builds the rows of the table: what each row tests, and its verdict.
 
 use super::Pair;
 use super::observed::{Numbers, SideCell};
@@ -11,22 +11,22 @@ use std::iter;
 
 /// Probability that any row of a table is called better or worse by chance.
 pub(super) const FALSE_ALARM_RATE: f64 = 0.05;
-/// Observations on each side without which nothing is told.
+/// Minimum number of observations on each side for a verdict.
 const LEAST: u32 = 3;
-/// Cells without which all of them together are no more than each.
+/// Minimum number of cells for a row that combines all cells.
 const OVERALL_CELLS: usize = 3;
 /// An interval within this distance of one, as a share, is "the same".
 const SAME_REL: f64 = 0.1;
-/// Clocks that differ by more than this share are different clocks.
+/// Clock rates that differ by more than this share count as different.
 const CLOCK_REL: f64 = 0.02;
 
-/// Both sides, and how they were measured against each other.
+/// Both sides, and how their measurements are related.
 pub(super) struct Context<'a> {
     pub a: &'a Side,
     pub b: &'a Side,
-    /// Whether both are the same documents.
+    /// Whether both sides are the same documents.
     pub identical: bool,
-    /// Whether both are arms of one experiment, whose blocks belong together.
+    /// Whether both sides are treatments of one experiment, so that blocks are paired.
     pub paired: bool,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Context<'a> {
 pub(super) struct Draft {
     question: Question,
     row: ComparedRow,
-    /// What it is tested by; `None` where it has its verdict already.
+    /// The statistic to test; `None` if the verdict is already known.
     tested: Option<LogRatio>,
 }
 
 impl Draft {
-    /// What the cells say, with the verdict that it cannot be told.
+    /// The values of both cells, with the verdict "inconclusive".
     fn of(metric: ComparedMetric, a: Option<&SideCell>, b: Option<&SideCell>) -> Self {
         let count = |cell: Option<&SideCell>| cell.map_or(0, |cell| cell.count(metric));
         let (n_a, n_b) = (count(a), count(b));
@@ -88,15 +88,15 @@ pub(super) fn without_partner((a, b): Pair<'_>, reason: String) -> Draft {
     Draft::of(ComparedMetric::RatePerS, a, b).untested(ComparedVerdict::NotComparable, reason)
 }
 
-/// Whether a completion lets the next request go, so that the latency is the depth over the
-/// rate and tells nothing of its own.
+/// Whether each completion starts the next request. The latency is then the queue depth divided by the rate
+/// and adds no information.
 fn closed(cell: &SideCell) -> bool {
     cell.workload
         .as_ref()
         .is_none_or(|workload| workload.arrival == Arrival::Closed && workload.think_ns.0 == 0)
 }
 
-/// Time on one processor is held against time on the same kind, clocks against clocks.
+/// CPU time is compared only between processors of the same model and clock rate, otherwise clock cycles.
 fn cpu_metric(context: &Context) -> ComparedMetric {
     let clocks = context.a.clock_hz.zip(context.b.clock_hz);
     let other_clock = clocks.is_some_and(|(a, b)| (a / b - 1.0).abs() > CLOCK_REL);
@@ -141,13 +141,14 @@ fn draft(context: &Context, metric: ComparedMetric, a: &SideCell, b: &SideCell) 
     }
 }
 
-/// The rates of cells that have a partner, together; `None` with fewer than three, or without blocks
-/// that all have.
+/// The combined rates of all cells that have a partner; `None` with fewer than three cells, or if no blocks
+/// contain all cells.
 ///
-/// Over blocks it is the mean of each block that is an observation, so that what moved a whole block
-/// is in the error once and not averaged away as if the cells were independent. Visits of a profile
-/// are made cell by cell; the errors of its cells are, and the level that they have in common is added.
-/// There the errors are the wider ones of the cells' intervals, because too narrow ones add up.
+/// With blocks, one observation is the mean of a block over its cells. An effect that moves a whole block
+/// then enters the error once and is not averaged away as if the cells were independent. Visits of a
+/// profile are not in blocks: its cells have independent errors, to which the error of the common level is
+/// added. These errors are the wider ones from the cells' intervals, because errors that are too small
+/// accumulate.
 pub(super) fn joined(
     context: &Context,
     pairs: &[(&SideCell, &SideCell)],
@@ -175,13 +176,13 @@ pub(super) fn joined(
     Some(draft)
 }
 
-/// The rates of all cells of a side.
+/// The combined rates of all cells of a side.
 struct Together {
-    /// Geometric means over the cells, by block; none where each cell has an error of its own.
+    /// Geometric means over the cells, by block; empty if each cell has an error of its own.
     blocks: Vec<(u32, f64)>,
-    /// `None` with too few blocks.
+    /// `None` if there are too few blocks.
     level: Option<Level>,
-    /// Of the blocks, or else of the cells.
+    /// Number of blocks, or of cells if there are no blocks.
     count: u32,
 }
 
@@ -231,7 +232,7 @@ fn too_few(context: &Context, n_a: u32, n_b: u32) -> String {
     format!("{n_a} and {n_b} {word}; at least {LEAST} of each are needed")
 }
 
-/// The values of the blocks that both have.
+/// The values of the blocks that both sides have.
 fn shared(a: &[(u32, f64)], b: &[(u32, f64)]) -> Vec<(f64, f64)> {
     let both = a.iter().filter_map(|(block, first)| {
         let (_, second) = b.iter().find(|(other, _)| other == block)?;
@@ -256,7 +257,7 @@ fn level_of(values: &[(u32, f64)]) -> Option<Level> {
     Level::of(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
 }
 
-/// With the error of the run's level, which moves rates and latencies and not the cost.
+/// Adds the error of the run's level. It affects rates and latencies, not CPU cost.
 fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
     let cost = matches!(metric, ComparedMetric::CpuUsPerIo | ComparedMetric::CpuClocksPerIo);
     match side.about.level_se_rel {
@@ -265,8 +266,8 @@ fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
     }
 }
 
-/// What no repetition shows: a window cuts off a part of a request, and a percentile is that of a
-/// bucket.
+/// Errors that repetition does not reveal: a window cuts off part of a request, and a percentile is known
+/// only to its bucket.
 fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
     let counting = 1.0 / a.requests.max(1.0) + 1.0 / b.requests.max(1.0);
     match metric {
@@ -286,7 +287,7 @@ pub(super) enum Question {
 
 impl Question {
     const ALL: [Self; 5] = [Self::Overall, Self::Group, Self::Rate, Self::Response, Self::Cost];
-    /// The part of the false-alarm rate that each gets, if all are asked.
+    /// Relative weight of each question in the false-alarm rate.
     const PARTS: [f64; 5] = [1.0, 1.0, 2.0, 1.0, 1.0];
 
     fn of(metric: ComparedMetric) -> Self {
@@ -298,7 +299,7 @@ impl Question {
     }
 }
 
-/// The rows that are tested, by question, and what part of the false-alarm rate each question has.
+/// Number of tested rows per question. From these follows each question's share of the false-alarm rate.
 pub(super) struct Families {
     tests: [usize; 5],
 }
@@ -316,13 +317,13 @@ impl Families {
         self.tests.iter().sum::<usize>() as u32
     }
 
-    /// The share of the false-alarm rate that a question has, 0 to 1.
+    /// The share of the false-alarm rate of a question, 0 to 1.
     fn share(&self, question: Question) -> f64 {
         let asked = Question::PARTS.iter().zip(&self.tests).filter(|(_, tests)| **tests > 0);
         Question::PARTS[question as usize] / asked.map(|(part, _)| part).sum::<f64>()
     }
 
-    /// Adjusted p-values, in the order of the drafts; `None` for what is not tested.
+    /// Adjusted p-values, in the order of the drafts; `None` for rows that are not tested.
     pub(super) fn adjusted(&self, drafts: &[&Draft]) -> Vec<Option<f64>> {
         let mut all: Vec<Option<f64>> = vec![None; drafts.len()];
         for asked in Question::ALL {
@@ -358,7 +359,7 @@ impl Families {
             } else {
                 ComparedVerdict::Worse
             };
-            // Holm may tell what Bonferroni's interval leaves open.
+            // Holm may establish a verdict that Bonferroni's interval leaves open.
             (low, high) = if more { (low.max(1.0), high) } else { (low, high.min(1.0)) };
         } else if low >= 1.0 / (1.0 + SAME_REL) && high <= 1.0 + SAME_REL {
             row.verdict = ComparedVerdict::Same;

@@ -1,4 +1,4 @@
-//! What a side of a comparison is made of, as observations of cells.
+//! Turns documents, trials or trace lines into one side of a comparison.
 
 use super::conditions::Conditions;
 use super::observed::{
@@ -13,47 +13,47 @@ use stats::grouped;
 use std::collections::BTreeMap;
 use std::slice;
 
-/// Runs from which whole runs are the observations.
+/// From this number of runs on, whole runs are the observations.
 const RUNS: usize = 3;
-/// Blocks of one document are numbered below this, so that those of several do not meet.
+/// Block numbers of one document stay below this, so that blocks of several documents do not collide.
 const BLOCKS_OF_A_DOCUMENT: u32 = 1 << 16;
-/// Degrees of freedom of a profile's level: it comes from six blocks.
+/// Degrees of freedom of a profile's level, which comes from six blocks.
 const LEVEL_DF_OF_A_PROFILE: f64 = 5.0;
 
-/// Why documents make no side.
+/// Why documents cannot form a side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SideError {
     /// Documents of several kinds.
     #[error("documents of several kinds cannot be combined; name documents of one kind")]
     Mixed,
-    /// Two profiles, which are neither one nor enough to see how runs differ.
+    /// Two profiles: more than one, but too few to show how runs vary.
     #[error("two profiles are too few to show how runs vary; name one, or at least three")]
     TwoProfiles,
-    /// Nothing in it counts.
+    /// No trial in it is valid.
     #[error("it has no valid trial that can be loaded")]
     Empty,
     /// Documents of a kind that is not compared.
     #[error("it contains a document that is not a trial, experiment or profile: {0}")]
     Kind(String),
-    /// Levels of axes were named, and there are none.
+    /// The user named levels of axes, but the document has no axes.
     #[error("only an experiment has axes to select by")]
     NoAxes,
-    /// There is no such axis.
+    /// The experiment has no such axis.
     #[error("it has no axis {axis}; {}", known_axes(.known))]
     NoAxis {
-        /// The axis asked for.
+        /// The axis that the user named.
         axis: String,
-        /// Those that there are.
+        /// Axes of the experiment.
         known: Vec<String>,
     },
-    /// There is no such level.
+    /// The axis has no such level.
     #[error("its axis {axis} has no level {level}; it has {}", .known.join(", "))]
     NoLevel {
-        /// The axis.
+        /// The axis that the user named.
         axis: String,
-        /// The level asked for.
+        /// The level that the user named.
         level: String,
-        /// Those that there are.
+        /// Levels of the axis.
         known: Vec<String>,
     },
 }
@@ -68,26 +68,26 @@ fn known_axes(known: &[String]) -> String {
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// What it is.
+    /// Documents and properties of the side, as reported.
     pub about: ComparedSide,
     pub(super) conditions: Conditions,
     pub(super) cells: Vec<SideCell>,
-    /// Model of the processor, where told.
+    /// Processor model, if known.
     pub(super) processor: Option<String>,
     pub(super) clock_hz: Option<f64>,
     /// Degrees of freedom of the level's standard error.
     pub(super) level_df: f64,
     pub(super) design: Option<String>,
-    /// What a reader must know of it.
+    /// Notes for the reader of the comparison.
     pub(super) notes: Vec<String>,
 }
 
 impl Side {
-    /// Of documents of one kind, or of the part of experiments in which some axes have these
-    /// levels. Trials beside others are theirs.
+    /// A side from documents of one kind, or from the part of experiments in which some axes have these
+    /// levels. Trials given together with another document belong to that document.
     ///
     /// # Errors
-    /// If they do not go together, there is no such part, or nothing of it counts.
+    /// If the documents cannot be combined, the part does not exist, or it has no valid trial.
     pub fn of_documents(
         given: &str,
         documents: &[SavedDocument],
@@ -116,10 +116,10 @@ impl Side {
         Self::together(given, &sides)
     }
 
-    /// Of trials, each an observation of its cell.
+    /// A side from trials, each an observation of its cell.
     ///
     /// # Errors
-    /// If none of them counts.
+    /// If no trial is valid.
     pub fn of_trials(given: &str, trials: &[Trial]) -> Result<Self, SideError> {
         let placed: Vec<Placed> = trials
             .iter()
@@ -133,11 +133,11 @@ impl Side {
         Self::of_placed(about, &placed, 0)
     }
 
-    /// Of an experiment, or of the part of it in which some axes have these levels. `trials` are
-    /// those of it that are at hand.
+    /// A side from an experiment, or from the part of it in which some axes have these levels. `trials` are
+    /// the trials of the experiment that could be loaded.
     ///
     /// # Errors
-    /// If there is no such part, or nothing of it counts.
+    /// If the part does not exist, or has no valid trial.
     pub fn of_experiment(
         given: &str,
         experiment: &Experiment,
@@ -191,7 +191,7 @@ impl Side {
         Ok(side)
     }
 
-    /// Of an experiment whose trials are not at hand: its own results.
+    /// A side from the results of an experiment whose trials cannot be loaded.
     fn of_results(about: ComparedSide, experiment: &Experiment) -> Result<Self, SideError> {
         let picked = |levels: &BTreeMap<String, String>| {
             about.arm.iter().all(|(axis, level)| levels.get(axis) == Some(level))
@@ -219,11 +219,11 @@ impl Side {
         Ok(side)
     }
 
-    /// Of a profile. `trials` are those that it rests on, as far as they are at hand: they tell the
-    /// clock of the processor.
+    /// A side from a profile. `trials` are those of its trials that could be loaded. They give the clock
+    /// rate of the processor.
     ///
     /// # Errors
-    /// If it has no cell.
+    /// If the profile has no cell.
     pub fn of_profile(given: &str, profile: &Profile, trials: &[Trial]) -> Result<Self, SideError> {
         let (environment, target) = (profile.environment.as_ref(), &profile.target);
         let (version, simulated) = (&profile.halfpower_version, profile.simulated);
@@ -250,10 +250,10 @@ impl Side {
         Ok(side)
     }
 
-    /// Of the lines of a trace; `id` is the hash of its text.
+    /// A side from the lines of a trace; `id` is the hash of its text.
     ///
     /// # Errors
-    /// If there is no line.
+    /// If `lines` is empty.
     pub fn of_trace(
         given: &str,
         id: String,
@@ -274,11 +274,11 @@ impl Side {
         Ok(side)
     }
 
-    /// Several documents as one side. Three or more profiles or experiments are observations
-    /// themselves, whose differences hold everything that runs differ in.
+    /// Combines several documents into one side. Three or more profiles or experiments each become one
+    /// observation, so that the error includes every difference between runs.
     ///
     /// # Errors
-    /// If they do not go together.
+    /// If the sides cannot be combined.
     pub fn together(given: &str, sides: &[Self]) -> Result<Self, SideError> {
         let Some(first) = sides.first() else { return Err(SideError::Empty) };
         let kind = first.about.kind;
@@ -361,7 +361,7 @@ impl Side {
         Ok(side)
     }
 
-    /// Of cells, with nothing known beside.
+    /// A side from cells, without further information.
     fn of(
         about: ComparedSide,
         conditions: Conditions,
@@ -385,7 +385,7 @@ impl Side {
         Ok(side)
     }
 
-    /// Gives cells of one label what tells them apart.
+    /// Extends the labels of cells that share one, so that they differ.
     fn distinguish(&mut self) {
         let labels: Vec<String> = self.cells.iter().map(|cell| cell.label.clone()).collect();
         for cell in &mut self.cells {
@@ -444,7 +444,7 @@ fn paths(targets: &[Target]) -> String {
     targets.iter().map(|target| target.path.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// The mean clock of the processors, where told.
+/// Mean clock rate of the processors, if known.
 fn clock<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<f64> {
     let clocks: Vec<f64> =
         trials.filter_map(|trial| Some(trial.cpu.value()?.clock.as_ref()?.hz)).collect();

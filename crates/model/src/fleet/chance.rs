@@ -1,21 +1,19 @@
-//! How many healthy devices reach a score by chance, read from the fast side of the same fleet.
+//! Estimates how many healthy devices reach a score by chance, from the fast side of the same fleet.
 
 use stats::{normal_quantile, normal_tail};
 
-/// Share of the fast side whose shape tells how far healthy devices reach, and the devices from which on
-/// it has a shape.
+/// Share of the fast side that the tail is fitted to, and the minimum number of devices for a fit.
 const TAIL: f64 = 0.05;
 const TAIL_FROM: usize = 200;
-/// No tail is shorter: a fast side without any spread is one that was cut off.
+/// Minimum scale of the tail: a fast side without any spread was cut off.
 const SCALE_LEAST: f64 = 0.2;
 
-/// How many healthy devices reach a score by chance.
 pub(crate) struct Chance {
     /// Scores of the fast side, the largest first.
     fast: Vec<f64>,
-    /// Where the fitted tail begins, and the mean distance beyond it; none in a small fleet.
+    /// Start of the fitted tail, and the mean distance beyond it; `None` in a small fleet.
     tail: Option<(f64, f64)>,
-    /// Independent stretches of a series.
+    /// Number of independent segments of a series.
     looks: f64,
 }
 
@@ -25,7 +23,7 @@ impl Chance {
         let beyond = (TAIL * fast.len() as f64) as usize;
         let tail = (fast.len() >= TAIL_FROM).then(|| {
             let start = fast[beyond];
-            // From the median distance: some that are really fast must not hide what is slow.
+            // From the median distance, so that a few truly fast devices do not hide the slow ones.
             let scale = (fast[beyond / 2] - start) / std::f64::consts::LN_2;
             (start, scale.max(SCALE_LEAST))
         });
@@ -39,7 +37,8 @@ impl Chance {
         match self.tail {
             Some((start, scale)) if score > start => {
                 let fitted = TAIL * devices * (-(score - start) / scale).exp();
-                // Where far more are fast than the tail allows, the fleet is not as alike as it says.
+                // If far more devices are fast than the tail allows, the fleet is less uniform than
+                // assumed.
                 let seen = self.fast.partition_point(|fast| *fast >= score) as f64;
                 if seen > 3.0 + 3.0 * fitted { seen } else { fitted.max(normal) }
             }
@@ -48,7 +47,7 @@ impl Chance {
         }
     }
 
-    /// The score from which on no more healthy devices than these are expected.
+    /// The smallest score that at most this many healthy devices are expected to reach.
     pub(crate) fn least(&self, allowed: f64) -> f64 {
         let (mut low, mut high) = (0.0, normal_quantile(0.999_999_999) * 10.0);
         for _ in 0..60 {

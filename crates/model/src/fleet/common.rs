@@ -1,9 +1,9 @@
-//! What slow devices have in common: a host, a rack, a firmware.
+//! Finds what slow devices have in common: a host, a rack, a firmware.
 //!
-//! It is asked before single devices are: twenty-four drives behind one bad switch are one case and not
-//! twenty-four. Of all values of all labels the one goes first that explains most; what it explains is
-//! taken from its devices, and the question is put again. Labels whose devices are the same ones are
-//! named together, because no counter tells them apart.
+//! This search runs before the search for single devices: twenty-four drives behind one bad switch are one
+//! case, not twenty-four. In each round, the label value that explains most is selected. Its effect is
+//! subtracted from its devices, and the search is repeated. Labels that cover the same devices are named
+//! together, because no counter can distinguish them.
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::ratios::Ratios;
@@ -13,29 +13,29 @@ use record::FleetLabels;
 use stats::{median, normal_quantile};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer devices than this have nothing in common that could be told from chance.
+/// Minimum number of devices in a group. With fewer, a common cause cannot be distinguished from chance.
 const DEVICES_MIN: usize = 3;
-/// Share of the devices that must be slow together.
+/// Share of a group's devices that must be slow together.
 const SLOW_SHARE: f64 = 0.7;
-/// Smallest common ratio, as a logarithm: a seventh.
+/// Smallest common slowdown, as a logarithm: a seventh.
 const LOG_RATIO_MIN: f64 = 0.14;
-/// Chance that any group of a healthy fleet is named.
+/// Probability that any group of a healthy fleet is named.
 const FALSE_ALARM: f64 = 0.01;
-/// Values of a label from which on their own spread is believed.
+/// Minimum number of values of a label for which the spread between its groups is estimated.
 const VALUES_MIN: usize = 8;
-/// Standard error of a median over that of a mean.
+/// Standard error of a median divided by that of a mean.
 const MEDIAN_SE: f64 = 1.2533;
-/// More causes than this are no causes: the rules do not fit the fleet.
+/// Maximum number of causes. If more are found, the rules do not fit the fleet.
 const CAUSES_MOST: usize = 64;
 
-/// Devices with one value of one label.
+/// The devices that share one value of a label.
 pub(crate) struct Group {
     pub(crate) label: String,
     pub(crate) value: String,
     pub(crate) members: Vec<usize>,
 }
 
-/// One that is slow as a whole.
+/// A group that is slow as a whole.
 pub(crate) struct Common {
     pub(crate) group: Group,
     pub(crate) also: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub(crate) struct Common {
     pub(crate) slow: usize,
 }
 
-/// All groups of these labels that have peers outside.
+/// All groups of these labels that have peers outside the group.
 pub(crate) fn groups(labels: &[FleetLabels], by: &[String], kind: &[u32]) -> Vec<Group> {
     let mut of_kind: BTreeMap<u32, usize> = BTreeMap::new();
     for &kind in kind {
@@ -62,7 +62,7 @@ pub(crate) fn groups(labels: &[FleetLabels], by: &[String], kind: &[u32]) -> Vec
             for &member in &members {
                 *within.entry(kind[member]).or_default() += 1;
             }
-            // Devices of a kind that has no peers elsewhere say nothing of the others.
+            // Devices of a kind that has no peers elsewhere cannot be compared with others.
             let has_peers = |member: &usize| {
                 let kind = &kind[*member];
                 of_kind[kind] >= within[kind] + PEERS_MIN
@@ -76,14 +76,14 @@ pub(crate) fn groups(labels: &[FleetLabels], by: &[String], kind: &[u32]) -> Vec
     found
 }
 
-/// All devices by one kind of yardstick.
+/// All devices compared with one kind of baseline.
 pub(crate) struct View {
     pub(crate) ratios: Ratios,
-    /// What healthy devices of each kind do.
+    /// Spread of healthy devices, by kind.
     pub(crate) healthy: Vec<Healthy>,
 }
 
-/// The groups that are slow as a whole in any view; what they explain is taken out of all of them.
+/// Finds the groups that are slow as a whole in any view. Their effect is subtracted in all views.
 pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32]) -> Vec<Common> {
     let mut found = Vec::new();
     while found.len() < CAUSES_MOST {
@@ -105,7 +105,8 @@ pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32
         let parts = by_kind(&group.members, kind);
         for View { ratios, .. } in views.iter_mut() {
             for all in [&mut ratios.mean, &mut ratios.upper] {
-                // All middles first: the judges of a few are those of other parts too.
+                // Compute all medians first: the reference devices of a small kind belong to other parts
+                // too.
                 let middles: Vec<Vec<f32>> =
                     parts.iter().map(|(judges, _)| medians(judges, all)).collect();
                 for ((_, members), middle) in parts.iter().zip(&middles) {
@@ -121,8 +122,9 @@ pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32
     found
 }
 
-/// The members of a group, each kind by itself and with those by whom it is judged: one fault shows more in
-/// devices that have a yardstick than in those that have a bound. Of a kind of few it is the whole group.
+/// The members of a group by kind, each kind with its reference devices. The kinds are separate because a
+/// fault shows more clearly in devices with a baseline than in those with only a bound. For a kind with few
+/// members, the whole group is the reference.
 fn by_kind(members: &[usize], kind: &[u32]) -> Vec<(Vec<usize>, Vec<usize>)> {
     let mut of_kind: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &member in members {
@@ -133,11 +135,13 @@ fn by_kind(members: &[usize], kind: &[u32]) -> Vec<(Vec<usize>, Vec<usize>)> {
     of_kind.into_values().map(|own| (judges(&own), own)).collect()
 }
 
-/// Takes from members of a group what it has in common in a stretch, which is `middle`.
+/// Subtracts from the members what the group has in common in a segment: `middle`, its median.
 fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) {
-    // By this yardstick they may have nothing in common: those of a rack are each other's.
+    // By this baseline the group may have nothing in common, because devices of a rack are each other's
+    // peers.
     let Some(whole) = mean_within(middle, run).filter(|whole| *whole > 0.0) else { return };
-    // From each as much as it has of it: one that is well beside slow ones would look fast.
+    // Subtracts from each member in proportion to its own slowness. Otherwise a healthy member of a slow
+    // group would look fast.
     let shares: Vec<(usize, f64)> = members
         .iter()
         .filter_map(|&one| Some((one, mean_within(&all[one], run)? / whole)))
@@ -152,10 +156,10 @@ fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) 
     }
 }
 
-/// Puts the median of a member of a slow group in place of what it does in the stretch. Of work that is
-/// bounded, the group shows less of what slows it than of work that is known, and how much less is not
-/// known: a member that does other work for some hours looks slower by itself, and one that is slow by
-/// itself for most of the stretch still does.
+/// Replaces the values of a member of a slow group in the segment by the member's median. If the work is
+/// only bounded, the group shows less of its slowdown than if it is known, by an unknown amount. A member
+/// that does other work for some hours would otherwise look slow by itself. A member that really is slow
+/// for most of the segment still does.
 fn level(run: &Run, one: &mut [f32]) {
     let within = &mut one[run.begin..run.end];
     let there: Vec<f64> =
@@ -169,11 +173,11 @@ fn level(run: &Run, one: &mut [f32]) {
     }
 }
 
-/// The group that explains most: how much, its place, its stretch, and how many of its devices are slow.
+/// The group that explains most: score, index, segment, and number of slow devices.
 fn strongest(groups: &[Group], view: &View, kind: &[u32]) -> Option<(f64, usize, Run, usize)> {
     let (series, healthy) = (&view.ratios.mean, &view.healthy);
     let windows = series.first().map_or(0, Vec::len);
-    // In either view.
+    // The second factor of 2 is for the two views.
     let looks = (groups.len().max(1) * (2 * 2 * windows.max(2))) as f64;
     let least = normal_quantile(1.0 - FALSE_ALARM / looks);
     let middles: Vec<Vec<f32>> =
@@ -209,7 +213,7 @@ fn strongest(groups: &[Group], view: &View, kind: &[u32]) -> Option<(f64, usize,
     best
 }
 
-/// What the median of a healthy group does.
+/// Spread of the median of a healthy group.
 fn healthy_group(group: &Group, kind: &[u32], healthy: &[Healthy], between: f64) -> Healthy {
     let of = |pick: fn(&Healthy) -> f64| {
         let all = group.members.iter().map(|&one| pick(&healthy[kind[one] as usize]));
@@ -228,7 +232,7 @@ fn healthy_group(group: &Group, kind: &[u32], healthy: &[Healthy], between: f64)
     }
 }
 
-/// The median of these series in each window; NaN where fewer than half are there.
+/// The median of these series in each window; NaN if fewer than half have a value.
 fn medians(members: &[usize], series: &[Vec<f32>]) -> Vec<f32> {
     let windows = members.first().map_or(0, |&one| series[one].len());
     (0..windows)
@@ -254,8 +258,8 @@ mod tests {
     const WINDOWS: usize = 40;
     const STRETCH: std::ops::Range<usize> = 10..40;
 
-    /// Two views of twelve devices of a slow rack beside 48 others. From outside each shows 0.4, because
-    /// its work is bounded; beside the others of the rack it shows nothing.
+    /// Two views of twelve devices of a slow rack and 48 others. Compared with outside devices, each is
+    /// slow by 0.4, because its work is bounded. Compared with the rest of its rack, it shows nothing.
     fn views() -> [View; 2] {
         let healthy =
             Healthy { level: 0.05, noise: 0.05, dependence: 1.0, drift: 0.05, degrees: 50.0 };
@@ -269,7 +273,7 @@ mod tests {
         })
     }
 
-    /// The slow racks of them; what these explain is taken out of the views.
+    /// The slow racks. Their effect is subtracted from the views.
     fn explained(views: &mut [View; 2]) -> Vec<Common> {
         let rack = |device: usize| format!("r{}", device / 12);
         let labels: Vec<FleetLabels> =
@@ -283,7 +287,8 @@ mod tests {
         let mut views = views();
         for View { ratios, .. } in &mut views {
             for all in [&mut ratios.mean, &mut ratios.upper] {
-                // Work that other racks do shows all of what slows the rack; device 4 is slow besides.
+                // Work that other racks also do shows the rack's whole slowdown. Device 4 is slow in
+                // addition.
                 all[3][20..26].fill(0.9);
                 all[4][15..40].fill(1.5);
             }

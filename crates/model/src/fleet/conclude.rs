@@ -1,4 +1,4 @@
-//! From windows to what is said of the fleet.
+//! Draws conclusions about a fleet from its windows.
 
 use crate::fleet::chance::Chance;
 use crate::fleet::common::{Common, View, explain, groups};
@@ -15,64 +15,65 @@ use record::{
 use stats::normal_tail;
 use std::collections::BTreeMap;
 
-/// Healthy devices that are expected to do as much, from which on a suspicion is beyond doubt.
+/// If fewer healthy devices than this are expected to be as slow, a suspicion counts as certain.
 const BEYOND_DOUBT: f64 = 1e-6;
 
-/// What counts as slow.
+/// Thresholds for slow devices, set by the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
-    /// Share of the devices called slow that healthy ones may make up, above 0 and below 1.
+    /// Accepted share of healthy devices among those called slow, above 0 and below 1.
     pub false_share: f64,
-    /// Smallest ratio to the peers that is worth a look, above 1.
+    /// Smallest latency ratio to the peers that is reported, above 1.
     pub least_ratio: f64,
 }
 
 impl Default for Rules {
-    /// One in a hundred of those called slow may be healthy; a fifth more than the peers is worth a look.
+    /// One in a hundred of the devices called slow may be healthy. A latency 20 % above the peers is
+    /// reported.
     fn default() -> Self {
         Self { false_share: 0.01, least_ratio: 1.2 }
     }
 }
 
-/// What cannot be taken in.
+/// Why a window is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// A window of another number of devices.
+    /// The window has another number of devices than the fleet.
     #[error("a window of {found} devices does not fit a fleet of {expected}")]
     Devices {
         /// Devices of the fleet.
         expected: usize,
-        /// Those of the window.
+        /// Devices of the window.
         found: usize,
     },
 }
 
-/// Devices, and where each stood in each window so far.
+/// The devices of a fleet with their ratios in each window so far.
 pub struct Fleet {
     labels: Vec<FleetLabels>,
-    /// The group of peers of each device, and what its devices share.
+    /// The peer group of each device, and the labels that each group shares.
     kind: Vec<u32>,
     kinds: Vec<FleetLabels>,
-    /// Labels that slow devices may have in common, and which value of each a device has, by number.
+    /// Labels that slow devices may have in common, and the index of each device's value.
     common_labels: Vec<String>,
     values: Vec<Vec<Option<u32>>>,
-    /// By devices of several hosts, racks and so on, which tell whether a rack is slow as a whole.
+    /// Ratios to devices of several hosts, racks and so on. They show whether a rack is slow as a whole.
     outside: Ratios,
-    /// By all that can be compared, also by those that share a rack and its work: they tell which device
-    /// is slow by itself.
+    /// Ratios to all comparable devices, including those that share a rack and its work. They show whether
+    /// a device is slow by itself.
     closest: Ratios,
-    /// Whether a device was ever left out for want of peers.
+    /// Whether a device was ever left out because it had too few peers.
     alone: Vec<bool>,
-    /// What the devices of each kind take.
+    /// Healthy latencies of each kind.
     references: Vec<Reference>,
     begin_s: u64,
     window_s: u64,
 }
 
 impl Fleet {
-    /// A fleet of devices with these labels. Those that share the values of all `peer_labels` are peers;
-    /// slow ones may have those of `common_labels` in common. Windows follow one another from `begin_s`
-    /// (seconds since 1970) on.
+    /// A fleet of devices with these labels. Devices with the same values of all `peer_labels` are peers.
+    /// `common_labels` are searched for common causes. Windows follow each other from `begin_s` (seconds
+    /// since 1970).
     #[must_use]
     pub fn new(
         labels: Vec<FleetLabels>,
@@ -137,16 +138,16 @@ impl Fleet {
         }
     }
 
-    /// Devices of it.
+    /// Number of devices.
     #[must_use]
     pub fn devices(&self) -> usize {
         self.labels.len()
     }
 
-    /// Closes a window: the tally of each device, in their order.
+    /// Closes a window. There is one tally per device, in the order of the devices.
     ///
     /// # Errors
-    /// If there are not as many tallies as devices.
+    /// If the number of tallies differs from the number of devices.
     pub fn close(&mut self, tallies: &mut [Tally]) -> Result<(), FleetError> {
         if tallies.len() != self.devices() {
             let (expected, found) = (self.devices(), tallies.len());
@@ -161,7 +162,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// What the first so many windows say; all of them with `usize::MAX`.
+    /// The diagnosis from the first `windows` windows; `usize::MAX` for all.
     #[must_use]
     pub fn conclude(&self, rules: &Rules, windows: usize) -> FleetDiagnosis {
         let whole = self.closest.mean.first().map_or(0, Vec::len);
@@ -174,7 +175,7 @@ impl Fleet {
         let candidates = groups(&self.labels, &self.common_labels, &self.kind);
         let common = explain(candidates, &mut views, &self.kind);
         let [_, View { ratios: Ratios { mean: series, upper }, healthy }] = views;
-        // A rack that is slow as a whole had made the fleet look less alike than it is.
+        // A rack that is slow as a whole made the fleet look less uniform than it is.
         let spreads = if common.is_empty() { healthy } else { self.spreads(&series) };
         let upper_spreads = self.spreads(&upper);
         let tests: Vec<Tested> = [
@@ -189,12 +190,12 @@ impl Fleet {
         })
         .collect();
         let compared = tests[0].runs.iter().flatten().count();
-        // What a device is suspected of most, and how many healthy ones would be as much so.
+        // The strongest suspicion against a device, and how many healthy devices would look as slow.
         let worst = |member: usize| {
             let suspicions = tests.iter().filter_map(|test| {
                 let run = test.runs[member]?;
                 let expected = test.chance.expected(run.score) * tests.len() as f64;
-                // Of several that are beyond doubt the first one tells it: plainest and steadiest.
+                // If several suspicions are certain, the first test wins: the plainest and steadiest.
                 let expected = expected.max(BEYOND_DOUBT);
                 (run.mean >= rules.least_ratio.ln()).then_some((expected, test, run))
             });
@@ -264,7 +265,7 @@ impl Fleet {
             also: one.also.clone(),
             devices: one.group.members.len() as u32,
             slow_devices: one.slow as u32,
-            // One look among all groups and stretches was paid for by the threshold.
+            // The threshold already allows for the search over all groups and segments.
             slow: self.slowness(&one.run, 1.0 - normal_tail(one.run.score)),
         }
     }
@@ -331,19 +332,19 @@ impl Fleet {
     }
 }
 
-/// How many values of a label the devices spread over: as many as would be met alike as often. One device
-/// with a value of its own is no second value.
+/// Effective number of values of a label: the number of equally frequent values that would coincide as
+/// often. One device with a value of its own does not count as a second value.
 fn values_in_use(devices: &BTreeMap<u32, usize>) -> usize {
     let all: f64 = devices.values().map(|&count| count as f64).sum();
     let alike: f64 = devices.values().map(|&count| (count as f64 / all).powi(2)).sum();
     if all > 0.0 { (1.0 / alike).round() as usize } else { 0 }
 }
 
-/// One way of holding all devices against something.
+/// One test of all devices against a baseline.
 struct Tested {
     against: FleetYardstick,
     now_and_then: bool,
-    /// The slowest stretch of each device.
+    /// The slowest segment of each device.
     runs: Vec<Option<Run>>,
     chance: Chance,
 }
@@ -370,11 +371,11 @@ impl Tested {
     }
 }
 
-/// Share of healthy devices among those with at most these expectations, from the surest down.
+/// Share of healthy devices among those with at most these expectations, from the most certain down.
 fn false_shares(expected: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut shares: Vec<f64> =
         expected.enumerate().map(|(rank, one)| (one / (rank + 1) as f64).min(1.0)).collect();
-    // A less sure one that is believed makes all above it believed.
+    // Make the shares monotonic: accepting a device accepts every more certain one.
     let mut least = 1.0f64;
     for share in shares.iter_mut().rev() {
         least = least.min(*share);

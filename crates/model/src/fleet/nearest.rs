@@ -1,10 +1,10 @@
-//! Devices that share work which too few others do: each against the rest of them.
+//! Compares devices with each other if they do work that few other devices do.
 //!
-//! A rack with an application to itself has no yardstick as a whole, as whoever shares a fault shares the
-//! work. But one of its disks that takes twice as long as the others do at the same hour for the same
-//! work is slow by itself, and a fault that all of them share cancels. So they are compared within what they
-//! share: work of one rack within the rack, work of one host within the host. It is done window by
-//! window and nothing is remembered, so that a rack that becomes slow accuses none of its disks.
+//! A rack with an application of its own has no baseline as a whole, because the devices that share a fault
+//! also share the work. But a disk that takes twice as long as the other disks of the rack, in the same
+//! hour for the same work, is slow by itself. A fault that all of them share cancels out. So devices are
+//! compared within the rack or host that does the work. Each window is compared by itself, so that a rack
+//! that becomes slow blames none of its disks.
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::reference::{Expected, Reference, steepest};
@@ -12,27 +12,27 @@ use crate::fleet::tally::Work;
 use stats::median;
 use std::collections::{BTreeMap, HashMap};
 
-/// Devices from which on their median is sure enough to bound others.
+/// Minimum number of devices for which a median may bound other work.
 const BOUNDING: usize = 2 * PEERS_MIN;
-/// The value of a label that is shared by more than these devices, or that a device does not have.
+/// `ANY`: the label is not used to separate devices. `NONE`: the device does not have the label.
 const ANY: u32 = u32::MAX;
 const NONE: u32 = u32::MAX - 1;
 
 /// Devices of one kind that share work in one window.
 #[derive(Default)]
 pub(crate) struct Nearest {
-    /// The labels by whose values devices that did such work are parted.
+    /// The labels that separate the devices, by kind of work.
     lacking: BTreeMap<Work, Option<Vec<usize>>>,
-    /// Times of devices for such work, as logarithms, with what they share.
+    /// Latencies of the devices for this work, as logarithms, by work and shared label values.
     times: HashMap<(Work, Vec<u32>), Vec<f64>>,
-    /// The median of each, and whether that bounds others.
+    /// The median of each, and whether it may bound other work.
     medians: HashMap<(Work, Vec<u32>), (f64, bool)>,
     expected: HashMap<(Work, Vec<u32>), Option<Expected>>,
 }
 
 impl Nearest {
-    /// Takes in that a device with these values of its labels took this long for such work, where what
-    /// that takes is not known otherwise.
+    /// Adds the latency (logarithm) of a device with these label values, if the reference has no median for
+    /// this work.
     pub(crate) fn add(
         &mut self,
         reference: &Reference,
@@ -46,7 +46,7 @@ impl Nearest {
         }
     }
 
-    /// Draws its conclusions from what was taken in.
+    /// Computes the medians from the added latencies.
     pub(crate) fn settle(&mut self) {
         let enough = self.times.drain().filter(|(_, times)| times.len() >= PEERS_MIN);
         self.medians = enough
@@ -57,10 +57,11 @@ impl Nearest {
             .collect();
     }
 
-    /// What the devices that share work with one of these values take for such work; `None` where too few
-    /// of them did it or anything that bounds it.
+    /// The latency expected from the devices that share the work and these label values; `None` if too few
+    /// did this work or any work that bounds it.
     pub(crate) fn expected(&mut self, work: Work, values: &[Option<u32>]) -> Option<Expected> {
-        // Every label, because what bounds it may be parted by others than the work itself.
+        // All labels are in the key, because the work that bounds may be separated by other labels than the
+        // work itself.
         let all: Vec<u32> = values.iter().map(|value| value.unwrap_or(NONE)).collect();
         let key = (work, all);
         if let Some(found) = self.expected.get(&key) {
@@ -69,7 +70,7 @@ impl Nearest {
         let of = |work: Work, lacking: &[usize]| self.medians.get(&(work, shared(lacking, values)));
         let lacking = self.lacking.get(&work).and_then(Option::as_deref);
         let own = lacking.and_then(|lacking| of(work, lacking));
-        // Of another size or mix nothing is said: what it takes is another matter.
+        // Work of another size or mix gives no bound, because its latency is unrelated.
         let depths = Work { depth: 0, ..work }..=Work { depth: u8::MAX, ..work };
         let bound = self
             .lacking
@@ -91,7 +92,7 @@ impl Nearest {
     }
 }
 
-/// What a device shares with those that it is compared with: its values of these labels.
+/// The label values that a device shares with those that it is compared with.
 fn shared(lacking: &[usize], values: &[Option<u32>]) -> Vec<u32> {
     let value = |at: usize| if lacking.contains(&at) { values[at].unwrap_or(NONE) } else { ANY };
     (0..values.len()).map(value).collect()
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn one_of_a_rack_shows_among_the_others_and_the_rack_itself_does_not() {
-        // Rack 7 has an application to itself and is slow; one of its devices is slower still.
+        // Rack 7 has an application of its own and is slow. One of its devices is slower still.
         let mut reference = Reference::new(&[20]);
         let (rack, other) = ([Some(7)], [Some(8)]);
         let time = |device: u32| -4.0 + if device == 3 { LN_2 } else { 0.0 };
@@ -122,7 +123,7 @@ mod tests {
         nearest.settle();
         assert_eq!(nearest.expected(WORK, &rack), Some(Expected::Median(-4.0)));
         assert_eq!(nearest.expected(WORK, &other), None);
-        // Twice the concurrency takes at most twice the time; of another size nothing is said.
+        // Twice the concurrency takes at most twice the time. Another size has no expectation.
         let deeper = Work { depth: 8, ..WORK };
         nearest.add(&reference, deeper, &rack, -2.0);
         let Some(Expected::AtMost(bound)) = nearest.expected(deeper, &rack) else { panic!() };

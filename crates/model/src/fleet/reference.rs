@@ -1,46 +1,47 @@
-//! What a healthy device of a kind takes for each kind of work.
+//! Estimates the latency of a healthy device of a kind, for each kind of work.
 //!
-//! Where devices of several hosts, racks and so on did exactly this work, their median stands. A slow
-//! drive is soon driven to a concurrency at which no healthy one is ever seen, and a rack may have an
-//! application to itself: such work is held against a bound instead. From any work that is known, twice
-//! the concurrency takes at most twice the time, and twice the size too. So a drive beyond the bound is
-//! slow, at least by so much, and one below it is not judged by this work. The bound also holds the medians
-//! themselves down where most that did such work are slow ones.
+//! If devices of several hosts, racks and so on did exactly this work, the reference is their median. But a
+//! slow drive soon reaches a concurrency at which no healthy one is ever seen, and a rack may have an
+//! application of its own. Such work is compared with a bound: from any known work, twice the concurrency
+//! takes at most twice the time, and so does twice the size. A drive above the bound is slow, by at least
+//! that ratio. A drive below it is not judged by this work. The bound also limits the medians themselves,
+//! in case most devices that did the work are slow.
 //!
-//! Which of the devices that share such work is slower than the rest of them does not need others
-//! ([`crate::fleet::nearest`]); whether all of them are does.
+//! To find the slowest among devices that share such work, no others are needed
+//! ([`crate::fleet::nearest`]). To find whether all of them are slow, others are needed.
 //!
-//! Rejected: a sum of what size, mix and concurrency cost (a median polish): where the bandwidth binds,
-//! size and concurrency multiply, and an application of its own looked twice as slow as it is; medians
-//! without regard to whose they are: a slow rack with an application of its own is its own yardstick.
+//! Rejected: a sum of the costs of size, mix and concurrency (a median polish): if bandwidth is the limit,
+//! size and concurrency multiply, and an application of its own looked twice as slow as it is; medians over
+//! all devices regardless of host and rack: a slow rack with its own application would be its own baseline.
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::tally::{DEPTH_STEPS_PER_OCTAVE, Work};
 use std::collections::{BTreeMap, HashMap};
 
-/// Values of a label whose devices must have done such work, where there are so many.
+/// Number of different values of a label whose devices must have done such work, if the label has as many.
 const VALUES_ENOUGH: usize = 3;
-/// Windows of devices from which on a median is sure enough to bound others: of many bounds the lowest
-/// holds.
+/// Minimum number of device windows for a median to bound other work. The lowest of many bounds applies, so
+/// each must be precise.
 const BOUNDING: u32 = 60;
-/// Width of a bin of the logarithm of the latency: far below what a device differs by from the next.
+/// Bin width of the logarithm of the latency, far below the difference between two devices.
 const BIN: f64 = 0.02;
 
-/// What a quarter more or fewer reads may do to the time of either, as a logarithm: from pure reads to
-/// mostly writes four and a half times. It is a choice: no law bounds it.
+/// Allowed change of the latency for each quarter of the read share, as a logarithm: a factor of four and a
+/// half from pure reads to mostly writes. An assumption: no law bounds it.
 const MIX_STEP: f64 = 0.5;
 
-/// What a bound allows for the scatter of readings where it holds a median down, as a logarithm. A reading that
-/// chance makes longer shows as much more concurrency too. So where loads keep a few fixed depths, as batch jobs do,
-/// the depths between them are seen only in readings that chance made short or long, and the lowest of all
-/// their medians would hold the others down. It is a choice, tried beside none and twice as much in simulated fleets.
+/// Allowance for the scatter of readings in a bound that limits a median, as a logarithm. A reading that
+/// chance makes longer also shows more concurrency. If loads use a few fixed depths, as batch jobs do, the
+/// depths in between occur only in readings that chance made short or long. The lowest of their medians
+/// would then lower the others. An assumption, compared in simulated fleets with no allowance and with
+/// twice as much.
 const SCATTER: f64 = 0.1;
 
-/// What was seen of one kind of work.
+/// What was observed for one kind of work.
 struct Seen {
-    /// The first devices of it, up to those that are enough.
+    /// The first devices that did it, until there are enough.
     devices: Vec<u32>,
-    /// The first values of each label that devices may have in common.
+    /// The first different values of each common label.
     values: Vec<Vec<u32>>,
     bins: BTreeMap<i32, u32>,
     total: u32,
@@ -60,33 +61,33 @@ impl Seen {
     }
 }
 
-/// How a latency compares with what is known of such work.
+/// The latency expected for a kind of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Expected {
-    /// Healthy devices take this, as a logarithm.
+    /// Median of healthy devices, as a logarithm.
     Median(f64),
-    /// Healthy devices take at most this.
+    /// Upper bound for healthy devices, as a logarithm.
     AtMost(f64),
 }
 
-/// What the devices of one kind take.
+/// The latencies of one kind of device.
 pub(crate) struct Reference {
-    /// Values of each label that must have been seen.
+    /// Required number of different values of each label.
     needed: Vec<usize>,
     cells: HashMap<Work, Seen>,
-    /// Work that is known, in order, with the median of it and whether that bounds others.
+    /// Known work in order, with its median and whether the median may bound other work.
     known: Vec<(Work, f64, bool)>,
     expected: HashMap<Work, Option<Expected>>,
 }
 
 impl Reference {
-    /// Of devices that have so many values of each label that they may have in common.
+    /// For devices whose common labels have these numbers of values.
     pub(crate) fn new(values: &[usize]) -> Self {
         let needed = values.iter().map(|values| VALUES_ENOUGH.min(*values)).collect();
         Self { needed, cells: HashMap::new(), known: Vec::new(), expected: HashMap::new() }
     }
 
-    /// Takes in that a device took this long for such work in a window; `values` are those of its labels.
+    /// Adds the latency (logarithm) of a device for this work in a window; `values` are its label values.
     pub(crate) fn add(&mut self, work: Work, device: u32, values: &[Option<u32>], log: f64) {
         let seen = self.cells.entry(work).or_insert_with(|| Seen {
             devices: Vec::new(),
@@ -108,7 +109,7 @@ impl Reference {
         seen.total += 1;
     }
 
-    /// Draws its conclusions from what was taken in.
+    /// Computes the medians from the added latencies.
     pub(crate) fn settle(&mut self) {
         let enough = |seen: &Seen| {
             seen.devices.len() >= PEERS_MIN
@@ -120,12 +121,12 @@ impl Reference {
             .filter(|(_, seen)| enough(seen))
             .map(|(work, seen)| (*work, seen.median(), seen.total >= BOUNDING))
             .collect();
-        // Maps that are hashed have no order.
+        // Hash maps have no order.
         self.known.sort_by_key(|(work, ..)| *work);
         self.expected.clear();
     }
 
-    /// Labels of which too few values did such work, by number; `None` where what it takes is known.
+    /// Indexes of the labels of which too few values did this work; `None` if the work has a median.
     pub(crate) fn lacking(&self, work: Work) -> Option<Vec<usize>> {
         if self.known.binary_search_by_key(&work, |(known, ..)| *known).is_ok() {
             return None;
@@ -135,7 +136,7 @@ impl Reference {
         Some(all.filter(|(_, (seen, needed))| seen.len() < **needed).map(|(at, _)| at).collect())
     }
 
-    /// What healthy devices take for such work; `None` where nothing is known.
+    /// The latency expected of healthy devices for this work; `None` if unknown.
     pub(crate) fn expected(&mut self, work: Work) -> Option<Expected> {
         if let Some(found) = self.expected.get(&work) {
             return *found;
@@ -162,14 +163,14 @@ impl Reference {
     }
 }
 
-/// Whether the time of one kind of work says something of that of another: a small request may take
-/// longer than a large one, as large ones are mostly sequential.
+/// Whether known work bounds other work. A larger size cannot bound a smaller one: large requests are
+/// mostly sequential, so a small request may take longer.
 fn may_bound(known: Work, work: Work) -> bool {
     known.direction == work.direction && known.octave <= work.octave
 }
 
-/// Logarithm of how much longer one kind of work may take than another: in proportion to what is more,
-/// nothing for what is less, and [`MIX_STEP`] for each quarter of the mix.
+/// Logarithm of how much longer one kind of work may take than another: proportional to an increase of size
+/// or depth, nothing for a decrease, and [`MIX_STEP`] for each quarter of the mix.
 pub(crate) fn steepest(from: Work, to: Work) -> f64 {
     let octaves = f64::from(to.octave - from.octave)
         + f64::from(to.depth.saturating_sub(from.depth)) / DEPTH_STEPS_PER_OCTAVE;
@@ -185,7 +186,7 @@ mod tests {
         Work { direction: 0, octave, mix: 0, depth }
     }
 
-    /// A device of eight servers that a bandwidth holds: flat, then in proportion.
+    /// A device of eight servers with a bandwidth limit: constant, then proportional.
     fn truth(work: Work) -> f64 {
         let both = f64::from(work.octave) - 12.0 + f64::from(work.depth) / DEPTH_STEPS_PER_OCTAVE;
         -7.0 + (both - 3.0).max(0.0) * LN_2
@@ -203,7 +204,7 @@ mod tests {
         reference.settle();
         let Some(Expected::Median(seen)) = reference.expected(work(12, 14)) else { panic!() };
         assert!((seen - truth(work(12, 14))).abs() < BIN);
-        // In proportion from where it is in proportion already.
+        // Proportional, from work that is proportional already.
         let Some(Expected::AtMost(bound)) = reference.expected(work(13, 24)) else { panic!() };
         assert!((bound - truth(work(13, 24))).abs() < 2.0 * BIN, "{bound}");
         assert_eq!(reference.expected(Work { direction: 1, ..work(12, 3) }), None);
@@ -219,7 +220,8 @@ mod tests {
             }
         }
         for device in 60..80u32 {
-            // A host with a size of its own, and slow devices of many hosts where no other comes.
+            // A host with a size of its own, and slow devices of many hosts at a depth that no other
+            // reaches.
             reference.add(work(13, 3), device, &[Some(20)], truth(work(13, 3)) + 2.0);
             reference.add(work(12, 10), device, &[Some(device)], truth(work(12, 10)) + 2.0);
         }
@@ -236,8 +238,8 @@ mod tests {
         let mut reference = Reference::new(&[20]);
         for device in 0..60u32 {
             for _ in 0..4 {
-                // Batch jobs of a fixed depth, and others of twice the depth, of which short readings alone fall
-                // between both.
+                // Batch jobs of a fixed depth, and others of twice that depth. Only short readings fall
+                // between the two.
                 reference.add(work(12, 4), device, &[Some(device / 3)], -7.0);
                 reference.add(work(12, 8), device, &[Some(device / 3)], -7.0);
             }

@@ -1,32 +1,33 @@
-//! The stretch of windows in which a series lies highest, and how far beyond what chance makes of it.
+//! Finds the segment of windows in which a series is highest, and how far this exceeds chance.
 //!
-//! Its ends are where the windows say it most clearly (the largest likelihood against noise): by the
-//! score, which holds what healthy devices differ by as well, the three highest windows of a long stretch
-//! would win, and the rest of it would stay unexplained.
+//! The segment is the one with the largest likelihood ratio against the noise. The score is not used for
+//! this, because it includes the spread between healthy devices: the three highest windows of a long
+//! segment would win, and the rest of it would remain unexplained.
 
-/// What a healthy series does.
+/// Spread of a healthy series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Healthy {
-    /// Standard deviation of the level of one against that of the others.
+    /// Standard deviation of the level between devices.
     pub(crate) level: f64,
     /// Standard deviation of a window around the level.
     pub(crate) noise: f64,
-    /// Windows that tell as much as one independent one.
+    /// Number of windows that contain as much information as one independent window.
     pub(crate) dependence: f64,
-    /// Standard deviation of what the level of one moves by within the time.
+    /// Standard deviation of the level's change over time, within one device.
     pub(crate) drift: f64,
     /// Degrees of freedom of these deviations.
     pub(crate) degrees: f64,
 }
 
 impl Healthy {
-    /// Standard deviation of a mean over so many windows.
+    /// Standard deviation of a mean over this number of windows.
     pub(crate) fn deviation(&self, windows: f64) -> f64 {
         let noise = self.noise * self.noise * (self.dependence / windows).min(1.0);
         (self.level * self.level + noise).sqrt()
     }
 
-    /// Standard deviation of a mean over so many windows against that over others.
+    /// Standard deviation of the difference between a mean over `windows` windows and one over `others`
+    /// windows.
     fn change_deviation(&self, windows: f64, others: f64) -> f64 {
         let share = |windows: f64| (self.dependence / windows).min(1.0);
         let noise = self.noise * self.noise * (share(windows) + share(others));
@@ -34,28 +35,28 @@ impl Healthy {
     }
 }
 
-/// A stretch of a series.
+/// A segment of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Run {
-    /// First window, and the one behind the last.
+    /// First window, and the one after the last.
     pub(crate) begin: usize,
     pub(crate) end: usize,
-    /// Whether no window behind it has a value.
+    /// Whether no later window has a value.
     pub(crate) lasts: bool,
-    /// Windows of it that have a value.
+    /// Number of its windows that have a value.
     pub(crate) windows: usize,
     /// Mean logarithm of the ratio.
     pub(crate) mean: f64,
-    /// Standard deviation of it in a healthy series.
+    /// Standard deviation of the mean in a healthy series.
     pub(crate) deviation: f64,
-    /// The mean in such deviations, without the window that is farthest out: one alone is an incident.
+    /// The mean in standard deviations, without the most extreme window: a single one is an incident.
     pub(crate) score: f64,
 }
 
-/// Fewer windows than this are an incident, not a state.
+/// Minimum number of windows: fewer are an incident, not a state.
 pub(crate) const WINDOWS_MIN: usize = 3;
 
-/// What is there of a series, the sign turned, and its running sums.
+/// The known values of a series, times the sign, and their cumulative sums.
 struct Sums {
     there: Vec<(usize, f64)>,
     sums: Vec<f64>,
@@ -77,7 +78,7 @@ impl Sums {
         Self { there, sums }
     }
 
-    /// The stretch of these windows, whose mean is so far beyond the `rest`.
+    /// The segment of these windows; its mean exceeds `rest` by this much.
     fn run(&self, begin: usize, end: usize, mean: f64, rest: f64, healthy: (f64, f64)) -> Run {
         let most = self.there[begin..end].iter().map(|(_, value)| *value).fold(f64::MIN, f64::max);
         let others = (self.sums[end] - self.sums[begin] - most) / (end - begin - 1) as f64;
@@ -94,16 +95,16 @@ impl Sums {
     }
 }
 
-/// What a normal value would be that is as rare as this one, whose standard deviation is an estimate with
-/// so many degrees of freedom (Wallace 1959, for Student's t).
+/// The normal value that is as rare as this score, whose standard deviation is an estimate with `degrees`
+/// degrees of freedom (Wallace 1959, for Student's t).
 fn as_normal(score: f64, degrees: f64) -> f64 {
     let size = (degrees * (score * score / degrees).ln_1p()).sqrt();
     size.copysign(score) * (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
 }
 
-/// The stretch that rises most above the rest of the same series; `None` where there are too few windows
-/// within or beside it. Its mean is what it rises by over the rest, or over the peers where that is less:
-/// a device that was fast before is not slow now.
+/// The segment that rises most above the rest of the same series; `None` if too few windows are inside or
+/// outside it. Its mean is the rise over the rest, or over the peers if that is smaller: a device that was
+/// fast before is not slow now.
 pub(crate) fn risen(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run> {
     let all = Sums::of(series, sign);
     let count = all.there.len();
@@ -134,8 +135,8 @@ pub(crate) fn risen(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run>
     Some(all.run(begin, end, sum / within - rest, rest, (deviation, healthy.degrees)))
 }
 
-/// The highest stretch; `None` where there are too few windows. Values that are NaN are
-/// missing. `sign` of -1 looks for the lowest.
+/// The highest segment; `None` if there are too few windows. NaN values are missing. `sign` -1 finds the
+/// lowest.
 pub(crate) fn highest(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run> {
     let all = Sums::of(series, sign);
     let (there, sums) = (&all.there, &all.sums);
@@ -158,7 +159,7 @@ pub(crate) fn highest(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Ru
     Some(all.run(begin, end, mean, 0.0, (healthy.deviation(windows), healthy.degrees)))
 }
 
-/// The same stretch of another series: its mean, where at least half of the windows are there.
+/// Mean of another series over the same segment, if at least half of the windows have values.
 pub(crate) fn mean_within(series: &[f32], run: &Run) -> Option<f64> {
     let within = &series[run.begin..run.end];
     let there: Vec<f64> =
@@ -196,7 +197,8 @@ mod tests {
         let many = highest(&series, 1.0, &HEALTHY).unwrap().score;
         let few = highest(&series, 1.0, &Healthy { degrees: 5.0, ..HEALTHY }).unwrap().score;
         assert!(many > 7.0 && few < 4.5, "{many} {few}");
-        // Student's t beyond 4.032 at five degrees of freedom has a tail of 0.005, as 2.576 has.
+        // Student's t above 4.032 at five degrees of freedom has a tail of 0.005, like the normal value
+        // 2.576.
         assert!((as_normal(4.032, 5.0) - 2.576).abs() < 0.02);
         assert!((as_normal(-1.0, 1e6) + 1.0).abs() < 1e-4);
     }
@@ -214,7 +216,7 @@ mod tests {
         let run = risen(&series, 1.0, &HEALTHY).unwrap();
         assert_eq!((run.begin, run.end), (25, 40));
         assert!((run.mean - 0.3).abs() < 1e-6 && run.score > 5.0, "{run:?}");
-        // The same device, seen from the fast side: its healthy part is no fast one.
+        // The same device from the fast side: its healthy part does not count as fast.
         assert!(risen(&series, -1.0, &HEALTHY).unwrap().score < 0.1);
         let mut fast_before = vec![0.0f32; 40];
         fast_before[..25].fill(-0.3);

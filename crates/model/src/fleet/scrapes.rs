@@ -1,4 +1,4 @@
-//! Samples of counters as a server keeps them, joined to scrapes and folded.
+//! Joins counter samples from a monitoring server into scrapes and folds them into a tally.
 
 use crate::fleet::tally::{Tally, Traffic};
 
@@ -18,8 +18,8 @@ pub fn family(device: &str) -> String {
     }
 }
 
-/// Folds the scrapes of a device: the counters of a scrape have one time.
-/// Each counter has its samples in order of time. Intervals of `longest_ms` or more are left out.
+/// Folds the scrapes of a device. The counters of a scrape have one time. The samples of each counter are
+/// in order of time. Intervals of `longest_ms` or more are left out.
 pub fn fold(
     samples: &[Vec<(i64, f64)>; 7],
     last: &mut Option<Scrape>,
@@ -36,7 +36,7 @@ pub fn fold(
                 at[counter] += 1;
             }
             let found = of.get(at[counter]).filter(|(other, _)| *other == time);
-            // A series that ended is marked by a value that is no number.
+            // Prometheus marks the end of a series by a value that is not a number.
             let found = found.filter(|(_, value)| value.is_finite());
             scrape[counter] = found.map_or(0.0, |(_, value)| *value);
             found.is_some()
@@ -44,7 +44,7 @@ pub fn fold(
         if !whole {
             continue;
         }
-        // Over a gap of a window or more there is no telling when it was.
+        // After a gap of a window or more, the time of the requests is unknown.
         let before = last.filter(|(before, _)| time - before < longest_ms);
         let traffic = before.and_then(|(_, before)| Traffic::between(&before, &scrape));
         if let Some(traffic) = traffic {
@@ -88,7 +88,7 @@ mod tests {
         }
         let (mut last, mut tally) = (None, Tally::default());
         fold(&samples, &mut last, 3_600_000, &mut tally);
-        // From 0 to 15 and from 45 to 60: the scrape at 30 is not whole, and the one at 45 is a restart.
+        // From 0 to 15 and from 45 to 60: the scrape at 30 is incomplete, and the one at 45 is a restart.
         let mut expected = Tally::default();
         for _ in 0..2 {
             let direction = |bytes: f64, each: f64| Direction {

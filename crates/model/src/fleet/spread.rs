@@ -1,21 +1,21 @@
-//! What healthy devices of a kind differ by, measured on the fleet itself.
+//! Measures the spread of healthy devices of a kind, on the fleet itself.
 //!
-//! Medians and median deviations, so that a device in a hundred that is slow changes nothing.
+//! It uses medians and median deviations, so that one slow device in a hundred changes nothing.
 
 use crate::fleet::scan::{Healthy, WINDOWS_MIN};
 use stats::median;
 
-/// Median absolute deviation to standard deviation, for normal values.
+/// Ratio of the standard deviation to the median absolute deviation, for normal values.
 const NORMAL_MAD: f64 = 1.4826;
-/// No fleet is more alike than this: neither clocks nor firmware are.
+/// Minimum spread: clocks and firmware always differ somewhat.
 const LEVEL_LEAST: f64 = 0.02;
 const NOISE_LEAST: f64 = 0.01;
-/// What a median deviation of normal values knows, over what a standard deviation knows.
+/// Efficiency of a median deviation compared with a standard deviation, for normal values.
 const MAD_EFFICIENCY: f64 = 0.37;
-/// A tenth of neighbouring windows is enough to tell how they depend on each other.
+/// Upper limit: a tenth of the neighbouring windows is enough to estimate how they depend on each other.
 const DEPENDENCE_MOST: f64 = 48.0;
 
-/// Robust standard deviation around the median; 0 of nothing.
+/// Robust standard deviation around the median; 0 for an empty slice.
 pub(crate) fn deviation(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -24,14 +24,14 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
     NORMAL_MAD * median(values.iter().map(|value| (value - centre).abs()).collect())
 }
 
-/// The median of what is there of a series.
+/// The median of the known values of a series; `None` if there are too few.
 pub(crate) fn level_of(series: &[f32]) -> Option<f64> {
     let there: Vec<f64> =
         series.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value)).collect();
     (there.len() >= WINDOWS_MIN).then(|| median(there))
 }
 
-/// What these series of one kind say of a healthy one.
+/// The spread of a healthy series, from the series of one kind.
 pub(crate) fn healthy(series: &[&[f32]]) -> Healthy {
     let levels: Vec<Option<f64>> = series.iter().map(|one| level_of(one)).collect();
     let known: Vec<f64> = levels.iter().copied().flatten().collect();
@@ -47,20 +47,20 @@ pub(crate) fn healthy(series: &[&[f32]]) -> Healthy {
         let (early, late) = one.split_at(one.len() / 2);
         moves.extend(level_of(early).zip(level_of(late)).map(|(a, b)| b - a));
     }
-    // The level of a series is the mean of its noise too, which is no property of the device.
+    // The level of a series also contains the mean of its noise, which is not a property of the device.
     let middle = |values: Vec<f64>| if values.is_empty() { 0.0 } else { median(values) };
     Healthy {
         level: deviation(&known).max(LEVEL_LEAST),
         noise: middle(noises).max(NOISE_LEAST),
         dependence: middle(dependences).clamp(1.0, DEPENDENCE_MOST),
-        // With the noise of two medians in it, which errs to the side of more.
+        // Includes the noise of two medians, so the estimate is on the high side.
         drift: deviation(&moves).max(LEVEL_LEAST),
         degrees: (MAD_EFFICIENCY * (known.len() as f64 - 1.0)).max(1.0),
     }
 }
 
-/// Windows per independent window, from the sign that a window shares with the next one: the correlation
-/// of normal values is sin(pi (p - 1/2)), and signs do not mind a spike.
+/// Windows per independent window, from how often neighbouring windows have the same sign. The correlation
+/// of normal values is sin(pi (p - 1/2)), and a spike does not affect signs.
 fn dependence(residuals: &[f64]) -> Option<f64> {
     let pairs: Vec<bool> = residuals
         .windows(2)

@@ -1,28 +1,28 @@
-//! What one device did in one window: the kind of work of each interval, and how long it took.
+//! Summarises one device in one window: the kind of work of each interval, and its latency.
 
-/// Requests of one direction between two readings of counters.
+/// Requests of one direction between two readings of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Direction {
     /// Completed requests.
     pub requests: f64,
-    /// Bytes of them.
+    /// Bytes of the completed requests.
     pub bytes: f64,
-    /// Sum of their times, in seconds.
+    /// Sum of their latencies, in seconds.
     pub seconds: f64,
 }
 
-/// What a device did between two readings of its counters.
+/// Activity of a device between two readings of its counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traffic {
     /// Reads.
     pub reads: Direction,
     /// Writes.
     pub writes: Direction,
-    /// Seconds in which at least one request was there.
+    /// Seconds with at least one request in flight.
     pub busy_seconds: f64,
 }
 
-/// Counters of a device in node_exporter's words: those of reads, those of writes, and its busy time.
+/// Counters of a device by their node_exporter names: reads, writes, and busy time.
 pub const COUNTERS: [&str; 7] = [
     "node_disk_reads_completed_total",
     "node_disk_read_bytes_total",
@@ -34,7 +34,8 @@ pub const COUNTERS: [&str; 7] = [
 ];
 
 impl Traffic {
-    /// What the [`COUNTERS`] say between two readings; `None` where one went back, as after a restart.
+    /// The difference of the [`COUNTERS`] between two readings; `None` if one decreased, as after a
+    /// restart.
     #[must_use]
     pub fn between(before: &[f64; 7], after: &[f64; 7]) -> Option<Self> {
         let d = |counter: usize| after[counter] - before[counter];
@@ -48,30 +49,30 @@ impl Traffic {
     }
 }
 
-/// Fewer requests of a direction than this have a mean that tells nothing.
+/// With fewer requests of a direction than this, the mean latency is not used.
 const REQUESTS_MIN: f64 = 10.0;
-/// Intervals are put together until the requests of a direction took as long as this. Kernels count whole
-/// milliseconds: of intervals with one tick or none, those without have no latency, and a mean over the
-/// others would be too long.
+/// Intervals are merged until the requests of a direction took at least this long. Kernels count whole
+/// milliseconds. Of intervals with one tick or none, those with none have no latency, and the mean of the
+/// rest would be too long.
 const SECONDS_MIN: f64 = 0.01;
-/// Steps of the concurrency while busy per octave: between two of them a queue changes the latency by a
-/// fifth at most.
+/// Steps of the concurrency while busy per octave: from one step to the next, queueing changes the latency
+/// by at most a fifth.
 pub(crate) const DEPTH_STEPS_PER_OCTAVE: f64 = 4.0;
-/// Steps of the share of reads.
+/// Steps of the read share.
 const MIXES: f64 = 4.0;
-/// Concurrencies beyond the last step are one cell.
+/// Higher concurrencies share the last step.
 const CONCURRENCY_STEPS: f64 = 63.0;
 
-/// A kind of work.
+/// A kind of work: requests that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Work {
     /// 0 for reads, 1 for writes.
     pub(crate) direction: u8,
-    /// Base 2 logarithm of the bytes of a request.
+    /// Base-2 logarithm of the request size in bytes.
     pub(crate) octave: u8,
-    /// Quarter of the share of reads.
+    /// Quarter of the read share, 0 to 3.
     pub(crate) mix: u8,
-    /// Steps of the concurrency while busy.
+    /// Concurrency while busy, in steps of `DEPTH_STEPS_PER_OCTAVE`.
     pub(crate) depth: u8,
 }
 
@@ -82,11 +83,11 @@ pub(crate) struct Sample {
     pub(crate) log: f32,
 }
 
-/// What one device did in one window.
+/// Samples of one device in one window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     samples: Vec<Sample>,
-    /// What is too little yet to be a sample of reads, and of writes.
+    /// Traffic not yet sufficient for a sample of reads, and of writes.
     pending: [Traffic; 2],
 }
 
@@ -99,8 +100,8 @@ impl Direction {
 }
 
 impl Tally {
-    /// Takes in what the device did in one interval. Intervals without requests, or whose counters do
-    /// not fit together, leave no trace.
+    /// Adds the activity of one interval. Intervals without requests, or with inconsistent counters, are
+    /// ignored.
     pub fn add(&mut self, traffic: &Traffic) {
         let Traffic { reads, writes, busy_seconds } = traffic;
         let all = [reads.requests, reads.bytes, reads.seconds, *busy_seconds];
@@ -122,27 +123,27 @@ impl Tally {
         }
     }
 
-    /// All of them, kinds of work together.
+    /// All samples, ordered by kind of work.
     pub(crate) fn sorted(&mut self) -> &[Sample] {
         self.samples.sort_unstable_by_key(|sample| sample.work);
         &self.samples
     }
 
-    /// Empties it for the next window.
+    /// Clears the tally for the next window.
     pub fn clear(&mut self) {
         self.samples.clear();
         self.pending = Default::default();
     }
 }
 
-/// What requests of a direction took beside all others; `None` where the busy time does not fit.
+/// Latency of a direction, with the kind of work of the whole interval; `None` if the busy time is invalid.
 fn sample(direction: u8, one: &Direction, whole: &Traffic) -> Option<Sample> {
     let requests = whole.reads.requests + whole.writes.requests;
     let concurrency = (whole.reads.seconds + whole.writes.seconds) / whole.busy_seconds;
     if !concurrency.is_finite() {
         return None;
     }
-    // Below one request there is one: clocks of counters tick, and do not agree to the last tick.
+    // At least one: counter clocks have ticks and do not agree to the last tick.
     let depth = (DEPTH_STEPS_PER_OCTAVE * concurrency.max(1.0).log2()).min(CONCURRENCY_STEPS) as u8;
     let mix = (MIXES * whole.reads.requests / requests).min(MIXES - 1.0) as u8;
     let octave = (one.bytes / one.requests).max(1.0).log2().min(31.0) as u8;
@@ -189,7 +190,8 @@ mod tests {
         }
     }
 
-    /// A device that is hardly used: twelve requests of 60 us in each interval, in whole milliseconds.
+    /// A device that is hardly used: twelve requests of 60 us in each interval, counted in whole
+    /// milliseconds.
     #[test]
     fn ticks_of_the_clock_make_no_latency_longer() {
         let (mut tally, mut true_s, mut told_s) = (Tally::default(), 0.0, 0.0f64);

@@ -1,5 +1,4 @@
-//! One window of all devices: how far each is from what its peers take, on average and in its slowest
-//! fifth.
+//! Compares all devices with their peers in one window, on average and in the slowest fifth.
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::nearest::Nearest;
@@ -7,40 +6,38 @@ use crate::fleet::reference::{Expected, Reference};
 use crate::fleet::tally::{Tally, Work};
 use stats::median;
 
-/// Fewer compared intervals than this say nothing of a window.
+/// Minimum number of compared intervals in a window.
 const INTERVALS_MIN: usize = 3;
-/// A kind of work weighs as much as so many intervals at most: they are no independent ones.
+/// Maximum weight of a kind of work, in intervals, because the intervals are not independent.
 const INTERVALS_MOST: usize = 60;
-/// Share of the intervals that are below the upper figure: a device that is slow in a fifth of the time
-/// or more is slow there, whatever it does else.
+/// Quantile of the upper ratio: a device that is slow for a fifth of the time or more is found by it.
 const UPPER: f64 = 0.8;
 
-/// A device against its peers in one window, as logarithms of ratios.
+/// Latency of a device compared with its peers in one window, as logarithms of ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogRatio {
     /// On average.
     pub(crate) mean: f64,
-    /// In the slowest fifth of the intervals, at least.
+    /// In the slowest fifth of the intervals, as a lower bound.
     pub(crate) upper: f64,
 }
 
-/// Where a device stands in a window.
+/// Result of the comparison of a device in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Standing {
-    /// It did nothing that could be compared.
+    /// It did no work that could be compared.
     Idle,
-    /// It worked, but too few others of its kind did.
+    /// It did work, but too few other devices of its kind did.
     NoPeers,
     /// It was compared.
     Compared(LogRatio),
 }
 
-/// Where a device stands by devices of several hosts, racks and so on, and where by all that can be
-/// compared with it: of work that too few do, those that share it.
+/// Results against devices of several hosts, racks and so on, and against all comparable devices. For work
+/// that few devices do, the second includes the devices that share it.
 pub(crate) type Standings = [Standing; 2];
 
-/// What each device is to its peers; `kind` tells for each device whose peer it is, `values` what it
-/// shares with whom.
+/// Compares each device with its peers. `kind` is the peer group of each device, `values` its label values.
 pub(crate) fn standings(
     tallies: &mut [Tally],
     kind: &[u32],
@@ -93,7 +90,7 @@ pub(crate) fn standings(
     all
 }
 
-/// Takes from all of a kind what they share at this hour, which is nobody's own.
+/// Subtracts from all devices of a kind what they have in common in this window.
 fn without_the_hour(all: &mut [Standings], view: usize, kind: &[u32], kinds: usize) {
     let mut of_kind: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); kinds];
     for (standings, &kind) in all.iter().zip(kind) {
@@ -136,7 +133,7 @@ fn standing(
         };
         let weight = cell.len().min(INTERVALS_MOST);
         let mean = cell.iter().map(|sample| f64::from(sample.log)).sum::<f64>() / cell.len() as f64;
-        // Below the bound it may be anything, and is taken for usual.
+        // Below the bound the usual latency is unknown, so the device counts as usual.
         let floor = if bounded { 0.0 } else { f64::NEG_INFINITY };
         sum += weight as f64 * (mean - expected).max(floor);
         weights += weight;

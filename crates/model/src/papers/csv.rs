@@ -1,8 +1,8 @@
-//! The data files of the program: records by their columns' titles, with the line of each.
+//! Reads the program's CSV data files: records by column title, with their line numbers.
 
 use std::collections::BTreeMap;
 
-/// One line: the fields by their column's title.
+/// One line: its fields by column title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Line in the file, from 1.
@@ -11,14 +11,14 @@ pub struct Record {
 }
 
 impl Record {
-    /// A field; empty where the file has no such column.
+    /// A field; empty if the file has no such column.
     #[must_use]
     pub fn get(&self, title: &str) -> &str {
         self.fields.get(title).map_or("", String::as_str)
     }
 }
 
-/// The titles in order.
+/// The column titles in order.
 #[must_use]
 pub fn titles(text: &str) -> Vec<String> {
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
@@ -27,10 +27,10 @@ pub fn titles(text: &str) -> Vec<String> {
         .map_or_else(|_| Vec::new(), |titles| titles.iter().map(str::to_owned).collect())
 }
 
-/// The lines below the titles.
+/// The records below the titles.
 ///
 /// # Errors
-/// If a line has another number of fields than the titles.
+/// If the number of fields in a line differs from the number of titles.
 pub fn records(name: &str, text: &str) -> Result<Vec<Record>, String> {
     let titles = titles(text);
     let record = |record: Result<::csv::StringRecord, ::csv::Error>| {

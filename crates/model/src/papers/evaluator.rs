@@ -1,8 +1,8 @@
-//! From expressions to values: formulae over published inputs, and simulated runs.
+//! Evaluates expressions: formulae over published inputs, and simulated runs.
 //!
-//! A name means a case (a simulated run) before a published series or claim. The two cannot meet by
-//! accident: a row of class *simulated* or *fitted* may use no published value at all, which is
-//! checked here, so that what is simulated cannot be steered by what it is held against.
+//! A name refers to a case (a simulated run) if one exists, otherwise to a published series or claim. A row
+//! of class *simulated* or *fitted* must not use any published value. This is checked here, so that a
+//! simulation cannot be tuned to the value that it is compared with.
 
 use crate::papers::expression::{CurveUse, Expression};
 use crate::papers::library::{Case, Library};
@@ -10,7 +10,7 @@ use crate::papers::run_line::{RunLine, Switch};
 use libm::{ceil, fabs, floor, round, sqrt};
 use std::fmt::Write;
 
-/// Gives a metric of a run.
+/// Returns a metric of a run.
 pub(crate) type Runs<'a> = dyn FnMut(&RunLine, &str) -> Result<f64, String> + 'a;
 
 /// Evaluates the expressions of one row.
@@ -23,7 +23,6 @@ pub(crate) struct Evaluator<'a> {
 }
 
 impl Evaluator<'_> {
-    /// The value of an expression at an abscissa.
     pub(crate) fn value(&mut self, of: &Expression, x: Option<f64>) -> Result<f64, String> {
         match of {
             Expression::Number(number) => Ok(*number),
@@ -47,7 +46,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A curve at a point; without one the only run of a case, or the first number of a claim.
+    /// The value of a curve at a point. Without a point: the only run of a case, or the first number of a
+    /// claim.
     fn read(&mut self, curve: &CurveUse, at: Option<f64>) -> Result<f64, String> {
         if let Some(case) = self.library.cases.get(&curve.name) {
             let line = run_line(self.library, case, at, self.without)?;
@@ -73,7 +73,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Where a curve has points.
     fn points_of(&self, curve: &CurveUse) -> Result<Vec<f64>, String> {
         match self.library.cases.get(&curve.name) {
             Some(case) => Ok(case.points.clone()),
@@ -124,8 +123,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `mean_over(curve, low, high, expression of x)` and its like: the expression at each point of
-    /// the curve from low to high.
+    /// `mean_over(curve, low, high, expression of x)` and similar: evaluates the expression at each point
+    /// of the curve from low to high.
     fn aggregate(&mut self, name: &str, of: &[Expression], x: Option<f64>) -> Result<f64, String> {
         let [curve, low, high, value] = of else {
             return Err(format!("{name}_over takes a curve, two bounds and an expression"));
@@ -157,7 +156,7 @@ fn curve_of(argument: &Expression) -> Result<&CurveUse, String> {
     }
 }
 
-/// One number for several.
+/// Combines several numbers into one.
 fn aggregate(name: &str, values: &[f64]) -> Option<f64> {
     let all = || values.iter().copied();
     let (first, last) = (all().min_by(f64::total_cmp)?, all().max_by(f64::total_cmp)?);
@@ -171,7 +170,6 @@ fn aggregate(name: &str, values: &[f64]) -> Option<f64> {
     }
 }
 
-/// A function of numbers.
 fn function(name: &str, values: &[f64]) -> Option<f64> {
     match (name, values) {
         ("min" | "max" | "mean", _) => aggregate(name, values),
@@ -197,7 +195,7 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     (spread > 0.0).then(|| (shared / spread, mean_y - shared / spread * mean_x))
 }
 
-/// The run of a case at an abscissa.
+/// The run of a case at `x`.
 fn run_line(
     library: &Library,
     case: &Case,
@@ -212,7 +210,7 @@ fn run_line(
     Ok(RunLine { target, flags })
 }
 
-/// A template with its holes, `{expression of x}`, filled; an expression there names no curve.
+/// Fills the holes, `{expression of x}`, of a template. An expression there cannot name a curve.
 fn filled(library: &Library, template: &str, x: Option<f64>) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = template;

@@ -1,10 +1,10 @@
-//! The small language in which a row says how its value comes about.
+//! Parses and stores expressions: the small language in which a row defines how its value is computed.
 //!
-//! A row of a paper is data: `100 * (ultra_read[64] / fast_read[64] - 1)` says which two simulated
-//! runs give the claim and how. Written as code, three hundred claims would be three hundred
-//! functions whose arithmetic nobody reads; written as a fixed set of methods with arguments
-//! (ratio, gain, share, ...) every fifth claim would need a method of its own. So: arithmetic,
-//! names of curves, and a few functions.
+//! A row of a paper is data: `100 * (ultra_read[64] / fast_read[64] - 1)` states which two simulated runs
+//! give the claim and how. As code, three hundred claims would be three hundred functions whose arithmetic
+//! is hard to review. With a fixed set of methods and arguments (ratio, gain, share, ...), every fifth
+//! claim would need a method of its own. So the language has arithmetic, names of curves, and a few
+//! functions.
 //!
 //! ```text
 //! ultra_read[64]                     the curve of that name at 64, in its own metric
@@ -18,17 +18,17 @@ use std::fmt;
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
-    /// A literal.
+    /// A number.
     Number(f64),
-    /// The abscissa of the point that is being evaluated.
+    /// The x value of the point that is being evaluated.
     X,
-    /// The negative.
+    /// The negated expression.
     Negate(Box<Self>),
-    /// Two values and what joins them: `+`, `-`, `*`, `/`.
+    /// An operator (`+`, `-`, `*`, `/`) and its two operands.
     Binary(char, Box<Self>, Box<Self>),
     /// A curve, at one point or as a whole.
     Curve(CurveUse),
-    /// A function.
+    /// A function and its arguments.
     Call(String, Vec<Self>),
 }
 
@@ -37,29 +37,29 @@ pub enum Expression {
 pub struct CurveUse {
     /// Name of a case, a series or a claim.
     pub name: String,
-    /// Where it is read; `None` for all of it.
+    /// The point at which it is read; `None` for the whole curve.
     pub at: Option<Box<Expression>>,
-    /// The metric asked for; `None` for the curve's own.
+    /// The requested metric; `None` for the curve's own.
     pub metric: Option<String>,
 }
 
-/// What is wrong with the text of an expression.
+/// An error in the text of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at character {at} of {text:?}")]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// Description of the error.
     pub what: String,
-    /// Where, from 1.
+    /// Position in characters, from 1.
     pub at: usize,
-    /// The whole.
+    /// The whole text.
     pub text: String,
 }
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// Says what is wrong, and where.
+    /// The error and its position.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let mut reader = Reader { text, rest: text };
         let parsed = reader.sum()?;
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         self.rest = self.rest.trim_start();
     }
 
-    /// Takes the sign if it comes next.
+    /// Consumes the sign if it is next.
     fn take(&mut self, sign: char) -> bool {
         self.skip();
         let found = self.rest.strip_prefix(sign);
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         if self.take(sign) { Ok(()) } else { Err(self.error(format!("'{sign}' is missing"))) }
     }
 
-    /// The longest run of characters that fit.
+    /// Consumes the longest run of matching characters.
     fn run(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|letter| !fits(letter)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         self.chain(['*', '/'], Self::factor)
     }
 
-    /// Operands joined by any of the signs, from the left.
+    /// Operands joined by any of the signs, evaluated from left to right.
     fn chain(
         &mut self,
         signs: [char; 2],
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
         self.named()
     }
 
-    /// What begins with a name: x, a curve or a function.
+    /// An expression that begins with a name: x, a curve or a function.
     fn named(&mut self) -> Result<Expression, SyntaxError> {
         let name = self.run(|letter| letter.is_ascii_alphanumeric() || "_.".contains(letter));
         if name.is_empty() {
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
         Ok(Expression::Curve(CurveUse { name: name.to_owned(), at, metric }))
     }
 
-    /// The text from an opening bracket to the one that closes it, both included.
+    /// The text from an opening bracket to its closing bracket, both included.
     fn in_brackets(&mut self) -> Result<&'a str, SyntaxError> {
         let mut open = 0;
         for (at, letter) in self.rest.char_indices() {

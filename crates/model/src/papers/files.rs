@@ -1,24 +1,23 @@
-//! The files of each paper in `data/`, which the program carries.
+//! Embeds the data files of each paper (`data/`) in the program.
 //!
-//! **Riedel, van Ingen and Gray 1997.** Claims and charts are as transcribed; the README beside them
-//! says how the charts were recovered from the workbook in the paper. Its megabytes are 2^20 bytes.
+//! **Riedel, van Ingen and Gray 1997.** Claims and charts as transcribed. The README next to them explains
+//! how the charts were recovered from the workbook in the paper. Its megabytes are 2^20 bytes.
 //!
-//! **Chung, Gray, Worthington and Horst 2000.** The figures are pictures without data, so there are
-//! claims only: those of the text, then the small tables as rows of their own (`CB` buffering modes,
-//! `CP` pairs of processor costs, `CT8` the trace format, `CT9` random I/O). Megabytes are 10^6 bytes;
-//! in processor costs, `ms/MB`, the paper counts 1,024 KB. Where the same quantity is printed twice
-//! with different values, the row whose value follows from the rest of the paper is derived or
-//! simulated, and the other one is not testable, with the contradiction as its reason. A measured
-//! processor cost is an input of the simulated host, so that a run which gave it back would prove
-//! nothing.
+//! **Chung, Gray, Worthington and Horst 2000.** The figures are pictures without data, so there are only
+//! claims: those of the text, then the small tables as rows of their own (`CB` buffering modes, `CP` pairs
+//! of processor costs, `CT8` the trace format, `CT9` random I/O). Megabytes are 10^6 bytes; in processor
+//! costs, `ms/MB`, the paper counts 1,024 KB. Some quantities are printed twice with different values. Then
+//! the row whose value follows from the rest of the paper is derived or simulated. The other row is not
+//! testable, and its reason is the contradiction. A measured processor cost is an input of the simulated
+//! host, so a run that reproduces it would prove nothing.
 //!
-//! **Friedman, "A simplified approach to Windows disk tuning".** Claims are the rates of the text,
-//! then the cells of Tables 1 to 6 (`FT1` to `FT6`), his formulae with worked examples (`FF`) and what
-//! his three-hour recording shows (`FG`). Figures 3, 4 and 6 are Table 4 as rates and times, figure 5
-//! the lines through it, figure 7 the M/M/1 curve. Table 4 is simulated from the drive of Table 1,
-//! with the file and the depths that the text names. The recording was made on a load that he does not
-//! publish; here the arrival rate of ten-minute intervals rises to a peak after two hours, and what is
-//! compared is the shape: short queues before, queues longer than the service time at the peak.
+//! **Friedman, "A simplified approach to Windows disk tuning".** Claims are the rates of the text, then the
+//! cells of Tables 1 to 6 (`FT1` to `FT6`), his formulae with worked examples (`FF`) and the results of his
+//! three-hour recording (`FG`). Figures 3, 4 and 6 are Table 4 as rates and times, figure 5 the lines
+//! through it, figure 7 the M/M/1 curve. Table 4 is simulated from the drive of Table 1, with the file and
+//! the queue depths that the text names. He does not publish the load of the recording. Here the arrival
+//! rate of ten-minute intervals rises to a peak after two hours. The shape is compared: short queues before
+//! the peak, queues longer than the service time at the peak.
 
 use crate::papers::library::Files;
 use crate::papers::row::Paper;

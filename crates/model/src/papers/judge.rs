@@ -1,8 +1,8 @@
-//! From the papers as data to the report: every row reproduced, then judged.
+//! Builds the report from the papers: reproduces every row, then judges it.
 //!
-//! Two passes, because a curve is also judged by its order against the other curves of its chart:
-//! first all values, then all verdicts. What cannot be carried out is a failed row with its reason,
-//! never a missing one: the number of rows is that of what was published.
+//! There are two passes, first all values, then all verdicts, because a curve is also judged by its order
+//! among the other curves of its chart. A row that cannot be reproduced fails with a reason. It is never
+//! omitted: the number of rows is that of the published values.
 
 use crate::papers::evaluator::{Evaluator, Runs};
 use crate::papers::library::{Entry, Library};
@@ -17,10 +17,10 @@ use crate::papers::{Choice, Papers, metric};
 use record::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The share of derived rows that must be reproduced.
+/// Minimum share of derived rows that must be reproduced.
 const THRESHOLD_DERIVED: f64 = 1.0;
-/// The share of simulated and held-out series that must be reproduced. It was set before the runs
-/// that it judges.
+/// Minimum share of simulated and held-out series that must be reproduced. It was set before the runs that
+/// it judges.
 const THRESHOLD_SERIES: f64 = 0.9;
 
 impl Papers {
@@ -38,15 +38,15 @@ impl Papers {
         lines
     }
 
-    /// Whether the choice names any row.
+    /// Whether the choice matches any row.
     #[must_use]
     pub fn has(&self, choice: &Choice) -> bool {
         let mut entries = self.libraries.iter().flat_map(|library| &library.entries);
         entries.any(|entry| is_wanted(entry, choice))
     }
 
-    /// Reproduces and judges the rows of the choice. `run` carries out a run, once per run; its
-    /// error is the reason of the rows that need it.
+    /// Reproduces and judges the chosen rows. `run` executes a run and is called once per run. Its error
+    /// becomes the reason of the rows that need the run.
     pub fn evaluate(
         &self,
         choice: &Choice,
@@ -72,7 +72,7 @@ fn is_wanted(entry: &Entry, choice: &Choice) -> bool {
     choice.only.is_empty() || choice.only.iter().any(of)
 }
 
-/// The rows that are wanted or stand in the chart of one that is.
+/// The rows that are wanted or belong to the chart of a wanted row.
 fn in_wanted_charts<'a>(library: &'a Library, choice: &Choice) -> Vec<&'a Entry> {
     let entries = || library.entries.iter();
     let wanted: Vec<&Entry> = entries().filter(|entry| is_wanted(entry, choice)).collect();
@@ -82,19 +82,19 @@ fn in_wanted_charts<'a>(library: &'a Library, choice: &Choice) -> Vec<&'a Entry>
     entries().filter(|entry| is_wanted(entry, choice) || in_chart(entry)).collect()
 }
 
-/// The runs behind a row, in the order of need, some twice.
+/// The runs behind a row, in the order of need, possibly with duplicates.
 fn needed(library: &Library, entry: &Entry, without: &[Switch]) -> Vec<RunLine> {
     let mut lines = Vec::new();
     let mut note = |line: &RunLine, _: &str| {
         lines.push(line.clone());
         Ok(1.0)
     };
-    // What is wrong with an expression shows when its row is evaluated.
+    // An error in the expression is reported when its row is evaluated.
     let _ = values(library, entry, &mut note, without);
     lines
 }
 
-/// The reproduced values of a row: one per point of a series, else one per expression.
+/// The reproduced values of a row: one per point of a series, or one per expression.
 fn values(
     library: &Library,
     entry: &Entry,
@@ -103,7 +103,7 @@ fn values(
 ) -> Result<Vec<f64>, String> {
     let inputs = entry.row.class == Class::Derived;
     let mut evaluator = Evaluator { library, runs, without, inputs };
-    // All of them, so that the runs of all are known even if one fails.
+    // Evaluate all of them, so that every run is collected even if one fails.
     let values: Vec<Result<f64, String>> = match (entry.is_series(), entry.values.as_slice()) {
         (true, [value]) => {
             entry.row.points.iter().map(|point| evaluator.value(value, point.x)).collect()
@@ -197,8 +197,8 @@ fn reproduced(library: &Library, entry: &Entry, runs: &mut Runs<'_>, without: &[
     row
 }
 
-/// What each value of a claim is held against: of a range the nearer end, or the value itself where
-/// it lies within.
+/// The value that each value of a claim is compared with. For a range: the nearer end, or the value itself
+/// if it is inside.
 fn compared(quote: &Quote, values: &[f64]) -> Vec<Option<f64>> {
     match quote {
         Quote::Values(printed) => {
@@ -236,7 +236,7 @@ fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// By series: what changes places with it, and where.
+/// By series: the curves that change order with it, and at which points.
 fn orders(rows: &[Row]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.chart.is_some()) {
@@ -342,7 +342,7 @@ fn counts(rows: &[Row]) -> Vec<ClassCount> {
 
 /// Whether the thresholds are met.
 fn met(counts: &[ClassCount]) -> bool {
-    // Where nothing is judged, nothing is missed.
+    // A class without judged rows meets its threshold.
     let share = |good: usize, all: usize| if all == 0 { 1.0 } else { good as f64 / all as f64 };
     let of = |which: fn(Class) -> bool, number: fn(&ClassCount) -> usize| {
         counts.iter().filter(|count| which(count.class)).map(number).sum()

@@ -1,18 +1,16 @@
-//! The papers as data: what was published, what is simulated, and how each row comes about.
+//! Loads the papers as data: the published values, the simulated runs, and how each row is computed.
 //!
-//! Per paper there are the published files as they were transcribed (claims, one CSV per chart) and
-//! four tables of ours:
+//! Each paper has its published files as transcribed (claims, one CSV per chart) and four tables of ours:
 //!
-//! | table | a line says |
-//! |---|---|
-//! | `charts.csv` | file, figure, title and axes of a chart |
-//! | `series.csv` | short name of a published series, its chart, and the peak its half-power point refers to |
-//! | `cases.csv` | a simulated run with a hole for the abscissa, the points at which it is a curve, its metric |
-//! | `rows.csv` | of each claim and series: class, expression, tolerance, reason; `value` where words state a number; `fitted_at` the points of a held-out series that a parameter was fitted on |
+//! - `charts.csv`: file, figure, title and axes of a chart
+//! - `series.csv`: short name of a published series, its chart, and the peak its half-power point refers to
+//! - `cases.csv`: a simulated run with a hole for x, the points at which it is a curve, its metric
+//! - `rows.csv`: class, expression, tolerance and reason of each claim and series; `value` if words state a
+//!   number; `fitted_at` are the points of a held-out series that a parameter was fitted on
 //!
-//! A claim or series without a line in `rows.csv`, or a line for none, is a defect that a test
-//! finds, so the number of rows is fixed by what was published. Cases never see published values:
-//! `evaluator` gives them nothing but their own text.
+//! A claim or series without a line in `rows.csv`, or a line without a claim or series, is a defect that a
+//! test finds. So the published values fix the number of rows. Cases never see published values:
+//! `evaluator` gives them only their own text.
 
 use crate::papers::csv;
 use crate::papers::expression::Expression;
@@ -22,14 +20,14 @@ use crate::papers::tolerance::{SINGLE, Tolerance};
 use stats::Ordered;
 use std::collections::BTreeMap;
 
-/// The files of one paper, as they lie in `data/`.
+/// The files of one paper, as stored in `data/`.
 #[derive(Clone, Copy, Debug)]
 pub struct Files {
     /// The paper.
     pub paper: Paper,
     /// Claims: id, section, subject, conditions, metric, value, unit, kind.
     pub claims: &'static str,
-    /// Charts by name: abscissa, series, value, unit.
+    /// Charts by name: x value, series, value, unit.
     pub charts: &'static [(&'static str, &'static str)],
     /// Table of charts.
     pub chart_table: &'static str,
@@ -41,45 +39,45 @@ pub struct Files {
     pub rows: &'static str,
 }
 
-/// One claim or series with its treatment.
+/// One claim or series, and how it is reproduced and judged.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its row in the report, with nothing reproduced or judged yet. A claim has no points.
+    /// Its row in the report, not yet reproduced or judged. A claim has no points.
     pub row: Row,
-    /// What the printed text claims; [`Quote::Text`] for a series.
+    /// The printed claim; [`Quote::Text`] for a series.
     pub quote: Quote,
     /// The peak that the half-power point of a series refers to, in the unit of the series.
     pub peak: Option<f64>,
-    /// What gives it.
+    /// The expressions that compute its values.
     pub values: Vec<Expression>,
-    /// What is allowed.
+    /// The allowed deviation.
     pub tolerance: Tolerance,
 }
 
 impl Entry {
-    /// Whether it is a series.
+    /// Whether it is a series, with points.
     #[must_use]
     pub fn is_series(&self) -> bool {
         !self.row.points.is_empty()
     }
 }
 
-/// A simulated run with a hole for the abscissa.
+/// A simulated run, possibly with a hole for x.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its target, with `{...}` where an expression of x goes.
+    /// Its target, with `{...}` for each expression of x.
     pub target: String,
-    /// Its flags, the same.
+    /// Its flags, with the same holes.
     pub flags: String,
-    /// Where it is a curve; empty where it has no hole.
+    /// The x values at which it is a curve; empty if it has no hole.
     pub points: Vec<f64>,
-    /// What is read off it unless an expression says otherwise.
+    /// The metric that is read unless an expression names another.
     pub metric: String,
-    /// Whether the parts of a drive can be switched off in it.
+    /// Whether parts of a drive can be switched off in it.
     pub drive: bool,
 }
 
-/// A published curve that formulae may use: points of abscissa and value.
+/// A published curve that formulae may use: points of x and value.
 pub type Input = Vec<(f64, f64)>;
 
 /// Series by chart and name: unit and points.
@@ -100,19 +98,19 @@ pub struct Library {
     pub inputs: BTreeMap<String, Input>,
 }
 
-/// What is wrong with a data file. These are part of the program: an error is a defect of it.
+/// An error in a data file. The files are part of the program, so this is a bug in halfpower.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{paper}: {what}; this is a bug in halfpower's own data")]
 pub struct DataError {
-    /// Paper.
+    /// Name of the paper.
     pub paper: &'static str,
-    /// What.
+    /// Description of the error.
     pub what: String,
 }
 
 /// A line of `rows.csv`.
 struct Treatment {
-    /// The row as far as the line says.
+    /// The row, with the fields that the line defines.
     row: Row,
     values: Vec<Expression>,
     value: String,
@@ -120,8 +118,8 @@ struct Treatment {
     tolerance: Option<Tolerance>,
 }
 
-/// What a derived series is allowed: the published points have ten digits, but come from three
-/// measurements of their own.
+/// Tolerance of a derived series: the published points have ten digits, but come from three separate
+/// measurements.
 const DERIVED_SERIES: Tolerance = Tolerance::Share(0.001);
 
 impl Treatment {
@@ -133,10 +131,10 @@ impl Treatment {
 }
 
 impl Library {
-    /// Reads the files of a paper.
+    /// Loads the files of a paper.
     ///
     /// # Errors
-    /// Names the file and what is wrong.
+    /// Names the file and the error.
     pub fn load(files: &Files) -> Result<Self, DataError> {
         Self::read(files).map_err(|what| DataError { paper: files.paper.name(), what })
     }
@@ -338,7 +336,7 @@ fn published_series(files: &Files) -> Result<Published, String> {
         for record in csv::records(chart, text)? {
             let number = |title: &str| {
                 let text = record.get(title);
-                // What a drawing shows without numbers is drawn again, and compared with nothing.
+                // A drawing without numbers is drawn again, but not compared with anything.
                 if text.is_empty() && title == "value" {
                     return Ok(f64::NAN);
                 }

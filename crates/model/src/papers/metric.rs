@@ -1,4 +1,4 @@
-//! What is read off a trial: one number, by name.
+//! Reads a metric of a trial by name: one number.
 
 use record::{ComponentUse, DirectionResult, Trial};
 
@@ -36,12 +36,12 @@ pub(crate) fn read(trial: &Trial, metric: &str) -> Result<f64, String> {
     })
 }
 
-/// What stands in the brackets behind a name.
+/// The text in the brackets after a name.
 fn argument_of<'a>(metric: &'a str, name: &str) -> Option<&'a str> {
     metric.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')
 }
 
-/// The busy share of a component, or that of some of its phases in its busy time, in percent.
+/// The busy share of a component, or the share of some phases in its busy time, in percent.
 fn of_component(trial: &Trial, argument: &str) -> Result<f64, String> {
     let (name, phases) =
         argument.split_once('/').map_or((argument, None), |(name, phases)| (name, Some(phases)));

@@ -1,16 +1,16 @@
-//! The published figures of three papers, against formulae and the simulator.
+//! Compares the published figures of three papers with formulae and the simulator.
 //!
-//! The papers are data (`data/`): what was published, and a line per claim and series that says how
-//! it comes about a second time. This crate reads that, says which simulated runs it needs, and
-//! judges what comes back. It does not know the simulator: whoever calls [`Papers::evaluate`]
-//! carries out the runs, each of which is a command line that anyone can type.
+//! The papers are data (`data/`): the published values, and for each claim and series a line that defines
+//! how it is reproduced. This module reads the data, lists the simulated runs it needs, and judges the
+//! results. It does not know the simulator: the caller of [`Papers::evaluate`] executes the runs. Each run
+//! is an ordinary command line.
 //!
-//! The way through: [`library`] reads a paper, [`expression`] and `evaluator` turn a row's text into
-//! values, [`quote`] says what a printed number claims, [`tolerance`] how far off a value may be,
-//! `judge` writes the [`Report`]. `files` embeds the files of the papers.
+//! Steps: [`library`] reads a paper, [`expression`] and `evaluator` turn a row's text into values,
+//! [`quote`] interprets a printed number, [`tolerance`] sets the allowed deviation, `judge` writes the
+//! [`Report`]. `files` embeds the files of the papers.
 //!
-//! Rejected: a test per claim. A test tells that something broke; whoever changes the simulator
-//! needs to see what moved, by how much, in which figure.
+//! Rejected: a test per claim. A test shows only that something broke. A developer who changes the
+//! simulator needs to see which figure moved, and by how much.
 #![forbid(unsafe_code)]
 
 pub mod csv;
@@ -34,18 +34,18 @@ pub use run_line::{RunLine, Switch};
 /// All papers.
 #[derive(Clone, Debug)]
 pub struct Papers {
-    /// One each.
+    /// One per paper.
     pub libraries: Vec<Library>,
 }
 
-/// What to reproduce, and with what.
+/// Which rows to reproduce, and with which simulated drives.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Ids, figures, charts or papers; empty for all rows.
     pub only: Vec<String>,
-    /// What to switch off in every simulated drive.
+    /// Parts of the physics to switch off in every simulated drive.
     pub without: Vec<Switch>,
-    /// Machines that are simulated by another description than the program's, in words.
+    /// Machines that are simulated by a description other than the program's own, in words.
     pub machines: Vec<String>,
 }
 
@@ -59,8 +59,8 @@ impl Papers {
         Ok(Self { libraries })
     }
 
-    /// Multiplies every published value that a row is held against by `factor`, and none that a
-    /// formula uses: what is reproduced must not change by it.
+    /// Multiplies every published value that a row is compared with by `factor`, but no value that a
+    /// formula uses. Reproduced values must not change.
     pub fn scale_published(&mut self, factor: f64) {
         for entry in self.libraries.iter_mut().flat_map(|library| &mut library.entries) {
             entry.quote = entry.quote.scaled(factor);

@@ -1,19 +1,19 @@
-//! What a paper prints, read as what it claims.
+//! Interprets a printed value as the claim that it makes.
 //!
-//! A printed number claims no more than its digits: "7.2" is anything that rounds to it, and a
-//! round "480" has two digits, not three. "About" adds nothing to that, and "up to 20" is the size of
-//! the largest effect, not a bound that no effect at all would meet. A range, a bound and a list
-//! are claims of their own kind. What is none of these is text, which no number can be held
-//! against; a row whose words do state a number gives it in its own column.
+//! A printed number claims no more than its digits: "7.2" is anything that rounds to it, and a round "480"
+//! has two digits, not three. "About" changes nothing. "Up to 20" is the size of the largest effect, not a
+//! bound that zero effect would meet. Ranges, bounds and lists are claims of their own kind. Everything
+//! else is text, which cannot be compared with a number. If the words of a row do state a number, the row
+//! gives it in its own column.
 
-/// What is claimed.
+/// A printed claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quote {
     /// One value, or several that are printed together.
     Values(Vec<Printed>),
-    /// More than this.
+    /// At least this.
     MoreThan(Printed),
-    /// Less than this.
+    /// At most this.
     AtMost(Printed),
     /// From the first to the second.
     Between(Printed, Printed),
@@ -26,11 +26,11 @@ pub enum Quote {
 pub struct Printed {
     /// The number.
     pub value: f64,
-    /// Half a unit of the last digit that counts.
+    /// Half a unit of the last significant digit.
     pub half_unit: f64,
 }
 
-/// Words that leave the number what it is.
+/// Words that do not change the meaning of the number.
 const ROUND: [&str; 10] = [
     "about",
     "nearly",
@@ -49,7 +49,7 @@ const MORE_THAN: [&str; 5] = [">=", ">", "more than", "at least", "over"];
 const AT_MOST: [&str; 5] = ["<=", "<", "less than", "at most", "under"];
 
 impl Quote {
-    /// Reads a printed value.
+    /// Parses a printed value.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self::read(text.trim()).unwrap_or(Self::Text)
@@ -79,7 +79,7 @@ impl Quote {
         Some(Self::Values(vec![Printed::parse(text)?]))
     }
 
-    /// The numbers in it, in order.
+    /// The numbers of the claim, in order.
     #[must_use]
     pub fn numbers(&self) -> Vec<f64> {
         match self {
@@ -90,7 +90,7 @@ impl Quote {
         }
     }
 
-    /// The same claim with every number multiplied.
+    /// The same claim with every number multiplied by `factor`.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let scale = |printed: &Printed| Printed { value: printed.value * factor, ..*printed };
@@ -105,7 +105,7 @@ impl Quote {
 }
 
 impl Printed {
-    /// Reads one number: digits, perhaps with a point, or a fraction such as 7/8.
+    /// Parses one number: digits, perhaps with a decimal point, or a fraction such as 7/8.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -133,7 +133,7 @@ fn power_of_ten(exponent: usize) -> f64 {
     (0..exponent).fold(1.0, |power, _| power * 10.0)
 }
 
-/// The text behind the first of `words` that it begins with.
+/// The text after the first of `words` that it begins with.
 fn after_any<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
     words.iter().find_map(|word| text.strip_prefix(word)).map(str::trim_start)
 }

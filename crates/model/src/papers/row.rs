@@ -1,4 +1,4 @@
-//! A published value beside its reproduction, and the document of all of them.
+//! Defines the report: each published value with its reproduction.
 
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
@@ -33,7 +33,8 @@ impl Paper {
         }
     }
 
-    /// The request sizes of its axes, in KB, and what its authors count in the same steps.
+    /// The request sizes of its axes, in KB, and of other quantities that its authors vary in the same
+    /// steps.
     #[must_use]
     pub const fn sizes(self) -> &'static [f64] {
         match self {
@@ -56,29 +57,29 @@ impl Paper {
     }
 }
 
-/// How a value can come about a second time.
+/// How a value is reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// From other published values by a formula.
+    /// By a formula from other published values.
     Derived,
-    /// From a simulated run.
+    /// By a simulated run.
     Simulated,
-    /// A series from simulated runs, some points of which a parameter was fitted on: the others are
-    /// judged.
+    /// By simulated runs, for a series of which some points were used to fit a parameter. Only the other
+    /// points are judged.
     HeldOut,
-    /// From a simulated run whose parts were fitted on this very value: shown, never counted.
+    /// By a simulated run with a parameter fitted on this value: shown, never counted.
     Fitted,
     /// The same measurement as another row, which is counted.
     Repeated,
-    /// No measurement: transcribers of the paper computed it from its other values.
+    /// Not a measurement: the transcribers computed it from other values of the paper.
     OwnComputation,
-    /// Not at all, for the reason given.
+    /// Not reproduced, for the reason given.
     NotTestable,
 }
 
 impl Class {
-    /// All of them, in the order of the report.
+    /// All classes, in the order of the report.
     pub const ALL: [Self; 7] = [
         Self::Simulated,
         Self::HeldOut,
@@ -95,7 +96,7 @@ impl Class {
         self.is_judged() || matches!(self, Self::Fitted)
     }
 
-    /// Whether runs are judged by it: no parameter was fitted on all of it.
+    /// Whether it counts as a test of the simulator: not all of its points were used for fitting.
     #[must_use]
     pub const fn is_judged(self) -> bool {
         matches!(self, Self::Simulated | Self::HeldOut)
@@ -116,30 +117,30 @@ impl Class {
     }
 }
 
-/// What came of it.
+/// Result of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Within its tolerance.
+    /// Within the tolerance.
     Reproduced,
-    /// Not within it.
+    /// Outside the tolerance.
     Deviates,
-    /// There is no value to compare: what was asked could not be carried out.
+    /// The row could not be computed, so there is no value to compare.
     Failed,
     /// Shown for comparison, not counted: fitted, or counted elsewhere.
     Shown,
-    /// Not tried.
+    /// Not attempted.
     NotTried,
 }
 
 impl Verdict {
-    /// Whether a row with it fails.
+    /// Whether a row with this verdict fails.
     #[must_use]
     pub const fn fails(self) -> bool {
         matches!(self, Self::Deviates | Self::Failed)
     }
 
-    /// What a reader sees.
+    /// Its name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -155,18 +156,18 @@ impl Verdict {
 /// One point of a series, or the one value of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
-    /// Abscissa; null for a claim.
+    /// Value on the x axis; null for a claim.
     pub x: Option<f64>,
-    /// As published; null where the paper's words state no number.
+    /// As published; null if the paper's words state no number.
     pub published: Option<f64>,
-    /// As reproduced; null where it is not.
+    /// As reproduced; null if not reproduced.
     pub reproduced: Option<f64>,
-    /// Whether a parameter was fitted on it: it is shown, and judged by nothing.
+    /// Whether a parameter was fitted on it: it is shown, but not judged.
     pub fitted: bool,
 }
 
 impl Point {
-    /// Reproduced over published, minus one.
+    /// Reproduced over published, minus one; `None` if either is missing or the published value is 0.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let (published, reproduced) = (self.published?, self.reproduced?);
@@ -177,70 +178,70 @@ impl Point {
 /// One published claim or series.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// Its id: a claim's number or a series' name.
+    /// The number of a claim or the name of a series.
     pub id: String,
     /// The paper.
     pub paper: Paper,
     /// Figure, table or section.
     pub figure: String,
-    /// Chart that it is a series of; null for a claim.
+    /// Chart of the series; null for a claim.
     pub chart: Option<String>,
-    /// What it is about.
+    /// What the value describes.
     pub subject: String,
     /// Unit of the values.
     pub unit: String,
-    /// How it comes about a second time.
+    /// How it is reproduced.
     pub class: Class,
-    /// As the paper prints it; of a series the range.
+    /// As printed in the paper; for a series its range.
     pub published: String,
-    /// The same as reproduced; null where it is not.
+    /// The same as reproduced; null if not reproduced.
     pub reproduced: Option<String>,
-    /// Point by point; one without abscissa per value of a claim.
+    /// The points of a series, or one point without x per value of a claim.
     pub points: Vec<Point>,
-    /// Reproduced over published, minus one; of a series the median of the sizes of that. Null
-    /// where nothing can be compared.
+    /// Reproduced over published, minus one. For a series, the median of the absolute deviations. Null if
+    /// nothing can be compared.
     pub deviation: Option<f64>,
-    /// The largest in size.
+    /// The deviation that is largest in absolute value.
     pub deviation_max: Option<f64>,
-    /// What is allowed.
+    /// The allowed deviation, in words.
     pub tolerance: String,
-    /// What came of it.
+    /// Result of the comparison.
     pub verdict: Verdict,
-    /// Why it is not testable, where it is counted instead, or what went wrong; empty otherwise.
+    /// Why it is not testable, where it is counted instead, or what failed; empty otherwise.
     pub reason: String,
-    /// The expression behind the value; empty where there is none.
+    /// The expression that computes the value; empty if none.
     pub method: String,
-    /// The simulated runs in it, as commands.
+    /// The simulated runs that it uses, as commands.
     pub runs: Vec<String>,
 }
 
 /// How one chart is drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Chart {
-    /// Name, unique in its paper.
+    /// Name, unique within its paper.
     pub name: String,
     /// The paper.
     pub paper: Paper,
     /// Figure or table.
     pub figure: String,
-    /// What it shows.
+    /// Caption.
     pub title: String,
-    /// Title of the abscissa, with its unit.
+    /// Title of the x axis, with its unit.
     pub x_title: String,
-    /// Whether the abscissa is logarithmic.
+    /// Whether the x axis is logarithmic.
     pub x_log: bool,
-    /// Title of the ordinate, with its unit.
+    /// Title of the y axis, with its unit.
     pub y_title: String,
 }
 
-/// Rows of one class, and what came of them.
+/// Number of rows of one class, with their results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClassCount {
     /// The class.
     pub class: Class,
-    /// How many.
+    /// Number of rows.
     pub rows: usize,
-    /// How many of them are series.
+    /// Number of series among them.
     pub series: usize,
     /// Rows within their tolerance.
     pub reproduced: usize,
@@ -248,16 +249,16 @@ pub struct ClassCount {
     pub series_reproduced: usize,
 }
 
-/// The document.
+/// The comparison of all papers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// [`PAPERS_SCHEMA`].
     pub schema: String,
-    /// Version of the program that wrote this.
+    /// Version of halfpower that wrote this.
     pub halfpower_version: String,
-    /// What was switched off in every simulated drive; empty in an honest run.
+    /// Parts that were switched off in every simulated drive; empty in a regular run.
     pub without: Vec<String>,
-    /// Machines that were simulated by the reader's description; empty in an honest run.
+    /// Machines that were simulated by the user's description; empty in a regular run.
     pub machines: Vec<String>,
     /// All rows, by paper and figure.
     pub rows: Vec<Row>,
@@ -267,18 +268,18 @@ pub struct Report {
     pub counts: Vec<ClassCount>,
     /// Distinct published measurements that runs can be compared with.
     pub testable: usize,
-    /// Those of them that are reproduced, at points that no parameter was fitted on.
+    /// How many of them are reproduced, at points that no parameter was fitted on.
     pub reproduced: usize,
     /// Whether the shares of derived rows and of series reach the thresholds.
     pub met: bool,
-    /// The share of derived rows that must be reproduced.
+    /// Minimum share of derived rows that must be reproduced.
     pub threshold_derived: f64,
-    /// The share of simulated and held-out series that must be reproduced.
+    /// Minimum share of simulated and held-out series that must be reproduced.
     pub threshold_series: f64,
 }
 
-/// The JSON Schema of the document, generated from the types and committed under `docs/schema/`, with
-/// the document's own name pinned.
+/// The JSON Schema of the report. It is generated from the types and committed under `docs/schema/`, with a
+/// fixed `schema` value.
 #[must_use]
 pub fn papers_schema() -> Value {
     let mut schema = schema_for!(Report).to_value();

@@ -1,28 +1,28 @@
-//! A simulated run as the command that anyone can type, and what can be switched off in it.
+//! Represents a simulated run as a command line, and the parts of a drive that can be switched off in it.
 //!
-//! Rows name their runs as command lines, so that what stands behind a number can be repeated by
-//! itself, and so that two rows which need the same run share it. This crate does not carry them
-//! out: whoever calls it does, with the parser of `halfpower run`, so that there is no second path.
+//! Rows name their runs as command lines, so that a user can repeat a number by itself, and so that two
+//! rows that need the same run share it. The caller executes them with the parser of `halfpower run`, so
+//! that no second code path exists.
 
 use std::fmt;
 
 /// The arguments of one `halfpower run`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunLine {
-    /// The simulated target.
+    /// The simulated target, as on the command line.
     pub target: String,
-    /// The flags.
+    /// The flags, one argument each.
     pub flags: Vec<String>,
 }
 
 impl RunLine {
-    /// The same on another target.
+    /// The same run on another target.
     #[must_use]
     pub fn on(&self, target: String) -> Self {
         Self { target, flags: self.flags.clone() }
     }
 
-    /// All arguments in order, the program and its verb left out.
+    /// All arguments in order, without `halfpower run`.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.target).chain(&self.flags).map(String::as_str)
     }
@@ -35,20 +35,20 @@ impl fmt::Display for RunLine {
     }
 }
 
-/// A part of the physics that can be left out of every simulated drive.
+/// A part of the physics that can be switched off in every simulated drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Switch {
     /// Arm movement takes no time.
     Seek,
-    /// Every sector is under the head at once.
+    /// No rotational delay: every sector is under the head at once.
     Rotation,
     /// The drive reads nothing ahead.
     Readahead,
-    /// The drive's cache does not join writes.
+    /// The drive's cache does not merge writes.
     Coalesce,
-    /// Nobody waits for a bus.
+    /// Requests never wait for a bus.
     Contention,
-    /// The disk is as fast inside as outside.
+    /// Inner tracks are as fast as outer tracks.
     Zones,
 }
 
@@ -63,7 +63,7 @@ impl Switch {
         Self::Zones,
     ];
 
-    /// Its name, also that of the target's key.
+    /// Its name, also as the key of the target.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

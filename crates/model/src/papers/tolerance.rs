@@ -1,51 +1,50 @@
-//! How far a reproduction may be from what was published.
+//! Decides how far a reproduction may deviate from the published value.
 //!
-//! A formula has no excuse: it must give the printed digits. A simulated value may be 15 % off. A
-//! simulated curve may be 15 % off in the median and 40 % at a point, but must also tell the same
-//! story: order the same against the other curves of its chart wherever the paper shows a
-//! difference (10 %), reach half of the peak at the same request size or the next, and rise or fall
-//! where the published one does: a level line of the right height is no reproduction of a slope.
-//! Rejected: a correlation coefficient, which a curve of the wrong height passes; the mean of the
-//! deviations, in which one bad point hides; an allowance for curves that cross by little, which
-//! the paper does not have.
+//! A formula must give the printed digits exactly. A simulated value may be 15 % off. A simulated curve may
+//! be 15 % off in the median and 40 % at a point. It must also have the same shape: the same order among
+//! the curves of its chart wherever the paper shows a difference (10 %), half of the peak at the same or
+//! the next request size, and rise or fall where the published one does: a level line of the right height
+//! does not reproduce a slope. Rejected: a correlation coefficient, which a curve of the wrong height
+//! passes; the mean of the deviations, in which one bad point hides; an allowance for curves that cross by
+//! little, which the paper does not have.
 
 use crate::papers::quote::{Printed, Quote};
 use crate::papers::row::Point;
 use std::fmt;
 
-/// Allowed for a simulated single value.
+/// Allowed deviation of a single simulated value.
 pub const SINGLE: f64 = 0.15;
-/// Allowed for the median of a simulated curve's deviations.
+/// Allowed median deviation of a simulated curve.
 pub const CURVE_MEDIAN: f64 = 0.15;
-/// Allowed for any point of one.
+/// Allowed deviation of any point of a simulated curve.
 pub const CURVE_MAX: f64 = 0.40;
-/// Published curves that are closer than this at a point have no order there.
+/// The order of two curves is compared only where the published values differ by more than this share.
 pub const RANK_GAP: f64 = 0.10;
-/// A published curve whose largest value is beyond its smallest by more than this share has a slope
-/// that must come out.
+/// If the largest value of a published curve exceeds its smallest by more than this share, the reproduced
+/// curve must show the slope.
 pub const SLOPE: f64 = 0.20;
-/// The most and the inverse of the least that a reproduced curve may rise or fall, in logarithms of
-/// what the published one does.
+/// Allowed factor between the rise of a reproduced curve and that of the published one, up or down, in
+/// logarithms.
 pub const SLOPE_RATIO: f64 = 2.0;
 
-/// Half a unit of the last digit, below which a number is printed with decimals.
+/// If half a unit of the last digit is below this, the number is printed with decimals.
 const DECIMALS: f64 = 0.1;
 
-/// A rule.
+/// The rule for the allowed deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// The printed digits.
+    /// Equal to the printed digits.
     Rounding,
-    /// A deviation of at most this share at every point, or what the printed digits leave open.
+    /// A deviation of at most this share at every point, or within the rounding of the printed digits.
     Share(f64),
-    /// A request size: the same one or the next of the paper's own axis.
+    /// A request size: the same one or a neighbour on the paper's axis.
     Size(&'static [f64]),
-    /// A curve: median, largest, order and half-power point.
+    /// A curve: median, largest deviation, order and half-power point.
     Curve,
 }
 
 impl Tolerance {
-    /// Reads `rounding`, `15%`, `size` or `curve`; `sizes` are those of the paper's axis.
+    /// Parses `rounding`, `15%`, `size` or `curve`; `sizes` are those of the paper's axis.
     #[must_use]
     pub fn parse(text: &str, sizes: &'static [f64]) -> Option<Self> {
         match text {
@@ -73,7 +72,7 @@ impl fmt::Display for Tolerance {
     }
 }
 
-/// Whether values are what a claim says. Of a claim in words nothing can be said.
+/// Whether values agree with a claim; `None` for a claim in words.
 #[must_use]
 pub fn claim_holds(quote: &Quote, values: &[f64], tolerance: Tolerance) -> Option<bool> {
     let near = |printed: &Printed, value: f64| is_near(*printed, value, tolerance);
@@ -85,7 +84,7 @@ pub fn claim_holds(quote: &Quote, values: &[f64], tolerance: Tolerance) -> Optio
             printed.len() == values.len()
                 && printed.iter().zip(values).all(|(printed, &value)| near(printed, value)),
         ),
-        // A bound is as exact as it is printed: a value beyond it holds, one short of it does not.
+        // A bound is as exact as it is printed: a value beyond it passes, one short of it fails.
         Quote::MoreThan(bound) => Some(all(&|value| value >= bound.value)),
         Quote::AtMost(bound) => Some(all(&|value| not_above(bound, value))),
         Quote::Between(low, high) => {
@@ -95,15 +94,15 @@ pub fn claim_holds(quote: &Quote, values: &[f64], tolerance: Tolerance) -> Optio
     }
 }
 
-/// Whether one value is the printed one, within the tolerance.
+/// Whether a value equals the printed one within the tolerance.
 fn is_near(printed: Printed, value: f64, tolerance: Tolerance) -> bool {
-    // The last bits of a sum of decimals.
+    // Rounding error of sums of decimals.
     let slack = 1e-9 * libm::fabs(printed.value).max(1e-9);
     let off = libm::fabs(value - printed.value);
     match tolerance {
         Tolerance::Rounding => off <= printed.half_unit + slack,
         Tolerance::Share(share) => {
-            // Zeros at the end of a whole number say nothing of how exact it is.
+            // Trailing zeros of a whole number do not indicate its precision.
             let digits = if printed.half_unit < DECIMALS { printed.half_unit } else { 0.0 };
             off <= (share * libm::fabs(printed.value)).max(digits) + slack
         }
@@ -121,8 +120,8 @@ fn judged(points: &[Point]) -> impl Iterator<Item = &Point> {
     points.iter().filter(|point| !point.fitted)
 }
 
-/// Median and largest size of the deviations of the points that no parameter was fitted on; `None`
-/// unless every one has one.
+/// Median and largest absolute deviation of the points that no parameter was fitted on; `None` if a point
+/// has no deviation.
 #[must_use]
 pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
     let sizes: Vec<f64> =
@@ -131,8 +130,8 @@ pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
     Some((stats::median(sizes), max))
 }
 
-/// How much a reproduced curve rises from where the published one is least to where it is largest, in
-/// logarithms and as a multiple of what the published one does; `None` where that hardly does.
+/// The rise of a reproduced curve between the published minimum and maximum, as a multiple of the published
+/// rise, in logarithms; `None` if the published curve is nearly level.
 #[must_use]
 pub fn slope_ratio(points: &[Point]) -> Option<f64> {
     let both = |point: &Point| Some((point.published?, point.reproduced?));
@@ -145,9 +144,9 @@ pub fn slope_ratio(points: &[Point]) -> Option<f64> {
     slopes.then(|| libm::log(most.1 / least.1) / published)
 }
 
-/// Where two curves of a chart change places: the abscissas at which the published values differ by
-/// more than [`RANK_GAP`] of the smaller, and the reproduced ones the other way. Points of `one` that
-/// a parameter was fitted on are left out.
+/// The x values at which two curves of a chart change order: the published values differ by more than
+/// [`RANK_GAP`] of the smaller, and the reproduced ones have the opposite order. Points of `one` that a
+/// parameter was fitted on are left out.
 #[must_use]
 pub fn out_of_order(one: &[Point], other: &[Point]) -> Vec<f64> {
     let at = |x: f64| other.iter().find(|point| point.x == Some(x));
@@ -166,8 +165,8 @@ pub fn out_of_order(one: &[Point], other: &[Point]) -> Vec<f64> {
         .collect()
 }
 
-/// How many points apart a published and a reproduced curve reach `half`. A curve that never does
-/// counts as doing so just behind its end.
+/// How many points apart the published and the reproduced curve reach `half`. A curve that never reaches it
+/// counts as reaching it just after its end.
 #[must_use]
 pub fn half_power_distance(points: &[Point], half: f64) -> usize {
     let reaches = |value: &dyn Fn(&Point) -> Option<f64>| {

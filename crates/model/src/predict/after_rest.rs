@@ -1,28 +1,29 @@
-//! What a request takes longer that finds the device at rest, by the lone reads of a profile.
+//! Predicts the extra latency of a request that finds the device idle, from the isolated reads of a
+//! profile.
 //!
-//! Between the rates that were measured it is a straight line over the logarithm of the rest, which
-//! begins at none for the rest between two requests of a closed loop and ends at the longest one. Rests
-//! between requests that come by chance are exponential, so it is averaged over these. Writes were not
-//! measured alone: they are taken to wait for the same, and the error is as large as that.
+//! Between measured rates, the extra latency is linear in the logarithm of the idle time. The line begins
+//! at zero, at the idle time between two requests of a closed loop, and ends at the longest measured idle
+//! time. Idle times between random arrivals are exponential, so the extra latency is averaged over these.
+//! Isolated writes were not measured. They are assumed to take the same extra time, with an error of the
+//! same size.
 
 use crate::curve::straight;
 use record::{Estimate, LoneRead, Mix, NORMAL_95, OpKind};
 
-/// The rest between two requests of a closed loop: a system call or two.
+/// Idle time between two requests of a closed loop: one or two system calls.
 const BETWEEN_LOOPS_NS: f64 = 10_000.0;
-/// Steps of the average over rests.
+/// Steps of the average over idle times.
 const STEPS: u32 = 32;
 
-/// Rests and what they add.
+/// Extra latency by idle time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AfterRest {
-    /// Logarithm of the rest in nanoseconds, what it adds, and the standard error of that; by rising
-    /// rest.
+    /// Logarithm of the idle time in nanoseconds, the extra latency, and its standard error; by rising idle
+    /// time.
     points: Vec<[f64; 3]>,
 }
 
 impl AfterRest {
-    /// What these show.
     pub(super) fn new(lone: &[LoneRead]) -> Self {
         let point = |lone: &LoneRead| {
             let rest_ns = 1e9 / lone.rate_per_s.max(1) as f64 - lone.latency_ns.value;
@@ -35,7 +36,7 @@ impl AfterRest {
         Self { points }
     }
 
-    /// After rests of this mean length; `None` where no lone reads were measured.
+    /// Extra latency for idle times of this mean; `None` without isolated reads.
     pub(super) fn longer_ns(&self, mix: &Mix, rest_ns: f64) -> Option<Estimate> {
         if self.points.is_empty() || !rest_ns.is_finite() {
             return None;

@@ -1,14 +1,14 @@
-//! The answer of each model to a load. All share the capacity of the mix. The simple ones take it
-//! as one server's (U = X S, M/M/1, M/G/1); the load-dependent one is the birth-death chain without
-//! interference; the mix capacity has interference, and its queue time is multiplied by (Ca² +
-//! Cs²)/2 (Allen, Cunneen), Cs² being the squared variation of lone requests, or up to 1 where requests
-//! wait for one part of the device while others idle ([`super::never_open`]); the calibrated one is
-//! [`super::open`]. Arrivals at equal distances have Ca² = 0, in the calibrated model too; no trial
-//! stands behind that, and it is said.
+//! Computes the prediction of each model for a load. All models share the capacity of the mix. The simple
+//! ones treat it as a single server (U = X S, M/M/1, M/G/1). The load-dependent one is the birth-death
+//! chain without interference. The mix capacity has interference, and its queue time is multiplied by
+//! (Ca² + Cs²)/2 (Allen, Cunneen). Cs² is the squared variation of lone requests, or up to 1 if requests wait
+//! for one part of the device while others idle ([`super::never_open`]). The calibrated one is
+//! [`super::open`]. Arrivals at constant intervals have Ca² = 0, in the calibrated model too. No trial
+//! confirms that, and the prediction says so.
 //!
-//! The interval is 1.96 times the root mean square of this model's logarithmic errors on held-out
-//! trials below 70 % of saturation, or above; without open-loop trials it reaches from one bound of
-//! [`super::never_open`] to the other.
+//! The interval is 1.96 times the root mean square of this model's logarithmic errors on held-out trials,
+//! either those below 70 % of saturation or those above. Without open-loop trials it extends from one bound
+//! of [`super::never_open`] to the other.
 
 use super::errors::rms_near;
 use super::open::Load;
@@ -18,24 +18,24 @@ use record::{
     Estimate, Mix, MixClass, ModelName, NORMAL_95, Offered, OpKind, PERCENTILES, Prediction,
 };
 
-/// Least half-width of an interval, as a ratio: histograms and counters are no better.
+/// Minimum half-width of an interval, as a ratio: histograms and counters are no more precise.
 const LEAST_REL: f64 = 0.01;
-/// The same of a lone request and of both bounds of an open load: a check's visits know a mean to a few per
-/// cent.
+/// The same for a lone request and for both bounds of an open load: a check's visits determine a mean to a
+/// few per cent.
 const LEAST_OPEN_REL: f64 = 0.03;
-/// Behind a limit the mean is at most this many times below its upper bound: with arrivals by chance a limit
-/// on requests queues them, whatever credit it saves. (On two simulated limits at 80 to 97 % of their rate,
-/// measured means were 2.2 to 3.2 times below it.)
+/// If a limit caps the rate, the mean is at most this many times below its upper bound: with random
+/// arrivals a limit on requests queues them, whatever credit it saves. (On two simulated limits at 80 to 97
+/// % of their rate, measured means were 2.2 to 3.2 times below it.)
 const MOST_BELOW: f64 = 2.5;
-/// Least room below the largest rate: nearer to it no error of a wait is known.
+/// Minimum distance below the largest rate. Closer to it, the error of a wait is unknown.
 const LEAST_ROOM: f64 = 0.02;
-/// What a program spends on a request beyond what this one does, at most. (Measured on memory with lone
-/// 4 KiB reads: fio 3.33 0.24 µs through pread, 0.4 to 0.5 µs through io_uring.)
+/// Maximum extra CPU time that another program spends on a request. (Measured on memory with lone 4 KiB
+/// reads: fio 3.33 0.24 µs through pread, 0.4 to 0.5 µs through io_uring.)
 const PROGRAM_NS: f64 = 500.0;
-/// Rates above this share of the largest are the largest, but for rounding: no mean exists there.
+/// Rates above this share count as the largest, to allow for rounding: no mean exists there.
 const FULL: f64 = 0.999_999;
 
-/// Means under one load, times in nanoseconds.
+/// Means under one load; times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Means {
     pub(crate) latency: f64,
@@ -47,10 +47,10 @@ pub(crate) struct Means {
 }
 
 impl Predictor {
-    /// [`Predictor::predict`] by a model of one's choice.
+    /// [`Predictor::predict`] with a chosen model.
     ///
     /// # Errors
-    /// As [`Predictor::predict`]; also where the model says nothing of such a load.
+    /// As [`Predictor::predict`]; also if the model does not cover this kind of load.
     pub fn predict_by(
         &self,
         model: ModelName,
@@ -135,8 +135,8 @@ impl Predictor {
         self.capacity.rel(mix, 1.0).hypot(self.rerun_rel(mix, true)).max(LEAST_OPEN_REL)
     }
 
-    /// The ends of the interval over the mean, at a rate without open-loop trials in the profile. Behind
-    /// a limit the mean moves up where it is further than [`MOST_BELOW`] below the upper end.
+    /// The ends of the interval, divided by the mean, at a rate without open-loop trials in the profile. If
+    /// a limit caps the rate, the mean is raised to at least the upper end divided by [`MOST_BELOW`].
     fn bounded(
         &self,
         model: ModelName,
@@ -157,8 +157,8 @@ impl Predictor {
         Some(((least / of).min(1.0 / least_rel), (most / of).max(least_rel)))
     }
 
-    /// How many times as long a request takes, from this rate on, if the program spends [`PROGRAM_NS`] more
-    /// on each: one after the other, all of it counts; of several, what its processor has no time for.
+    /// Slowdown factor of a request if the program spends [`PROGRAM_NS`] more on each. At queue depth 1 all
+    /// of it counts; with several requests, only what exceeds the free time of the processor.
     fn by_slower_program(&self, mix: &Mix, offered: Offered, rate_per_s: f64) -> f64 {
         let Offered::Depth(depth) = offered else { return 1.0 };
         let of_class = |class: &MixClass| Some(class.share * self.capacity.table.cpu_ns(class)?);
@@ -170,8 +170,8 @@ impl Predictor {
         ((least_ns + PROGRAM_NS) / request_ns).max(1.0)
     }
 
-    /// What requests at a rate take longer because those that find the device without one come after a
-    /// rest. The calibrated model knows it from the lightest open load on.
+    /// Extra latency at a rate, because requests that find the device idle come after an idle period. The
+    /// calibrated model already includes it from the lightest open load on.
     fn rested(&self, model: ModelName, mix: &Mix, offered: Offered, busy: f64) -> Option<Estimate> {
         let (Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate)) = offered else {
             return None;
@@ -184,8 +184,8 @@ impl Predictor {
         (beyond > 0.0).then(|| Estimate::symmetric(beyond, longer.half_width(), longer.n))
     }
 
-    /// What another run would differ by, as a logarithm. At a rate the time of a lone request moves by
-    /// as much as the disk does, the wait by that over the room that is left.
+    /// Expected difference to another run, as a logarithm. At a rate, the latency of a lone request varies
+    /// as much as the disk does. The wait varies by that divided by the remaining capacity.
     fn rerun_of(&self, mix: &Mix, offered: Offered, saturation: f64, means: &Means) -> f64 {
         if let Offered::Depth(depth) = offered {
             return self.rerun_rel(mix, depth <= 1.0);
@@ -196,7 +196,7 @@ impl Predictor {
         alone.hypot((1.0 - service) / room * self.rerun_rel(mix, false))
     }
 
-    /// Half-width of the interval of this run as a logarithm.
+    /// Half-width of the interval of this run, as a logarithm.
     fn interval(&self, model: ModelName, mix: &Mix, offered: Offered, saturation: f64) -> f64 {
         let depth = match offered {
             Offered::Depth(depth) => depth,
@@ -206,7 +206,8 @@ impl Predictor {
         let rel = match (offered, rms_near(&self.trials, model, saturation)) {
             (Offered::Depth(_), _) => closed,
             (_, Some(rms)) => NORMAL_95 * rms,
-            // An error of the maximum moves the queue time by that over what is left.
+            // An error of the maximum rate changes the queue time by that error over the remaining
+            // capacity.
             (_, None) => closed / (1.0 - saturation).max(LEAST_ROOM),
         };
         rel.max(LEAST_REL)
@@ -235,8 +236,8 @@ impl Predictor {
         }
     }
 
-    /// Service rates of the mix at depths 1, 2, …, never falling: with interference where the model
-    /// knows of it. There is at least one.
+    /// Service rates of the mix at depths 1, 2, …, never falling, with interference if the model includes
+    /// it. At least one.
     fn rates(&self, model: ModelName, mix: &Mix) -> Result<Vec<f64>, PredictError> {
         let rates = match model {
             ModelName::MixCapacity | ModelName::Calibrated => self.capacity.rates(mix),
@@ -245,7 +246,7 @@ impl Predictor {
         rates.ok_or_else(PredictError::nothing)
     }
 
-    /// A constant number of requests outstanding: X(n), and R = n / X.
+    /// A constant queue depth: X(n), and R = n / X.
     fn closed(&self, model: ModelName, mix: &Mix, depth: f64) -> Result<Means, PredictError> {
         let mut rates = self.rates(model, mix)?;
         if errors::OF_ONE_SERVER.contains(&model) {
@@ -274,7 +275,7 @@ impl Predictor {
         }
         let (first_s, service_s) = (1.0 / rates[0], 1.0 / max_per_s);
         let scv = self.scv_of(mix).unwrap_or(1.0);
-        // Of the queue time with Poisson arrivals, for these arrivals.
+        // Share of the queue time with Poisson arrivals that these arrivals have.
         let arrivals = (arrival_scv + scv) / (1.0 + scv);
         let (present, empty) = birth_death(&rates, rate_per_s).ok_or_else(PredictError::nothing)?;
         let waits =
@@ -308,11 +309,11 @@ impl Predictor {
         let (capacity, open) = (&self.capacity, &self.open);
         let at = |rho: f64| Load { mix, rho, wait_factor: arrivals };
         let all = |load: Load<'_>| open.latency(capacity, load).ok_or_else(PredictError::nothing);
-        // Alone is the light end of the same curve, with what mixes see of each other there.
+        // `alone` is the light-load end of the same curve, with the interference of mixes there.
         let (latency, alone) = (all(at(rho))?, all(at(0.0))?);
         let mixed = (0.01..0.99).contains(&mix.reads());
         let of = |op| open.latency_of(capacity, at(rho), op).filter(|_| mixed);
-        // Busy at least as long as requests arrive that take their time alone.
+        // Busy at least as long as each request takes alone.
         let in_progress = rate_per_s * alone / 1e9;
         Ok(Means {
             latency,
@@ -324,7 +325,7 @@ impl Predictor {
         })
     }
 
-    /// Squared coefficient of variation of lone requests of a mix; `None` where it was not measured.
+    /// Squared coefficient of variation of lone requests of a mix; `None` if it was not measured.
     #[must_use]
     pub fn scv_of(&self, mix: &Mix) -> Option<f64> {
         let (mut mean, mut square) = (0.0, 0.0);

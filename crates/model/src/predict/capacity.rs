@@ -1,13 +1,13 @@
-//! Rates of mixes: the weighted mean of the classes' times per request (rho is the sum of lambda_i
-//! / Xmax_i), and what classes take from each other: random requests break a stream, writes wait for
-//! a head that reads moved, a link carries both ways at once.
+//! Computes rates of mixes: the weighted mean of the classes' times per request (rho is the sum of lambda_i
+//! / Xmax_i), plus the interference between classes. Random requests break a stream, writes wait for a head
+//! that reads moved, a link carries both directions at once.
 //!
-//! For each depth with mixed trials four coefficients are fitted (reads against writes, sequential
-//! against the rest, hits against the rest, sizes against each other), each times the product of the
-//! shares and the largest time involved: ridge regression with the price of least error on trials
-//! left out. What the trials show beyond goes to [`super::kriging`]. Rejected: limits that sizes of
-//! a capped volume have in common; without them held-out errors are the same, because the trials of
-//! mixes show what such limits do.
+//! For each queue depth with mixed trials four coefficients are fitted (reads against writes, sequential
+//! against the rest, hits against the rest, sizes against each other), each times the product of the shares
+//! and the largest time involved. The method is ridge regression with the penalty that minimises the error
+//! on held-out trials. The remaining residuals go to [`super::kriging`]. Rejected: limits that sizes of a
+//! capped volume have in common; without them held-out errors are the same, because the trials of mixes
+//! show the effect of such limits.
 
 use super::kriging::{Kriging, Place, Sample};
 use super::left_out::{Between, between};
@@ -19,19 +19,19 @@ use record::{Arrival, Cap, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, O
 use stats::Ordered;
 use std::collections::BTreeSet;
 
-/// Coefficients of interference.
+/// Number of interference coefficients.
 const KINDS: usize = 4;
-/// Prices of coefficients that are tried, besides none at all.
+/// Ridge penalties that are tried, besides zero.
 const PRICES: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
-/// Fewest mixed trials at a depth that are fitted.
+/// Minimum number of mixed trials at a depth for a fit.
 const MIN_TRIALS: usize = 4;
 
-/// Largest share of an operation that was not measured for which the other one may stand: a load is
-/// then answered for nearly all of its requests, and the rest is named. Above it, what writes do to
-/// reads decides.
+/// Maximum share of an operation that was not measured and is replaced by the other one. The prediction
+/// then covers nearly all requests and names the rest. Above this share, the effect of writes on reads
+/// dominates.
 const RARE_SHARE: f64 = 0.01;
 
-/// Maximum distance of a time from that of a limit which sets it, as a share.
+/// Maximum distance, as a share, between a time and that of a limit for the limit to explain it.
 pub(super) const AT_CAP: f64 = 0.05;
 
 /// A mixed trial in a closed loop.
@@ -48,9 +48,9 @@ struct Mixed {
 struct Fitted {
     depth: usize,
     coefficients: Vec<f64>,
-    /// What is left, as a logarithm of measured over modelled times.
+    /// The residual, as a logarithm of measured over modelled times.
     beyond: Option<Kriging>,
-    /// Root mean square of the relative errors on trials that were left out.
+    /// Root mean square of the relative errors on held-out trials.
     rms: f64,
 }
 
@@ -58,10 +58,10 @@ struct Fitted {
 #[derive(Clone, Debug)]
 pub(crate) struct Capacity {
     pub(crate) table: Table,
-    /// How far loads between the measured ones lie off, by kind.
+    /// Errors of loads between the measured ones, by kind.
     between: Vec<Between>,
     fits: Vec<Fitted>,
-    /// Limits that the profile met.
+    /// Limits that the profile found.
     pub(crate) caps: Vec<Cap>,
 }
 
@@ -78,7 +78,7 @@ impl Capacity {
         Self { between: between(cells), table, fits, caps: caps.to_vec() }
     }
 
-    /// Nanoseconds per request of a mix, by the depth.
+    /// Nanoseconds per request of a mix, by queue depth.
     fn times_ns(&self, mix: &Mix) -> Option<impl Fn(usize) -> Option<f64>> {
         let fits = if mix.classes.len() == 1 { &[][..] } else { &self.fits };
         let ratios = fits.iter().map(|fit| Some((fit.depth, fit.ratio(&self.table, mix)?)));
@@ -87,13 +87,14 @@ impl Capacity {
         Some(move |depth| {
             let time_ns = self.table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth);
             let held = |class: &MixClass| self.is_held(class, depth);
-            // A limit's bend between two sizes is where it is, and not on the line between them.
+            // Between two sizes a limit has a bend. Use the limit itself instead of the line between the
+            // sizes.
             let all_held = least_ns > 0.0 && mix.classes.iter().all(held);
             Some(if all_held { least_ns } else { time_ns.max(least_ns) })
         })
     }
 
-    /// Nanoseconds per request that limits ahead of the device leave a mix at least; 0 without any.
+    /// Minimum nanoseconds per request of a mix, set by limits in front of the device; 0 without limits.
     fn least_ns(&self, mix: &Mix) -> f64 {
         self.caps.iter().map(|cap| Self::least_ns_of(cap, mix)).fold(0.0, f64::max)
     }
@@ -104,7 +105,8 @@ impl Capacity {
         classes.map(|class| class.share * each(class)).sum::<f64>() * 1e9 / cap.per_s.value
     }
 
-    /// Whether loops of a class meet a limit at this depth, by the measured sizes on both sides.
+    /// Whether closed loops of a class reach a limit at this depth, judged by the measured sizes on both
+    /// sides.
     fn is_held(&self, class: &MixClass, depth: usize) -> bool {
         let Some(rows) = self.table.rows_for(class.op, class.locality) else { return false };
         let below = rows.rows.iter().rev().find(|row| row.bytes <= class.bytes);
@@ -136,7 +138,7 @@ impl Capacity {
         Ok(Estimate::symmetric(rate, rel * rate, 0))
     }
 
-    /// The limit ahead of the device that sets the largest rate of a mix, whatever its file and hour.
+    /// The limit in front of the device that sets the largest rate of a mix, regardless of file and time.
     pub(super) fn limit(&self, mix: &Mix) -> Option<&Cap> {
         let deepest = self.table.deepest().max(1);
         let is_held = mix.classes.iter().all(|class| self.is_held(class, deepest));
@@ -144,8 +146,8 @@ impl Capacity {
         is_held.then(tightest).flatten().filter(|cap| Self::least_ns_of(cap, mix) > 0.0)
     }
 
-    /// Half-width of the interval of the rate of a mix at a depth, as a share: the errors of its
-    /// classes, and those of mixes that were left out of the nearest fit.
+    /// Half-width of the interval of a mix's rate at a depth, as a share: the errors of its classes, and
+    /// the held-out errors of the nearest fit.
     pub(crate) fn rel(&self, mix: &Mix, depth: f64) -> f64 {
         let of = |class: &MixClass| class.share * self.rel_of(class, depth);
         let own: f64 = mix.classes.iter().map(of).sum();
@@ -154,8 +156,8 @@ impl Capacity {
         own.hypot(mixed.map_or(0.0, |fit| NORMAL_95 * fit.rms))
     }
 
-    /// That of a class alone: of the nearest row, and where the size or the depth was not measured also
-    /// what such loads lie off when they are left out.
+    /// The same for a single class: the error of the nearest row. If the size or the depth was not
+    /// measured, the leave-one-out error of such loads is added.
     fn rel_of(&self, class: &MixClass, depth: f64) -> f64 {
         let Some((kind, row)) = self.table.nearest(class) else { return 1.0 };
         let of_kind = |it: &&Between| (it.op, it.locality) == (kind.op, kind.locality);
@@ -171,8 +173,8 @@ impl Capacity {
             .hypot(gap(!known, &|it| it.depth_se(row.bytes, depth)))
     }
 
-    /// Half-width of the interval of a percentile over the mean, by its place in [`PERCENTILES`], as a
-    /// logarithm: none where the depth and size were measured, whose requests it is of.
+    /// Half-width, as a logarithm, of the interval of a percentile over the mean, by its index in
+    /// [`PERCENTILES`]. Zero if the depth and size were measured.
     ///
     /// [`PERCENTILES`]: record::PERCENTILES
     pub(super) fn tail_rel(&self, mix: &Mix, depth: f64, which: usize) -> f64 {
@@ -186,7 +188,7 @@ impl Capacity {
         NORMAL_95 * mix.classes.iter().filter_map(of).sum::<f64>()
     }
 
-    /// An error unless every class has rows that stand for it.
+    /// An error unless every class has rows, its own or a substitute's.
     pub(crate) fn known(&self, mix: &Mix) -> Result<(), PredictError> {
         checked(mix)?;
         for class in &mix.classes {
@@ -201,7 +203,7 @@ impl Capacity {
 }
 
 impl Fitted {
-    /// Time of a mix over that without interference.
+    /// Time of a mix divided by the time without interference.
     fn ratio(&self, table: &Table, mix: &Mix) -> Option<f64> {
         let plain = table.mean_ns(&mix.classes, self.depth)?;
         let features = features(table, mix, self.depth)?;
@@ -211,12 +213,12 @@ impl Fitted {
     }
 }
 
-/// The fit at a depth; `None` with too few trials.
+/// The fit at a depth; `None` if too few trials.
 fn fitted(table: &Table, trials: &[&Mixed], depth: usize) -> Option<Fitted> {
     if trials.len() < MIN_TRIALS {
         return None;
     }
-    // Divided by the measured time, errors are relative and alike.
+    // Divided by the measured time, so that errors are relative and of similar size.
     let rows: Vec<(Vec<f64>, f64)> = trials
         .iter()
         .filter_map(|one| {
@@ -236,7 +238,7 @@ fn fitted(table: &Table, trials: &[&Mixed], depth: usize) -> Option<Fitted> {
     }
     let coefficients = best.0.map_or_else(|| vec![0.0; KINDS], |price| ridge(&rows, KINDS, price));
     let mut fit = Fitted { depth, coefficients, beyond: None, rms: best.1 };
-    // Pure classes are what they are: places where nothing is left.
+    // The residual of pure classes is zero by definition.
     let sample = |mix: &Mix, value| Sample { place: place(mix, 0.0), value, spread: 1.0 };
     let mut left: Vec<Sample> =
         table.classes().map(|class| sample(&Mix { classes: vec![class] }, 0.0)).collect();
@@ -249,23 +251,23 @@ fn fitted(table: &Table, trials: &[&Mixed], depth: usize) -> Option<Fitted> {
     let off = libm::sqrt(errors / trials.len() as f64);
     fit.beyond = Kriging::fit(&left, None, 0.0);
     if let Some(beyond) = &fit.beyond {
-        // Of all places, most of which are pure: the error is that of the mixes.
+        // The error is over all places, most of which are pure; convert it to that of the mixes.
         let share = left.len() as f64 / trials.len() as f64;
         fit.rms = fit.rms.min(beyond.rms * libm::sqrt(share)).min(fit.rms.max(off));
     }
     Some(fit)
 }
 
-/// A ratio at a depth: between those that were measured by the logarithm of the depth.
+/// A ratio at a depth, interpolated in the logarithm of the depth.
 fn ratio(ratios: &[(usize, f64)], depth: usize) -> f64 {
     let log = |depth: usize| libm::log2(depth as f64);
     straight(ratios, log(depth), |point| log(point.0), |point| point.1).unwrap_or(1.0)
 }
 
-/// Where a mix under a load lies among others: its shares, the logarithm of its mean size, how much
-/// its sizes differ, the load, and how many of its sizes are no powers of two. Requests lie at
-/// multiples of their size: a power of two never crosses the border of a larger page or chunk, the
-/// others do, and cost the next one too.
+/// The coordinates of a mix under a load: its shares, the logarithm of its mean size, the spread of its
+/// sizes, the load, and the share of its sizes that are not powers of two. Requests are aligned to
+/// multiples of their size. A power of two never crosses the border of a larger page or chunk. Other sizes
+/// do, and then cost an additional page or chunk.
 pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
     let mean = mix.mean_bytes();
     let spread: f64 = mix
@@ -284,7 +286,7 @@ pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
     ]
 }
 
-/// Root mean square of the residuals, each with the coefficients without it.
+/// Root mean square of the residuals, each with coefficients fitted without it.
 fn rms(rows: &[(Vec<f64>, f64)], coefficients: impl Fn(usize) -> Vec<f64>) -> f64 {
     let squares =
         rows.iter().enumerate().map(|(at, (xs, y))| (y - dot(&coefficients(at), xs)).powi(2));
@@ -310,7 +312,7 @@ fn mixed(cell: &Cell) -> Option<Mixed> {
     })
 }
 
-/// What interference is proportional to: products of shares, times the largest time involved.
+/// The terms that interference is proportional to: products of shares, times the largest time involved.
 fn features(table: &Table, mix: &Mix, depth: usize) -> Option<[f64; KINDS]> {
     let times = mix.classes.iter().map(|class| table.time_ns(class, depth));
     let largest = times.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);

@@ -1,7 +1,7 @@
-//! Systems of equations with a symmetric positive definite matrix, by Cholesky's factor of it.
+//! Solves systems of equations with a symmetric positive definite matrix, by its Cholesky factor.
 
-/// The inverse of Cholesky's factor of a symmetric matrix, of both of which the lines up to the
-/// diagonal are all; the noise on the diagonal keeps it away from zero.
+/// The inverse of the Cholesky factor of a symmetric matrix. Both are given by their rows up to the
+/// diagonal. The noise on the diagonal keeps the matrix from being singular.
 pub(super) fn inverse_factor(mut lower: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let size = lower.len();
     for at in 0..size {
@@ -35,8 +35,8 @@ pub(super) fn inverse_factor(mut lower: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> 
     Some(inverse)
 }
 
-/// The solution for a right side, from the inverse of the matrix's factor: the inverse of the matrix is
-/// that of the factor, transposed, times itself.
+/// The solution for a right-hand side, from the inverse factor: the inverse of the matrix is the transposed
+/// inverse factor times the inverse factor.
 pub(super) fn solved(inverse: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let mut found = vec![0.0; right.len()];
     for line in inverse {

@@ -1,4 +1,4 @@
-//! What a prediction rests on that was not measured, a clause each.
+//! Lists the assumptions of a prediction that were not measured, one clause each.
 
 use super::Predictor;
 use record::{Locality, MEASURED_AROUND, Mix, ModelName, Offered, format_bytes};

@@ -1,13 +1,13 @@
-//! What the device's own counters see of a load that a program measured. A program's latency holds
-//! the system call, the way to the device's queue, and the time until it has a processor again: 15
-//! to 60 % of it on a loop device over memory and on a virtual disk. Held against that, counters
-//! would call a device fine that is a third slower.
+//! Predicts the part of a program's latency that the device's own counters show. A program's latency also
+//! includes the system call, the way to the device's queue, and the wait for a processor: 15 to 60 % of it
+//! on a loop device over memory and on a virtual disk. Compared with that latency, counters would show a
+//! device as healthy that is a third slower.
 //!
-//! A profile's trials keep both, and what is expected of counters is the program's time times the
-//! share inside: of closed loops by operation, size and depth, on straight lines over their
-//! logarithms; of open loads the mean of those near. The number in flight while busy follows from
-//! the same. Without such trials all of the time lies inside, as on a simulated device. Sequential
-//! loads are taken as random ones, because they are merged on their way.
+//! A profile's trials record both. The expected counter value is the program's time multiplied by the
+//! device's share. For closed loops the share depends on operation, size and depth, interpolated linearly
+//! over their logarithms. For open loads it is the mean of similar loads. The requests in flight while busy
+//! follow from the same data. Without such trials the whole time counts as device time, as on a simulated
+//! device. Sequential loads are treated as random ones, because they are merged on their way.
 
 use super::Predictor;
 use super::capacity::{Capacity, place};
@@ -18,18 +18,18 @@ use record::{Arrival, Cell, Estimate, Locality, Mix, Offered, OpKind, Prediction
 use stats::Ordered;
 use std::collections::BTreeMap;
 
-/// Distance between loads over which their shares resemble each other; see [`place`].
+/// Distance between loads over which their shares are similar; see [`place`].
 const NEAR: f64 = 0.3;
 
 /// A closed loop.
 #[derive(Clone, Copy, Debug)]
 struct Loop {
-    /// Logarithm of the program's depth, base 2.
+    /// Base-2 logarithm of the program's queue depth.
     depth: f64,
-    /// Share of the latency that lies inside.
+    /// Share of the latency spent in the device.
     share: f64,
-    /// Logarithm of the requests that the counters show while the device is busy, over the depth,
-    /// base 2: at most 0.
+    /// Base-2 logarithm of the requests that the counters show while the device is busy, divided by the
+    /// queue depth: at most 0.
     shown: f64,
 }
 
@@ -37,13 +37,13 @@ impl Loop {
     fn of(cell: &Cell, share: f64) -> Self {
         let depth = f64::from(cell.workload.depth.max(1));
         let busy = cell.utilization.value().copied().filter(|busy| *busy > 0.0).unwrap_or(1.0);
-        // A lone request is alone while the device is busy, whatever a coarse counter says.
+        // A lone request is alone while the device is busy, whatever a coarse counter shows.
         let shown = if depth > 1.0 { (share / busy).clamp(1.0 / depth, 1.0) } else { 1.0 };
         Self { depth: libm::log2(depth), share, shown: libm::log2(shown) }
     }
 }
 
-/// What lies inside the device.
+/// Shares of the latency spent in the device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeviceTimeShare {
     /// Closed loops by rising depth, of one operation and size in bytes.
@@ -53,7 +53,6 @@ pub(super) struct DeviceTimeShare {
 }
 
 impl DeviceTimeShare {
-    /// What these cells show.
     pub(super) fn new(capacity: &Capacity, cells: &[Cell]) -> Self {
         let mut inside = Self::default();
         for cell in cells {
@@ -74,7 +73,7 @@ impl DeviceTimeShare {
         }
         for loops in inside.curves.values_mut() {
             loops.sort_by_cached_key(|one| Ordered(one.depth));
-            // More outstanding in the program are not fewer at the device.
+            // A deeper queue in the program never means fewer requests at the device.
             let mut most = 0.0;
             for one in loops {
                 most = f64::max(most, one.depth + one.shown);
@@ -84,7 +83,7 @@ impl DeviceTimeShare {
         inside
     }
 
-    /// A number of a mix's closed loops at a logarithm of a depth; `None` where nothing is known.
+    /// Interpolates a number of a mix's closed loops at a logarithm of a depth; `None` without data.
     fn of_loops(&self, mix: &Mix, depth: f64, of: fn(&Loop) -> f64) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
         let log = |bytes: u64| libm::log2(bytes.max(1) as f64);
@@ -107,8 +106,8 @@ impl DeviceTimeShare {
         self.of_loops(mix, libm::log2(depth.max(1.0)), |one| one.share).unwrap_or(1.0)
     }
 
-    /// Share of an open load's latency at a share of saturation; that of the closed loop of as
-    /// many where no open load knows one.
+    /// Share of an open load's latency at `rho`, a share of saturation. Without a similar open load, the
+    /// share of the closed loop with the same concurrency.
     fn share_of_open(&self, mix: &Mix, rho: f64, concurrency: f64) -> f64 {
         let at = place(mix, rho);
         let distance = |other: &Mix, load: f64| -> f64 {
@@ -120,7 +119,7 @@ impl DeviceTimeShare {
         let Some(least) = distances.iter().copied().reduce(f64::min) else {
             return self.share_at(mix, concurrency);
         };
-        // Over the nearest one, or all weights of a load that is like no other were none.
+        // Relative to the nearest one; otherwise all weights of a very different load would be zero.
         let weight = |distance: &f64| libm::exp((least - distance) / (2.0 * NEAR * NEAR));
         let weights: f64 = distances.iter().map(weight).sum();
         let sum: f64 = distances.iter().zip(&self.open).map(|(far, one)| weight(far) * one.2).sum();
@@ -129,8 +128,8 @@ impl DeviceTimeShare {
 }
 
 impl Predictor {
-    /// Requests that a program keeps outstanding where the device's counters show so many while it is
-    /// busy, at least one; beyond the deepest loop in proportion.
+    /// The queue depth of a program for which the device's counters show `present` requests while busy; at
+    /// least one. Beyond the deepest loop it is proportional.
     #[must_use]
     pub fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
         let inside = &self.inside;
@@ -145,7 +144,7 @@ impl Predictor {
         if wanted >= most {
             return libm::exp2(deepest + wanted - most);
         }
-        // Between the depths of the loops it is a straight line, so the inverse is one as well.
+        // Between the depths of the loops the relation is linear, so its inverse is linear too.
         let loops = inside.curves.values().flatten();
         let mut depths: Vec<f64> = loops.map(|one| one.depth).chain([0.0, deepest]).collect();
         depths.sort_by(f64::total_cmp);
@@ -154,8 +153,8 @@ impl Predictor {
         libm::exp2(straight(&knots, wanted, |knot| knot.0, |knot| knot.1).unwrap_or(wanted))
     }
 
-    /// A prediction for a program as the device's counters show it. The rates are the same, the times
-    /// and the requests in flight are those inside of the device; a percentile of these was not
+    /// Converts a prediction for a program into what the device's counters show. Rates stay the same.
+    /// Latencies and requests in flight are those inside the device. Percentiles inside the device were not
     /// measured.
     #[must_use]
     pub fn counted(&self, prediction: Prediction) -> Prediction {
@@ -165,7 +164,8 @@ impl Predictor {
             Offered::Depth(depth) => inside.share_at(mix, depth),
             _ => inside.share_of_open(mix, prediction.saturation, prediction.concurrency),
         };
-        // A rest ends on the way to the device or in it: the block layer sees most of that.
+        // Wake-up after idle happens on the way to the device or inside it. The block layer sees most of
+        // it.
         let rest_ns = prediction.after_rest_ns.map_or(0.0, |longer| longer.value);
         let scaled = |time: Estimate| {
             let inside = (time.value - rest_ns) * share + rest_ns;
@@ -188,8 +188,8 @@ impl Predictor {
         }
     }
 
-    /// The least time of a lone request of an operation that the profile holds, in nanoseconds, of
-    /// any size and place, as the device's counters show it: what is quicker is another device.
+    /// The shortest latency of a lone request of an operation in the profile, in nanoseconds, over all
+    /// sizes and patterns, as the device's counters show it. Anything faster is another device.
     #[must_use]
     pub fn quickest_counted_ns(&self, op: OpKind) -> Option<f64> {
         let of_op = self.capacity.table.kinds.iter().filter(|kind| kind.op == op);

@@ -1,4 +1,4 @@
-//! The documents that answer what a load would see: of a profile, and of a data sheet.
+//! Builds the documents with predictions for a load, from a profile or from a data sheet.
 
 use super::{DataSheet, DriftFactors, PredictError, Predictor};
 use crate::commits::growing;
@@ -8,35 +8,35 @@ use record::{
     PredictedPoint, PredictionDocument, Profile, SheetPrediction, SinceProfile,
 };
 
-/// The rate of a data sheet where the user names none, as a share of the largest.
+/// The rate for a data sheet if the user names none, as a share of the largest.
 const LIGHT_SHARE: f64 = 1e-6;
-/// Rates of a curve, as shares of the largest.
+/// Rates of a curve, as shares of the largest rate.
 const CURVE_SHARES: [f64; 13] =
     [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
-/// How far the curve of a number outstanding reaches, in multiples of the one that was asked about.
+/// How far the curve of a queue depth extends, in multiples of the requested one.
 const CURVE_BEYOND: f64 = 4.0;
 
-/// What is asked of a device.
+/// The request for a prediction.
 #[derive(Clone, Debug)]
 pub struct PredictQuestion {
     /// The mix.
     pub mix: Mix,
-    /// How much of it; `None` where only objectives are asked about.
+    /// The offered load; `None` if only objectives are requested.
     pub offered: Option<Offered>,
-    /// Targets for which the highest rate is asked.
+    /// Latency targets for which the highest rate is requested.
     pub objectives: Vec<Objective>,
-    /// Version of the program.
+    /// Version of halfpower that predicts.
     pub halfpower_version: String,
 }
 
-/// What a device does now, by some of the profile's loads run again.
+/// The current level of a device, from a rerun of some of the profile's loads.
 #[derive(Clone, Debug)]
 pub struct DriftNow {
     /// The level.
     pub level: DriftFactors,
-    /// The level with one number at an end of its interval.
+    /// The levels with one number at an end of its interval.
     pub ends: Vec<DriftFactors>,
-    /// The same for a reader.
+    /// The same as reported to the user.
     pub since: SinceProfile,
 }
 
@@ -51,10 +51,10 @@ impl PredictQuestion {
         }
     }
 
-    /// What sessions that commit to a log would see, by the commits of a profile.
+    /// Predicts the commits of sessions to a log, from the commits of a profile.
     ///
     /// # Errors
-    /// If the profile has no commits of one committer to such a log.
+    /// If the profile has no commits of a single committer to this kind of log.
     pub fn by_commits(
         &self,
         profile: &Profile,
@@ -93,7 +93,7 @@ impl PredictQuestion {
         Ok(PredictionDocument { curve, commits: Some(commits), ..self.about(profile) })
     }
 
-    /// The document of a profile, without an answer.
+    /// The document of a profile, without predictions.
     fn about(&self, profile: &Profile) -> PredictionDocument {
         PredictionDocument {
             profile_id: Some(profile.id.clone()),
@@ -105,10 +105,11 @@ impl PredictQuestion {
         }
     }
 
-    /// By the predictor of a profile, which with `now` is one that knows the trials of `now`.
+    /// Predicts with the predictor of a profile. With `now`, the predictor must include the trials of
+    /// `now`.
     ///
     /// # Errors
-    /// If the advised model has no answer.
+    /// If the advised model cannot predict the load.
     pub fn by_profile(
         &self,
         profile: &Profile,
@@ -125,7 +126,7 @@ impl PredictQuestion {
         let mut predictions = Vec::new();
         if let Some(offered) = self.offered {
             predictions.push(near(advised, offered)?);
-            // The calibrated model without a trial behind it is the one before it.
+            // Without trials, the calibrated model equals the model before it.
             let open = !predictor.errors().is_empty();
             let known = |model: &ModelName| *model != ModelName::Calibrated || open;
             let others = ModelName::ALL.into_iter().filter(|model| *model != advised);
@@ -145,7 +146,7 @@ impl PredictQuestion {
             let at = predictor.highest_rate(level, &self.mix, objective);
             match at.and_then(|at| near(at.model, at.offered)) {
                 Ok(at) => Ok(ObjectiveAnswer { objective, at: Some(at), not: None }),
-                // Where nothing else was asked, the whole question has no answer.
+                // If only this objective was requested, the whole request fails.
                 Err(PredictError::NoPercentile) if self.offered.is_none() => {
                     Err(PredictError::NoPercentile)
                 }
@@ -165,10 +166,10 @@ impl PredictQuestion {
         })
     }
 
-    /// By a data sheet of this name, at the rate asked for; a depth is not looked at.
+    /// Predicts from a data sheet of this name, at the requested rate. A queue depth is ignored.
     ///
     /// # Errors
-    /// If the rate is more than it can do, or an objective is met at no rate.
+    /// If the rate exceeds the data sheet's maximum, or no rate meets an objective.
     pub fn by_sheet(
         &self,
         name: String,
@@ -186,7 +187,7 @@ impl PredictQuestion {
         let curve = around(Offered::PoissonPerS(rate), answer.max_per_s).into_iter();
         let curve = curve.filter_map(|(at, _)| {
             let one = sheet.at_rate(&self.mix, at).ok()?;
-            // A formula without any measurement has no interval.
+            // A formula without measurements has no interval.
             let exact = |value| Estimate::spanning(value, value, value, 0);
             let (latency_ns, p99_ns) = (exact(one.latency_ns), Some(exact(one.p99_ns)));
             Some(PredictedPoint { at, latency_ns, p99_ns, per_s: exact(at) })
@@ -197,8 +198,8 @@ impl PredictQuestion {
     }
 }
 
-/// Loads of the kind of this one, lighter and heavier, itself among them, by rising load; `max` is the
-/// largest rate.
+/// Loads of the same kind, lighter and heavier and including this one, by rising load. `max` is the largest
+/// rate.
 fn around(offered: Offered, max: f64) -> Vec<(f64, Offered)> {
     type Load = fn(f64) -> Offered;
     let (asked, load, mut all): (f64, Load, Vec<f64>) = match offered {
@@ -215,7 +216,7 @@ fn around(offered: Offered, max: f64) -> Vec<(f64, Offered)> {
     all.into_iter().map(|at| (at, load(at))).collect()
 }
 
-/// The powers of two up to so many times a number, and the number.
+/// The powers of two up to `asked` times `beyond`, and `asked` itself.
 fn doublings(asked: f64, beyond: f64) -> Vec<f64> {
     let powers = (0..32).map(|power| f64::from(1u32 << power));
     let mut all: Vec<f64> = powers.take_while(|power| *power <= asked * beyond).collect();

@@ -1,45 +1,44 @@
-//! A device that is slower or faster now than when it was profiled.
+//! Adjusts predictions to a device that is slower or faster now than when it was profiled.
 //!
-//! On a shared virtual disk deep loops moved by 20 % in two minutes, lone requests by a third of
-//! that, deep writes apart from deep reads, and what stalls add to open loads on its own again. So
-//! five numbers tell the level: lone requests, open loads, and what the device does at most with
-//! reads, writes and both. Where all moved alike it is the same queueing system on another clock,
-//! exactly; where only the largest rate moved (a cap, a neighbour), a load sees the queue of the
-//! same share of the old one.
+//! On a shared virtual disk deep loops moved by 20 % in two minutes, and lone requests by a third of that.
+//! Deep writes moved separately from deep reads, and so did the effect of stalls on open loads. So five
+//! numbers describe the level: lone requests, open loads, and the maximum rates of reads, writes and mixes.
+//! If all move by the same factor, the device is exactly the same queueing system on another clock. If only
+//! the maximum rate moves (a cap, a neighbour), a load sees the queue of the same share of the old maximum.
 
 use super::{PredictError, Predictor};
 use record::{Estimate, Mix, MixClass, ModelName, Offered, OpKind, Prediction};
 
-/// Share of the time that reads or writes take of a load which is no mix of both any more.
+/// A load counts as pure if reads or writes take less than this share of its time.
 const PURE: f64 = 0.1;
 
-/// How fast a device is now, over what it was when it was profiled.
+/// Speed of a device now, divided by its speed when profiled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriftFactors {
-    /// Rate of a loop of one request at a time.
+    /// Factor for the rate at queue depth 1.
     pub alone: f64,
-    /// Latencies of open loads then, over now, at the same share of the largest rate.
+    /// Factor for open loads: profiled latency over current latency, at the same share of the maximum rate.
     pub open: f64,
-    /// Rate of deep loops that read.
+    /// Factor for the rate of deep read loops.
     pub reads: f64,
-    /// Rate of deep loops that write.
+    /// Factor for the rate of deep write loops.
     pub writes: f64,
-    /// Rate of deep loops that do both, over what `reads` and `writes` say of it.
+    /// Factor for the rate of deep mixed loops, in addition to `reads` and `writes`.
     pub mixes: f64,
 }
 
 impl DriftFactors {
-    /// As profiled.
+    /// Unchanged since the profile.
     pub const PROFILED: Self = Self::clock(1.0);
 
-    /// Faster by this factor in all.
+    /// All rates multiplied by this factor.
     #[must_use]
     pub const fn clock(speed: f64) -> Self {
         Self { alone: speed, open: speed, reads: speed, writes: speed, mixes: 1.0 }
     }
 
-    /// What the profile's device would have to be offered to be as full. A closed loop of N requests
-    /// obeys N = X R, and X and R are scaled apart.
+    /// The load that would fill the profiled device equally. A closed loop of N requests obeys N = X R, and
+    /// X and R are scaled separately.
     fn on_the_profile(&self, deep: f64, offered: Offered) -> Offered {
         match offered {
             Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate / deep),
@@ -50,7 +49,7 @@ impl DriftFactors {
 }
 
 impl Predictor {
-    /// [`Predictor::predict_by`] of the device at a level.
+    /// [`Predictor::predict_by`] for the device at a level.
     ///
     /// # Errors
     /// As [`Predictor::predict_by`].
@@ -75,7 +74,7 @@ impl Predictor {
             Offered::Depth(_) => 1.0 / level.alone,
         };
         let faster = match (offered, there) {
-            // A loop of less than one request there is one that never waits here.
+            // A loop of less than one request there never waits here.
             (Offered::Depth(here), Offered::Depth(there)) => here / there * level.alone,
             _ => deep,
         };
@@ -97,10 +96,10 @@ impl Predictor {
         })
     }
 
-    /// [`Predictor::predict_at`] of a level that was measured: `ends` are levels with one of the
-    /// numbers at an end of its 95 % interval. What each end moves widens the intervals, as
-    /// independent errors add up. An end at which the device cannot carry the rate moves no response
-    /// time, since there is none; the interval of the largest rate reaches below the rate then.
+    /// [`Predictor::predict_at`] for a measured level. `ends` are levels with one of the numbers at an end
+    /// of its 95 % interval. The changes from the ends widen the intervals like independent errors. If the
+    /// device cannot sustain the rate at an end, no latency exists there, and this end does not widen the
+    /// latency. The interval of the maximum rate then extends below the rate.
     ///
     /// # Errors
     /// As [`Predictor::predict_by`].
@@ -145,7 +144,7 @@ impl Predictor {
         })
     }
 
-    /// [`Predictor::max_rate`] of the device at a level.
+    /// [`Predictor::max_rate`] for the device at a level.
     ///
     /// # Errors
     /// As [`Predictor::max_rate`].
@@ -153,9 +152,9 @@ impl Predictor {
         Ok(self.max_rate(mix)?.scaled(self.deep_at(level, mix)))
     }
 
-    /// The largest rate of a mix at a level, over that of the profile. Reads and writes take their
-    /// turns, each for as long as the device needs for its part; what mixes do beyond that counts
-    /// in whole where each takes a tenth of the time, and less where one takes less.
+    /// The maximum rate of a mix at a level, divided by that of the profile. Reads and writes take turns,
+    /// each for as long as the device needs for its part. The factor of mixes counts fully if each takes at
+    /// least a tenth of the time, and less if one takes less.
     pub(super) fn deep_at(&self, level: DriftFactors, mix: &Mix) -> f64 {
         let reads = mix.reads();
         let alike = level.reads.to_bits() == level.writes.to_bits()

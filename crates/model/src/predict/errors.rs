@@ -1,50 +1,50 @@
-//! How far each model lies from open-loop trials that it was not fitted to: the calibrated one is
-//! fitted ten times, each time without every tenth trial. The order of trials is the profile's, in
-//! which classes and loads take turns.
+//! Measures the error of each model on open-loop trials that it was not fitted to. The calibrated model is
+//! fitted ten times, each time without every tenth trial. The order of trials is the profile's, in which
+//! classes and loads alternate.
 //!
-//! Another model goes before the calibrated one only if it is nearer to more trials than chance
-//! would have it (sign test): the calibrated one is the others and what trials show beyond them,
-//! and a median of short trials, which miss most stalls, favours models that know of none. Over 23
-//! validations of profiles of a shared disk the least median reached the goal 13 times, the
-//! calibrated model 15 times.
+//! Another model is ranked before the calibrated one only if it is nearer to more trials than expected by
+//! chance (sign test). The calibrated one combines the others and the residuals of trials. A median over
+//! short trials, which miss most stalls, favours models without stalls. Over 23 validations of profiles of
+//! a shared disk, the model with the smallest median reached the goal 13 times, the calibrated model 15
+//! times.
 
 use super::Predictor;
 use super::open::{OpenLoad, OpenTable};
 use record::{ModelAccuracy, ModelName, NORMAL_95, Offered};
 use stats::Ordered;
 
-/// One server's models are shown and never advised by: on a device that works in parallel they are
+/// Single-server models are displayed, never used for advice: on a device that works in parallel they are
 /// wrong by construction, and on others the load-dependent one is the same.
 pub(super) const OF_ONE_SERVER: [ModelName; 3] =
     [ModelName::UtilizationLaw, ModelName::Mm1, ModelName::Mg1];
 /// Parts into which the trials are split.
 const PARTS: usize = 10;
-/// Above this share of saturation a prediction is one of how far the maximum is known.
+/// Above this share of saturation, the error of a prediction depends on the error of the maximum rate.
 pub const LOADED: f64 = 0.7;
-/// Fewest trials behind an interval or a choice.
+/// Minimum number of trials for an interval or a choice.
 const MIN_TRIALS: usize = 4;
-/// Standard deviations by which the nearer trials are more than half of all where another model goes
-/// before the calibrated one: 5 % by chance.
+/// Standard deviations by which the count of nearer trials must exceed half of all, for another model to
+/// rank before the calibrated one: 5 % by chance.
 const NEARER: f64 = 1.64;
-/// Median error of percentiles above which none is given.
+/// No percentile is predicted if its median error exceeds this.
 const P99_ERROR_MAX: f64 = 0.25;
 
-/// An open-loop trial and what the models, fitted without it, say of it.
+/// An open-loop trial, with the predictions of models fitted without it.
 #[derive(Clone, Debug)]
 pub(super) struct OpenTrial {
-    /// Rate over the predicted largest one.
+    /// Rate divided by the predicted maximum rate.
     pub(super) saturation: f64,
     /// Measured mean latency.
     pub(super) latency_ns: f64,
-    /// The same with the stalls of the device spread evenly over the profile.
+    /// The same, with the device's stalls spread evenly over the profile.
     pub(super) smoothed_ns: f64,
-    /// Predicted ones.
+    /// Predicted mean latencies.
     pub(super) predicted: Vec<(ModelName, f64)>,
-    /// Predicted over measured 99th percentile, where there are both.
+    /// Predicted over measured 99th percentile, if both are known.
     pub(super) p99_ratio: Option<f64>,
 }
 
-/// Errors, the best model first, and the trials.
+/// Errors of the models, best first, and the trials.
 pub(super) fn held_out(
     predictor: &Predictor,
     open: &[OpenLoad<'_>],
@@ -67,7 +67,7 @@ pub(super) fn held_out(
     }
     let mut scored: Vec<(f64, ModelAccuracy)> =
         ModelName::ALL.into_iter().filter_map(|model| scored(model, &trials)).collect();
-    // Stable: of equals the simpler one.
+    // A stable sort: of equal models, the simpler one comes first.
     scored.sort_by_cached_key(|one| Ordered(one.0));
     let mut errors: Vec<ModelAccuracy> = scored.into_iter().map(|(_, error)| error).collect();
     let calibrated = errors.iter().position(|error| error.model == ModelName::Calibrated);
@@ -79,7 +79,7 @@ pub(super) fn held_out(
     (errors, trials)
 }
 
-/// Whether a model is nearer than another to more trials than chance would have it.
+/// Whether a model is nearer than another to more trials than expected by chance.
 fn is_nearer(trials: &[OpenTrial], model: ModelName, other: ModelName) -> bool {
     let (mut nearer, mut told) = (0.0, 0.0);
     for trial in trials.iter().filter(|trial| trial.saturation < 1.0) {
@@ -90,7 +90,7 @@ fn is_nearer(trials: &[OpenTrial], model: ModelName, other: ModelName) -> bool {
             nearer += f64::from(u8::from(model < other));
         }
     }
-    // Of equals the simpler one.
+    // If the models are equally good, the simpler one.
     nearer - told / 2.0 >= NEARER * libm::sqrt(told) / 2.0
 }
 
@@ -121,9 +121,10 @@ impl OpenTrial {
     }
 }
 
-/// The errors of a model; and by what models are ranked: the median over all trials of the error times
-/// what is left up to saturation, by which what is not known of the capacity moves a queue; of trials
-/// with the stalls of the device spread evenly, which say nothing of a model.
+/// The score by which models are ranked, and the errors of a model. The score is the median over all trials
+/// of the error times the distance to saturation, because an error of the capacity affects the queue by
+/// that factor. It uses trials with the device's stalls spread evenly, because stalls do not indicate the
+/// quality of a model.
 fn scored(model: ModelName, trials: &[OpenTrial]) -> Option<(f64, ModelAccuracy)> {
     let off = |trial: &OpenTrial, measured_ns: f64| {
         Some((trial.predicted_ns(model)? / measured_ns - 1.0).abs())
@@ -133,7 +134,7 @@ fn scored(model: ModelName, trials: &[OpenTrial]) -> Option<(f64, ModelAccuracy)
         of_load.filter_map(|trial| off(trial, trial.latency_ns)).collect()
     };
     let light = of(false);
-    // At saturation a queue says nothing, and not all models answer.
+    // At saturation a queue is not informative, and some models give no prediction.
     let below = trials.iter().filter(|trial| trial.saturation < 1.0);
     let scored =
         below.filter_map(|trial| Some(off(trial, trial.smoothed_ns)? * (1.0 - trial.saturation)));
@@ -147,19 +148,19 @@ fn scored(model: ModelName, trials: &[OpenTrial]) -> Option<(f64, ModelAccuracy)
     (accuracy.trials >= MIN_TRIALS as u32).then(|| (stats::median(scored.collect()), accuracy))
 }
 
-/// The best of models, which come by rank.
+/// The best of the models, which are sorted by rank.
 pub(super) fn best(mut ranked: impl Iterator<Item = ModelName>) -> Option<ModelName> {
     ranked.find(|model| !OF_ONE_SERVER.contains(model))
 }
 
-/// Root mean square of the logarithms of predicted over measured, of loads like this one.
+/// Root mean square of the logarithms of predicted over measured latency, for loads similar to this one.
 pub(super) fn rms_near(trials: &[OpenTrial], model: ModelName, saturation: f64) -> Option<f64> {
     let loaded = saturation >= LOADED;
     let like = trials.iter().filter(|trial| (trial.saturation >= LOADED) == loaded);
     rms(like.filter_map(|trial| Some(trial.predicted_ns(model)? / trial.latency_ns)))
 }
 
-/// The same of 99th percentiles; `None` where they cannot be stood by.
+/// The same for 99th percentiles; `None` if their error is too large.
 pub(super) fn rms_p99(trials: &[OpenTrial]) -> Option<f64> {
     let ratios: Vec<f64> = trials.iter().filter_map(|trial| trial.p99_ratio).collect();
     let off = stats::median(ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect());
@@ -176,7 +177,7 @@ fn rms(ratios: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Trials of 100 ns; the simple model is nearer to so many of forty.
+    /// Forty trials of 100 ns. The simple model is nearer in `nearer` of them.
     fn trials(nearer: usize) -> Vec<OpenTrial> {
         let trial = |at: usize| {
             let simple = if at < nearer { 101.0 } else { 60.0 };
@@ -198,7 +199,7 @@ mod tests {
         // 20 of 40 with a standard deviation of 3.16.
         assert!(!nearer(25) && nearer(26) && nearer(40));
         assert!(is_nearer(&trials(25), ModelName::Calibrated, ModelName::Calibrated));
-        // What lies at saturation says nothing.
+        // Trials at saturation do not count.
         let full = trials(40).into_iter().map(|one| OpenTrial { saturation: 1.0, ..one });
         let two = trials(25).into_iter().chain(full).collect::<Vec<_>>();
         assert!(!is_nearer(&two, ModelName::LoadDependent, ModelName::Calibrated));

@@ -1,37 +1,38 @@
-//! What trials show beyond a model, as a smooth function of the load: a Gaussian process with the
-//! kernel exp(-d²/2), which falls back to the model far from trials (Rasmussen, Williams 2006,
-//! chapters 2 and 5.4.2). Length and noise are those with the least squared error on trials left
-//! out one by one, which has a closed form: from a small grid, then each coordinate's length and
-//! the noise doubled or halved as long as that helps. Where nothing beats the model alone, it
-//! stands alone. Rejected: polynomials in the shares, which grow without bounds.
+//! Models the residuals of trials as a smooth function of the load: a Gaussian process with the kernel
+//! exp(-d²/2), which falls back to the model far from trials (Rasmussen, Williams 2006, chapters 2 and
+//! 5.4.2). Length and noise minimise the squared leave-one-out error, which has a closed form. The search
+//! starts from a small grid, then doubles or halves each coordinate's length and the noise as long as that
+//! helps. If the fit does not improve on the model alone, it is not used. Rejected: polynomials in the
+//! shares, which grow without bounds.
 
 use super::cholesky::{inverse_factor, solved};
 
-/// Coordinates of a load, each over a range of about 1.
+/// Coordinates of a load, each with a range of about 1.
 pub(crate) type Place = [f64; PLACES];
-/// Their number.
+/// Number of coordinates.
 pub(crate) const PLACES: usize = 7;
-/// Lengths over which a load's response changes, and noise as a share of what is there to be shown.
+/// Candidate lengths over which the latency of a load changes, and candidate noise as a share of the
+/// variance.
 const LENGTHS: [f64; 4] = [0.35, 0.6, 1.0, 1.7];
 const NOISES: [f64; 3] = [0.02, 0.1, MOST_NOISE];
-/// The most noise that a value's own standard error makes certain. No less noise is believed than
-/// the trials themselves show: eight numbers fitted to some dozens of values find a way through each
-/// of them, stalls and all, and on a virtual disk light loads were foretold a tenth worse by it.
+/// Upper limit of the noise that a value's own standard error requires. The fit never assumes less noise
+/// than the trials show: eight parameters fitted to some dozens of values can pass through all of them,
+/// stalls included. On a virtual disk, light loads were then predicted a tenth worse.
 const MOST_NOISE: f64 = 0.4;
-/// Longest and shortest length, and the rounds in which each is doubled or halved.
+/// Longest and shortest length, and the number of rounds in which each is doubled or halved.
 const LONGEST: f64 = 14.0;
 const SHORTEST: f64 = 0.15;
 const ROUNDS: usize = 3;
-/// Fewest trials.
+/// Minimum number of trials.
 const MIN_TRIALS: usize = 6;
-/// What is left out is no larger than a factor of e, whatever the trials say.
+/// Maximum correction: a factor of e, whatever the trials show.
 const MOST: f64 = 1.0;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) place: Place,
     pub(crate) value: f64,
-    /// How uncertain it is beside others, as a ratio of standard deviations.
+    /// Its uncertainty relative to other samples, as a ratio of standard deviations.
     pub(crate) spread: f64,
 }
 
@@ -48,13 +49,13 @@ pub(crate) struct Kriging {
     pub(crate) scale: Scale,
     places: Vec<Place>,
     weights: Vec<f64>,
-    /// Root mean square of the errors at places that were left out, each over its spread.
+    /// Root mean square of the leave-one-out errors, each divided by its spread.
     pub(crate) rms: f64,
 }
 
 impl Kriging {
-    /// Fits values at places; `scale` where it is known already, `se` the standard error of a value
-    /// as its own trials tell it, 0 where that is not asked. `None` where nothing is gained.
+    /// Fits values at places. `scale` is given if already known. `se` is the standard error of a value from
+    /// its own trials, or 0 to ignore it. `None` if the fit is no improvement.
     pub(crate) fn fit(values: &[Sample], scale: Option<Scale>, se: f64) -> Option<Self> {
         if values.len() < MIN_TRIALS {
             return None;
@@ -104,7 +105,7 @@ impl Kriging {
         let inverse = inverse_factor(lower)?;
         let weights =
             solved(&inverse, &values.iter().map(|sample| sample.value).collect::<Vec<_>>());
-        // Of the inverse of the matrix.
+        // Diagonal of the inverse matrix.
         let mut diagonal = vec![0.0; values.len()];
         for line in &inverse {
             for (part, square) in line.iter().zip(&mut diagonal) {
@@ -131,7 +132,7 @@ impl Kriging {
     }
 }
 
-/// Scales with no less noise than that.
+/// Scales with at least this noise.
 fn grid(least: f64) -> Vec<Scale> {
     let noises = NOISES.map(|noise| noise.max(least));
     let of = |length| noises.map(move |noise| Scale { lengths: [length; PLACES], noise });
@@ -178,7 +179,7 @@ mod tests {
         assert!(found.at(&place(30.0, 30.0)).abs() < 1e-9);
     }
 
-    /// What lies on a smooth function by chance is still only as sure as its own trials are.
+    /// Values that happen to follow a smooth function are still only as certain as their own trials.
     #[test]
     fn no_less_noise_is_believed_than_the_trials_show() {
         let function = |x: f64, y: f64| 0.5 * x * (1.0 - y);
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn of_noise_alone_nothing_is_made() {
-        // Values that follow from nothing: signs of a fixed sequence of bits.
+        // Values without any pattern: signs of a fixed sequence of bits.
         let bits = 0b0110_1001_1001_0110_1001_0110_0110_1001_0110u64;
         let mut values = sampled(|_, _| 0.0);
         for (at, sample) in values.iter_mut().enumerate() {

@@ -1,27 +1,27 @@
-//! The table's error for requests that were not measured (leave-one-out). Each inner size and depth is
-//! left out in turn and predicted from the rest. A load between two measured ones gets half of their
-//! errors: its gap is half as wide, and the error of a straight line across a bend grows with the gap
-//! or with its square. Only the neighbours count, so a knee far from the load widens nothing.
+//! Estimates the table's error for requests that were not measured (leave-one-out). Each inner size and
+//! depth is left out in turn and predicted from the rest. A load between two measured ones gets half of
+//! their errors. Its gap is half as wide, and the error of a straight line across a bend grows with the gap
+//! or with its square. Only the neighbours count, so a distant knee widens nothing.
 
 use super::table::{Table, class_of};
 use record::{Bytes, Cell, HistogramSnapshot, Locality, MixClass, OpKind, PERCENTILES};
 use stats::Ordered;
 use std::collections::BTreeSet;
 
-/// Width of a gap between measured points, over the gap when one of them is left out.
+/// Width of a gap between measured points, divided by the gap when one of them is left out.
 const NARROWER: f64 = 0.5;
 
-/// Logarithms of predicted over measured rates of one kind of requests.
+/// Logarithms of predicted over measured rates of one kind of request.
 #[derive(Clone, Debug)]
 pub(super) struct Between {
     pub(super) op: OpKind,
     pub(super) locality: Locality,
-    /// Of each size that was left out, root mean square over its depths.
+    /// For each size that was left out, the root mean square over its depths.
     sizes: Vec<(u64, f64)>,
-    /// Of each size and depth that was left out.
+    /// For each size and depth that was left out.
     depths: Vec<(u64, u32, f64)>,
-    /// Of percentiles over the mean, by their place in [`PERCENTILES`], root mean square: at each depth
-    /// against the nearest other one of the same size.
+    /// Root mean square for percentiles over the mean, by their index in [`PERCENTILES`]: each depth
+    /// against the nearest other depth of the same size.
     pub(super) tails: [Option<f64>; 3],
 }
 
@@ -33,21 +33,21 @@ impl Between {
         NARROWER * rms(below.into_iter().chain(above).map(|it| it.1)).unwrap_or(0.0)
     }
 
-    /// The same at a depth that was not measured, beside others of a size that were.
+    /// The same at a depth that was not measured, for a size with other depths.
     pub(super) fn depth_se(&self, bytes: u64, depth: f64) -> f64 {
         let of_size = || self.depths.iter().filter(|it| it.0 == bytes);
         let below = of_size().filter(|it| f64::from(it.1) < depth).max_by_key(|it| it.1);
         let above = of_size().filter(|it| f64::from(it.1) > depth).min_by_key(|it| it.1);
         let near = rms(below.into_iter().chain(above).map(|it| it.2));
-        // A size with two depths alone is as its kind is.
+        // A size with only two depths takes the error of its kind.
         let of_kind = || rms(self.depths.iter().map(|it| it.2));
         NARROWER * near.or_else(of_kind).unwrap_or(0.0)
     }
 }
 
-/// Of all kinds of requests that the cells have.
+/// The errors of all kinds of requests in the cells.
 pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
-    // What latencies spread by takes no part, and is most of a cell.
+    // The latency histogram is not needed here and is most of a cell's memory.
     let bare = |cell: &Cell| Cell { histogram: HistogramSnapshot::default(), ..cell.clone() };
     let known: Vec<(MixClass, Cell)> =
         cells.iter().filter_map(|cell| Some((class_of(&cell.workload)?, bare(cell)))).collect();

@@ -1,14 +1,14 @@
-//! What a mix of requests would see of a device, at a rate or at a depth.
+//! Predicts the latency and rate of a mix of requests on a device, at a given rate or queue depth.
 //!
-//! A [`Predictor`] is made of a profile's cells once. It holds all models of [`ModelName`] and
-//! knows how far each lies from the profile's own open-loop trials, left out where a model was
-//! fitted to them ([`Predictor::errors`]); the best answers. A profile without such trials is
-//! answered by the mix capacity, within the bounds of [`never_open`], and says so.
+//! A [`Predictor`] is built once from a profile's cells. It contains all models of [`ModelName`] and their
+//! errors on the profile's own open-loop trials, which are held out if a model was fitted to them
+//! ([`Predictor::errors`]). The best model is used. Without such trials the mix capacity is used, within
+//! the bounds of [`never_open`], and the prediction says so.
 //!
-//! [`table`] has times per request by operation, place, size and depth; [`capacity`] makes mixes of
-//! them; [`open`] has what open loads saw beyond theory; [`answer`] puts them together;
-//! [`device_time_share`] has what of a time the device's own counters see; [`after_rest`] has what light loads take longer; [`tail`] has how the slowest
-//! requests compare with the mean.
+//! [`table`] has times per request by operation, pattern, size and depth. [`capacity`] combines them into
+//! mixes. [`open`] has the measured deviation of open loads from theory. [`answer`] combines these.
+//! [`device_time_share`] has the share of a latency that the device's own counters show. [`after_rest`] has
+//! the extra latency of light loads. [`tail`] has the ratio of the slowest requests to the mean.
 
 mod after_rest;
 mod answer;
@@ -48,24 +48,24 @@ use record::{
 };
 use table::Rows;
 
-/// Why nothing can be said of a load.
+/// Why a load cannot be predicted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PredictError {
-    /// The profile holds nothing of one of the classes.
+    /// The profile does not contain one of the classes.
     #[error("the profile has no {0}; measure the device again with `check --for-diagnosis`")]
     NotMeasured(String),
-    /// More than the device can do: no mean latency exists.
+    /// The rate exceeds the device's maximum: no mean latency exists.
     #[error(
         "{rate_per_s:.0} IOPS exceed the maximum of this device for this mix ({max_per_s:.0}): the \
          queue grows without bound"
     )]
     Saturated {
-        /// What was offered.
+        /// The offered rate.
         rate_per_s: f64,
-        /// What can be done.
+        /// The maximum rate.
         max_per_s: f64,
     },
-    /// As much as the device can do, as well as that is known.
+    /// The rate is within the error of the device's maximum.
     #[error(
         "no steady latency: {rate_per_s:.0} IOPS are within the error of the maximum \
          ({max_per_s:.0} ±{:.0} %), where the queue may grow without bound; a request takes at \
@@ -73,34 +73,34 @@ pub enum PredictError {
         error_rel * 100.0, record::format_nanos(*least_ns)
     )]
     NearMaximum {
-        /// What was offered.
+        /// The offered rate.
         rate_per_s: f64,
-        /// What can be done.
+        /// The maximum rate.
         max_per_s: f64,
         /// Its error as a share.
         error_rel: f64,
-        /// The least mean latency, in nanoseconds.
+        /// The minimum mean latency, in nanoseconds.
         least_ns: f64,
     },
     /// The mix is empty, or its shares do not add up to 1.
     #[error("the shares of a mix must be positive and add up to 1; these add up to {0}")]
     Shares(f64),
-    /// A rate or a depth that is not one.
+    /// The value is not a valid rate or queue depth.
     #[error(
         "{0} is not a rate or queue depth; use a number above 0, and at least 1 for a queue \
              depth"
     )]
     Offered(f64),
-    /// The target cannot be met at any rate.
+    /// No rate meets the latency target.
     #[error("the latency at QD 1 is already higher")]
     OutOfReach,
-    /// There is no ground for a percentile.
+    /// Not enough data for a percentile.
     #[error(
         "the profile has too few requests of this kind for a p99; `check --for-diagnosis` measures \
          them, or use mean=TIME"
     )]
     NoPercentile,
-    /// There are no commits to predict from.
+    /// The profile has no commits for a prediction.
     #[error(
         "the profile has no commits by a single committer ({0}); make a new one with `check \
          DIRECTORY`"
@@ -156,23 +156,23 @@ impl Predictor {
         predictor
     }
 
-    /// What the mix would see, by [`Predictor::model_for`].
+    /// Predicts the mix with the model of [`Predictor::model_for`].
     ///
     /// # Errors
-    /// If the profile has nothing of a class of the mix, or the rate is beyond the device's.
+    /// If the profile lacks a class of the mix, or the rate exceeds the device's maximum.
     pub fn predict(&self, mix: &Mix, offered: Offered) -> Result<Prediction, PredictError> {
         self.predict_by(self.model_for(offered), mix, offered)
     }
 
-    /// The model for rates: the one that was nearest to the profile's open-loop trials, or the mix capacity
-    /// without any, because it knows how much service times vary.
+    /// The model for rates: the one nearest to the profile's open-loop trials. Without trials, the mix
+    /// capacity, because it includes the variation of service times.
     #[must_use]
     pub fn advised(&self) -> ModelName {
         errors::best(self.errors.iter().map(|error| error.model)).unwrap_or(ModelName::MixCapacity)
     }
 
-    /// The model that answers every question about a load: [`Predictor::advised`] for a rate, the measured
-    /// curve with the interference of mixes for a constant queue depth.
+    /// The model used for a load: [`Predictor::advised`] for a rate; for a constant queue depth, the
+    /// measured curve with the interference of mixes.
     #[must_use]
     pub fn model_for(&self, offered: Offered) -> ModelName {
         match offered {
@@ -181,15 +181,15 @@ impl Predictor {
         }
     }
 
-    /// Half-width of the interval, as a logarithm, of what another run would differ by under a mix, on
-    /// another file of the disk and at another hour; the predictions hold it.
+    /// Half-width, as a logarithm, of the interval for another run of a mix, on another file of the disk
+    /// and at another time. Predictions include it.
     fn rerun_rel(&self, mix: &Mix, alone: bool) -> f64 {
         rerun(self.reruns.common_se, mix, |class| {
             self.reruns.areas_se(class.op, class.locality, alone)
         })
     }
 
-    /// The same of a percentile, by its place in [`record::PERCENTILES`].
+    /// The same for a percentile, by its index in [`record::PERCENTILES`].
     fn rerun_tail(&self, mix: &Mix, alone: bool, which: usize) -> f64 {
         let common = self.reruns.common_percentile_ses[which];
         let areas_se =
@@ -197,17 +197,17 @@ impl Predictor {
         rerun(common, mix, areas_se)
     }
 
-    /// What a request of a mix takes longer after a rest of this mean length, in nanoseconds; `None`
-    /// where the profile has no lone reads.
+    /// Extra latency of a request of a mix after an idle time of this mean, in nanoseconds; `None` if the
+    /// profile has no isolated reads.
     #[must_use]
     pub fn after_rest_ns(&self, mix: &Mix, rest_ns: f64) -> Option<Estimate> {
         self.after_rest.longer_ns(mix, rest_ns)
     }
 
-    /// The largest rate of a mix, requests per second.
+    /// The maximum rate of a mix, requests per second.
     ///
     /// # Errors
-    /// If the profile has nothing of a class of the mix.
+    /// If the profile lacks a class of the mix.
     pub fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
         let found = self.capacity.max_rate(mix)?;
         Ok(match self.capacity.limit(mix) {
@@ -216,21 +216,20 @@ impl Predictor {
         })
     }
 
-    /// How far each model lies from the profile's own open-loop trials, the best first; empty
-    /// without such trials.
+    /// The error of each model on the profile's own open-loop trials, best first; empty without such
+    /// trials.
     #[must_use]
     pub fn errors(&self) -> &[ModelAccuracy] {
         &self.errors
     }
 
-    /// Whether the profile has requests of a kind, rather than others that stand for them.
+    /// Whether the profile has requests of this kind itself, not only substitutes.
     #[must_use]
     pub fn knows(&self, op: OpKind, locality: Locality) -> bool {
         Rows::find(&self.capacity.table.kinds, op, locality).is_some()
     }
 
-    /// Rates of a mix with 1, 2, … requests in flight, never falling; `None` where the profile
-    /// has nothing of a class.
+    /// Rates of a mix with 1, 2, … requests in flight, never falling; `None` if the profile lacks a class.
     #[must_use]
     pub fn rates_of(&self, mix: &Mix) -> Option<Vec<f64>> {
         self.capacity.known(mix).ok()?;
@@ -238,15 +237,15 @@ impl Predictor {
     }
 }
 
-/// An error unless the shares make a whole.
+/// An error unless the shares are positive and add up to 1.
 fn checked(mix: &Mix) -> Result<(), PredictError> {
     let sum: f64 = mix.classes.iter().map(|class| class.share).sum();
     let positive = mix.classes.iter().all(|class| class.share > 0.0 && class.share.is_finite());
     if positive && (sum - 1.0).abs() < 1e-6 { Ok(()) } else { Err(PredictError::Shares(sum)) }
 }
 
-/// Half-width of an interval, as a logarithm, from the common error of a mix and those of the areas of its
-/// classes.
+/// Half-width of an interval, as a logarithm, from the common error of a mix and those of the areas
+/// of its classes.
 fn rerun(common_se: f64, mix: &Mix, areas_se: impl Fn(&MixClass) -> f64) -> f64 {
     let areas: f64 = mix.classes.iter().map(|class| class.share * areas_se(class)).sum();
     NORMAL_95 * common_se.hypot(areas)

@@ -1,45 +1,47 @@
-//! Bounds of an open load's mean latency where the profile has closed loops alone.
+//! Bounds the mean latency of an open load if the profile has only closed loops.
 //!
-//! A depth curve does not say how requests share the device, so three readings of it are bounds. The
-//! least a load can see is the latency at the depth at which closed loops complete its rate: arrivals by
-//! chance only add to that (Jensen's inequality, as a curve of rates is concave). Requests of several
-//! kinds may not meet at all, and then see the latency of a lone one. The most is the birth-death chain
-//! with exponential times, at rates as low as their interval allows, with stalls that hold all who
-//! arrive during one. The mean of the mix capacity lies in between, with two exceptions. A volume behind
-//! a limit on requests saves credit while it rests, so its requests hardly wait below the limit. A lone
-//! write is done when a buffer has it, if other writes of this device show one.
+//! A depth curve does not show how requests share the device, so the bounds come from three interpretations
+//! of it. The minimum is the latency at the queue depth at which closed loops complete the rate: random
+//! arrivals only add to that (Jensen's inequality, because a curve of rates is concave). Requests of
+//! several kinds may not interfere at all, and then the minimum is the latency of a lone request. The
+//! maximum is the birth-death chain with exponential times, with rates at the low end of their interval,
+//! and with stalls that delay all requests that arrive during one. The mean of the mix capacity is in
+//! between, with two exceptions. A volume with a request limit saves credit while idle, so its requests
+//! hardly wait below the limit. A lone write is done when a buffer has accepted it, if other writes of this
+//! device indicate a buffer.
 //!
-//! Rejected: the load-dependent chain alone, up to five times too slow behind a limit; a number of
-//! servers fitted to the curve, which a limit, eight servers and an elevator give alike.
+//! Rejected: the load-dependent chain alone, up to five times too slow with a limit; a number of servers
+//! fitted to the curve, because a limit, eight servers and an elevator give the same curve.
 
 use super::capacity::AT_CAP;
 use super::{PredictError, Predictor};
 use crate::queueing::{birth_death_latency, least_latency};
 use record::{Cap, Locality, Mix, MixClass, OpKind, Prediction};
 
-/// A device whose rate rises by less than this in all serves one request at a time, or a buffer takes its
-/// writes. The latter shows by other lone writes that take less than [`QUICKER`] of the time.
+/// If the rate of a device rises by less than `FLAT` in all, it serves one request at a time, or a buffer
+/// accepts its writes. A buffer is recognised by other lone writes that take less than [`QUICKER`] of the
+/// time.
 const FLAT: f64 = 1.25;
 const QUICKER: f64 = 0.5;
-/// Writes that a buffer takes before one waits: by measurement on five simulated drives with a write
+/// Number of writes that a buffer accepts before one waits: measured on five simulated drives with a write
 /// cache, whose lone writes take up to 40 times less than those of a loop.
 const BUFFERED: i32 = 4;
-/// How much longer requests take where reads and writes meet, and no mix was measured: reads behind
-/// programs of a simulated SATA drive take 30 % more.
+/// Factor of the latency error if reads and writes mix and no mix was measured: reads behind the program
+/// operations of a simulated SATA drive take 30 % more.
 const MIX_ERROR: f64 = 1.35;
-/// The same of the largest rate: where a stream meets random requests, a disk with an arm does a quarter less
-/// than the sum of both says, and flash up to a third less or more.
+/// The same for the maximum rate. If a stream meets random requests, a disk with an arm reaches a quarter
+/// less than the sum of both predicts, and flash up to a third less or more.
 const MIX_MAX_ERROR: f64 = 1.3;
-/// The least part of its wait that a load sees where no limit saves credit: a limit on bytes that saves
-/// some lets a load wait half.
+/// Minimum share of the wait that a load sees if no request limit saves credit: with a limit on bytes that
+/// saves credit, a load may wait half.
 const LEAST_WAIT: f64 = 0.4;
-/// A lone write into a buffer takes this part of the quickest writes of a loop at least.
+/// Minimum latency of a lone write into a buffer, as a share of the fastest writes of a loop.
 const LEAST_BUFFERED: f64 = 0.75;
-/// Nearer to the largest rate than this no chain is asked: its wait has no end.
+/// The chain is not used above this share of the maximum rate: its wait is unbounded.
 const NEAREST: f64 = 0.98;
 
-/// Writes of a mix that a buffer takes: their share, and times of a lone one in nanoseconds, of a loop
-/// and of the buffer.
+/// Writes of a mix that a buffer accepts: their share, and latencies in nanoseconds of a lone one, in a
+/// loop and into the buffer.
 struct Buffered {
     share: f64,
     in_loop_ns: f64,
@@ -47,8 +49,8 @@ struct Buffered {
 }
 
 impl Predictor {
-    /// The mean in nanoseconds of arrivals at this rate, where a chain says `latency_ns` and a lone request
-    /// of the mix takes `alone_ns`.
+    /// The mean latency of arrivals at this rate, in nanoseconds. `latency_ns` is the result of a chain,
+    /// and a lone request of the mix takes `alone_ns`.
     pub(super) fn seen_by_arrivals(
         &self,
         mix: &Mix,
@@ -68,8 +70,8 @@ impl Predictor {
         latency_ns - writes.share * (1.0 - full) * waits
     }
 
-    /// The least and the most that the mean may be, in nanoseconds, for a rate and the mean of a lone
-    /// request. `rels` are half-widths as logarithms: of a lone request, and of the largest rate.
+    /// The minimum and maximum of the mean latency, in nanoseconds, from the rate and the mean of a lone
+    /// request. `rels` are half-widths as logarithms: of a lone request, and of the maximum rate.
     pub(super) fn bounds(
         &self,
         mix: &Mix,
@@ -90,7 +92,7 @@ impl Predictor {
         let scv = self.scv_of(mix).unwrap_or(1.0);
         let held = self.held(mix, &rates, false);
         let (least_ns, most_factor) = match held {
-            // Behind a limit it is one server of constant time, or none.
+            // With a limit it is one server with a constant service time, or no wait.
             true => (alone_ns, f64::midpoint(1.0, scv)),
             false => {
                 let likely = f64::midpoint(1.0, self.variation(mix, &rates));
@@ -113,10 +115,11 @@ impl Predictor {
         Some((least_ns / quick, met * (alone_ns * quick + waits + stalls_ns)))
     }
 
-    /// A prediction at a rate that the device sustains for certain; any at a depth.
+    /// Accepts a prediction at a rate that the device sustains for certain, and every prediction at a queue
+    /// depth.
     ///
     /// # Errors
-    /// [`PredictError::NearMaximum`] at another rate: its queue may grow without end.
+    /// [`PredictError::NearMaximum`] at another rate: its queue may grow without bound.
     pub fn steady(&self, found: Prediction) -> Result<Prediction, PredictError> {
         let max = &found.max_iops;
         let unsure = self.trials.is_empty() && self.is_unmeasured(&found.mix);
@@ -134,7 +137,7 @@ impl Predictor {
         })
     }
 
-    /// Whether requests of several kinds meet, no mix was measured, and no limit ends both.
+    /// Whether the mix has several kinds of requests, no mix was measured, and no limit caps both.
     fn is_unmeasured(&self, mix: &Mix) -> bool {
         let in_order = mix.share(|class| class.locality == Locality::Sequential);
         let both = [mix.reads(), in_order].iter().any(|part| (0.001..0.999).contains(part));
@@ -145,10 +148,10 @@ impl Predictor {
         both && !self.capacity.knows_mixes() && !held()
     }
 
-    /// Squared variation of the times for which arrivals wait: of lone requests, or up to 1 where requests
-    /// wait for one part of the device while others idle. That is so on simulated flash and on disks with an
-    /// elevator, however constant the time of a lone request is, and not behind a limit. What varies more on a
-    /// device that works in parallel is seldom what others wait for.
+    /// Squared variation of the service times that arrivals wait for: that of lone requests, or up to 1 if
+    /// requests wait for one part of the device while others idle. The latter happens on simulated flash
+    /// and on disks with an elevator, however constant the time of a lone request is, but not with a limit.
+    /// On a device that works in parallel, other requests seldom wait for the parts that vary more.
     pub(super) fn variation(&self, mix: &Mix, rates: &[f64]) -> f64 {
         let scv = self.scv_of(mix).unwrap_or(1.0);
         if self.held(mix, rates, true) || self.held(mix, rates, false) {
@@ -160,7 +163,7 @@ impl Predictor {
         if parallel { apart.min(1.0) } else { apart }
     }
 
-    /// Whether a limit on requests, or on bytes, and not the device, ends the mix's curve.
+    /// Whether a limit on requests or on bytes, and not the device, ends the mix's curve.
     fn held(&self, mix: &Mix, rates: &[f64], bytes: bool) -> bool {
         let each = if bytes { mix.mean_bytes() } else { 1.0 };
         let holds = |cap: &Cap| {
@@ -171,7 +174,7 @@ impl Predictor {
         self.capacity.caps.iter().any(holds)
     }
 
-    /// The writes that a buffer takes; `None` where nothing shows one.
+    /// The writes that a buffer accepts; `None` if nothing indicates a buffer.
     fn buffered(&self, mix: &Mix) -> Option<Buffered> {
         let table = &self.capacity.table;
         let mut found = Buffered { share: 0.0, in_loop_ns: 0.0, alone_ns: 0.0 };

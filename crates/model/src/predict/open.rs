@@ -1,18 +1,18 @@
-//! What open loads saw that closed loops do not show: a write alone is done when the drive's buffer
-//! has it, a volume behind a token bucket queues nothing below its rate, service times vary less
-//! than exponential ones. The profile's open-loop trials of single classes are read as two numbers
-//! at each share of saturation: the time alone, A, of the lightest load less its theoretical wait,
-//! and kappa(rho), the rest of the latency over the queue time by the birth-death chain (1 for
+//! Models what open loads show and closed loops do not: a lone write is done when the drive's buffer has
+//! it, a volume behind a token bucket queues nothing below its rate, service times vary less than
+//! exponential ones. The profile's open-loop trials of single classes give two numbers at each share of
+//! saturation. A, the time alone, is the latency of the lightest load minus its theoretical wait.
+//! kappa(rho) is the rest of the latency divided by the queue time of the birth-death chain (1 for
 //! exponential service, 1/2 for constant, near 0 behind a bucket).
 //!
-//! In a mix all wait in one queue: the wait is the mean of the classes' waits at the same
-//! saturation, weighted by the time that each takes of the device, which is exact for M/G/1
-//! (Pollaczek and Khinchine). Where the chain with the capacities of the mix lies nearer to the
-//! mixed trials, it gives the wait instead. What they saw beyond that is taken for reads and writes
-//! apart, as a smooth function of the load ([`super::kriging`]).
+//! In a mix all requests wait in one queue. The wait is the mean of the classes' waits at the same
+//! saturation, weighted by the device time of each, which is exact for M/G/1 (Pollaczek and Khinchine). If
+//! the chain with the capacities of the mix is closer to the mixed trials, it gives the wait instead. The
+//! remaining residuals of reads and of writes are modelled as a smooth function of the load
+//! ([`super::kriging`]).
 //!
-//! Rejected: a queueing model with one variance per device (it cannot be 1 for reads and 0 for
-//! writes); a table of latencies by rate, which says nothing of other mixes.
+//! Rejected: a queueing model with one variance per device (it cannot be 1 for reads and 0 for writes); a
+//! table of latencies by rate, which cannot be applied to other mixes.
 
 use super::capacity::{Capacity, place};
 use super::kriging::{Kriging, Sample, Scale};
@@ -24,16 +24,16 @@ use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
 use stats::Ordered;
 use std::collections::BTreeSet;
 
-/// Share of the time alone that the yardstick of kappa grows by up to saturation: where servers are
-/// many the birth-death queue is next to nothing, and a ratio to it would be noise.
+/// Growth of kappa's denominator up to saturation, as a share of the time alone. With many servers the
+/// birth-death queue is close to zero, and a ratio to it would be noise.
 const YARDSTICK_GROWTH: f64 = 0.05;
-/// The least part of a light load's latency that is the time alone.
+/// Minimum share of the time alone in a light load's latency.
 const LEAST_ALONE_SHARE: f64 = 0.3;
-/// The most that a trial shows beyond the base, as a logarithm.
+/// Maximum residual of a trial, as a logarithm.
 const MOST_BEYOND: f64 = 1.0;
-/// A latency this many times that of the chain is one of saturation, whatever the rate.
+/// A latency this many times that of the chain counts as saturated, whatever the rate.
 const RUNAWAY: f64 = 6.0;
-/// Saturation at and above which an open-loop trial says more of the noise than of the device.
+/// At this saturation and above, an open-loop trial shows more noise than device behaviour.
 const SATURATED: f64 = 0.97;
 
 /// One open-loop trial of one class.
@@ -49,7 +49,7 @@ struct Node {
 #[derive(Clone, Debug)]
 struct OpenRow {
     bytes: u64,
-    /// Time alone over the closed loop's at depth 1.
+    /// Time alone divided by the latency of the closed loop at depth 1.
     alone_share: f64,
     nodes: Vec<Node>,
 }
@@ -58,42 +58,42 @@ struct OpenRow {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load<'a> {
     pub(crate) mix: &'a Mix,
-    /// Rate over the largest one.
+    /// Rate divided by the maximum rate.
     pub(crate) rho: f64,
-    /// Queue time over that with Poisson arrivals.
+    /// Queue time divided by that with Poisson arrivals.
     pub(crate) wait_factor: f64,
 }
 
 /// An open load of a profile.
 #[derive(Clone, Debug)]
 pub struct OpenLoad<'a> {
-    /// As it was measured.
+    /// The measured cell.
     pub cell: &'a Cell,
-    /// What it is made of.
+    /// The mix of its requests.
     pub mix: Mix,
     pub(crate) rate_per_s: f64,
-    /// Mean latency in nanoseconds, with the stalls of the device spread evenly over the
-    /// profile: what models are fitted to.
+    /// Mean latency in nanoseconds, with the stalls of the device spread evenly over the profile. Models
+    /// are fitted to this value.
     pub latency_ns: f64,
-    /// The same of its reads and of its writes, where it has any and they were told apart.
+    /// The same for its reads and its writes, if it has them and they were measured separately.
     by_op: [Option<f64>; 2],
 }
 
-/// What open loads saw.
+/// Results of the open-loop trials.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenTable {
     kinds: Vec<Rows<OpenRow>>,
     /// Rate of the lightest trial.
     lightest_per_s: Option<f64>,
-    /// Whether the queue of mixes is the chain's, because that lies nearer to the mixed trials than
-    /// the mean of the classes' own.
+    /// Whether the chain gives the queue of mixes. It does if it is closer to the mixed trials than the
+    /// mean of the classes' own waits.
     by_chain: bool,
-    /// What reads and writes see beyond that.
+    /// Remaining residuals of reads and of writes.
     beyond: [Option<Kriging>; 2],
 }
 
-/// The open loads among a profile's cells, without those that arrive at equal distances, of which
-/// kappa would be another.
+/// The open loads among a profile's cells. Loads with constant intervals are excluded, because their kappa
+/// differs.
 #[must_use]
 pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
     let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
@@ -113,8 +113,8 @@ pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
 }
 
 impl OpenTable {
-    /// Reads the trials; those at saturation say nothing. `like` was made of more of them and gives
-    /// what was chosen by those.
+    /// Builds the table from trials below saturation. `like` was built from more trials, and its choices
+    /// are taken over.
     pub(crate) fn new(capacity: &Capacity, cells: &[OpenLoad<'_>], like: Option<&Self>) -> Self {
         let rho = |cell: &OpenLoad<'_>| {
             let max = capacity.max_rate(&cell.mix).ok()?.value;
@@ -148,7 +148,7 @@ impl OpenTable {
             None => off(&chain) < off(&open),
         };
         open.beyond = [OpKind::Read, OpKind::Write].map(|op| {
-            // Where all trials together showed nothing, a part of them does not.
+            // If all trials together showed no residual, a part of them does not either.
             let scale = match like {
                 Some(like) => Some(like.beyond[op as usize].as_ref()?.scale),
                 None => None,
@@ -158,7 +158,6 @@ impl OpenTable {
         open
     }
 
-    /// Rate of the lightest trial, in requests per second.
     pub(crate) fn lightest_per_s(&self) -> Option<f64> {
         self.lightest_per_s
     }
@@ -176,7 +175,7 @@ impl OpenTable {
         Rows::find(&self.kinds, op, locality)
     }
 
-    /// The rows of a class: its own kind, else random ones of its operation.
+    /// The rows of a class: its own kind, otherwise random requests of its operation.
     fn rows_for(&self, class: &MixClass) -> Option<&Rows<OpenRow>> {
         self.kind(class.op, class.locality).or_else(|| self.kind(class.op, Locality::Random))
     }
@@ -201,7 +200,7 @@ impl OpenTable {
         Some(kappa * yardstick_ns(table, class, rho, alone)?)
     }
 
-    /// Wait in a mix at a share of saturation, without what mixes see beyond.
+    /// Wait in a mix at a share of saturation, without the residuals of mixes.
     fn shared_wait_ns(&self, table: &Table, mix: &Mix, rho: f64) -> Option<f64> {
         let deepest = table.deepest();
         let (mut wait, mut weights) = (0.0, 0.0);
@@ -213,7 +212,7 @@ impl OpenTable {
         (weights > 0.0).then(|| wait / weights)
     }
 
-    /// Mean latency of an operation in a mix; `None` where it has none of it.
+    /// Mean latency of an operation in a mix; `None` if the mix does not contain it.
     pub(crate) fn latency_of(
         &self,
         capacity: &Capacity,
@@ -226,7 +225,7 @@ impl OpenTable {
         Some(base * libm::exp(beyond))
     }
 
-    /// The same without what is left by the model.
+    /// The same without the residuals.
     fn base_of(&self, capacity: &Capacity, load: Load<'_>, op: OpKind) -> Option<f64> {
         let Load { mix, rho, wait_factor } = load;
         let table = &capacity.table;
@@ -250,7 +249,6 @@ impl OpenTable {
         Some((alone + wait_factor * wait_ns).max(alone / 4.0))
     }
 
-    /// Mean latency of a mix.
     pub(crate) fn latency(&self, capacity: &Capacity, load: Load<'_>) -> Option<f64> {
         let mut sum = 0.0;
         for op in [OpKind::Read, OpKind::Write] {
@@ -262,8 +260,7 @@ impl OpenTable {
         Some(sum)
     }
 
-    /// The distribution of a class's latencies at the load nearest to a share of saturation,
-    /// with the mean that it has.
+    /// The latency distribution of a class at the load nearest to a share of saturation, with its mean.
     pub(crate) fn shape(&self, class: &MixClass, rho: f64) -> Option<(&HistogramSnapshot, f64)> {
         let kind = self.kind(class.op, class.locality)?;
         let distance = |row: &&OpenRow| doublings_between(row.bytes, class.bytes);
@@ -273,7 +270,7 @@ impl OpenTable {
         Some((&node.histogram, node.latency_ns))
     }
 
-    /// What open loads of an operation saw beyond the base, pure ones included.
+    /// The residuals of open loads of an operation, pure loads included.
     fn fitted(
         &self,
         capacity: &Capacity,
@@ -296,14 +293,14 @@ impl OpenTable {
     }
 }
 
-/// A number of rows at a size: a straight line over the logarithm of the size, constant beyond.
+/// Interpolates a number of rows at a size: linear in the logarithm of the size, constant beyond.
 fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Option<f64> {
     let log = |bytes: u64| libm::log2(bytes.max(1) as f64);
     straight(rows, log(bytes), |row| log(row.bytes), value)
 }
 
-/// How uncertain a latency is at a share of saturation: what is not known of the capacity moves
-/// the queue by that over what is left.
+/// Uncertainty of a latency at a share of saturation: an error of the capacity changes the queue by that
+/// error over the remaining capacity.
 fn spread(rho: f64) -> f64 {
     1.0 / (1.0 - rho.min(SATURATED))
 }
@@ -336,7 +333,7 @@ fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenLoad<'_>)]) -> Vec<Ope
     sizes.into_iter().filter_map(row).collect()
 }
 
-/// Queue time of a class's own load by the birth-death chain on its depth curve.
+/// Queue time of a class's own load, from the birth-death chain on its depth curve.
 fn chain_ns(table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
     let rates = table.rates(&[MixClass { share: 1.0, ..*class }])?;
     let latency = birth_death_latency(&rates, rho * rates.last()?)?;
@@ -347,7 +344,7 @@ fn yardstick_ns(table: &Table, class: &MixClass, rho: f64, alone_ns: f64) -> Opt
     Some(chain_ns(table, class, rho)? + YARDSTICK_GROWTH * rho * alone_ns)
 }
 
-/// kappa where nothing was measured: Allen and Cunneen's factor.
+/// kappa without measurements: Allen and Cunneen's factor.
 fn prior(table: &Table, class: &MixClass) -> f64 {
     f64::midpoint(1.0, table.scv(class).unwrap_or(1.0))
 }

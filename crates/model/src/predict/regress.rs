@@ -1,12 +1,12 @@
-//! Least squares with a price on large coefficients (ridge regression; Hoerl, Kennard 1970).
+//! Least squares with a penalty on large coefficients (ridge regression; Hoerl, Kennard 1970).
 //!
-//! What mixes do beyond the sum of their parts is fitted to a dozen or two trials. The price keeps
-//! what they do not show at zero, where plain least squares would make it up.
+//! The interference of mixes is fitted to a dozen or two trials. The penalty keeps coefficients that the
+//! trials do not determine near zero, where plain least squares would invent them.
 
 use super::cholesky::{inverse_factor, solved};
 
-/// The coefficients `c` that minimise the sum of `(y - x c)²` plus `price` times that of `c²`.
-/// Rows are scaled by the caller so that their errors are alike. Zeros where nothing is known.
+/// The coefficients `c` that minimise the sum of `(y - x c)²` plus `price` times the sum of `c²`. The
+/// caller scales the rows so that their errors are of similar size. Zeros without data.
 pub(crate) fn ridge(rows: &[(Vec<f64>, f64)], columns: usize, price: f64) -> Vec<f64> {
     let product =
         |at: usize, other: usize| -> f64 { rows.iter().map(|(xs, _)| xs[at] * xs[other]).sum() };

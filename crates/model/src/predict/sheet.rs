@@ -1,6 +1,6 @@
-//! The traditional way: a latency from a data sheet. Seek, half a revolution, transfer and overhead
-//! make the service time of a random request, sequential ones save seek and rotation, and M/M/1
-//! gives the latency (Friedman, Table 1: 8.0 to 8.1 ms for a random read of 4 KB from a 10,000 rpm
+//! Predicts latency in the traditional way, from a data sheet. Seek, half a revolution, transfer and
+//! overhead make the service time of a random request. Sequential requests need no seek and no rotation.
+//! M/M/1 gives the latency (Friedman, Table 1: 8.0 to 8.1 ms for a random read of 4 KB from a 10,000 rpm
 //! drive).
 
 use super::PredictError;
@@ -8,14 +8,14 @@ use super::checked;
 use crate::queueing::mm1_response;
 use record::{Locality, Mix, Objective, OpKind, SheetPrediction};
 
-/// What a data sheet says. Times in nanoseconds.
+/// Figures of a data sheet; times in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSheet {
     /// Average seek of a read.
     pub read_seek_ns: f64,
     /// Average seek of a write.
     pub write_seek_ns: f64,
-    /// Revolutions per minute; 0 where nothing turns.
+    /// Revolutions per minute; 0 for drives without rotation.
     pub rpm: f64,
     /// Sustained transfer rate of the medium.
     pub bytes_per_s: f64,
@@ -34,7 +34,7 @@ impl DataSheet {
             let (seek, rotation, transfer) = match class.locality {
                 Locality::Random => (seek, half_turn, 1.0),
                 Locality::Sequential => (0.0, 0.0, 1.0),
-                // Out of the buffer, of which a data sheet says nothing.
+                // Served from the buffer, for which a data sheet has no figures.
                 Locality::Hit => (0.0, 0.0, 0.0),
             };
             let transfer = transfer * class.bytes as f64 / self.bytes_per_s * 1e9;
@@ -46,11 +46,11 @@ impl DataSheet {
         parts
     }
 
-    /// The service time, and the latency at a rate by M/M/1, whose latencies are exponential; of a
-    /// drive without a name.
+    /// The service time, and the latency at a rate by M/M/1, which has an exponential distribution. The
+    /// name of the drive is left empty.
     ///
     /// # Errors
-    /// If the shares are none, or the rate is beyond 1 / service time.
+    /// If the shares are invalid, or the rate exceeds 1 / service time.
     pub fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Result<SheetPrediction, PredictError> {
         checked(mix)?;
         let parts @ [seek_ns, rotation_ns, transfer_ns, overhead_ns] = self.parts(mix);
@@ -75,10 +75,11 @@ impl DataSheet {
         })
     }
 
-    /// The highest rate that keeps a target by M/M/1: 1/S - 1/R, with R a percentile's share of it.
+    /// The highest rate that meets a latency target by M/M/1: 1/S - 1/R. For a percentile, R is the mean
+    /// that corresponds to it.
     ///
     /// # Errors
-    /// If the shares are none, or one request alone takes longer.
+    /// If the shares are invalid, or a single request already takes longer.
     pub fn highest_rate(&self, mix: &Mix, objective: Objective) -> Result<f64, PredictError> {
         checked(mix)?;
         let service_ns: f64 = self.parts(mix).iter().sum();

@@ -1,25 +1,25 @@
-//! The highest rate that keeps a target, by bisection: mean and percentile rise with the rate. Where
-//! a calibrated curve dips, the answer is one of the rates at which the target is just met. A profile
-//! without open loads answers for a percentile with a closed loop, which its histograms are of.
+//! Finds the highest rate that meets a latency target by bisection: mean and percentile rise with the rate.
+//! If a calibrated curve dips, the result is one of the rates at which the target is just met. A profile
+//! without open loads predicts a percentile for a closed loop, because its histograms come from closed
+//! loops.
 
 use super::{DriftFactors, PredictError, Predictor};
 use record::{Mix, Objective, Offered, Prediction};
 
-/// Halvings: the rate is then known to a millionth of the maximum.
+/// Bisection steps: the rate is then known to a millionth of the maximum.
 const HALVINGS: usize = 20;
-/// The light load that must keep the target, and the heaviest one that is looked at, as shares of
-/// the maximum.
+/// The light load that must meet the target, and the heaviest load considered, as shares of the maximum.
 const LIGHTEST: f64 = 0.01;
 const HEAVIEST: f64 = 0.95;
-/// Part of the lower end of the maximum's interval, from which on no latency is steady for certain.
+/// Latencies are considered up to this share of the lower end of the maximum's interval.
 const SURE: f64 = 0.999;
 
 impl Predictor {
-    /// The prediction at the highest Poisson rate of a mix that keeps a target, of the device at a
-    /// level; at most 95 % of the maximum, and less than it may be.
+    /// The prediction at the highest Poisson rate of a mix that meets a target, for the device at a level.
+    /// The rate is at most 95 % of the maximum and may be below the true limit.
     ///
     /// # Errors
-    /// As [`Predictor::predict`]; also if no rate keeps it.
+    /// As [`Predictor::predict`]; also if no rate meets it.
     pub fn highest_rate(
         &self,
         level: DriftFactors,
@@ -60,8 +60,8 @@ impl Predictor {
         Ok(best)
     }
 
-    /// Without open loads there is no percentile of arrivals; closed loops have one: that of the largest
-    /// number of requests outstanding at which it keeps the target.
+    /// Without open loads no percentile of open arrivals is known. Closed loops have one: the result is the
+    /// largest queue depth at which the percentile meets the target.
     fn deepest_loop(
         &self,
         level: DriftFactors,
@@ -75,7 +75,7 @@ impl Predictor {
             let at = self.predict_at(level, self.model_for(offered), mix, offered)?;
             match &at.p99_ns {
                 Some(p99) if p99.value <= most => best = Ok(at),
-                // A shallower one of too few requests may keep it.
+                // A shallower loop with too few requests may meet it.
                 Some(_) if best.is_ok() || unknown => break,
                 Some(_) => return Err(PredictError::OutOfReach),
                 None => unknown = true,

@@ -1,24 +1,24 @@
-//! What open loads see of a device that stalls now and then, with the stalls spread evenly. On a
-//! virtual disk one visit in ten or twenty takes twice as long, and which load it hits says nothing
-//! of that load. So of a load that was visited several times the median visit is taken, plus what
-//! stalls add to the profile's loads on average: reads and writes apart, because a drive that
-//! collects its garbage keeps them waiting for different times.
+//! Removes the luck of stalls from open loads: it spreads a device's occasional stalls evenly over them. On
+//! a virtual disk one visit in ten or twenty takes twice as long, and which load it hits is chance. So for
+//! a load that was visited several times, the median visit is used, plus the average that stalls add to the
+//! profile's loads. Reads and writes are separate, because a drive that collects its garbage delays them
+//! differently.
 //!
-//! Rejected: medians alone, which predict a quiet device; weights by the inverse variance of each
-//! mean, which favour the loads that met no stall; a share of each load's own excess (empirical
-//! Bayes), which is hardly ever more than its standard error; medians of three visits, which made
-//! errors of 8 % to 9 % on a simulated device with stalls of its own.
+//! Rejected: medians alone, which predict a quiet device; weights by the inverse variance of each mean,
+//! which favour the loads that met no stall; a share of each load's own excess (empirical Bayes), which
+//! hardly ever exceeds its standard error; medians of three visits, which made errors of 8 % to 9 % on a
+//! simulated device with stalls of its own.
 
 use record::{Cell, Mix, OpKind};
 
-/// Loads without which a common share is not known.
+/// Minimum number of loads for a common share.
 const MIN_LOADS: usize = 8;
-/// One load of so many, at least one, is left out of the common share at each end: a visit that
-/// stalled a hundred times longer than the others is not the rule.
+/// One load in this many, but at least one, is left out of the common share at each end: a visit that
+/// stalled a hundred times longer than the others is an exception.
 const TRIMMED: usize = 40;
 
-/// What stalls add to reads and to writes of the profile's open loads, as shares of their median
-/// visits; `None` where too few loads tell.
+/// The average that stalls add to reads and to writes of the profile's open loads, as shares of their
+/// median visits; `None` if too few loads show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct StallSmoothing {
     added: [Option<f64>; 2],
@@ -40,8 +40,7 @@ impl StallSmoothing {
         Self { added: [OpKind::Read, OpKind::Write].map(added) }
     }
 
-    /// Mean latencies of a load in nanoseconds: of all its requests, and of its reads and writes as
-    /// far as they are known.
+    /// Mean latencies of a load in nanoseconds: of all requests, and of reads and writes if known.
     pub(super) fn means(&self, cell: &Cell, mix: &Mix) -> (f64, [Option<f64>; 2]) {
         let of = |op: OpKind, measured: Option<f64>| match (
             self.added[op as usize],
@@ -66,8 +65,8 @@ impl StallSmoothing {
     }
 }
 
-/// Median visit and mean of an operation in a load; `None` where it has none of it, or was visited
-/// too seldom.
+/// Median visit and mean of an operation in a load; `None` if the load does not contain it, or has too few
+/// visits.
 fn pair(cell: &Cell, mix: &Mix, op: OpKind) -> Option<(f64, f64)> {
     let middle = cell.median_visit.as_ref()?;
     let of_op = mix.share(|class| class.op == op);

@@ -1,6 +1,6 @@
-//! Times per request of one kind alone: by operation, place, size and depth. A row is one request
-//! size at the depths that were measured, smoothed as in [`crate::curve`]; rows with fewer depths
-//! are prolonged by the shape of the nearest one that goes deeper, which is said
+//! Stores times per request of each single kind: by operation, pattern, size and queue depth. A row is one
+//! request size at the measured depths, smoothed as in [`crate::curve`]. A row with fewer depths is
+//! extended with the shape of the nearest deeper row, and the prediction reports this
 //! ([`super::describe`]).
 
 use crate::curve::{between, isotonic, rates, rising, up_to_the_best};
@@ -16,16 +16,16 @@ use std::collections::BTreeSet;
 
 /// The largest depth of a row.
 pub(crate) const DEEPEST: usize = 256;
-/// Up to how many times as deep or as shallow a loop's latencies spread alike.
+/// Factor of queue depth within which latencies have a similar distribution.
 const NEAR_DEPTH: f64 = 3.0;
-/// How much of the error of a prolonged row goes where its own rates follow the other row's shape.
+/// How much of an extended row's error is removed if its own rates follow the shape of the other row.
 const SHAPE_TRUST: f64 = 0.5;
-/// A request that takes this many times the median may have met a stall, in loops up to this depth, where
-/// no queue makes some wait that long.
+/// In loops up to `SHALLOW` deep, a request that takes `STALLED` times the median may have met a stall: no
+/// queue there delays a request that long.
 const STALLED: f64 = 3.0;
 const SHALLOW: u32 = 4;
-/// How far a depth curve lies below servers with one queue where requests that choose one of many
-/// exponential servers at random collide.
+/// Distance of a depth curve below that of servers with one queue, if requests choose one of many
+/// exponential servers at random and collide.
 const AT_RANDOM: f64 = 0.4;
 
 /// One request size.
@@ -34,20 +34,20 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// Requests per second at depths 1, 2, ….
     pub(crate) rates: Vec<f64>,
-    /// Depths and rates as measured and smoothed.
+    /// Depths and smoothed measured rates.
     pairs: Vec<(u32, f64)>,
-    /// The largest depth that was measured; beyond it the row is prolonged.
+    /// The largest measured depth; beyond it the row is extended.
     pub(crate) measured_depth: u32,
     /// Half-width of the interval of its largest rate, as a share.
     pub(super) rel: f64,
-    /// The same of what its rates beyond the measured depth rise by: they may not rise at all.
+    /// The same for the increase of its rates beyond the measured depth: they may not increase.
     pub(super) prolonged_rel: f64,
-    /// Squared coefficient of variation of the latency at depth 1, where it was measured.
+    /// Squared coefficient of variation of the latency at depth 1, if measured.
     pub(crate) scv: Option<f64>,
-    /// Processor time of this program for a request, nanoseconds; none where it was not measured, as of
-    /// simulated devices.
+    /// CPU time of this program per request, in nanoseconds; `None` if not measured, as on simulated
+    /// devices.
     pub(super) cpu_ns: Option<f64>,
-    /// Latencies by depth, as measured.
+    /// Measured latencies by depth.
     latencies: Vec<(u32, HistogramSnapshot)>,
 }
 
@@ -57,15 +57,15 @@ impl Row {
         1e9 / self.rates[depth.clamp(1, self.rates.len()) - 1]
     }
 
-    /// The rate at a depth over that at a lesser one.
+    /// The rate at depth `to` divided by that at depth `from`.
     fn gain(&self, to: usize, from: usize) -> f64 {
         let at = |depth: usize| self.rates[depth.min(self.rates.len()) - 1];
         at(to) / at(from)
     }
 
-    /// How much requests collide, from 0 (servers with one queue: the rate rises in proportion up to a sharp
-    /// bend) to 1 (each request has one server that it waits for: a gradual rise). By the measured depths
-    /// alone: what lies between has the shape of another row.
+    /// How much requests collide: from 0 (servers with one queue: the rate rises in proportion up to a
+    /// sharp bend) to 1 (each request waits for one particular server: a gradual rise). Only measured
+    /// depths count, because the values in between have the shape of another row.
     fn collisions(&self) -> f64 {
         let (first, last) = (self.rates[0], self.rates[self.rates.len() - 1]);
         let below = self.pairs.iter().map(|(depth, rate)| {
@@ -75,15 +75,16 @@ impl Row {
         (below.fold(0.0, f64::max) / AT_RANDOM).clamp(0.0, 1.0)
     }
 
-    /// How much of another row's gain this one had between its two deepest loops, of logarithms: what it
-    /// keeps beyond them. Large requests meet the end of a link where small ones still gain.
+    /// The share of another row's gain, in logarithms, that this row had between its two deepest loops. It
+    /// keeps this share beyond them. Large requests reach the limit of a link at depths where small ones
+    /// still gain.
     fn part_of(&self, shape: &Self) -> f64 {
         let [.., (from, low), (to, high)] = self.pairs[..] else { return 1.0 };
         let gain = libm::log(shape.gain(to as usize, from as usize));
         if gain > 0.0 { (libm::log(high / low) / gain).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Whether this depth was measured, or is one beyond it at which the device does no more.
+    /// Whether this depth was measured, or is beyond the depth at which the device reaches its maximum.
     pub(super) fn knows(&self, depth: f64, deepest: usize) -> bool {
         let last = f64::from(self.measured_depth);
         let at = |it: &(u32, f64)| f64::from(it.0).total_cmp(&depth).is_eq();
@@ -91,7 +92,7 @@ impl Row {
     }
 }
 
-/// All rows of one operation and place, by rising size.
+/// All rows of one operation and pattern, by rising size.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<R = Row> {
     pub(crate) op: OpKind,
@@ -122,17 +123,17 @@ pub(crate) struct Table {
     pub(crate) kinds: Vec<Rows>,
 }
 
-/// How far two request sizes lie apart, in whole powers of two.
+/// Distance between two request sizes, in whole powers of two.
 pub(super) fn doublings_between(one: u64, other: u64) -> u32 {
     one.max(1).ilog2().abs_diff(other.max(1).ilog2())
 }
 
-/// Whether a cell describes the device under loads that bypass the page cache.
+/// Whether a cell describes the device under direct I/O.
 fn describes(workload: &Workload) -> bool {
     workload.cache == CacheMode::Device && workload.think_ns.0 == 0 && workload.zones.is_empty()
 }
 
-/// The place of a pattern; `None` for those that models do not know.
+/// The locality of a pattern; `None` if the models do not cover it.
 fn locality(pattern: Pattern) -> Option<Locality> {
     match pattern {
         Pattern::Sequential => Some(Locality::Sequential),
@@ -142,7 +143,7 @@ fn locality(pattern: Pattern) -> Option<Locality> {
     }
 }
 
-/// The mix of a workload, reads first; `None` for patterns that models do not know, and for loads
+/// The mix of a workload, reads first; `None` for patterns that the models do not cover, and for loads
 /// through the page cache.
 #[must_use]
 pub fn mix_of(workload: &Workload) -> Option<Mix> {
@@ -186,8 +187,8 @@ impl Table {
         table
     }
 
-    /// Gives rows that were measured at few depths the shape of a neighbour between them: a knee
-    /// lies where it lies, and a straight line across it would be a device that has none.
+    /// Fills rows with few measured depths with the shape of a neighbour, which keeps the knee. A straight
+    /// line between the points would describe a device without a knee.
     fn fill(&mut self) {
         let before = self.clone();
         for kind in &mut self.kinds {
@@ -212,8 +213,8 @@ impl Table {
         }
     }
 
-    /// The row with the most depths, of the nearest size: of the same kind if it has more than half
-    /// of those of random ones.
+    /// The row with many depths that is nearest in size. Rows of the same kind are used if they have more
+    /// than half as many depths as random ones, otherwise random rows.
     fn densest(&self, op: OpKind, place: Locality, bytes: u64) -> Option<&Row> {
         let best = |place| {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
@@ -226,7 +227,7 @@ impl Table {
         Some(best(Locality::Random).filter(|random| random.pairs.len() > enough).unwrap_or(own))
     }
 
-    /// Gives every row the same depths.
+    /// Extends every row to the same depths.
     fn prolong(&mut self) {
         let before = self.clone();
         let deepest = before.deepest();
@@ -251,15 +252,15 @@ impl Table {
         }
     }
 
-    /// The most bytes per second that an operation moved at any size and place.
+    /// Maximum bytes per second of an operation, over all sizes and patterns.
     fn most_bytes_per_s(&self, op: OpKind) -> f64 {
         let rows = self.all().filter(|(of, ..)| *of == op).map(|(.., row)| row);
         let rates = rows.filter_map(|row| Some(row.pairs.last()?.1 * row.bytes as f64));
         rates.fold(0.0, f64::max)
     }
 
-    /// The row nearest in size that goes deeper: of the same kind, else random ones of the same
-    /// operation.
+    /// The row nearest in size that has more depths: of the same kind, otherwise random requests of the
+    /// same operation.
     fn shape_beyond(&self, op: OpKind, place: Locality, bytes: u64, depth: usize) -> Option<&Row> {
         let of = |place| {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
@@ -286,15 +287,15 @@ impl Table {
         Rows::find(&self.kinds, op, place)
     }
 
-    /// The rows that stand for a class: its own kind, else random ones of its operation, else random
-    /// ones of the other operation (see [`Table::knows`]).
+    /// The rows used for a class: its own kind, otherwise random requests of its operation, otherwise
+    /// random requests of the other operation (see [`Table::knows`]).
     pub(crate) fn rows_for(&self, op: OpKind, place: Locality) -> Option<&Rows> {
         self.kind(op, place)
             .or_else(|| self.kind(op, Locality::Random))
             .or_else(|| self.kinds.iter().find(|kind| kind.locality == Locality::Random))
     }
 
-    /// Whether the operation was measured at all.
+    /// Whether the operation was measured.
     pub(crate) fn knows(&self, op: OpKind) -> bool {
         self.rows_for(op, Locality::Random).is_some_and(|rows| rows.op == op)
     }
@@ -303,7 +304,7 @@ impl Table {
         self.all().map(|(_, _, row)| row.rates.len()).max().unwrap_or(0)
     }
 
-    /// Nanoseconds per request of a class alone at a depth.
+    /// Nanoseconds per request of a single class at a depth.
     pub(crate) fn time_ns(&self, class: &MixClass, depth: usize) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
         let point = |row: &Row| (row.bytes as f64, row.time_ns(depth));
@@ -311,18 +312,18 @@ impl Table {
         between(&points, class.bytes as f64)
     }
 
-    /// Nanoseconds per request of classes that take turns by their shares at a depth.
+    /// Nanoseconds per request of classes that alternate by their shares, at a depth.
     pub(crate) fn mean_ns(&self, classes: &[MixClass], depth: usize) -> Option<f64> {
         classes.iter().map(|class| Some(class.share * self.time_ns(class, depth)?)).sum()
     }
 
-    /// The rates that follow, requests per second at depths 1, 2, …, never falling.
+    /// The resulting rates, requests per second at depths 1, 2, …, never falling.
     pub(crate) fn rates(&self, classes: &[MixClass]) -> Option<Vec<f64>> {
         rising((1..=self.deepest().max(1)).map(|depth| self.mean_ns(classes, depth)))
     }
 
-    /// The latencies of a class at the nearest size and all depths near one that were measured, the
-    /// nearest first; none where each depth is more than [`NEAR_DEPTH`] times as large or as small.
+    /// The latencies of a class at the nearest size and at all measured depths near `depth`, nearest first.
+    /// Empty if every depth differs by more than a factor of [`NEAR_DEPTH`].
     pub(crate) fn latencies(&self, class: &MixClass, depth: f64) -> Vec<&HistogramSnapshot> {
         let rows = self.kind(class.op, class.locality).map_or(&[][..], |kind| &kind.rows);
         let Some(row) = rows.iter().min_by_key(|row| doublings_between(row.bytes, class.bytes))
@@ -336,7 +337,7 @@ impl Table {
         near.into_iter().map(|(_, histogram)| histogram).collect()
     }
 
-    /// Squared coefficient of variation of the time of a lone request of a class.
+    /// Squared coefficient of variation of a lone request's latency in a class.
     pub(crate) fn scv(&self, class: &MixClass) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
         let known = rows.iter().filter_map(|row| Some((row.bytes, row.scv?)));
@@ -345,9 +346,9 @@ impl Table {
         known.min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map(|(_, scv)| scv)
     }
 
-    /// What stalls of the whole device add to arrivals by chance, in nanoseconds: the mean rest of slow
-    /// requests at a moment of time. A stall keeps each request of a loop waiting once, but all who arrive
-    /// in it.
+    /// What stalls of the whole device add to random arrivals, in nanoseconds: the mean remaining time of
+    /// slow requests at a random moment. A stall delays each request of a closed loop once, but all
+    /// requests that arrive during it.
     pub(super) fn stalls_ns(&self) -> f64 {
         let random = self.all().filter(|(_, locality, _)| *locality == Locality::Random);
         let shallow =
@@ -365,7 +366,7 @@ impl Table {
         classes.iter().filter_map(of).sum()
     }
 
-    /// Processor time of this program for a request of a class, nanoseconds.
+    /// CPU time of this program for a request of a class, nanoseconds.
     pub(super) fn cpu_ns(&self, class: &MixClass) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
         let known = |row: &Row| Some((row.bytes as f64, row.cpu_ns?));
@@ -400,7 +401,7 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
         best.iter().zip(&fitted).map(|(point, &rate)| (point.depth, rate)).collect();
     let mut rates = service_rates(&pairs);
     rates.truncate(DEEPEST);
-    // A device that loses rate at depth keeps its best one: whoever runs it stops there.
+    // A device that loses rate at depth keeps its best rate: a user can limit the queue depth.
     let last = *rates.last()?;
     rates.resize((measured_depth as usize).clamp(rates.len(), DEEPEST), last);
     let of_size = cells.iter().filter(|cell| only_size(cell) == Some(bytes));
@@ -430,8 +431,8 @@ fn processor_time_ns<'a>(cells: impl Iterator<Item = &'a &'a Cell>) -> Option<f6
     (!known.is_empty()).then(|| stats::median(known))
 }
 
-/// Squares of what requests beyond [`STALLED`] times the median take longer than it, and the time of all, in
-/// nanoseconds.
+/// For requests beyond [`STALLED`] times the median: the squares of their excess over the median. Also the
+/// total time of all requests. In nanoseconds.
 fn stalls(histogram: &HistogramSnapshot) -> (f64, f64) {
     let median = histogram.percentile(0.5).unwrap_or(0.0);
     let all = histogram.buckets.iter().map(|&(at, count)| (bucket_mid(at as usize), count as f64));
@@ -450,6 +451,6 @@ pub(crate) fn variation(histogram: &HistogramSnapshot) -> Option<f64> {
     };
     let mean = sum(|value| value) / count;
     let square = sum(|value| value * value) / count;
-    // What is within a bucket is spread evenly at most: 1/128² / 3, which is nothing.
+    // Values within a bucket are at most uniformly spread: 1/128² / 3, which is negligible.
     (count > 1.0 && mean > 0.0).then(|| (square / (mean * mean) - 1.0).max(0.0))
 }

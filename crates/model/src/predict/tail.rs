@@ -1,29 +1,30 @@
-//! How the slowest requests of a mix compare with its mean, by the profile's own requests.
+//! Computes the ratio of the slowest requests of a mix to its mean, from the profile's own requests.
 //!
-//! A closed loop has the latencies of the nearest measured size and the depths about its own; arrivals
-//! by chance those of the nearest open loads, as bursts make a tail of their own. Models predict means; of a tail
-//! only its shape is taken, so that a device whose every request is slower has no longer tail.
+//! A closed loop takes the latencies of the nearest measured size and the depths around its own. Random
+//! arrivals take those of the nearest open loads, because bursts have a tail of their own. Models predict
+//! means, and only the shape of a tail is used, so that a device that is uniformly slower has no longer
+//! tail.
 
 use super::Predictor;
 use super::open::Load;
 use record::{HistogramSnapshot, Mix, Offered, bucket_mid};
 use stats::Ordered;
 
-/// Fewest requests beyond a percentile that make it more than noise.
+/// Minimum number of requests beyond a percentile.
 const BEYOND_MIN: f64 = 10.0;
-/// With so many expected beyond a percentile, the largest time of all lies above it 95 times in 100.
+/// If this many requests are expected beyond a percentile, the maximum latency exceeds it 95 times in 100.
 const BOUND_MIN: f64 = 3.0;
 
 /// Latencies with their weights, by rising latency.
 pub(super) struct Latencies {
     weighted: Vec<(f64, f64)>,
-    /// Squared share of each class over its requests, summed: one over as many requests of one class
-    /// as would tell as much (Kish).
+    /// Sum over the classes of the squared share divided by the number of requests: the inverse of the
+    /// effective number of requests (Kish).
     per_request: f64,
 }
 
 impl Latencies {
-    /// Of histograms, each with what its latencies are multiplied by and its share of the requests.
+    /// From histograms, each with a factor for its latencies and its share of the requests.
     pub(super) fn of<'a>(
         parts: impl IntoIterator<Item = (&'a HistogramSnapshot, f64, f64)>,
     ) -> Self {
@@ -39,7 +40,7 @@ impl Latencies {
         Self { weighted, per_request }
     }
 
-    /// The latency that a share of the requests does not exceed.
+    /// The latency that this share of the requests does not exceed.
     pub(super) fn percentile(&self, share: f64) -> Option<f64> {
         let mut below = 0.0;
         let found = self.weighted.iter().find(|(_, weight)| {
@@ -49,12 +50,12 @@ impl Latencies {
         found.map(|&(time, _)| time)
     }
 
-    /// Requests that are expected beyond a share.
+    /// Expected number of requests beyond a share.
     fn beyond(&self, share: f64) -> f64 {
         (1.0 - share) / self.per_request + 1e-6
     }
 
-    /// A percentile over the mean; `None` with fewer than ten requests beyond it.
+    /// A percentile divided by the mean; `None` with fewer than ten requests beyond it.
     pub(super) fn ratio(&self, share: f64) -> Option<f64> {
         let latency = self.percentile(share).filter(|_| self.beyond(share) >= BEYOND_MIN)?;
         Some(latency / self.mean())
@@ -70,9 +71,9 @@ impl Latencies {
 }
 
 impl Predictor {
-    /// The latency that a share (0 to 1) of a mix's requests does not exceed, over their mean. Where
-    /// fewer than ten requests lie beyond it, it is the largest latency, which is no less; `None` with
-    /// fewer than three, and where the profile has no load like it.
+    /// The latency that a share (0 to 1) of a mix's requests does not exceed, divided by their mean. With
+    /// fewer than ten requests beyond it, the largest latency is used, which is an upper bound. `None` with
+    /// fewer than three, or if the profile has no similar load.
     #[must_use]
     pub fn tail_ratio(&self, mix: &Mix, offered: Offered, share: f64) -> Option<f64> {
         let latencies = match offered {
@@ -90,8 +91,8 @@ impl Predictor {
         Some(latency / latencies.mean()).filter(|ratio| *ratio > 0.0)
     }
 
-    /// Each class has the mean of the nearest depth, and the shape of all that are near: one of them
-    /// rarely has the requests that a tail takes.
+    /// Each class has the mean of the nearest depth and the shape of all near depths, because a single
+    /// depth rarely has enough requests for a tail.
     pub(super) fn closed_latencies(&self, mix: &Mix, depth: f64) -> Option<Latencies> {
         let mut parts = Vec::new();
         for class in &mix.classes {
@@ -107,8 +108,8 @@ impl Predictor {
         Some(Latencies::of(parts))
     }
 
-    /// The classes' own distributions at the nearest load that was measured, each extrapolated to the
-    /// mean that is predicted for its operation.
+    /// The classes' own distributions at the nearest measured load, each scaled to the predicted mean of
+    /// its operation.
     pub(super) fn open_latencies(&self, mix: &Mix, rho: f64) -> Option<Latencies> {
         let (capacity, open) = (&self.capacity, &self.open);
         let own_ns = |class: &record::MixClass| {

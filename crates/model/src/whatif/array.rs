@@ -1,31 +1,30 @@
-//! An array of such disks: what becomes of a request, and what it waits for.
+//! Models an array of disks: how it splits a request, and how long the request waits.
 //!
-//! A request of b bytes, the distance of its possible places, touches (b + c - gcd(b, c))/c chunks
-//! of c on average; pieces on one disk are one. A small write with parity reads old data and parity
-//! and writes both anew: four requests with one parity, six with two. A whole stripe reads nothing.
-//! Copies take a write each and share the reads.
+//! A request of b bytes, aligned to b, touches (b + c - gcd(b, c))/c chunks of c on average. Pieces on one
+//! disk count as one. A small write with parity reads old data and parity and writes both anew: four
+//! requests with one parity, six with two. A whole stripe reads nothing. Each copy takes a write, and the
+//! copies share the reads.
 //!
-//! *Open loads*: each disk gets a Poisson stream of its share. A stage of k pieces ends with the
-//! last: 1 + v (H_k - 1) times the mean, v the coefficient of variation; exact for exponential and
-//! for constant times. *Closed loads*: n disks with rates mu(n) and N pieces are a closed network
-//! (Buzen's convolution), exact for exponential times; shorter tails lessen the wait by U (1 -
-//! c²)/2 mean spacings per piece. Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only
-//! where all requests begin together.
+//! *Open loads*: each disk gets a Poisson stream of its share. A stage of k pieces ends with the last one:
+//! 1 + v (H_k - 1) times the mean, where v is the coefficient of variation; exact for exponential and for
+//! constant times. *Closed loads*: n disks with rates mu(n) and N pieces are a closed network (Buzen's
+//! convolution), exact for exponential times. Shorter tails reduce the wait by U (1 - c²)/2 mean spacings
+//! per piece. Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only if all requests begin together.
 
 use super::answer::Answer;
 use super::disk::Disk;
 use super::{Array, WhatIfError, joined};
 use record::{Locality, Mix, MixClass, Offered, OpKind, RaidLevel};
 
-/// Error of the even spread, of pieces that wait for each other, and of parity, each as a
-/// logarithm: about what the machine room shows beside the formulae.
+/// Errors of the even spread, of pieces that wait for each other, and of parity, each as a logarithm: about
+/// what the machine room shows beside the formulae.
 const SPREAD_ERROR: f64 = 0.05;
 const FORK_ERROR: f64 = 0.05;
 const PARITY_ERROR: f64 = 0.10;
-/// More requests in flight than this are the limit itself.
+/// With more requests in flight than this, the rate equals the limit.
 const MOST: usize = 2_048;
 
-/// An error unless the level can be made of so many disks.
+/// An error unless the level is possible with this number of disks.
 pub(super) fn check(disks: u32, raid: RaidLevel) -> Result<(), WhatIfError> {
     let (fits, takes) = match raid {
         RaidLevel::Raid0 | RaidLevel::Raid1 => (disks >= 2, "at least 2 disks"),
@@ -38,7 +37,7 @@ pub(super) fn check(disks: u32, raid: RaidLevel) -> Result<(), WhatIfError> {
     if fits { Ok(()) } else { Err(WhatIfError::Disks(raid.number(), takes)) }
 }
 
-/// Pieces that go out together.
+/// Pieces that are issued together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stage {
     pub(super) op: OpKind,
@@ -86,11 +85,11 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 pub(super) struct Parts {
-    /// What one disk is asked for.
+    /// The load of one disk.
     pub(super) mix: Mix,
-    /// Requests of one disk for each of the load.
+    /// Requests to one disk per request of the load.
     pub(super) per_disk: f64,
-    /// The most pieces that a stage waits for.
+    /// Maximum number of pieces that a stage waits for.
     forks: f64,
     /// Error of stages that read for a write.
     parity_error: f64,
@@ -115,7 +114,7 @@ pub(super) fn parts(array: &Array, mix: &Mix) -> Parts {
     Parts { mix, per_disk: pieces / f64::from(array.disks), forks, parity_error }
 }
 
-/// Where the pieces of a stage go: what one stream continues is elsewhere for a stage in between.
+/// The locality of the pieces of a stage: reads in the middle of a sequential write stream are random.
 fn locality(class: &MixClass, stage: &Stage) -> Locality {
     match class.locality {
         Locality::Sequential if stage.op != class.op => Locality::Random,
@@ -123,12 +122,12 @@ fn locality(class: &MixClass, stage: &Stage) -> Locality {
     }
 }
 
-/// What a stage takes over what a piece takes.
+/// Time of a stage divided by the time of a piece.
 fn last_of(pieces: f64, scv: f64) -> f64 {
     1.0 + libm::sqrt(scv) * (harmonic(pieces) - 1.0)
 }
 
-/// H_k, between whole numbers on a straight line.
+/// H_k, linear between whole numbers.
 fn harmonic(pieces: f64) -> f64 {
     let whole = pieces.max(1.0).floor();
     let sum: f64 = (1..=whole as u32).map(|at| 1.0 / f64::from(at)).sum();
@@ -146,7 +145,7 @@ pub(super) fn ask(
     let rel = SPREAD_ERROR.hypot(fork).hypot(parts.parity_error);
     match offered {
         Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => {
-            // Requests at equal distances, dealt out at random, are nearly independent.
+            // Arrivals at constant intervals become nearly independent when they are distributed at random.
             let one = disk.ask(&parts.mix, Offered::PoissonPerS(rate * parts.per_disk))?;
             let of = |op: OpKind| class_mean(array, mix, op, &one);
             let (read, write) = (of(OpKind::Read), of(OpKind::Write));
@@ -159,7 +158,7 @@ pub(super) fn ask(
     }
 }
 
-/// Mean time of the requests of an operation; `None` without any.
+/// Mean time of the requests of an operation; `None` if the mix has none.
 fn class_mean(array: &Array, mix: &Mix, op: OpKind, one: &Answer) -> Option<f64> {
     let (mut sum, mut shares) = (0.0, 0.0);
     for class in mix.classes.iter().filter(|class| class.op == op) {
@@ -193,7 +192,7 @@ fn closed(
     let disks = array.disks as usize;
     let scv = disk.scv(&parts.mix);
     let pieces = parts.per_disk * disks as f64;
-    // Stage after stage a request has some pieces under way, and at the end of each fewer.
+    // In each stage a request has several pieces in flight, and fewer towards the end of the stage.
     let waits: f64 = mix
         .classes
         .iter()
@@ -211,7 +210,7 @@ fn closed(
     Ok(Answer { scv: 1.0, rel, rate_rel, ..Answer::exact(depth * 1e9 / rate, rate) })
 }
 
-/// Pieces per second of `disks` equal disks with so many pieces among them, chosen at random.
+/// Pieces per second of `disks` equal disks with `pieces` pieces in flight, assigned at random.
 pub(super) fn network(rates: &[f64], disks: usize, pieces: f64, scv: f64) -> f64 {
     let Some(&most) = rates.last() else { return 0.0 };
     let whole = pieces.floor() as usize;
@@ -249,7 +248,8 @@ fn convolved(rates: &[f64], disks: usize, most: usize) -> Vec<f64> {
 
 fn by_weights(rates: &[f64], disks: usize, weights: &[f64], count: usize, scv: f64) -> f64 {
     let top = rates.last().copied().unwrap_or(0.0);
-    // Each disk is visited alike and weighed by `top`: the ratio is the rate of all of them over it.
+    // Each disk is visited equally often and scaled by `top`, so the ratio is the total rate divided by
+    // `top`.
     let exponential = |count: usize| top * disks as f64 * weights[count - 1] / weights[count];
     let found = exponential(count);
     let first = rates.first().copied().unwrap_or(top);
@@ -277,7 +277,7 @@ mod tests {
         let write = |raid| requests(raid, OpKind::Write, 4096);
         assert_eq!(write(RaidLevel::Raid0), 1.0);
         assert_eq!(write(RaidLevel::Raid10), 2.0);
-        // Four disks: parity and one of three data disks read, or the other two.
+        // Four disks: read parity and one of three data disks, or the other two.
         assert_eq!(stages(&of(RaidLevel::Raid5, 8), OpKind::Write, 4096)[0].pieces, 2.0);
         assert_eq!(write(RaidLevel::Raid5), 4.0);
         let six = stages(&of(RaidLevel::Raid6, 8), OpKind::Write, 4096);
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(full, [Stage { op: OpKind::Write, bytes: 64 << 10, pieces: 4.0 }]);
         let large = stages(&of(RaidLevel::Raid0, 4), OpKind::Read, 128 << 10);
         assert_eq!(large, [Stage { op: OpKind::Read, bytes: 64 << 10, pieces: 2.0 }]);
-        // A size that does not divide the chunk crosses its edge now and then.
+        // A size that does not divide the chunk sometimes crosses its edge.
         assert!((requests(RaidLevel::Raid0, OpKind::Read, 12 << 10) - 1.125).abs() < 1e-9);
     }
 

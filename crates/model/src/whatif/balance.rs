@@ -1,17 +1,17 @@
-//! Load moved from full devices to those with room: in each step the fullest device gives a
-//! hundredth of its own load to the one that is the least full after taking it, as long as that one
-//! stays below what the giver was. So the fullest never becomes fuller. Rejected: linear
-//! programming, which moves data everywhere for the last per cent.
+//! Moves load from full devices to less utilised ones. In each step the fullest device gives a hundredth of
+//! its own load to the device that is the least full after the move, provided that it stays below the
+//! giver's previous level. So the maximum never rises. Rejected: linear programming, which moves data
+//! everywhere for the last per cent.
 
 use super::WhatIfError;
 use crate::predict::Predictor;
 use record::{Balance, BalancedDevice, Mix, MixClass, Move, Offered};
 
-/// Parts of a load that are moved one at a time.
+/// Number of parts into which a load is divided.
 const PARTS: usize = 100;
-/// A step must lower the giver by at least this share of itself to go on.
+/// A step must reduce the giver's utilisation by at least this share to continue.
 const WORTH: f64 = 1e-6;
-/// Moves of less than this share are not worth moving data.
+/// Minimum share of a load that is worth moving.
 const LEAST: f64 = 0.02;
 
 /// A device and its load.
@@ -19,19 +19,19 @@ const LEAST: f64 = 0.02;
 pub struct BalanceSide<'a> {
     /// Its name.
     pub name: String,
-    /// What it can do.
+    /// Model of the device.
     pub predictor: &'a Predictor,
-    /// What it is asked for.
+    /// The load's mix.
     pub mix: Mix,
-    /// Requests per second.
+    /// The load's requests per second.
     pub rate: f64,
 }
 
-/// Who has how many hundredths of whose load.
+/// How many hundredths of each load are on each device.
 struct Table {
     /// `parts[of][at]`.
     parts: Vec<Vec<usize>>,
-    /// Fullness that one hundredth of a load makes at a device.
+    /// Utilisation that one hundredth of a load adds to a device.
     cost: Vec<Vec<f64>>,
 }
 
@@ -44,8 +44,7 @@ impl Table {
             .sum()
     }
 
-    /// Undoes a move that is not worth the data, unless that would make its owner fuller than any
-    /// device was.
+    /// Undoes a move that is too small, unless its owner would become fuller than the fullest device was.
     fn give_back(&mut self, of: usize, at: usize, fullest: f64) -> bool {
         let part = self.parts[of][at];
         if self.full(of) + part as f64 * self.cost[of][of] > fullest {
@@ -72,10 +71,10 @@ impl Table {
     }
 }
 
-/// Moves load between devices.
+/// Balances load between devices.
 ///
 /// # Errors
-/// If there are fewer than two devices, or a profile has nothing of a load that is its own.
+/// If there are fewer than two devices, or a profile lacks its own device's load.
 pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
     if sides.len() < 2 {
         return Err(WhatIfError::NoMatter("balancing needs at least two devices".to_owned()));
@@ -87,7 +86,7 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
             let part = side.rate / PARTS as f64;
             row.push(match other.predictor.max_rate(&side.mix) {
                 Ok(max) => part / max.value,
-                // It cannot be told what this load would be there: it stays away.
+                // The effect of this load on that device is unknown, so the load is not moved there.
                 Err(_) if other.name != side.name => f64::INFINITY,
                 Err(error) => return Err(error.into()),
             });
@@ -125,7 +124,7 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
         .enumerate()
         .map(|(at, side)| {
             let (mix, rate) = mixed(sides, &table, at);
-            // There is none of no load.
+            // A device without load has no latency.
             let latency = |mix: &Mix, rate: f64| {
                 let found = side.predictor.predict(mix, Offered::PoissonPerS(rate)).ok();
                 found.map(|prediction| prediction.latency_ns)

@@ -1,7 +1,7 @@
-//! One disk under a part of the load. If every request takes f times as long, it is the same
-//! queueing system on a slower clock: at rate X it shows f times the latency of the measured disk
-//! at rate f X, exact for any model and mix. An observed load is answered in the times of the
-//! device's counters, a stated one in those of programs.
+//! Models one disk under a part of the load. If every request takes f times as long, the disk is the same
+//! queueing system on a slower clock: at rate X it has f times the latency of the measured disk at rate f
+//! X. This is exact for any model and mix. An observed load gets latencies as the device's counters show
+//! them, a load stated by the user latencies as programs see them.
 
 use super::WhatIfError;
 use super::answer::Answer;
@@ -15,8 +15,8 @@ pub(super) struct Disk<'a> {
     pub(super) counted: bool,
 }
 
-/// Least half-width of an interval, as a logarithm, but of one at a rate from a profile without open
-/// loads, whose bounds are wide.
+/// Minimum half-width of an interval, as a logarithm. It does not apply to a rate from a profile without
+/// open loads, whose bounds are wide.
 const MODEL_ERROR: f64 = 0.105;
 
 impl Disk<'_> {
@@ -24,7 +24,7 @@ impl Disk<'_> {
         DriftFactors::clock(1.0 / self.factor)
     }
 
-    /// Half-widths of the intervals of the time and of the rate, and the factor of the shortest time.
+    /// Half-widths of the intervals of the latency and of the rate, and the factor of the shortest latency.
     fn errors(&self, found: &Prediction) -> (f64, f64, f64) {
         let rel = spread(&found.latency_ns).max(MODEL_ERROR);
         if !found.offered.is_open() {
@@ -34,7 +34,7 @@ impl Disk<'_> {
             let rel = spread(&found.latency_ns);
             return (rel, 0.0, found.latency_ns.low / found.latency_ns.value * libm::exp(rel));
         }
-        // However far its open loads were off: no request takes less than one alone.
+        // However large the error of the open loads: no request takes less time than a lone one.
         let alone = found.unloaded_latency_ns.value * libm::exp(-MODEL_ERROR);
         let least = (alone / found.latency_ns.value).min(1.0);
         (rel, 0.0, (least * libm::exp(rel)).max(1.0))
@@ -42,7 +42,6 @@ impl Disk<'_> {
 }
 
 impl Disk<'_> {
-    /// Mean times of a load.
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
         let found = self.predictor.predict_at(self.level(), model, mix, offered)?;
@@ -55,7 +54,8 @@ impl Disk<'_> {
             |estimate: &Option<Estimate>| estimate.as_ref().map_or(mean, |estimate| estimate.value);
         let wait = (mean - alone).max(0.0);
         let rho = found.saturation.clamp(0.01, 1.0);
-        // Of a lone request as measured, of the wait as behind one exponential server.
+        // The variance of a lone request as measured, and that of the wait as behind one exponential
+        // server.
         let (rel, rate_rel, shortest) = self.errors(&found);
         let service = self.predictor.scv_of(mix).unwrap_or(1.0);
         let variance = alone * alone * service + wait * wait * (2.0 - rho) / rho;
@@ -71,13 +71,13 @@ impl Disk<'_> {
         })
     }
 
-    /// The largest rate, requests per second, and the half-width of its interval as a logarithm.
+    /// The maximum rate, requests per second, and the half-width of its interval as a logarithm.
     pub(super) fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
         let max = self.predictor.max_rate_at(self.level(), mix)?;
         Ok((max.value, spread(&max)))
     }
 
-    /// Rates with 1, 2, … requests present, at least one.
+    /// Rates with 1, 2, … requests in flight; at least one.
     pub(super) fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
         self.max(mix)?;
         let rates = self.predictor.rates_of(mix).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The document of a question "what if": one load before, and after each change and all together.
+//! Builds the what-if document: a load before, after each change, and after all changes together.
 
 use super::{Setup, WhatIfError, Words, words};
 use crate::predict::{PredictError, Predictor};
@@ -7,14 +7,14 @@ use record::{
     WhatIf, WhatIfCase, format_bytes,
 };
 
-/// A ratio of two computed latencies is not known better than this.
+/// Minimum relative error of the ratio of two computed latencies.
 const RATIO_ERROR: f64 = 0.05;
 
-/// What becomes of a load by each change alone, and by all together. Nothing is simulated yet. A load that
-/// is too much for the disk is what a change is often about: it has no state before, and a reason.
+/// Predicts a load after each change alone, and after all together. No simulation is run yet. A load that
+/// exceeds the disk is often the reason for a change: it has no state before, only a reason.
 ///
 /// # Errors
-/// If the profile has nothing of the load before, or a RAID level cannot be made of so many disks.
+/// If the profile lacks the load before, or a RAID level is not possible with this number of disks.
 pub fn document(
     profile: &Profile,
     predictor: &Predictor,
@@ -72,7 +72,7 @@ fn case(
     };
     let after = setup.with_all(changes, predictor).and_then(|changed| changed.state(predictor));
     let after: Measured<LoadState> = match after {
-        // Disks that a level cannot be made of are a wrong question.
+        // A RAID level with an impossible number of disks is an invalid request.
         Err(error @ WhatIfError::Disks(..)) => return Err(error),
         other => other.map_err(|error| error.to_string()).into(),
     };
@@ -93,7 +93,7 @@ fn case(
     })
 }
 
-/// What is known of memory that could hold more.
+/// The memory available for more cache.
 fn memory(observed: Option<&ObservedLoad>) -> String {
     match observed.map(|observed| observed.memory_available_bytes) {
         Some(Some(bytes)) => {
@@ -104,8 +104,8 @@ fn memory(observed: Option<&ObservedLoad>) -> String {
     }
 }
 
-/// After over before. Both are of one model, whose error is in both: what the ends of the interval
-/// after are wider by is the error of the ratio, and never less than [`RATIO_ERROR`].
+/// Latency after divided by latency before. Both come from one model and share its error. So the error of
+/// the ratio is only the additional width of the interval after, and at least [`RATIO_ERROR`].
 fn ratio(before: &Estimate, after: &Estimate) -> Estimate {
     let value = after.value / before.value;
     let beyond = |after: f64, before: f64| (after / before).max(1.0 + RATIO_ERROR);

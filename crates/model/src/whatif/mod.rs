@@ -1,10 +1,10 @@
-//! What a load would see if something about its device were different.
+//! Predicts a load after a change of its device or its path.
 //!
-//! A [`Setup`] is a load and what stands between the program and the disk: memory of the host, a
-//! limit, a cache, an array, and the disk itself, faster by a factor. A change alters one of these,
-//! and [`Setup::state`] asks through the layers down to the [`Predictor`]. What a layer assumes
-//! widens the interval by what its formula was off in simulation. Rejected: a formula per change,
-//! because two of those cannot be put together.
+//! A [`Setup`] is a load and the layers between the program and the disk: memory of the host, a limit, a
+//! cache, an array, and the disk itself, faster by a factor. A change modifies one layer. [`Setup::state`]
+//! computes the load through the layers down to the [`Predictor`]. Each layer widens the interval by the
+//! error that its formula had in simulation. Rejected: a formula per change, because two of those cannot be
+//! combined.
 
 mod answer;
 mod array;
@@ -23,21 +23,21 @@ use record::{
     Change, EpisodeLoad, Estimate, LoadState, Locality, Mix, MixClass, Offered, OpKind, RaidLevel,
 };
 
-/// Shares below this are none.
+/// Shares below this count as zero.
 const NONE: f64 = 1e-9;
-/// A program without a limit keeps no more requests in flight than this, unless it is told to.
+/// Maximum queue depth of a program without a limit, unless the user sets another.
 const UNCAPPED_DEPTH_MAX: f64 = 32.0;
 
-/// Why there is no answer.
+/// Why no prediction is possible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WhatIfError {
-    /// The model has none.
+    /// The model failed.
     #[error(transparent)]
     Predict(#[from] PredictError),
-    /// A number of disks that the level cannot be made of.
+    /// The number of disks is not possible for the RAID level.
     #[error("RAID {0} needs {1}")]
     Disks(u32, &'static str),
-    /// Nothing was measured that could stand for it.
+    /// The profile has no measurement for it, nor a substitute.
     #[error("{0}")]
     NotMeasured(String),
     /// The change does not apply to this load.
@@ -48,41 +48,41 @@ pub enum WhatIfError {
 /// An array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Array {
-    /// Disks.
+    /// Number of disks.
     pub disks: u32,
-    /// How they are bound.
+    /// RAID level.
     pub raid: RaidLevel,
-    /// Bytes that lie together on a disk.
+    /// Chunk size: contiguous bytes on one disk.
     pub chunk_bytes: u64,
 }
 
 impl Array {
-    /// An error unless the level can be made of so many disks.
+    /// An error unless the level is possible with this number of disks.
     fn check(&self) -> Result<(), WhatIfError> {
         array::check(self.disks, self.raid)
     }
 }
 
-/// A load and what stands between it and the disk.
+/// A load and the layers between it and the disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
-    /// What the programs ask for.
+    /// The programs' requests.
     pub mix: Mix,
-    /// How much of it.
+    /// Offered rate or queue depth.
     pub offered: Offered,
-    /// Time of a request of the disk over the measured one.
+    /// Time of a request on the disk, divided by the measured one.
     pub time_factor: f64,
-    /// Disks in place of one.
+    /// Array in place of one disk, if any.
     pub array: Option<Array>,
-    /// Share of the random reads that a cache serves, and what such a one takes.
+    /// Share of the random reads served by a cache, and the latency of such a read in nanoseconds.
     pub cache: Option<(f64, f64)>,
-    /// Share of the reads that never reach the device.
+    /// Share of the reads that the host's memory serves.
     pub host_share: f64,
-    /// Requests per second at most, ahead of the device.
+    /// Rate limit in front of the device, requests per second.
     pub cap: Option<f64>,
-    /// What may be offered in its place: the interval of the figures includes it.
+    /// Other loads that may be offered instead. The interval of the results includes them.
     pub alternatives: Vec<Offered>,
-    /// Requests per second that were counted; `None` for a load that the user stated.
+    /// Counted requests per second; `None` for a load that the user stated.
     pub counted_iops: Option<f64>,
 }
 
@@ -98,7 +98,7 @@ impl From<&EpisodeLoad> for Setup {
 }
 
 impl Setup {
-    /// A load on the disk as it was measured.
+    /// A load on the disk as measured.
     #[must_use]
     pub fn new(mix: Mix, offered: Offered) -> Self {
         Self {
@@ -114,10 +114,10 @@ impl Setup {
         }
     }
 
-    /// The same with something different.
+    /// The setup after a change.
     ///
     /// # Errors
-    /// If the change does not apply to the load, or nothing was measured that it could rest on.
+    /// If the change does not apply to the load, or a required measurement is missing.
     pub fn with(&self, change: Change, predictor: &Predictor) -> Result<Self, WhatIfError> {
         let mut next = self.clone();
         match change {
@@ -154,7 +154,7 @@ impl Setup {
             Change::Sequential(share) => next.mix = more_sequential(&self.mix, share, predictor)?,
             Change::Depth(depth) => {
                 next.offered = Offered::Depth(depth);
-                // Of other programs that ask as well, one request may be in front.
+                // If other programs also send requests, one of them may be ahead in the queue.
                 let others = !self.alternatives.is_empty();
                 next.alternatives = Vec::from_iter(others.then_some(Offered::Depth(depth + 1.0)));
             }
@@ -183,7 +183,7 @@ impl Setup {
         Ok(next)
     }
 
-    /// The same with all of these changes, in order.
+    /// The setup after all of these changes, in order.
     ///
     /// # Errors
     /// As [`Setup::with`].
@@ -191,7 +191,7 @@ impl Setup {
         changes.iter().try_fold(self.clone(), |setup, change| setup.with(*change, predictor))
     }
 
-    /// Requests per second: counted, offered, or what the depth gives.
+    /// Requests per second: counted, offered, or the result of the queue depth.
     fn iops(&self, predictor: &Predictor) -> Result<f64, WhatIfError> {
         match (self.counted_iops, self.offered) {
             (Some(counted), _) => Ok(counted),
@@ -216,8 +216,8 @@ impl Setup {
         next
     }
 
-    /// The same without the host's memory, as the device sees it, and the share of the programs'
-    /// requests that reach it.
+    /// The load as the device sees it, without the reads that the host's memory serves, and the share of
+    /// the programs' requests that reach the device.
     #[must_use]
     pub fn behind_host(&self) -> (Self, f64) {
         let (mix, left) = path::behind_host(&self.mix, self.host_share);
@@ -225,14 +225,14 @@ impl Setup {
         (Self { mix, offered, host_share: 0.0, ..self.clone() }, left)
     }
 
-    /// What the load sees.
+    /// Predicts the load.
     ///
     /// # Errors
-    /// If the profile has nothing of it, or it is more than can be done.
+    /// If the profile lacks the load, or the load exceeds the maximum.
     pub fn state(&self, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
         let of = |offered: Offered| path::state(&Self { offered, ..self.clone() }, predictor);
         let first = of(self.offered);
-        // What cannot be is not what is offered.
+        // An impossible alternative is not what was offered.
         let mut others = self.alternatives.iter().filter_map(|&other| of(other).ok());
         let first = match first {
             Ok(state) => state,
@@ -255,7 +255,7 @@ fn is_random_read(class: &MixClass) -> bool {
     (class.op, class.locality) == (OpKind::Read, Locality::Random)
 }
 
-/// The mix with a share of its random requests (of one operation, or of both) somewhere else.
+/// The mix with a share of its random requests (of one operation, or of both) moved to another locality.
 fn moved(mix: &Mix, to: Locality, share: f64, op: Option<OpKind>) -> Mix {
     let mut classes = Vec::new();
     for class in &mix.classes {
@@ -269,7 +269,7 @@ fn moved(mix: &Mix, to: Locality, share: f64, op: Option<OpKind>) -> Mix {
     joined(&Mix { classes })
 }
 
-/// A mix in which a further share of all requests is sequential.
+/// The mix with an additional share of all requests made sequential.
 fn more_sequential(mix: &Mix, share: f64, predictor: &Predictor) -> Result<Mix, WhatIfError> {
     let random = mix.share(|class| class.locality == Locality::Random);
     if random + NONE < share {
@@ -289,7 +289,7 @@ fn more_sequential(mix: &Mix, share: f64, predictor: &Predictor) -> Result<Mix, 
     Ok(moved(mix, Locality::Sequential, (share / random).min(1.0), None))
 }
 
-/// Classes of one kind as one, those of no share left out.
+/// Merges classes of one kind and drops those without a share.
 fn joined(mix: &Mix) -> Mix {
     let mut classes: Vec<MixClass> = Vec::new();
     for class in mix.classes.iter().filter(|class| class.share > NONE) {

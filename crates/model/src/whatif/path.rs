@@ -1,11 +1,11 @@
-//! What stands ahead of the device.
+//! Models the layers in front of the device.
 //!
-//! - *Memory of the host* serves a share of the reads in no time. What is left has more writes,
-//!   which may come in bursts as of four (Ca² = 4): the upper end of the interval holds that.
-//! - *A limit* is a server of constant time (M/D/1) where it saves no credit and nothing where it
-//!   saves enough: the interval reaches from one to the other.
-//! - *A cache* of a stated time is a second server that never queues: R = h t + (1 - h) R(misses).
-//!   A closed loop shares its requests between both by Little's law.
+//! - *Memory of the host* serves a share of the reads in no time. The rest has a larger share of writes,
+//!   which may come in bursts as of four (Ca² = 4): the upper end of the interval includes that.
+//! - *A limit* is a server of constant time (M/D/1) if it saves no credit, and adds nothing if it saves
+//!   enough. The interval covers both.
+//! - *A cache* of a stated time is a second server that never queues: R = h t + (1 - h) R(misses). A closed
+//!   loop divides its requests between both by Little's law.
 
 use super::answer::Answer;
 use super::disk::Disk;
@@ -13,9 +13,9 @@ use super::{NONE, Setup, WhatIfError, array, is_random_read, joined};
 use crate::predict::{PredictError, Predictor};
 use record::{Estimate, LoadState, Mix, MixClass, Offered, OpKind};
 
-/// Squared variation of arrivals in which writes come in bursts.
+/// Squared variation of arrivals if writes come in bursts.
 const BURST_SCV: f64 = 4.0;
-/// Halvings of the requests that miss a cache.
+/// Bisection steps for the number of requests that miss a cache.
 const HALVINGS: usize = 50;
 
 pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
@@ -38,12 +38,12 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
     })
 }
 
-/// The mix behind memory that serves a share of the reads, and its share of the requests.
+/// The mix after memory that serves a share of the reads, and its share of the requests.
 pub(super) fn behind_host(mix: &Mix, share: f64) -> (Mix, f64) {
     behind(mix, share, |class| class.op == OpKind::Read)
 }
 
-/// The mix behind what serves a share of some of its classes, and its share of the requests.
+/// The mix after a layer that serves a share of some classes, and its share of the requests.
 fn behind(mix: &Mix, share: f64, served: impl Fn(&MixClass) -> bool) -> (Mix, f64) {
     if share < NONE {
         return (mix.clone(), 1.0);
@@ -70,7 +70,7 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    /// The mix behind a cache of stated time, and its share of the requests.
+    /// The mix after a cache of stated time, and its share of the requests.
     fn behind_cache(&self, mix: &Mix) -> (Mix, f64) {
         behind(mix, self.setup.cache.map_or(0.0, |(share, _)| share), is_random_read)
     }
@@ -142,7 +142,7 @@ impl Path<'_> {
             let read = of_reads * hit_ns + (1.0 - of_reads) * found.read;
             return Ok(Answer { mean, read, rate: found.rate / left, ..found });
         };
-        // So many of the requests outstanding miss that those that hit are the others.
+        // Find the number of outstanding misses for which the hits are the remaining requests.
         let missing = |count: f64| -> Result<Answer, WhatIfError> {
             let found = self.device(&misses, Offered::Depth(count.max(1.0)))?;
             Ok(Answer { rate: found.rate * count.min(1.0), ..found })
@@ -166,7 +166,7 @@ impl Path<'_> {
         }
     }
 
-    /// The largest rate of the programs' requests.
+    /// The maximum rate of the programs' requests.
     fn max(&self) -> Result<(f64, f64), WhatIfError> {
         let (behind, by_host) = behind_host(&self.setup.mix, self.setup.host_share);
         let (misses, by_cache) = self.behind_cache(&behind);
@@ -184,7 +184,7 @@ impl Path<'_> {
             _ => device,
         };
         let max = max / by_host;
-        // Served by a cache alone: as much as is asked for.
+        // Served by a cache alone: unlimited.
         Ok(if max.is_finite() { (max, rel) } else { (f64::MAX, 0.0) })
     }
 }

@@ -1,4 +1,4 @@
-//! What a change assumes, what it costs, and how to check it.
+//! Writes what a change assumes, what it costs, and how to check it.
 
 use super::Setup;
 use record::{Change, RaidLevel, format_bytes};
@@ -6,9 +6,9 @@ use record::{Change, RaidLevel, format_bytes};
 /// The sentences of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What its figures assume.
+    /// Assumptions behind its figures.
     pub assumes: String,
-    /// What it costs.
+    /// Its cost.
     pub cost: String,
     /// How to check its figures.
     pub how_to_check: String,

@@ -1,12 +1,11 @@
-//! What the disk-cache test and the hit test say.
+//! Evaluates the disk-cache test and the hit test.
 //!
-//! Disks send what they hold in their caches: 64 KiB again and again, two requests outstanding, on
-//! one disk and on more (Chung, Gray, Worthington, Horst 2000, section 3.3). That bounds the bus
-//! only if a cache served the re-reads and the sum over the disks stopped growing. Re-reads must be
-//! faster than first reads and than the medium: a disk that waits a revolution for the same block
-//! is faster than one that seeks. A cached block against one that was read ahead, by size,
-//! separates the fixed time of a request from the rate of the link (Riedel, van Ingen, Gray 1997,
-//! table 3).
+//! Disks send data from their caches: 64 KiB repeatedly, at queue depth two, on one disk and on more
+//! (Chung, Gray, Worthington, Horst 2000, section 3.3). The result bounds the bus only if a cache served
+//! the re-reads and the sum over the disks stopped growing. Re-reads must be faster than first reads and
+//! than the medium: a disk that waits a revolution for the same block is faster than one that seeks.
+//! Comparing a cached block with one that was read ahead, by size, separates the fixed time of a request
+//! from the rate of the link (Riedel, van Ingen, Gray 1997, table 3).
 
 use crate::limits::plan::{BUS_AREA, BUS_DEPTH, BUS_REQUEST, Purpose};
 use record::{
@@ -16,16 +15,16 @@ use record::{
 use stats::Ordered;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Re-reads that are so many times as fast as first reads come from a cache, as in a profile.
+/// Minimum speedup of re-reads over first reads that counts as a cache, as in a profile.
 const CACHE_GAIN: f64 = 1.25;
-/// A target that adds less than this part of what one does alone adds nothing to speak of.
+/// If a further target adds less than this part of a single target's rate, the sum has stopped growing.
 const GROWTH_PART: f64 = 0.25;
 
-/// A finished trial and what it was for.
+/// A finished trial and its purpose.
 pub type Answer = (Purpose, Trial);
 
-/// Bytes per second of a trial, both directions; `None` where it does not count. A cached file is
-/// meant to be served by the page cache, which makes any other trial invalid.
+/// Bytes per second of a trial, both directions; `None` if it is invalid. The page cache is meant to serve
+/// a cached file, which would make any other trial invalid.
 fn rate(purpose: Purpose, trial: &Trial) -> Option<f64> {
     let counts = match purpose {
         Purpose::Cached(_) => trial.failed() == 0 && trial.completed() > 0,
@@ -34,7 +33,7 @@ fn rate(purpose: Purpose, trial: &Trial) -> Option<f64> {
     counts.then(|| trial.directions().map(|direction| direction.bytes_per_s).sum())
 }
 
-/// Rate over the visits of each workload of a purpose, the fastest workload first.
+/// Rate over the visits of each workload of a purpose, fastest workload first.
 #[must_use]
 pub fn rates(answers: &[Answer], purpose: Purpose) -> Vec<(Estimate, &Trial)> {
     let mut visits: BTreeMap<&str, (Vec<f64>, &Trial)> = BTreeMap::new();
@@ -57,8 +56,8 @@ pub fn best(answers: &[Answer], purpose: Purpose) -> Option<Estimate> {
     rates(answers, purpose).first().map(|(rate, _)| *rate)
 }
 
-/// Whether a cache served the re-reads: they are faster than first reads, and than sequential reads
-/// of the medium, intervals included.
+/// Whether a cache served the re-reads: they must be faster than first reads and than sequential reads of
+/// the medium, intervals included.
 #[must_use]
 pub fn evidence(first: &Estimate, medium: &Estimate, again: &Estimate) -> CacheEvidence {
     if again.low >= CACHE_GAIN * first.high.max(medium.high) {
@@ -89,8 +88,7 @@ pub fn growth(points: &[BusPoint]) -> Growth {
     }
 }
 
-/// The disk-cache test from its trials; `medium` is the rate of sequential reads, where it is known
-/// from elsewhere.
+/// The disk-cache test from its trials. `medium` is the rate of sequential reads, if known from elsewhere.
 #[must_use]
 pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTest> {
     let targets = answers.iter().filter_map(|(purpose, _)| match purpose {
@@ -131,7 +129,7 @@ pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTes
     })
 }
 
-/// Why no limit of the bus is claimed.
+/// Why no bus limit is reported.
 fn no_limit(evidence: CacheEvidence, growth: Growth) -> &'static str {
     match (evidence, growth) {
         (CacheEvidence::NotServed, _) => {

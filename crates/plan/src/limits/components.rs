@@ -1,9 +1,9 @@
-//! From tests and trials to the rows of the path.
+//! Turns tests and trials into the rows of the path.
 //!
-//! Each component gets the rate of the test that loads it and nothing else as far as that is
-//! possible: memory from the memory tests, the file-system cache from calls on a cached file, bus
-//! and link from re-reads that a cache served, the device from its own limits. A test that some
-//! other part may have limited gives a lower bound and is marked so.
+//! Each component gets the rate of the test that loads it alone, as far as possible: memory from the memory
+//! tests, the page cache from calls on a cached file, bus and link from re-reads that a cache served, the
+//! device from its own limits. If another part may have limited a test, its rate is a lower bound and
+//! marked as such.
 
 use crate::limits::bus::{Answer, best, rates};
 use crate::limits::pap::{
@@ -18,44 +18,44 @@ use record::{
     format_bytes,
 };
 
-/// What was found for a path.
+/// The results for a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    /// The first target: the one whose disk stands for "such disks".
+    /// The first target, whose disk represents all disks of the path.
     pub target: &'a Target,
-    /// Targets on disks of their own.
+    /// Number of targets on separate disks.
     pub targets: u32,
-    /// The memory tests.
+    /// Results of the memory tests.
     pub memory: &'a Measured<MemoryTests>,
-    /// The disk-cache test.
+    /// Result of the disk-cache test.
     pub bus: &'a Measured<BusTest>,
-    /// The trials.
+    /// Finished trials with their purposes.
     pub answers: &'a [Answer],
-    /// A profile of the same disk that the device's limits are taken from.
+    /// A profile of the same disk, used for the device's limits.
     pub profile: Option<&'a Profile>,
-    /// Limits of control groups on it.
+    /// Control-group limits of the disk.
     pub throttles: &'a [CgroupLimit],
-    /// What is advertised.
+    /// Advertised peaks of the components.
     pub peaks: &'a Peaks,
 }
 
-/// What is advertised, by whom.
+/// Advertised peaks, with their sources.
 #[derive(Clone, Debug)]
 pub struct Peaks {
-    /// Of main memory.
+    /// Peak of main memory.
     pub memory: Measured<Advertised>,
-    /// Of the links above the disk's own.
+    /// Peaks of the links above the disk's own link.
     pub buses: Vec<Hop>,
-    /// Of the disk's own link.
+    /// Peak of the disk's own link.
     pub link: Measured<Advertised>,
-    /// Of the network to a remote file system.
+    /// Peak of the network to a remote file system.
     pub network: Measured<Advertised>,
-    /// What the user states.
+    /// Peaks that the user stated with `--pap`.
     pub stated: Vec<Stated>,
 }
 
 impl Peaks {
-    /// What is advertised to this target by this machine, or by nobody where it is simulated.
+    /// The peaks that this machine advertises for the target; unknown if it is simulated.
     #[must_use]
     pub fn of(target: &Target, simulated: bool, stated: Vec<Stated>) -> Self {
         if simulated {
@@ -103,7 +103,7 @@ pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
     path
 }
 
-/// A row without a measured rate, with the peak that the user states or else `pap`.
+/// A row without a measured rate, with the peak that the user stated, otherwise `pap`.
 fn row(
     found: &Found<'_>,
     kind: ComponentKind,
@@ -128,7 +128,7 @@ fn named(name: &str, rate: Option<Estimate>) -> Option<NamedRate> {
     rate.map(|bytes_per_s| NamedRate { name: name.to_owned(), bytes_per_s })
 }
 
-/// The rate at which the requests of this path would fill all processors.
+/// The rate at which the requests of this path would saturate all processors.
 fn processor(found: &Found<'_>) -> PathComponent {
     let reads = [Purpose::Sequential(OpKind::Read), Purpose::First];
     let fastest = reads.into_iter().find_map(|purpose| {
@@ -218,7 +218,7 @@ fn network(found: &Found<'_>, device: &PathComponent) -> PathComponent {
     }
 }
 
-/// Why re-reads say nothing of bus and link, or the test that does.
+/// The test, if a cache served its re-reads; otherwise why it does not apply to bus and link.
 fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
     let test = found.bus.known()?;
     match test.evidence {
@@ -227,7 +227,7 @@ fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
     }
 }
 
-/// What the disks share: one row per link above them, or one for whatever it is.
+/// The parts that the disks share: one row per link above them, or one row if the links are unknown.
 fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     let hops: Vec<(String, Measured<Advertised>)> = found
         .peaks
@@ -282,7 +282,7 @@ fn link(found: &Found<'_>) -> PathComponent {
             let one = test.points.first().map(|point| point.again_bytes_per_s);
             PathComponent {
                 rap_bytes_per_s: one.ok_or("no trial was valid").into(),
-                // What the drive's own electronics take is in it.
+                // Includes the time of the drive's own electronics.
                 rap_is_lower_bound: true,
                 rap_method: again_text(test, 1),
                 ..row
@@ -334,7 +334,7 @@ fn of_profile(profile: &Profile) -> DeviceRates {
 }
 
 fn of_trials(answers: &[Answer]) -> DeviceRates {
-    // The fastest of a purpose, with its request size and depth.
+    // The fastest workload of a purpose, with its request size and queue depth.
     let fastest = |purpose| {
         let (rate, trial) = rates(answers, purpose).into_iter().next()?;
         let workload = &trial.workload;

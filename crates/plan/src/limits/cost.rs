@@ -1,9 +1,9 @@
-//! What accesses cost in money: Gray's KAPS and MAPS, and how many disks fill a limit.
+//! Computes what accesses cost in money: Gray's KAPS and MAPS, and how many disks fill a limit.
 //!
-//! KAPS are random accesses per second of the smallest request, MAPS of a megabyte, one after the
-//! other: MAPS = 1/(1/KAPS + 1 MB/rate) (Chung, Gray, Worthington, Horst 2000, tables 9 and 10).
-//! Where requests overlap, positioning hides behind the transfer, and the rate alone bounds MAPS.
-//! Rejected: prices from lists of our own, which are stale before they are printed.
+//! KAPS are random accesses per second of the smallest request, MAPS of a megabyte, one at a time: MAPS =
+//! 1/(1/KAPS + 1 MB/rate) (Chung, Gray, Worthington, Horst 2000, tables 9 and 10). If requests overlap,
+//! positioning is hidden behind the transfer, and only the rate bounds MAPS. Rejected: prices from lists of
+//! our own, which are stale before they are printed.
 
 use crate::limits::path::sizing;
 use record::{
@@ -14,27 +14,27 @@ use record::{
 /// Bytes of the megabyte in MAPS.
 pub const MEGABYTE: f64 = 1e6;
 
-/// An area smaller than this part of the capacity has seeks that are much shorter than those over
-/// the whole: over half of the cylinders they are half as far on average.
+/// Minimum area as a share of the capacity. On a smaller area seeks are much shorter than over the whole
+/// disk: over half of the cylinders they are half as far on average.
 const WHOLE_SHARE: f64 = 0.5;
 
-/// A limit to be filled: its name and what it carries, in bytes per second.
+/// A limit to be filled: its name and its rate in bytes per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
-    /// Its name.
+    /// Name of the limit.
     pub name: String,
-    /// Its rate.
+    /// Rate of the limit.
     pub bytes_per_s: f64,
 }
 
-/// What a disk costs.
+/// Price of a disk, stated by the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
     /// The amount.
     pub amount: f64,
-    /// Its currency.
+    /// Currency of the amount.
     pub currency: String,
-    /// Capacity that it is for; `None` for that of the device, else of the target.
+    /// Capacity that the price is for; `None` for that of the device, or else of the target.
     pub capacity: Option<Bytes>,
 }
 
@@ -60,7 +60,7 @@ pub fn row(depth: u32, kaps: Estimate, bytes_per_s: f64, price: Option<f64>) -> 
     }
 }
 
-/// Short seeks: the random rate is that of a part of what the price is for.
+/// A finding if the random rate was measured on only a part of the priced capacity, with short seeks.
 fn short_seeks(profile: &Profile, capacity: Bytes) -> Option<Finding> {
     let area = profile.cells.iter().map(|cell| cell.workload.size_bytes.0).max()?;
     let share = area as f64 / capacity.0.max(1) as f64;
@@ -79,10 +79,10 @@ fn short_seeks(profile: &Profile, capacity: Bytes) -> Option<Finding> {
     })
 }
 
-/// What a profile comes to; an error says what it lacks.
+/// Price figures of a profile; the error names what it lacks.
 ///
 /// # Errors
-/// A clause, where the profile holds no random or no sequential reads.
+/// A clause, if the profile has no random or no sequential reads.
 pub fn price(
     profile: &Profile,
     price: Option<&Price>,

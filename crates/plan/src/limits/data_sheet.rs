@@ -1,11 +1,11 @@
-//! A data sheet as a TOML file: what a maker says of a drive, in the units of the sheet.
+//! Reads a data sheet from a TOML file: the maker's figures for a drive, in the units of the sheet.
 
 use crate::limits::pap::rate_of;
 use model::DataSheet;
 use record::Nanos;
 use serde::Deserialize;
 
-/// A data sheet as it is written.
+/// A data sheet as written by the user.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -20,7 +20,7 @@ struct Written {
 /// Name and figures of a data sheet from its text.
 ///
 /// # Errors
-/// The key that is wrong, and what it takes.
+/// The invalid key and the values it accepts.
 pub fn parse(text: &str) -> Result<(String, DataSheet), String> {
     let written: Written = toml::from_str(text).map_err(|error| {
         let (line, cause) = workload::toml_fault(text, &error);

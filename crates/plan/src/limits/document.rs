@@ -1,4 +1,4 @@
-//! The document of `limits`, from the memory tests and the trials.
+//! Builds the document of `limits` from the memory tests and the trials.
 
 use crate::limits::bus::{Answer, bus_test, hit_test};
 use crate::limits::components::{Found, Peaks, components};
@@ -11,28 +11,28 @@ use record::{
 };
 use std::collections::BTreeSet;
 
-/// What a run of `limits` has found.
+/// The results of a `limits` run.
 #[derive(Clone, Debug)]
 pub struct Evidence<'a> {
-    /// What its trials were planned for.
+    /// Settings of the planned trials.
     pub settings: &'a Settings,
     /// The targets as the user named them.
     pub targets: Vec<Target>,
-    /// Conditions; `None` for a simulated machine.
+    /// System and settings; `None` for a simulated machine.
     pub environment: Option<Environment>,
-    /// The memory tests.
+    /// Results of the memory tests.
     pub memory: Measured<MemoryTests>,
-    /// The trials.
+    /// Finished trials with their purposes.
     pub answers: &'a [Answer],
-    /// A profile of the same disk that the device's limits are taken from.
+    /// A profile of the same disk, used for the device's limits.
     pub profile: Option<&'a Profile>,
-    /// Peaks that the user states.
+    /// Peaks that the user stated with `--pap`.
     pub stated: Vec<Stated>,
-    /// What was found before the trials.
+    /// Findings from before the trials.
     pub findings: Vec<Finding>,
 }
 
-/// What the evidence comes to; `identity` is the id and the time of the document.
+/// The document from the evidence; `identity` is its id and time.
 #[must_use]
 pub fn document(
     evidence: Evidence<'_>,
@@ -75,7 +75,7 @@ pub fn document(
     }
 }
 
-/// That several targets lie on fewer disks, if they do, and what that means: `so`.
+/// A finding if several targets share disks; `so` states the consequence.
 pub fn shared_disk_finding<'a>(
     targets: impl Iterator<Item = &'a Target>,
     so: &str,
@@ -97,7 +97,7 @@ pub fn shared_disk_finding<'a>(
     Some(finding.with("targets", targets as f64, "").with("disks", disks as f64, ""))
 }
 
-/// A component that gives less than half of what is advertised.
+/// A finding for a component that reaches less than half of its advertised peak.
 fn half_power_finding(component: &PathComponent) -> Option<Finding> {
     let pap = component.pap.value()?;
     let rap = component.rap_bytes_per_s.value()?;

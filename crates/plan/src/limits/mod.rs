@@ -1,12 +1,11 @@
-//! What each component between processor and medium carries (RAP, the real application
-//! performance of the papers), and what it is advertised to carry (PAP).
+//! Finds the rate that each component between processor and medium reaches (RAP, the real application
+//! performance of the papers), and its advertised rate (PAP).
 //!
-//! [`pap`] reads what sysfs and firmware advertise;
-//! [`mod@plan`] says which trials are needed, and a driver runs them; [`bus`], [`path`] and
-//! [`document`] conclude from them. [`zones`] does the same for the surface of one disk, [`cost`]
-//! for money. All but [`pap`] is a function of recorded trials, so simulated disks go
-//! through the same code. What nothing showed is a reason and no number. Rejected: tables of data
-//! sheets (stale), and the largest rate seen as the peak (a ratio of one says nothing).
+//! [`pap`] reads the peaks that sysfs and firmware advertise. [`mod@plan`] lists the trials, and a driver
+//! runs them. [`bus`], [`path`] and [`document`] draw the conclusions. [`zones`] does the same for the
+//! surface of one disk, [`cost`] for money. All but [`pap`] are functions of recorded trials, so simulated
+//! disks use the same code. If no test shows a value, the document has a reason and no number. Rejected:
+//! tables of data sheets (stale), and the largest rate seen as the peak (a ratio of one says nothing).
 #![forbid(unsafe_code)]
 
 pub mod bus;

@@ -1,18 +1,20 @@
-//! The path from processor to medium: ratios, half-power points, what binds, how many disks.
+//! Analyses the path from processor to medium: ratios, half-power points, the bottleneck, and how many
+//! disks.
 //!
-//! A component binds where its rate is the smallest of the path and the intervals tell it apart.
-//! One that was not measured is an alternative, unless its peak lies far above. Rejected: the
-//! smallest number of the table (of rates that cannot be told apart it is the luckier one), and the
-//! device's rate over a link's peak as the link's efficiency (the link waits for the device).
+//! A component is the bottleneck if its rate is the smallest of the path, beyond the intervals. A component
+//! that was not measured is an alternative, unless its peak is far above. Rejected: the smallest number of
+//! the table (of rates that cannot be distinguished it is the luckier one), and the device's rate over a
+//! link's peak as the link's efficiency (the link waits for the device).
 
 use record::{
     Binding, ComponentKind, Estimate, HalfPower, Measured, PathComponent, Sizing, format_rate,
 };
 
-/// A component that was not measured cannot bind if its peak is so many times the path's rate.
+/// A component that was not measured cannot be the bottleneck if its peak is this many times the path's
+/// rate.
 const FAR_ABOVE: f64 = 2.0;
 
-/// RAP over PAP, and whether that is half.
+/// RAP divided by PAP, and whether that reaches half.
 #[must_use]
 pub fn half_power(
     pap: Option<f64>,
@@ -33,7 +35,7 @@ pub fn half_power(
     (Some(rap.value / pap), reached)
 }
 
-/// How many disks of rate `one` a component of rate `limit` carries; `None` without rates.
+/// How many disks of rate `one` a component of rate `limit` sustains; `None` without rates.
 #[must_use]
 pub fn sizing(limit: f64, one: f64, at_least: bool) -> Option<Sizing> {
     let quotient = limit / one;
@@ -48,8 +50,8 @@ pub fn sizing(limit: f64, one: f64, at_least: bool) -> Option<Sizing> {
     })
 }
 
-/// Fills in what follows from the rates: ratios, half-power points, and disks, `one` of which reads
-/// at this rate.
+/// Fills in the derived columns: ratios, half-power points, and the number of disks if one reads at rate
+/// `one`.
 pub fn conclude(components: &mut [PathComponent], one: Option<&Estimate>) {
     for component in components {
         let pap = component.pap.value().map(|pap| pap.bytes_per_s);
@@ -64,8 +66,7 @@ pub fn conclude(components: &mut [PathComponent], one: Option<&Estimate>) {
     }
 }
 
-/// Which component binds sequential reads past the file-system cache. The copy into that cache is
-/// not on their way.
+/// Which component limits sequential direct reads. The copy into the page cache is not part of their path.
 #[must_use]
 pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
     let on_the_way: Vec<&PathComponent> =
@@ -74,7 +75,7 @@ pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
         .iter()
         .filter_map(|component| Some((*component, component.rap_bytes_per_s.value()?)))
         .collect();
-    // One that may carry more than was seen is not known to bind.
+    // A component whose rate is only a lower bound is not known to be the bottleneck.
     let known = || rated.iter().filter(|(component, _)| !component.rap_is_lower_bound);
     let least = known().min_by(|a, b| a.1.value.total_cmp(&b.1.value));
     let Some(&(first, rate)) = least else {
@@ -83,7 +84,7 @@ pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
     if !rated.iter().any(|(component, _)| component.kind == ComponentKind::Device) {
         return Measured::not("the device was not measured");
     }
-    // What overlaps with the smallest cannot be told apart from it.
+    // Components whose interval overlaps with the smallest cannot be distinguished from it.
     let names: Vec<String> = known()
         .filter(|(_, other)| other.low <= rate.high)
         .map(|(component, _)| component.name.clone())
@@ -111,7 +112,7 @@ pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
     Measured::Value(Binding { names, bytes_per_s: *rate, because, alternatives })
 }
 
-/// Why a component that was not measured may bind; `None` where it cannot.
+/// Why a component that was not measured may be the bottleneck; `None` if it cannot.
 fn alternative(component: &PathComponent, rate: &Estimate) -> Option<String> {
     let reason = match &component.rap_bytes_per_s {
         Measured::NotMeasured { not_measured } => not_measured.clone(),

@@ -1,37 +1,37 @@
-//! The trials of `limits`: what is run, for which question, in which order.
+//! Plans the trials of `limits`: what is run, for which purpose, in which order.
 //!
-//! Every workload is visited in each of three rounds, each in an order of its own, so that a disk
-//! that changes its speed blurs all answers alike. The visits share the time that is allowed.
+//! Every workload is visited in each of three rounds, each in a different order, so that a disk that
+//! changes its speed affects all results equally. The visits share the allowed time.
 
 use crate::{PlannedTrial, Preparation, TrialList};
 use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Workload};
 use workload::{Rng, Spec, derive_seed};
 
-/// Request size of the disk-cache test, as the papers'.
+/// Request size of the disk-cache test, as in the papers.
 pub const BUS_REQUEST: Bytes = Bytes(64 << 10);
-/// Requests outstanding per target in it.
+/// Queue depth per target in the disk-cache test.
 pub const BUS_DEPTH: u32 = 2;
-/// The small area, per target: one block. A drive may keep no more of what it sent.
+/// The small area per target: one block. A drive may keep no more of the data that it sent.
 pub const BUS_AREA: Bytes = BUS_REQUEST;
 /// Area of the cached file: it stays in the page cache of any machine.
 const CACHED_AREA: Bytes = Bytes(64 << 20);
-/// Sizes of the hit test.
+/// Request sizes of the hit test.
 const HIT_SIZES: [u64; 8] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
-/// Large requests, and how many are outstanding: enough for any medium.
+/// Large requests and their queue depths: enough for any medium.
 const LARGE: [(u64, u32); 2] = [(256 << 10, 4), (1 << 20, 4)];
-/// Small requests: one at a time, and as many as fill any device that a limit is looked for on.
+/// Small requests, at queue depth 1 and at a depth that saturates any device whose limit is of interest.
 const SMALL_BYTES: u64 = 4 << 10;
 const SMALL_DEPTHS: [u32; 2] = [1, 32];
-/// Visits of each workload: the fewest with an interval that says something.
+/// Visits of each workload: the fewest that give a useful interval.
 const ROUNDS: usize = stats::MIN_VISITS;
-/// Limits of a visit's length.
+/// Minimum and maximum length of a visit.
 const VISIT: (Nanos, Nanos) = (Nanos(50_000_000), Nanos(2_000_000_000));
-/// A visit with delays has at least so many requests.
+/// Minimum number of requests in a visit with delays.
 const DELAYED_REQUESTS: u64 = 20;
-/// Run before a visit counts, as a part of it.
+/// The ramp of a visit is its length divided by this.
 const RAMP_PARTS: u64 = 5;
 
-/// Which question a trial answers.
+/// The purpose of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// Sequential throughput of the device.
@@ -42,32 +42,32 @@ pub enum Purpose {
     Cached(OpKind),
     /// Reads of places that were not read before.
     First,
-    /// Re-reads of a small area on so many targets.
+    /// Re-reads of a small area on this many targets.
     Again(u32),
-    /// One block again and again.
+    /// One block, read repeatedly.
     Hit,
-    /// The next block, with time to read it ahead.
+    /// The next block, after a delay in which the drive can read it ahead.
     Ahead,
 }
 
-/// What the plan is made for.
+/// Settings of the plan.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Area of a target.
     pub area: Bytes,
     /// Engine of the trials.
     pub engine: EngineName,
-    /// What requests past the page cache must be multiples of.
+    /// Direct requests must be a multiple of this, in bytes.
     pub alignment: u64,
-    /// Targets that are on different disks.
+    /// Number of targets on different disks.
     pub targets: u32,
-    /// Names of the simulated machines with two disks and more, which stand for as many targets.
+    /// Names of the simulated machines with two disks and more; each represents that many targets.
     pub machines: Vec<String>,
     /// Whether the target may be written.
     pub write: bool,
     /// Whether the device's own limits are measured.
     pub device: bool,
-    /// Whether there is a page cache on the way.
+    /// Whether the path has a page cache.
     pub cached: bool,
     /// Time between a completion and the next sequential request of the hit test.
     pub delay: Nanos,
@@ -84,7 +84,7 @@ impl Settings {
     }
 }
 
-/// The trials of one run of `limits`, and what each is for; what does not fit area or alignment is
+/// The trials of one run of `limits` with their purposes. Workloads that do not fit area or alignment are
 /// left out.
 #[must_use]
 pub fn trials(settings: &Settings) -> (Vec<Purpose>, TrialList) {
@@ -122,18 +122,18 @@ fn planned(
     PlannedTrial {
         preparation,
         targets: targets.into_iter().cloned().collect(),
-        // What was written to memory is not to disturb the next trial.
+        // Writes to memory must not disturb the next trial.
         flush: true,
         ..PlannedTrial::new(workload.clone(), seed)
     }
 }
 
-/// The part of the area that is read into the page cache before a trial of it.
+/// The part of the area that is read into the page cache before a trial.
 fn cached_area(area: Bytes) -> Bytes {
     Bytes(CACHED_AREA.0.min(area.0))
 }
 
-/// A workload under construction, with requests outstanding per target.
+/// A workload under construction; its queue depth is per target.
 type Draft = (Purpose, Spec);
 
 fn draft(purpose: Purpose, op: OpKind, pattern: Pattern, bytes: u64, iodepth: u32) -> Draft {
@@ -191,7 +191,7 @@ fn bus_drafts(settings: &Settings) -> Vec<Draft> {
     for targets in 1..=settings.targets {
         let purpose = Purpose::Again(targets);
         drafts.push(if settings.simulated() {
-            // Simulated disks are bound into one target: in sequence, each gets its equal part.
+            // Simulated disks are combined into one target: sequential access gives each an equal part.
             let mut again = read(purpose, Pattern::Sequential, BUS_DEPTH * targets);
             again.1.size = Some(Bytes(BUS_AREA.0 * u64::from(targets)));
             again
@@ -219,7 +219,7 @@ fn build(mut spec: Spec, settings: &Settings) -> Option<Workload> {
     asked.engine = settings.engine;
     asked.numjobs = asked.targets;
     if settings.engine == EngineName::Sync {
-        // It holds one request per job: depth comes from jobs.
+        // The engine holds one request per job, so depth comes from jobs.
         (asked.numjobs, asked.iodepth) = (asked.targets * asked.iodepth, 1);
     }
     let aligned = asked.max_bs().0.is_multiple_of(settings.alignment.max(1));

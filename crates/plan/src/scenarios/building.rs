@@ -1,4 +1,4 @@
-//! What cases are built of: loads as shares of what a device does, and cases with one disk.
+//! Builds cases: loads as shares of a device's capacity, and cases with one disk.
 
 use crate::scenarios::case::{Case, Disk, Expect, Kind, Load};
 use crate::scenarios::devices::Device;
@@ -11,18 +11,18 @@ use workload::Spec;
 
 /// The area of every load and every profile.
 pub(crate) const AREA: Bytes = Bytes(2 << 30);
-/// Most requests that an open load may have outstanding.
+/// Maximum queue depth of an open load.
 const OPEN_DEPTH: u32 = 256;
-/// Both of a device that is as profiled and not asked for too much.
+/// The acceptable verdicts on a device that is as profiled and not overloaded.
 pub(crate) const FINE: [Verdict; 2] = [Healthy, NotTheDisk];
-/// Around a fifth of the largest rate the two meet.
+/// Shares of the largest rate between which both verdicts are acceptable; the boundary is at a fifth.
 const SPARE: (f64, f64) = (0.14, 0.27);
 
-/// What makes room for a load that is too large. A shallower queue does not where work arrives by
-/// itself: it would wait elsewhere.
+/// Advice for a load that is too large. A shallower queue does not help if work arrives by itself: it would
+/// wait elsewhere.
 pub(crate) const MORE: [Strategy; 4] = [MoreDisks, DiskArray, FasterDisks, CachedDisks];
 
-/// A load on a device, all of the time; random requests, at a rate if one is set.
+/// A load on a device for the whole time; random requests, at a rate if one is set.
 pub(crate) fn load(
     device: Device,
     name: &str,
@@ -46,7 +46,7 @@ pub(crate) fn open(device: Device, name: &str, rate: f64, read_percent: u8) -> L
     load(device, name, read_percent, |spec| spec.asked.rate_iops = rate_iops)
 }
 
-/// Random requests, so many outstanding.
+/// Random requests in a closed loop at this queue depth.
 pub(crate) fn closed(device: Device, name: &str, depth: u32, read_percent: u8) -> Load {
     load(device, name, read_percent, |spec| spec.asked.iodepth = depth.max(1))
 }
@@ -57,12 +57,12 @@ impl Load {
     }
 }
 
-/// A share of reads that the device takes without other figures.
+/// A read share for which the device's rates are known.
 pub(crate) fn reads(dice: &mut Dice, device: Device) -> u8 {
     if device.alike() { dice.pick(&[100, 100, 70, 50, 20]) } else { 100 }
 }
 
-/// A case with one disk, all of whose time has one verdict.
+/// A case with one disk and one verdict for the whole time.
 pub(crate) fn one(
     dice: &mut Dice,
     device: Device,
@@ -112,7 +112,7 @@ pub(crate) fn expect(disk: usize, from_s: u64, to_s: u64, verdicts: &[Verdict]) 
     }
 }
 
-/// Verdicts on a rate that a fine device bears.
+/// Acceptable verdicts on a rate that a healthy device sustains.
 pub(crate) fn fine(device: Device, rate: f64) -> &'static [Verdict] {
     let share = rate / device.largest_per_s;
     if share < SPARE.0 {
@@ -124,7 +124,7 @@ pub(crate) fn fine(device: Device, rate: f64) -> &'static [Verdict] {
     }
 }
 
-/// A fine device under an open load of this share of what it does at ease.
+/// A healthy device under an open load of this share of its unqueued rate.
 pub(crate) fn at_ease(dice: &mut Dice, device: Device, share: f64) -> Case {
     let rate = (share * device.ease_per_s()).max(3.0);
     let loads = vec![open(device, "service", rate, reads(dice, device))];
@@ -138,7 +138,7 @@ pub(crate) fn bad_at_ease(dice: &mut Dice, device: Device, factor: f64, share: f
     one(dice, device, device.slower(factor), loads, &[Slow], &[Restore])
 }
 
-/// What helps where work that comes by itself is too much: room, or reads ahead of most of it.
+/// Advice if open arrivals exceed the capacity: more capacity, or, with writes, another scheduler.
 pub(crate) fn room(read_percent: u8) -> Vec<Strategy> {
     let order = (read_percent < 100).then_some(Scheduler);
     MORE.into_iter().chain(order).collect()

@@ -1,9 +1,9 @@
-//! Advice carried out: the same scenario with the change of the advice made to it.
+//! Applies advice: simulates the same scenario again with the change that the advice proposes.
 //!
-//! The latency, or the rate where the advice ranks by that, over the episode that the advice is for
-//! is held against the promise. An array is made of simulated devices, and none of its figures
-//! comes from the formula that predicted them. What the simulator has no counterpart for (a cache
-//! that is bought, another scheduler) is not carried out, and not counted either.
+//! The latency (or the rate, if the advice ranks by rate) over the advised episode is compared with the
+//! prediction. An array consists of simulated devices, and none of its figures come from the formula that
+//! predicted them. Advice that the simulator cannot apply (a new cache, another scheduler) is skipped and
+//! not counted.
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::case::{Case, Disk, Load};
@@ -16,26 +16,26 @@ use record::{
 use simdisk::SimSpec;
 
 const SECOND: u64 = 1_000_000_000;
-/// The scenario again is no copy: other requests, other service times.
+/// Offset of the seed, so that the second run has other requests and other service times.
 const ANOTHER: u64 = 1_000_003;
 
-/// What carrying out a piece of advice gave.
+/// Result of applied advice.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The advice.
     pub strategy: Strategy,
-    /// Whether the rate, not the latency, is what it promises.
+    /// Whether it predicts the rate instead of the latency.
     pub by_rate: bool,
-    /// What it promises.
+    /// The predicted value.
     pub predicted: Estimate,
-    /// What came.
+    /// The simulated value.
     pub found: f64,
-    /// Whether that lies within.
+    /// Whether the simulated value is within the predicted interval.
     pub inside: bool,
 }
 
-/// Carries out the first advice on the first disk; `None` where there is none with a prediction, or
-/// none that can be carried out.
+/// Applies the first advice for the first disk; `None` if no advice has a prediction or the simulator
+/// cannot apply it.
 pub(crate) fn carry_out(
     case: &Case,
     diagnosis: &DeviceDiagnosis,
@@ -74,7 +74,7 @@ fn is_closed(load: &Load) -> bool {
     load.spec.arrival.is_none()
 }
 
-/// The disk and its loads after a change; `None` for what the simulator has no counterpart for.
+/// The disk and its loads after a change; `None` if the simulator cannot apply it.
 fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
     let device = |before: &str| {
         let before = SimSpec::parse(before).ok()?;
@@ -108,7 +108,7 @@ fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
             after.loads.remove(load);
         }
         Change::Array { .. } => after.array = device(&disk.is)?.array,
-        // Of the disk as it was profiled.
+        // Relative to the disk as profiled.
         Change::Faster(_) => after.is = device(&disk.device.text())?.spec.text,
         Change::Independent => {
             let writes = 1.0 - episode.numbers.read_share?;

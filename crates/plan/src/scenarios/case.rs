@@ -1,4 +1,4 @@
-//! What a case is: devices, loads, what is known of them, and the truth.
+//! Defines a case: devices, loads, known facts, and the truth.
 
 use crate::scenarios::devices::Device;
 use crate::scenarios::scenario::{Array, GroupLimit};
@@ -6,22 +6,22 @@ use crate::scenarios::sources::Source;
 use record::{DeviceFacts, NoteCode, Strategy, Verdict};
 use workload::Spec;
 
-/// Kinds of cases. Each has an opposite of its own.
+/// Kinds of cases. Each kind also has an opposite, which differs in one condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A device as profiled, at any load that it bears. Opposite: idle for most of the time.
+    /// A device as profiled, at any load that it sustains. Opposite: idle most of the time.
     Healthy,
     /// Slower than profiled. Opposite: as profiled.
     Slower,
     /// One program writes all that the device can do. Opposite: it writes little.
     OneWriter,
-    /// Many requests outstanding, all the time. Opposite: as many as help.
+    /// A deep queue all the time. Opposite: a queue only as deep as useful.
     DepthAlone,
-    /// A control group's limit that is reached. Opposite: one that is not.
+    /// The load reaches a control group's limit. Opposite: it stays below the limit.
     GroupLimit,
     /// A token bucket inside the device. Opposite: a device that is slower at any load.
     TokenBucket,
-    /// Another program brings the device to its limit. Opposite: it asks for little.
+    /// Another program brings the device to its limit. Opposite: its load is small.
     Neighbour,
     /// The page cache writes back. Opposite: a program that waits for the same writes.
     WriteBack,
@@ -31,145 +31,144 @@ pub enum Kind {
     TurnsRandom,
     /// Writes across the blocks of the device. Opposite: on their boundaries.
     Misaligned,
-    /// Everything stands still again and again. Opposite: it does not.
+    /// The whole device stalls repeatedly. Opposite: it does not stall.
     Failing,
-    /// A device that stands still for moments, which the mean hides. Opposite: one that does not.
+    /// A device with short stalls that the mean hides. Opposite: without stalls.
     StandsStill,
-    /// Little load on a bad device. Opposite: much load on a fine one.
+    /// Light load on a slow device. Opposite: heavy load on a healthy one.
     LightOnBad,
-    /// The program is what limits. Opposite: the same program with many requests outstanding.
+    /// The program is the bottleneck. Opposite: the same program with a deep queue.
     ApplicationBound,
-    /// One hot disk among others. Opposite: all alike.
+    /// One hot disk among others. Opposite: equal load on all.
     HotDisk,
     /// One slow disk among others. Opposite: all as profiled.
     SlowDisk,
     /// No profile, or one of another device. Opposite: the right one.
     NoProfile,
-    /// Too few requests. Opposite: few, and enough.
+    /// Too few requests for a verdict. Opposite: few, but enough.
     TooLittle,
-    /// Slower than profiled and with many requests outstanding. Opposite: slower and capped.
+    /// Slower than profiled and with a deep queue. Opposite: slower and capped.
     SlowAndDeep,
-    /// Two at once: a slow device and a load that comes, a slow disk beside a hot one, a tenant at
-    /// its limit beside one without. Opposite: one of the two, or neither.
+    /// Two problems: a slow device and a new load, a slow disk and a hot one, a tenant at its limit and one
+    /// without a limit. Opposite: one of the two, or neither.
     Together,
-    /// As slow as what is just called slow, or just not. Opposite: a device as profiled that is
-    /// observed for moments only.
+    /// Just above or just below the threshold for "slow". Opposite: a device as profiled, observed only
+    /// briefly.
     Slightly,
     /// About a fifth of the largest rate. Opposite: a tenth.
     HardlyLoaded,
-    /// Requests wait about as long as what is just called overloaded. Opposite: they do not wait.
+    /// Just around the threshold for "overloaded". Opposite: requests do not wait.
     HardlyWaits,
-    /// Slower, and set up otherwise than when it was profiled: either the one is due to the other, or
-    /// not. Opposite: the same, with nothing changed.
+    /// Slower, and with other settings than when it was profiled, which may or may not be the cause.
+    /// Opposite: the same with unchanged settings.
     OtherSettings,
-    /// The I/O scheduler holds requests within the counters. Opposite: the device is slower.
+    /// The I/O scheduler delays requests, and the counters include that. Opposite: the device is slower.
     HeldByScheduler,
-    /// A virtual disk that the host holds back. Opposite: one that is slower itself.
+    /// A virtual disk that the host throttles. Opposite: one that is slower itself.
     Hosted,
-    /// A limit above the counters of which nothing tells. Opposite: a program that asks at a constant
-    /// rate.
+    /// A limit above the counters that no figure shows. Opposite: a program with a constant rate.
     UnseenLimit,
-    /// A program that asks for just what its limit lets through. Opposite: one that asks for more, and
-    /// whose waits no pressure counts.
+    /// A program whose rate equals its limit. Opposite: one that exceeds its limit, without its waits in
+    /// the pressure figures.
     JustAllowed,
-    /// A healthy device under a program that asks for less than it can do: at equal distances, by chance, or one
-    /// at a time with rests. Opposite: one that asks for more than it can do.
+    /// A healthy device under a program with a load below the maximum: at constant intervals, at random, or
+    /// one request at a time with pauses. Opposite: a load above the maximum.
     Paced,
 }
 
 /// A load, before it is built.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The program.
+    /// Name of the program.
     pub name: String,
-    /// What it asks for.
+    /// Its requests.
     pub spec: Spec,
-    /// When it comes, in seconds.
+    /// Start, in seconds.
     pub from_s: u64,
-    /// When it goes.
+    /// End, in seconds.
     pub to_s: u64,
     /// Limits of its control group.
     pub limits: Vec<GroupLimit>,
-    /// Whether it is the page cache.
+    /// Whether it is the page cache writing back.
     pub write_back: bool,
-    /// Whether pressure does not count its waits at a limit, as those of asynchronous I/O.
+    /// Whether pressure figures exclude its waits at a limit, as for asynchronous I/O.
     pub uncounted: bool,
 }
 
 /// A disk of a case.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    /// As it was profiled.
+    /// The device as profiled.
     pub device: Device,
-    /// What stands after `sim:` for the device as it is.
+    /// The current device, as in the text after `sim:`.
     pub is: String,
-    /// So many of them bound into one, in place of one.
+    /// Array of such devices in place of one, if any.
     pub array: Option<Array>,
-    /// What is asked of it.
+    /// The loads on it.
     pub loads: Vec<Load>,
-    /// Whether there is a profile of it, of when it was well.
+    /// Whether a profile from a healthy time exists.
     pub profiled: bool,
-    /// How it was set up when it was profiled, and how it is now; `None` where nothing tells.
+    /// Its settings when profiled and now; `None` if unknown.
     pub facts: Option<Box<[DeviceFacts; 2]>>,
-    /// Share of the latency for which the I/O scheduler holds a request.
+    /// Share of the latency that a request spends in the I/O scheduler.
     pub in_scheduler: f64,
 }
 
 impl Disk {
-    /// A disk of which nothing but its loads is known.
+    /// A disk with nothing known but its loads.
     pub(crate) fn new(device: Device, is: String, loads: Vec<Load>) -> Self {
         Self { device, is, array: None, loads, profiled: true, facts: None, in_scheduler: 0.0 }
     }
 }
 
-/// What the verdict on a stretch of time has to be.
+/// The acceptable verdicts on a time segment.
 #[derive(Clone, Debug)]
 pub struct Expect {
-    /// Which disk.
+    /// Index of the disk.
     pub disk: usize,
-    /// From second.
+    /// Start, in seconds.
     pub from_s: u64,
-    /// To second.
+    /// End, in seconds.
     pub to_s: u64,
-    /// Right verdicts.
+    /// Correct verdicts.
     pub verdicts: Vec<Verdict>,
-    /// Verdicts that are right where one of the right ones is named as their alternative, with the
-    /// confidence "possible": the evidence does not decide.
+    /// Verdicts that also count as correct if they have confidence "possible" and name a correct one as
+    /// alternative: the evidence is inconclusive.
     pub undecided: Vec<Verdict>,
-    /// Verdicts that are right where one of the right ones is named beside them, called likely at most: no
-    /// figure of the case shows the truth.
+    /// Verdicts that also count as correct if they are at most "likely" and name a correct one beside them:
+    /// no figure of the case shows the truth.
     pub hidden: Vec<Verdict>,
 }
 
 /// A case with its truth.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it was drawn from.
+    /// Seed of the case.
     pub seed: u64,
     /// Its kind.
     pub kind: Kind,
     /// Whether it is the opposite.
     pub opposite: bool,
-    /// Its disks; advice is looked at for the first one.
+    /// Its disks; advice is judged only for the first one.
     pub disks: Vec<Disk>,
-    /// How long it is observed.
+    /// Length of the observation, in seconds.
     pub seconds: u64,
-    /// Distance of the samples.
+    /// Sampling interval, in seconds.
     pub interval_s: u64,
     /// Whether a tracer runs.
     pub traced: bool,
-    /// Whether nothing but the counters of the disks is told, as by another tool's recording.
+    /// Whether only the disks' counters are recorded, as by another tool.
     pub bare: bool,
-    /// Whether the limits of control groups are out of sight.
+    /// Whether the limits of control groups are invisible.
     pub limits_unseen: bool,
-    /// What tells of it.
+    /// The tool that records it.
     pub source: Source,
-    /// Right verdicts.
+    /// Acceptable verdicts.
     pub expects: Vec<Expect>,
-    /// Right first advice; empty where none has to be given.
+    /// Acceptable first advice; empty if none is required.
     pub advice: Vec<Strategy>,
-    /// Whether no advice is right as well.
+    /// Whether giving no advice is also acceptable.
     pub may_be_silent: bool,
-    /// The note that has to be there: something looks like trouble and is none.
+    /// The required note: something looks like a problem but is none.
     pub expected_note: Option<NoteCode>,
 }

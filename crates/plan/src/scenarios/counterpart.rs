@@ -1,9 +1,8 @@
-//! What a change to a device is in the simulator: one mapping, for `predict --simulate` and for advice
-//! that is carried out.
+//! Maps a change of a device to the simulator, for `predict --simulate` and for applied advice.
 //!
-//! Not everything has a counterpart: no cache whose share of hits can be set, no drive with another
-//! mechanism, no RAID 6. Such a change is refused with the reason, rather than simulated as another
-//! one. Changes to the load are none to the device and leave it as it is.
+//! Some changes have no counterpart: a cache with a given hit share, a drive with another mechanism, RAID
+//! 6. Such a change is refused with a reason, not replaced by another. A change of the load does not affect
+//! the device.
 
 use crate::scenarios::scenario::Array;
 use record::{Change, Nanos};
@@ -14,7 +13,7 @@ use simdisk::{QueueSpec, SimKind, SimSpec};
 pub struct SimulatedDevice {
     /// One device.
     pub spec: SimSpec,
-    /// How several of them are bound; `None` for one.
+    /// Array of such devices; `None` for one.
     pub array: Option<Array>,
 }
 
@@ -28,7 +27,7 @@ impl SimulatedDevice {
     /// The same after a change.
     ///
     /// # Errors
-    /// Why the simulator has no counterpart.
+    /// Why the simulator cannot apply the change.
     pub fn with(self, change: Change) -> Result<Self, String> {
         let queue = |why: &str| match &self.spec.kind {
             SimKind::Queue(queue) => Ok(queue),

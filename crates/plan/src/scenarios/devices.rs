@@ -1,8 +1,8 @@
-//! The devices of the cases: as they were profiled, and as they may have become.
+//! Defines the devices of the cases: as profiled, and as they may have become.
 //!
-//! Queues know their truth: servers over service time. Of drives and flash the table says what a
-//! plain run of random reads of 4 KiB gave; loads are chosen as shares of these. There are few
-//! devices and many cases, so that each profile serves many of them.
+//! The capacity of a queue is known: servers divided by service time. For drives and flash the table has
+//! the result of a plain run of random 4 KiB reads. Loads are shares of these. Many cases use few devices,
+//! so that each profile serves many cases.
 
 use record::{DeviceFacts, Nanos};
 
@@ -12,20 +12,20 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device {
     made_of: MadeOf,
-    /// One at a time.
+    /// IOPS at queue depth 1.
     pub lone_per_s: f64,
-    /// As many at once as help.
+    /// Maximum IOPS.
     pub largest_per_s: f64,
-    /// Servers, disks or dies that work side by side.
+    /// Number of servers, disks or dies that work in parallel.
     pub side: u32,
-    /// Length of an observation.
+    /// Length of an observation, in seconds.
     pub seconds: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum MadeOf {
-    /// Servers with one queue: mean service time and its variation in percent, and the transfer rate
-    /// of a server; 0 for one that does not matter.
+    /// Servers with one queue: mean service time, its variation in percent, and the transfer rate of a
+    /// server; 0 for a rate that does not matter.
     Queue { service_us: u32, cv_percent: u32, rate_mb: u32 },
     /// A drive, an array or flash: its text, and that of the same one gone bad.
     Known { text: &'static str, bad: &'static str },
@@ -42,13 +42,13 @@ const fn queue(servers: u32, service_us: u32, cv_percent: u32, rate_mb: u32) -> 
     }
 }
 
-/// Service time of a size.
+/// Service time of a request of this size, in nanoseconds.
 const fn queue_ns(service_us: u32, rate_mb: u32, bytes: u64) -> f64 {
     let transfer = if rate_mb == 0 { 0.0 } else { bytes as f64 * 1e3 / rate_mb as f64 };
     service_us as f64 * 1e3 + transfer
 }
 
-/// What a plain run gave of a device, one at a time and 64 deep, and how many work side by side.
+/// A device from the results of a plain run, at queue depth 1 and 64, and its parallelism.
 const fn known(
     text: &'static str,
     bad: &'static str,
@@ -67,7 +67,6 @@ const fn known(
 /// IOPS at queue depth 1 that rotating drives stay below and flash exceeds.
 const ROTATING_PER_S: f64 = 1_000.0;
 
-/// Queues.
 pub(crate) const QUEUES: [Device; 6] = [
     queue(8, 1_000, 100, 0),
     queue(32, 4_000, 100, 0),
@@ -76,11 +75,10 @@ pub(crate) const QUEUES: [Device; 6] = [
     queue(1, 5_000, 100, 0),
     queue(1, 8_000, 50, 0),
 ];
-/// Those of them that serve several requests side by side.
+/// The queues with several servers.
 pub(crate) const PARALLEL: [Device; 4] = [QUEUES[0], QUEUES[1], QUEUES[2], QUEUES[3]];
-/// Queues whose servers transfer at a rate.
+/// Queues whose servers have a transfer rate.
 pub(crate) const SIZED: [Device; 2] = [queue(8, 1_000, 100, 100), queue(4, 2_000, 30, 50)];
-/// Single drives.
 pub(crate) const DRIVES: [Device; 2] = [
     known("st34371w", "st34371w,host=p6-200,wce=off", (98, 240, 1), 120),
     known("atlas10k", "st15150w", (155, 273, 1), 120),
@@ -94,20 +92,19 @@ pub(crate) const PARITY: Device = known(
     (117, 1_300, 5),
     60,
 );
-/// Flash.
 pub(crate) const FLASH: Device =
     known("sata-ssd", "sata-ssd,read=180us,program=3ms,overhead=60us", (9_980, 95_000, 4), 20);
-/// All that take any load.
+/// All devices that accept any load.
 pub(crate) const ALL: [Device; 10] = [
     QUEUES[0], QUEUES[1], QUEUES[2], QUEUES[3], QUEUES[4], QUEUES[5], DRIVES[0], DRIVES[1],
     STRIPED, FLASH,
 ];
-/// Those that can become a good deal slower at random reads.
+/// Devices that can become much slower at random reads.
 pub(crate) const MAY_SLOW: [Device; 8] =
     [QUEUES[0], QUEUES[1], QUEUES[2], QUEUES[3], QUEUES[4], QUEUES[5], DRIVES[1], FLASH];
 
 impl Device {
-    /// What stands after `sim:`.
+    /// Its text after `sim:`.
     #[must_use]
     pub fn text(&self) -> String {
         match self.made_of {
@@ -116,8 +113,8 @@ impl Device {
         }
     }
 
-    /// The same device with requests that take this many times as long; what is no queue has one
-    /// bad form.
+    /// The same device with requests that take this many times as long. A device that is not a queue has
+    /// one bad variant.
     pub(crate) fn slower(&self, factor: f64) -> String {
         let (service_us, cv_percent, rate_mb) = match self.made_of {
             MadeOf::Known { bad, .. } => return bad.to_owned(),
@@ -134,8 +131,8 @@ impl Device {
         text
     }
 
-    /// What a machine would say of the real device that this one stands for: a rotating disk, a flash drive, or a
-    /// volume in a virtual machine.
+    /// The facts of the real device that this one represents: a rotating disk, a flash drive, or a volume
+    /// in a virtual machine.
     pub(crate) fn facts(&self) -> DeviceFacts {
         let known = matches!(self.made_of, MadeOf::Known { .. });
         // The rate at queue depth 1 identifies a known drive, also in an array.
@@ -163,7 +160,7 @@ impl Device {
         }
     }
 
-    /// The largest rate of a queue at a size.
+    /// The maximum rate of a queue at a request size.
     pub(crate) fn largest_at(&self, bytes: u64) -> f64 {
         match self.made_of {
             MadeOf::Queue { service_us, rate_mb, .. } => {
@@ -173,17 +170,17 @@ impl Device {
         }
     }
 
-    /// What it does at ease: one at a time on each of what works side by side.
+    /// Rate without queueing: one request at a time on each parallel part.
     pub(crate) fn ease_per_s(&self) -> f64 {
         (self.lone_per_s * f64::from(self.side)).min(self.largest_per_s)
     }
 
-    /// Whether it treats reads and writes alike.
+    /// Whether it serves reads and writes equally.
     pub(crate) fn alike(&self) -> bool {
         matches!(self.made_of, MadeOf::Queue { .. })
     }
 
-    /// Virtual time of a check.
+    /// Virtual time of its check.
     pub(crate) fn budget(&self) -> Nanos {
         let slow = self.largest_per_s < 2_000.0;
         Nanos(if slow { 600 } else { 60 } * SECOND)

@@ -1,11 +1,10 @@
-//! Parameters from a seed. Decimals are drawn in whole steps, so that a case can be told in words.
+//! Draws parameters from a seed. Decimals are drawn in whole steps, so that a case has round numbers.
 
 use workload::{Rng, derive_seed};
 
-/// Keeps the draws of cases apart from what the simulator makes of the same seed.
+/// Separates the draws of cases from the simulator's use of the same seed.
 const STREAM: u64 = 0x5741_5244;
 
-/// A generator of parameters.
 #[derive(Debug)]
 pub(crate) struct Dice(Rng);
 
@@ -14,12 +13,12 @@ impl Dice {
         Self(Rng::new(derive_seed(seed, STREAM)))
     }
 
-    /// Any number from `low` to `high`, both included.
+    /// A uniform number from `low` to `high`, both included.
     pub(crate) fn whole(&mut self, low: u64, high: u64) -> u64 {
         low + self.0.below(high - low + 1)
     }
 
-    /// Uniform between these, in steps of a hundredth.
+    /// A uniform number between these, in steps of a hundredth.
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         let steps = ((high - low) * 100.0).round() as u64;
         low + self.whole(0, steps) as f64 / 100.0

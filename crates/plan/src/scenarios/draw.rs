@@ -1,9 +1,9 @@
-//! Cases from seeds.
+//! Draws cases from seeds.
 //!
-//! Loads are shares of what a device does at ease: at most half of it where it has to be fine, at
-//! least 0.93 of its largest rate, or several times as many outstanding as it serves side by side,
-//! where it has to be overloaded. A slower device takes at least 1.5 times as long. What lies
-//! between is drawn by [`crate::scenarios::unclear`].
+//! Loads are shares of a device's unqueued rate: at most half of it if the device must be healthy. If it
+//! must be overloaded, they are at least 0.93 of its maximum rate, or several times its parallelism in
+//! queue depth. A slower device takes at least 1.5 times as long. Cases in between are drawn by
+//! [`crate::scenarios::unclear`].
 
 use crate::scenarios::building::{
     FINE, MORE, at_ease, bad_at_ease, closed, expect, fine, one, open, reads, room, well,
@@ -24,17 +24,17 @@ use record::Verdict::{
 };
 use record::{Bytes, LimitedIo, Nanos, NoteCode, OpKind, Pattern};
 
-/// The same where a program keeps a drive's queue full: a drive does more, if little, the more
-/// requests it may choose from.
+/// The same if a program keeps a drive's queue full: a drive gains slightly the more requests it may choose
+/// from.
 const MORE_OR_LESS: [Strategy; 5] =
     [MoreDisks, DiskArray, FasterDisks, CachedDisks, ShallowerQueue];
-/// What helps a reader who waits behind a writer.
+/// Advice for a reader that waits behind a writer.
 const ASIDE: [Strategy; 4] = [ShallowerQueue, MoveNeighbour, Scheduler, DirectIo];
 
 /// Draws a case of a kind, or its opposite.
 type Draw = fn(&mut Dice, bool) -> Case;
 
-/// The kinds by name on the command line.
+/// The kinds by their names on the command line.
 const KINDS: [(Kind, &str, Draw); 30] = [
     (Kind::Healthy, "healthy", healthy),
     (Kind::Slower, "slower", slower),
@@ -94,7 +94,7 @@ pub fn draw(seed: u64) -> Case {
     draw_of(KINDS[seed as usize % KINDS.len()].0, seed)
 }
 
-/// The case of a seed, of a kind.
+/// The case of a seed, of a given kind.
 #[must_use]
 pub fn draw_of(kind: Kind, seed: u64) -> Case {
     let mut dice = Dice::new(seed);
@@ -108,14 +108,14 @@ fn healthy(dice: &mut Dice, opposite: bool) -> Case {
     let share = dice.between(0.04, 0.5);
     let mut case = at_ease(dice, device, share);
     if opposite {
-        // Work for a part of the time, and rest.
+        // Load for a part of the time, then idle.
         let end = case.seconds / 3 * 2;
         (case.disks[0].loads[0].to_s, case.expects[0].to_s) = (end, end);
     }
     case
 }
 
-/// A program that asks for a share of what the device can do, and waits for nobody.
+/// A program whose load is a share of the device's maximum.
 fn paced(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&ALL);
     let share = dice.between(0.01, 0.6);
@@ -135,7 +135,7 @@ fn paced(dice: &mut Dice, opposite: bool) -> Case {
         0 => {}
         1 => program.spec.arrival = Some(record::Arrival::Constant),
         _ => {
-            // One at a time, with a rest between.
+            // One request at a time, with a pause in between.
             program = closed(device, "program", 1, percent);
             let think = (1.0 / share.min(0.9) - 1.0).max(0.1);
             program.spec.asked.think_ns = Nanos((think * 1e9 / device.lone_per_s) as u64);
@@ -148,27 +148,27 @@ fn slower(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&MAY_SLOW);
     let (factor, share) = (dice.between(1.5, 3.0), dice.between(0.1, 0.5));
     if opposite {
-        // As much work as the slow one would have had.
+        // The load that the slow one would have had.
         return at_ease(dice, device, share / factor);
     }
     bad_at_ease(dice, device, factor, share)
 }
 
-/// Requests outstanding that are far more than help.
+/// A queue depth far beyond the useful one.
 fn many(dice: &mut Dice, device: Device) -> u32 {
     let times = dice.whole(5, 10) as u32;
-    // Drives gain from depth for long.
+    // Drives gain from depth up to large depths.
     if device.alike() { (device.side * times).clamp(24, 256) } else { times * 20 }
 }
 
-/// A load from the second third of the time on, as long as that.
+/// A load in the second third of the time.
 fn middle(device: Device, load: Load) -> Load {
     let third = device.seconds / 3;
     load.during(third, 2 * third)
 }
 
-/// Something all of the time and something else in the second third: verdicts on the middle and
-/// ahead of it.
+/// One load all of the time and another in the second third, with verdicts on the middle and on the time
+/// before.
 fn in_the_middle(
     dice: &mut Dice,
     (device, is): (Device, String),
@@ -213,12 +213,12 @@ fn depth_alone(dice: &mut Dice, opposite: bool) -> Case {
     well(dice, device, loads, &[Overloaded], advice)
 }
 
-/// Requests outstanding that reach a rate with certainty: twice as many as are then worked on.
+/// A queue depth that certainly reaches a rate: twice the number of requests in service at that rate.
 fn reaches(device: Device, per_s: f64) -> u32 {
     (2.0 * per_s / device.lone_per_s).ceil() as u32
 }
 
-/// A limit of this many requests per second of a load of one operation, in requests or in bytes.
+/// A limit of this many requests per second for a load of one operation, in requests or in bytes.
 fn limit_of(dice: &mut Dice, load: &Load, per_s: f64) -> GroupLimit {
     let (per_s, bytes) = ((per_s.round() as u64).max(5), dice.flip());
     let size = load.spec.asked.bs.first().map_or(4096, |size| size.bytes.0);
@@ -227,7 +227,7 @@ fn limit_of(dice: &mut Dice, load: &Load, per_s: f64) -> GroupLimit {
     GroupLimit { limited, per_s: if bytes { per_s * size } else { per_s } }
 }
 
-/// A tenant of a control group whose limit holds it, or does not.
+/// A tenant of a control group, held by its limit or below it.
 fn tenant(dice: &mut Dice, device: Device, limit: f64, below: Option<f64>) -> Load {
     let percent = if device.alike() { dice.pick(&[100, 0]) } else { 100 };
     let mut held = match below {
@@ -314,7 +314,7 @@ fn write_back(dice: &mut Dice, opposite: bool) -> Case {
     let depth = many(dice, device);
     let mut flush = middle(device, closed(device, "writer", depth, 0));
     flush.write_back = !opposite;
-    // A program that waits for them (fsync) looks the same; one in ten does.
+    // A program that waits for them (fsync) looks the same; this is so in one of ten cases.
     let waits = !opposite && dice.whole(1, 10) == 1;
     let (verdicts, advice): (&[_], &[_]) =
         if opposite { (&[Overloaded], &[ShallowerQueue]) } else { (&FINE, &[]) };
@@ -335,7 +335,7 @@ fn sized(device: Device, rate: f64, kib: u64) -> Load {
     load
 }
 
-/// A load that becomes another one after half of the time, on a fine device.
+/// A load that changes into another one at half time, on a healthy device.
 fn becomes(dice: &mut Dice, device: Device, before: Load, after: Load, note: NoteCode) -> Case {
     let (half, end) = (device.seconds / 2, device.seconds);
     let loads = vec![before.during(0, half), after.during(half, end)];
@@ -400,8 +400,8 @@ fn failing(dice: &mut Dice, opposite: bool) -> Case {
     case
 }
 
-/// A device that stands still for some 25 service times, so seldom that the mean hardly shows it and
-/// so often that one request in a thousand does. A program keeps half of its servers busy.
+/// A device with stalls of about 25 service times. They are so rare that the mean hardly shows them, but
+/// frequent enough to hit one request in a thousand. A program keeps half of its servers busy.
 fn stands_still(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&PARALLEL);
     let (times, seldom) = (dice.between(20.0, 30.0), dice.between(12.0, 25.0));
@@ -414,11 +414,11 @@ fn stands_still(dice: &mut Dice, opposite: bool) -> Case {
         let (stall, every) = (stall_ms.round(), (stall_ms * seldom).round());
         case.disks[0].is = format!("{},stall={stall}ms,stall-every={every}ms", device.text());
         case.expects[0].verdicts = vec![Slow];
-        // Few profiles have the requests to tell what is usual of one in a thousand.
+        // Few profiles have enough requests to show the usual latency of one in a thousand.
         case.expects[0].undecided = FINE.to_vec();
         case.may_be_silent = true;
         case.advice = vec![Restore];
-        // A limit with credit that is used up makes the same tail; one in ten is one.
+        // A limit with exhausted credit gives the same tail; this is so in one of ten cases.
         if dice.whole(1, 10) == 1 {
             case.expects[0].verdicts = vec![Capped];
             case.expects[0].undecided.extend([Slow]);
@@ -457,7 +457,7 @@ fn application_bound(dice: &mut Dice, opposite: bool) -> Case {
     well(dice, device, vec![program], &[NotTheDisk], advice)
 }
 
-/// Several disks of one kind, each at a share of what it does at ease.
+/// Several disks of one kind, each at a share of its unqueued rate.
 fn several(dice: &mut Dice, device: Device, share: f64, count: u64) -> Case {
     let mut case = at_ease(dice, device, share);
     for disk in 1..count as usize {
@@ -492,7 +492,7 @@ fn hot_disk(dice: &mut Dice, opposite: bool) -> Case {
     case
 }
 
-/// The first disk of a case takes longer than it did when it was profiled.
+/// Makes the first disk of a case slower than profiled.
 fn slows_down(case: &mut Case, factor: f64) {
     case.disks[0].is = case.disks[0].device.slower(factor);
     case.expects[0].verdicts = vec![Slow];
@@ -578,7 +578,7 @@ fn slow_and_a_neighbour(dice: &mut Dice, opposite: bool) -> Case {
     slow_in_the_middle(dice, device, (!opposite).then_some(factor), loads, &advice)
 }
 
-/// A load that comes, on a slow device or on a fine one, for which this is advised then.
+/// An additional load in the middle, on a slow or a healthy device, with the advice for that time.
 fn slow_in_the_middle(
     dice: &mut Dice,
     device: Device,
@@ -594,7 +594,7 @@ fn slow_in_the_middle(
     in_the_middle(dice, (device, device.slower(factor)), loads, right, &[Restore])
 }
 
-/// On a fine device the reader waits behind the writes.
+/// On a healthy device the reader waits behind the writes.
 fn slow_and_written_back(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let factor = dice.between(1.6, 3.0);
@@ -606,7 +606,7 @@ fn slow_and_written_back(dice: &mut Dice, opposite: bool) -> Case {
     slow_in_the_middle(dice, device, (!opposite).then_some(factor), loads, &ASIDE)
 }
 
-/// One slow disk and another hot one; or the slow one alone.
+/// One slow disk and another hot one, or only the slow one.
 fn slow_and_hot(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let share = dice.between(0.05, 0.25);
@@ -621,7 +621,7 @@ fn slow_and_hot(dice: &mut Dice, opposite: bool) -> Case {
     case
 }
 
-/// A tenant at its limit, or below, and another without one.
+/// A tenant at its limit or below it, and another without a limit.
 fn capped_beside_another(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let limit = dice.between(0.1, 0.3) * device.ease_per_s();
@@ -632,6 +632,6 @@ fn capped_beside_another(dice: &mut Dice, opposite: bool) -> Case {
     let loads = vec![held, open(device, "other", free, percent)];
     let (verdicts, advice): (&[_], &[_]) =
         if opposite { (fine(device, asked * limit + free), &[]) } else { (&[Capped], &[RaiseCap]) };
-    // Counters of a device do not tell whose requests they count.
+    // A device's counters do not show which program sent the requests.
     Case { traced: true, ..well(dice, device, loads, verdicts, advice) }
 }

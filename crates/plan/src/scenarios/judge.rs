@@ -1,59 +1,58 @@
-//! A diagnosis held against the truth of its case.
+//! Compares a diagnosis with the truth of its case.
 //!
-//! A verdict is right on a stretch of time if right verdicts cover four fifths of it: an edge that
-//! is found a few seconds late is no error. It is confidently wrong if a wrong one is stated as
-//! likely or certain for a fifth of the time and no right one is named beside it: who reads "slow
-//! or capped" is not misled.
+//! A verdict is correct on a time segment if correct verdicts cover four fifths of it: an edge that is
+//! found a few seconds late is no error. It is confidently wrong if a wrong verdict is stated as likely or
+//! certain for a fifth of the time without a correct one beside it: a reader of "slow or capped" is not
+//! misled.
 
 use crate::scenarios::case::{Case, Expect};
 use crate::scenarios::stage::name;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Doubt, Episode, Strategy, Verdict};
 
 const SECOND: f64 = 1e9;
-/// Share of the time that right verdicts have to cover.
+/// Minimum share of the time with correct verdicts.
 const COVERED: f64 = 0.8;
-/// What is held impossible counts as this, so that one such draw does not count for all.
+/// Lower limit of a probability, so that one draw with an "impossible" truth does not dominate the sum.
 const LEAST_PROBABILITY: f64 = 1e-3;
 
-/// How a diagnosis did.
+/// Assessment of a diagnosis.
 #[derive(Clone, Debug)]
 pub struct Score {
-    /// The verdict on most of the stretch that the case is about.
+    /// The verdict on most of the case's main segment.
     pub verdict: Option<Verdict>,
-    /// How sure the verdict on most of each stretch was; without those that there is not enough
-    /// evidence.
+    /// Confidence of the verdict on most of each segment, except "not enough evidence".
     pub called: Vec<Called>,
-    /// How little was expected of what is true: the mean over stretches of -ln of the probability that
-    /// the diagnosis gives to the right verdicts.
+    /// How unexpected the truth was: the mean over segments of -ln of the probability that the diagnosis
+    /// gives to the correct verdicts.
     pub surprise: f64,
-    /// Whether all stretches of all disks got a right one.
+    /// Whether all segments of all disks got a correct verdict.
     pub right: bool,
-    /// Whether some got a wrong one that names no right one among its alternatives.
+    /// Whether any got a wrong verdict without a correct one among its alternatives.
     pub truth_unnamed: bool,
-    /// Whether "not enough evidence" was said where there was enough.
+    /// Whether the diagnosis reported "not enough evidence" although it had enough.
     pub gave_up: bool,
     /// The first advice.
     pub first: Option<Strategy>,
-    /// Whether it is right.
+    /// Whether the first advice is correct.
     pub advice_right: bool,
-    /// Whether the expected note of the case is there; `true` where none is expected.
+    /// Whether the diagnosis has the expected note of the case; `true` if none is expected.
     pub expected_note_named: bool,
 }
 
-/// How sure a verdict was.
+/// Confidence of a verdict.
 #[derive(Clone, Debug)]
 pub struct Called {
-    /// In a word.
+    /// As a word.
     pub confidence: Confidence,
     /// As a number, 0 to 1.
     pub probability: f64,
-    /// Whether the verdict was right.
+    /// Whether the verdict was correct.
     pub right: bool,
-    /// Alternatives, how probable each was, and whether it was the right one.
+    /// Alternatives with their probability, and whether each was the correct one.
     pub open: Vec<(Doubt, f64, bool)>,
 }
 
-/// Holds a diagnosis against its case.
+/// Compares a diagnosis with its case.
 #[must_use]
 pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
     let of = |disk: usize| diagnosis.devices.iter().find(|found| found.device == name(disk));
@@ -100,7 +99,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
     score
 }
 
-/// The part of a stretch that an episode covers.
+/// The share of a segment that an episode covers.
 fn share(expect: &Expect, episode: &Episode) -> f64 {
     let (from, to) = (expect.from_s as f64 * SECOND, expect.to_s as f64 * SECOND);
     let begin = episode.begin_ns as f64;
@@ -108,14 +107,14 @@ fn share(expect: &Expect, episode: &Episode) -> f64 {
     (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0)
 }
 
-/// The episode that covers most of a stretch.
+/// The episode that covers most of a segment.
 fn longest<'a>(expect: &Expect, found: &'a DeviceDiagnosis) -> Option<&'a Episode> {
     let covered = |episode: &&Episode| share(expect, episode) > 0.0;
     let episodes = found.episodes.iter().filter(covered);
     episodes.max_by(|a, b| share(expect, a).total_cmp(&share(expect, b)))
 }
 
-/// -ln of the probability that is given to the right verdicts of a stretch.
+/// -ln of the probability that is given to the correct verdicts of a segment.
 fn surprise(expect: &Expect, episode: &Episode) -> f64 {
     let alternatives = episode.alternatives.iter().map(|other| (other.verdict, other.probability));
     let all = alternatives.chain([(episode.verdict, episode.probability)]);

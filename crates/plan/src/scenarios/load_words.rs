@@ -1,16 +1,16 @@
-//! A load of a scenario in words: `KEY=VALUE ...`.
+//! Parses a load of a scenario in the form `KEY=VALUE ...`.
 //!
-//! Most keys are flags of `halfpower run`, which the caller hands to its parser, so that loads have one
-//! grammar. Only what a trial has no word for is read here: when the load is there, the limits of its
-//! control group, and whose it is.
+//! Most keys are flags of `halfpower run`. The caller passes them to that parser, so that loads have one
+//! grammar. Only keys without a flag in a trial are read here: the time of the load, the limits of its
+//! control group, and its program.
 
 use crate::scenarios::{GroupLimit, ScenarioLoad};
 use record::{LimitedIo, Nanos, UnitError, Workload};
 
-/// A load in words.
+/// A load as written by the user.
 #[derive(Clone, Debug, Default)]
 pub struct LoadWords {
-    /// The flags of `halfpower run`, as they are typed.
+    /// The flags of `halfpower run`, as typed.
     pub flags: Vec<String>,
     name: Option<String>,
     from: Nanos,
@@ -22,10 +22,10 @@ pub struct LoadWords {
 }
 
 impl LoadWords {
-    /// Reads the words.
+    /// Parses the words.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// Description of the invalid word.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut load = Self::default();
         for word in text.split_whitespace() {
@@ -64,10 +64,10 @@ impl LoadWords {
         Ok(load)
     }
 
-    /// The load with its workload; the `index`-th of a device that is observed for `duration`.
+    /// The load with its workload, with number `index` on a device that is observed for `duration`.
     ///
     /// # Errors
-    /// If it is not there while the device is observed, or its limit fits no mix.
+    /// If it is not active while the device is observed, or its limit does not apply to the mix.
     pub fn load(
         self,
         workload: Workload,

@@ -1,17 +1,17 @@
-//! Cases with a known truth, for whoever diagnoses.
+//! Simulates cases with a known truth, to test the diagnosis.
 //!
-//! A case is a kind with parameters drawn from a seed. The device is simulated; the diagnosis gets
-//! what it would get of a real one: the counters of each second, the context of the system, the
-//! tracer where one runs, and a profile of the device as it was. Each kind has an opposite that
-//! differs in one condition: a diagnosis that always cries wolf is as wrong as one that never does.
-//! The truth comes from how a case was built, never from the models on which the diagnosis rests:
-//! loads are shares of what queueing theory or a plain run says that a device can do, and most stay away
-//! from the limits between two verdicts. Those that do not ask how sure a verdict is. Advice is carried out, and what was predicted is held
-//! against what came.
+//! A case is a kind with parameters drawn from a seed. The device is simulated. The diagnosis gets the same
+//! data as from a real one: the counters of each second, the context of the system, the tracer if one runs,
+//! and a profile of the device from before. Each kind has an opposite that differs in one condition: a
+//! diagnosis that always raises an alarm is as wrong as one that never does. The truth comes from how a
+//! case was built, never from the models of the diagnosis. Loads are shares of the maximum given by
+//! queueing theory or a plain run. Most stay away from the boundaries between two verdicts; those near a
+//! boundary test the confidence of a verdict. Advice is applied, and the prediction is compared with the
+//! result.
 //!
-//! Rejected: hand-made series of counters (they hold what their author believes), truths by
-//! comparing with another diagnosis, and one score over everything (to be right half of the time
-//! and unsure in the rest is another thing than to be sure and wrong).
+//! Rejected: hand-made series of counters (they contain what their author believes), truths by comparing
+//! with another diagnosis, and one score over everything (right half of the time and unsure otherwise is
+//! not the same as sure and wrong).
 #![forbid(unsafe_code)]
 
 mod building;
@@ -48,25 +48,25 @@ pub use stage::{Staged, stage};
 pub use unprofiled::{without_profile, without_profile_by};
 pub use whatif::Simulation;
 
-/// A case that could not be staged, which is a defect of its drawing.
+/// A case that could not be simulated, which is a bug in its drawing.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The device's text.
+    /// The description of the device is invalid.
     #[error(transparent)]
     Device(#[from] simdisk::SpecError),
-    /// A load.
+    /// A load is invalid.
     #[error(transparent)]
     Load(#[from] workload::BuildError),
-    /// The run.
+    /// The run failed.
     #[error(transparent)]
     Run(#[from] trial::TrialError),
-    /// A profile's trial.
+    /// A trial of a profile failed.
     #[error(transparent)]
     Session(#[from] session::SessionError),
-    /// A recording that its reader refuses.
+    /// A recording is rejected by its reader.
     #[error(transparent)]
     Recording(#[from] import::ImportError),
-    /// A device so small that no cell fits.
+    /// No cell fits the device, because it is too small.
     #[error("{0} cannot be profiled")]
     Profile(String),
 }

@@ -1,7 +1,7 @@
-//! Profiles of the devices as they were when they were well, each made once.
+//! Creates the profiles of healthy devices, each once.
 //!
-//! They are made as a user makes them: by the plan of `check`, in virtual time, from the trials that
-//! it asks for. A slow device gets a longer check.
+//! They are created as by a user: by the plan of `check`, in virtual time. A slow device gets a longer
+//! check.
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::building::AREA;
@@ -22,7 +22,7 @@ const TARGET_REL: f64 = 0.05;
 pub struct Profiles(BTreeMap<String, Profile>);
 
 impl Profiles {
-    /// Makes that of a device, unless it is there.
+    /// Creates the profile of a device if it does not exist.
     ///
     /// # Errors
     /// If the device cannot be simulated.
@@ -33,7 +33,7 @@ impl Profiles {
         Ok(())
     }
 
-    /// That of a device, if it was made.
+    /// The profile of a device, if it was created.
     #[must_use]
     pub fn of(&self, device: &Device) -> Option<&Profile> {
         self.0.get(&device.text())

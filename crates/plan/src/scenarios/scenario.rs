@@ -1,12 +1,12 @@
-//! A simulated device under several loads at once, seen as a kernel's counters would show it.
+//! Simulates a device under several concurrent loads, as a kernel's counters would show it.
 //!
-//! Loads come and go at their times, each with jobs of its own; all work on one device in one
-//! virtual time, by the same loop as trials. A limit of a control group (those of `io.max`) holds a
-//! request before any disk counter starts: what passes it is carried out as a stream at equal
-//! distances, and that it is limited is told in the context, as on a real machine. A program that
-//! both reads and writes waits for whichever is limited, so that a limit on one limits both in
-//! proportion. Pressure is modelled: some task waits as long as the device is busy or a limit holds
-//! it. Rejected: a token bucket ahead of the counters, which would pass the same stream.
+//! Loads start and end at their times, each with jobs of its own. All use one device in one virtual time,
+//! by the same loop as trials. A limit of a control group (those of `io.max`) delays a request before any
+//! disk counter starts. The requests that pass it are simulated as a stream at constant intervals, and the
+//! context reports the limit, as on a real machine. A program that both reads and writes waits for the
+//! limited operation, so a limit on one limits both in proportion. Pressure is modelled: some task waits
+//! while the device is busy or a limit holds it. Rejected: a token bucket ahead of the counters, which
+//! would pass the same stream.
 
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission, Wait};
 use record::{
@@ -24,26 +24,27 @@ use trial::{Control, JobCounters, TrialError, Window, Worker};
 use workload::derive_seed;
 use workload::volume::{Raid, VolumeSpec};
 
-/// Ends of requests that a tracer remembers, to tell interleaved streams from random requests.
+/// End offsets of requests that a tracer remembers, to distinguish interleaved streams from random
+/// requests.
 const STREAMS: usize = 16;
 
 /// A limit of a control group, as in `io.max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupLimit {
-    /// What is limited.
+    /// The limited quantity.
     pub limited: LimitedIo,
     /// Requests or bytes per second.
     pub per_s: u64,
 }
 
 impl GroupLimit {
-    /// The limit of this key in `io.max` and value; `None` for another key.
+    /// The limit from this key of `io.max` and its value; `None` for an unknown key.
     #[must_use]
     pub fn of(key: &str, per_s: u64) -> Option<Self> {
         Some(Self { limited: LimitedIo::from_key(key)?, per_s })
     }
 
-    /// Requests per second of a load that it lets through; `None` where the load has none of that.
+    /// The requests per second of a load that the limit allows; `None` if it does not apply to the load.
     #[must_use]
     pub fn lets_through(&self, workload: &Workload) -> Option<u64> {
         let reads = u64::from(workload.read_percent);
@@ -57,37 +58,37 @@ impl GroupLimit {
 /// One load of a scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioLoad {
-    /// The program that it stands for.
+    /// Name of the program.
     pub name: String,
-    /// What it asks for; its run time is not looked at.
+    /// Its requests; the run time is ignored.
     pub workload: Workload,
-    /// When it comes.
+    /// Start.
     pub begin: Nanos,
-    /// When it goes.
+    /// End.
     pub end: Nanos,
     /// The limits of its control group.
     pub limits: Vec<GroupLimit>,
     /// Whether it is the page cache writing back.
     pub write_back: bool,
-    /// Whether pressure does not count its waits at a limit, as those of asynchronous I/O.
+    /// Whether pressure figures exclude its waits at a limit, as for asynchronous I/O.
     pub uncounted: bool,
 }
 
-/// How devices are bound into one.
+/// How devices are combined into an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// Devices, copies and parity included.
+    /// Number of devices, including copies and parity.
     pub disks: u32,
-    /// How the members are bound.
+    /// RAID level of the members.
     pub raid: Raid,
-    /// Devices that hold the same data; each group of them is one member.
+    /// Number of devices with the same data; each such group is one member.
     pub copies: u64,
-    /// Bytes that lie together on a member.
+    /// Chunk size: contiguous bytes on a member.
     pub chunk_bytes: u64,
 }
 
 impl Array {
-    /// The array of a change; `None` for another change, and for what is not simulated.
+    /// The array of a change; `None` for another change, and for levels that are not simulated.
     #[must_use]
     pub fn of(change: Change) -> Option<Self> {
         let Change::Array { disks, raid, chunk_bytes } = change else { return None };
@@ -113,39 +114,37 @@ impl Array {
     }
 }
 
-/// A device and what is done to it.
+/// A device with its loads.
 #[derive(Clone, Debug)]
 pub struct Scenario<'a> {
     /// The device.
     pub device: &'a SimSpec,
-    /// Such devices bound into one, in place of one.
+    /// Array of such devices in place of one, if any.
     pub array: Option<Array>,
     /// The loads.
     pub loads: Vec<ScenarioLoad>,
-    /// How long it is observed.
+    /// Length of the observation.
     pub duration: Nanos,
-    /// Distance of the samples.
+    /// Sampling interval.
     pub interval: Nanos,
-    /// Makes service times and requests.
+    /// Seed of service times and requests.
     pub seed: u64,
     /// Whether a tracer runs.
     pub traced: bool,
-    /// Share of the processors' time that the host takes.
+    /// Share of the processors' time taken by the host.
     pub steal_share: f64,
 }
 
 /// Means over intervals of an observation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Means {
-    /// Requests that completed.
+    /// Number of completed requests.
     pub(crate) requests: f64,
-    /// Mean latency.
     pub(crate) latency_ns: f64,
-    /// Requests per second.
     pub(crate) per_s: f64,
 }
 
-/// Means over some intervals; `None` where nothing completed in them.
+/// Means over some intervals; `None` if no request completed in them.
 pub(crate) fn means<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option<Means> {
     let (mut requests, mut time, mut seconds) = (0.0, 0.0, 0.0);
     for interval in intervals {
@@ -162,7 +161,7 @@ pub(crate) fn means<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option
 /// Observes a scenario; `stop` ends it early.
 ///
 /// # Errors
-/// If an engine broke, or the end was asked for.
+/// If an engine failed, or `stop` was set.
 pub fn observe(
     scenario: &Scenario<'_>,
     version: &str,
@@ -202,7 +201,7 @@ fn built(scenario: &Scenario<'_>) -> AnyDevice {
     bound(raid, (0..u64::from(disks) / copies).map(member).collect())
 }
 
-/// A hash of all that decides the observation.
+/// A hash of everything that determines the observation.
 fn identity(scenario: &Scenario<'_>) -> String {
     let limit = |limit: &GroupLimit| format!("{}={}", limit.limited.key(), limit.per_s);
     let load = |load: &ScenarioLoad| {
@@ -240,8 +239,8 @@ fn limited(load: &ScenarioLoad) -> (Workload, bool) {
     (workload, true)
 }
 
-/// The reads of a process that a limit held, as a thread of the kernel starts them when it lets them go. (Measured: a
-/// tenth of those of a program with 16 outstanding.)
+/// The part of a process's held reads that a kernel thread issues when the limit releases them. (Measured:
+/// a tenth of the reads of a program at queue depth 16.)
 fn let_go_later(own: &mut ProcessIo) -> ProcessIo {
     const SHARE: u64 = 10;
     let (reads, read_bytes) = (own.reads / SHARE, own.read_bytes / SHARE);
@@ -258,15 +257,15 @@ fn let_go_later(own: &mut ProcessIo) -> ProcessIo {
     }
 }
 
-/// What a tracer has seen since it was last asked.
+/// Data of a tracer since the last sample.
 #[derive(Debug, Default)]
 struct Tracer {
     ends: VecDeque<u64>,
     sizes: [BTreeMap<u32, u64>; 2],
-    /// Times from the program's request to its completion, by operation.
+    /// Latencies from the program's request to its completion, by operation.
     times: [BTreeMap<u32, u64>; 2],
     adjacent: [u64; 2],
-    /// What each load did, as a process.
+    /// Activity of each load, as a process.
     by_load: BTreeMap<usize, ProcessIo>,
 }
 
@@ -293,7 +292,7 @@ impl Tracer {
         }
     }
 
-    /// The loads as processes, the busiest first.
+    /// The loads as processes, busiest first.
     fn take_processes(&mut self, loads: &[ScenarioLoad]) -> Vec<ProcessIo> {
         let by_load = std::mem::take(&mut self.by_load).into_iter();
         let process = |(load, own): (usize, ProcessIo)| ProcessIo {
@@ -335,14 +334,14 @@ impl Tracer {
     }
 }
 
-/// An engine whose requests a tracer sees.
+/// An engine whose requests a tracer records.
 #[derive(Debug)]
 struct Seen {
     engine: SimEngine,
     load: usize,
     room: Rc<RefCell<SimHost>>,
     tracer: Option<Rc<RefCell<Tracer>>>,
-    /// Operation and begin of what is under way, by slot.
+    /// Operation and start of the requests in flight, by slot.
     under_way: BTreeMap<u32, (OpKind, Nanos)>,
 }
 
@@ -393,13 +392,12 @@ struct Counted {
     progress_ns: [u64; 2],
 }
 
-/// A scenario on its way.
 struct ScenarioRun<'a> {
     scenario: &'a Scenario<'a>,
     room: Rc<RefCell<SimHost>>,
-    /// By job over all loads; `None` for one that has gone.
+    /// By job over all loads; `None` for a finished one.
     workers: Vec<Option<Worker<Seen, SimClock>>>,
-    /// Jobs to come, the next one last.
+    /// Jobs that have not started, the next one last.
     to_come: Vec<(Nanos, u32)>,
     tracer: Option<Rc<RefCell<Tracer>>>,
     last: Counted,
@@ -484,7 +482,7 @@ impl<'a> ScenarioRun<'a> {
         }
     }
 
-    /// Reads the counters and writes the interval that ends now.
+    /// Reads the counters and records the interval that ends now.
     fn sample(&mut self, now: Nanos) {
         let room = self.room.borrow();
         let (device, progress_ns) = (room.counters(), room.progress_ns);
@@ -538,7 +536,7 @@ impl<'a> ScenarioRun<'a> {
         self.contexts.push(context);
     }
 
-    /// What the system would tell of an interval.
+    /// The system context of an interval.
     fn context(&self, begin: Nanos, length: Nanos, busy: f64, written: f64) -> Context {
         let end = begin.plus(length);
         let there = |load: &ScenarioLoad| load.begin < end && begin < load.end;

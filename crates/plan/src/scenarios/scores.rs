@@ -1,4 +1,4 @@
-//! Many draws: the confusion matrix and the shares that the goals are about.
+//! Summarises many draws: the confusion matrix and the shares that the goals refer to.
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::carry_out::{Outcome, carry_out};
@@ -21,25 +21,24 @@ const COLUMNS: [(Verdict, &str); 7] = [
     (Verdict::Capped, "capped"),
     (Verdict::NotEnoughEvidence, "unkn."),
 ];
-/// Boundaries of stated probabilities.
+/// Bin edges of stated probabilities.
 const STATED: [f64; 10] = [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995, 1.1];
 const LEGEND: &str = "fine: healthy; spare: not the disk; over: overloaded; both: slow and \
                       overloaded;\nunkn.: not enough evidence. right: verdicts and first advice \
                       were correct.\nmet: the applied advice had the predicted effect.";
 
-/// A case with how it went.
+/// A case with its results.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The case.
     pub case: Case,
-    /// The verdicts and the advice.
+    /// Assessment of the diagnosis.
     pub score: Score,
-    /// The advice carried out; `None` where that was not possible.
+    /// Result of the applied advice; `None` if it could not be applied.
     pub outcome: Option<Outcome>,
 }
 
-/// Stages, diagnoses and judges cases, on as many threads as there are processors; results come in
-/// the order of the cases.
+/// Simulates, diagnoses and judges cases on all processors. Results are in the order of the cases.
 ///
 /// # Errors
 /// If a case cannot be simulated.
@@ -52,8 +51,8 @@ pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, Scenar
     drawn.into_iter().collect()
 }
 
-/// What `work` makes of each item, in their order, by a thread per processor; those that were not
-/// begun when `stop` was set are missing. `tick` hears after each how many are done.
+/// Applies `work` to each item on a thread per processor; results are in the order of the items. Items not
+/// started when `stop` was set are missing. `tick` gets the number of finished items after each.
 pub fn on_all_processors<T: Sync, R: Send>(
     items: &[T],
     stop: &AtomicBool,
@@ -96,41 +95,41 @@ fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, ScenarioError> {
     Ok(Drawn { case: case.clone(), score, outcome })
 }
 
-/// Shares over many draws.
+/// Counts over many draws.
 #[derive(Clone, Debug, Default)]
 pub struct Scores {
-    /// Draws.
+    /// Number of draws.
     pub draws: usize,
-    /// Draws with right verdicts and the right first advice.
+    /// Draws with correct verdicts and correct first advice.
     pub right: usize,
-    /// Draws with right verdicts.
+    /// Draws with correct verdicts.
     pub verdict_right: usize,
-    /// Draws with a wrong verdict and no right one among its alternatives.
+    /// Draws with a wrong verdict and no correct one among its alternatives.
     pub truth_unnamed: usize,
     /// Sum over draws of [`Score::surprise`].
     pub surprise: f64,
-    /// Draws in which evidence was called too little and was not.
+    /// Draws that reported "not enough evidence" although they had enough.
     pub gave_up: usize,
     /// Draws with enough evidence.
     pub with_evidence: usize,
-    /// Advice that was carried out.
+    /// Number of applied pieces of advice.
     pub carried_out: usize,
-    /// Of these, what came within the predicted interval.
+    /// How many of them were within the predicted interval.
     pub inside: usize,
-    /// Draws with an expected note, and those in which it was there.
+    /// Draws with an expected note, and how many of them have it.
     pub expected_notes: (usize, usize),
-    /// Draws in which nothing is wrong, those of them with another verdict than that, and of these those whose
-    /// verdict is called more than possible.
+    /// Three counts: draws without a problem; of these, draws with a verdict that reports one; of these,
+    /// draws whose verdict is more than "possible".
     pub alarms: [usize; 3],
-    /// How sure each verdict was.
+    /// Confidence of each verdict.
     pub called: Vec<Called>,
     verdicts: BTreeMap<Verdict, usize>,
-    /// Those of each kind and of its opposite.
+    /// Scores of each kind and of its opposite.
     matrix: BTreeMap<(Kind, bool), Self>,
 }
 
 impl Scores {
-    /// Of these draws.
+    /// The scores of these draws.
     #[must_use]
     pub fn of(drawn: &[Drawn]) -> Self {
         let mut scores = Self::default();
@@ -174,7 +173,7 @@ impl Scores {
         }
     }
 
-    /// Whether the goals are reached.
+    /// Whether the goals are met.
     #[must_use]
     pub fn reached(&self) -> bool {
         let share = |part: usize, of: usize, least: f64| part as f64 >= least * of as f64;
@@ -191,7 +190,7 @@ impl Scores {
         let mut lines = vec![format!("{:21}{heads}{:>6}{:>6}", "kind", "right", "met")];
         let mut named = None;
         for ((kind, opposite), row) in &self.matrix {
-            // An opposite without its kind's row above it would be nobody's.
+            // Without its kind's row above it, an opposite names the kind.
             let label = match (*opposite, named == Some(*kind)) {
                 (false, _) => kind.name().to_owned(),
                 (true, true) => "  its opposite".to_owned(),
@@ -255,8 +254,8 @@ impl Scores {
         .join("\n")
     }
 
-    /// How often verdicts of a probability were right, and how often the alternatives that each doubt
-    /// left open were: as text of at most 80 columns.
+    /// How often verdicts of a stated probability were correct, and how often the alternatives of each kind
+    /// of doubt were; as text of at most 80 columns.
     #[must_use]
     pub fn reliability(&self) -> String {
         let mut lines = vec![format!(
@@ -282,7 +281,7 @@ impl Scores {
     }
 }
 
-/// What was stated of some verdicts or alternatives, and what came; `None` of none.
+/// Stated and actual share for some verdicts or alternatives; `None` if empty.
 fn reliability_line(label: &str, found: &[(f64, bool)]) -> Option<String> {
     let count = found.len() as f64;
     let stated = found.iter().map(|(probability, _)| probability).sum::<f64>() / count;

@@ -1,7 +1,8 @@
-//! Recordings of other tools: a case in the text that such a tool writes, read as a user's file is.
+//! Writes a case in the text format of another tool, and reads it back like a user's file.
 //!
-//! What a form lacks, rounds or averages is then what its reader finds. Rejected: an observation from which fields
-//! are taken away, which knows the forms as their author remembers them and tries no reader.
+//! So the reader of each format sees what the format omits, rounds or averages. Rejected: an observation
+//! from which fields are taken away, which knows the forms as their author remembers them and tries no
+//! reader.
 
 mod iostat;
 mod node_exporter;
@@ -12,33 +13,33 @@ use import::{ImportError, Options};
 use record::{Context, Interval, Observation, OpInterval};
 
 const SECOND: u64 = 1_000_000_000;
-/// When recordings begin, seconds since 1970: 2026-01-05 00:00:00 UTC.
+/// Start of recordings, seconds since 1970: 2026-01-05 00:00:00 UTC.
 const BEGIN_S: u64 = 1_767_571_200;
 const FIRST_DAY: u64 = 5;
 const DAY_S: u64 = 86_400;
 
-/// Where the counters come from.
+/// Source of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// A live kernel, with all that the case has.
+    /// A live kernel, with all data of the case.
     #[default]
     Live,
-    /// `iostat -x -t -o JSON`, each interval of the case.
+    /// `iostat -x -t -o JSON`, every interval of the case.
     Iostat,
     /// node_exporter: counters and pressure every 5 s.
     NodeExporter,
-    /// What sar keeps, as `sadf -j` prints it: means over 5 s, one latency for reads and writes.
+    /// sar data as `sadf -j` prints them: means over 5 s, one latency for reads and writes.
     Sar,
-    /// Counters of PhysicalDisk, as Windows' typeperf writes them, each interval of the case.
+    /// PhysicalDisk counters, as Windows' typeperf writes them, every interval of the case.
     Perfmon,
 }
 
 impl Source {
-    /// All of them.
+    /// All sources.
     pub const ALL: [Self; 5] =
         [Self::Live, Self::Iostat, Self::NodeExporter, Self::Sar, Self::Perfmon];
 
-    /// In print.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +51,7 @@ impl Source {
         }
     }
 
-    /// The text of a recording; none is made of a live kernel.
+    /// The text of a recording; `None` for a live kernel.
     #[must_use]
     pub fn text(self, observation: &Observation) -> Option<String> {
         let of = |every_s, write: fn(&Recording<'_>) -> String| {
@@ -65,12 +66,12 @@ impl Source {
         }
     }
 
-    /// What a reader of such a recording gets of an observation.
+    /// The observation as a reader of such a recording gets it.
     pub(crate) fn read(self, observation: Observation) -> Result<Observation, ImportError> {
         let Some(text) = self.text(&observation) else { return Ok(observation) };
         let options = Options { utc_offset_s: Some(0), ..Options::default() };
         let mut read = import::read(&[text.as_bytes()], None, &options)?.swap_remove(0);
-        // The case tells its times from 0 on.
+        // The times of a case start at 0.
         for interval in &mut read.intervals {
             interval.begin_ns -= BEGIN_S * SECOND;
         }
@@ -81,7 +82,7 @@ impl Source {
     }
 }
 
-/// What one kind of requests added up to in a step.
+/// Sums over the requests of one operation in a step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     requests: f64,
@@ -106,19 +107,19 @@ impl Sums {
         }
     }
 
-    /// Of one request, 0 where there was none.
+    /// Mean per request; 0 without requests.
     fn each(self, sum: f64) -> f64 {
         if self.requests > 0.0 { sum / self.requests } else { 0.0 }
     }
 }
 
-/// What a device did in a step.
+/// Activity of a device in a step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
     read: Sums,
     write: Sums,
     busy_s: f64,
-    /// In progress when it ended.
+    /// Requests in flight at its end.
     in_flight: f64,
 }
 
@@ -136,16 +137,16 @@ impl Step {
     }
 }
 
-/// What a tool sees: sums over steps of one length. A step that a case leaves unfinished is not seen.
+/// The data that a tool sees: sums over steps of equal length. An unfinished last step is dropped.
 struct Recording<'a> {
     step_s: u64,
-    /// Each device with its steps in their order.
+    /// Each device with its steps in order.
     devices: Vec<(&'a str, Vec<Step>)>,
     contexts: &'a [Context],
 }
 
 impl<'a> Recording<'a> {
-    /// In steps of `every_s`, or of the observation's own intervals where those are longer.
+    /// In steps of `every_s`, or of the observation's own intervals if those are longer.
     fn of(observation: &'a Observation, every_s: u64) -> Self {
         let own_s = observation.intervals.first().map_or(1, |one| one.duration_ns / SECOND).max(1);
         let step_s = every_s.next_multiple_of(own_s);
@@ -173,14 +174,14 @@ impl<'a> Recording<'a> {
         self.devices.iter().map(|(_, steps)| steps.len()).max().unwrap_or(0)
     }
 
-    /// End of the step with this number, in seconds after the beginning.
+    /// End of the step with this number, in seconds after the start.
     fn end_s(&self, steps: usize) -> u64 {
         steps as u64 * self.step_s
     }
 }
 
-/// The JSON of sysstat's tools: what its head says of the day, and numbered reports, each with what it says of its time and
-/// of a device with all of its steps.
+/// The JSON of sysstat's tools: a head with the date, and numbered reports. Each report has its time and
+/// the values of each device.
 fn sysstat(
     recording: &Recording<'_>,
     day: &str,
@@ -202,7 +203,7 @@ fn sysstat(
     )
 }
 
-/// Day of January 2026 and time of day, `after_s` seconds after the beginning.
+/// Day of January 2026 and time of day, `after_s` seconds after the start.
 fn date(after_s: u64) -> (u64, String) {
     let (day, second) = (FIRST_DAY + after_s / DAY_S, after_s % DAY_S);
     (day, format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60))

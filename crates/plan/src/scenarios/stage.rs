@@ -1,4 +1,4 @@
-//! A case as it shows: what its devices did, and their profiles of when they were well.
+//! Produces the data of a case: the observation of its devices, and their profiles from a healthy time.
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::case::{Case, Disk, Load};
@@ -16,17 +16,17 @@ use workload::derive_seed;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What whoever diagnoses gets.
+/// The input of a diagnosis.
 #[derive(Debug)]
 pub struct Staged {
     /// The counters.
     pub observation: Observation,
-    /// Profiles; their target is the name of the device that they are of.
+    /// Profiles; each target is the name of its device.
     pub profiles: Vec<FittedProfile>,
 }
 
 impl Staged {
-    /// The diagnosis of it.
+    /// The diagnosis of this input.
     #[must_use]
     pub fn diagnosed(&self) -> Diagnosis {
         let options = DiagnoseOptions { moments_most: Some(0), ..DiagnoseOptions::default() };
@@ -37,15 +37,15 @@ impl Staged {
     }
 }
 
-/// Name of a disk of a case: it stays the same whatever becomes of the device.
+/// Name of a disk of a case; it does not depend on the state of the device.
 pub(crate) fn name(disk: usize) -> String {
     format!("sim:disk-{disk}")
 }
 
-/// Observes a case and looks its profiles up, making those that are missing.
+/// Observes a case and finds its profiles, creating missing ones.
 ///
 /// # Errors
-/// If it cannot be simulated.
+/// If the case cannot be simulated.
 pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, ScenarioError> {
     for disk in &case.disks {
         profiles.make(&disk.device)?;
@@ -53,7 +53,7 @@ pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, ScenarioErr
     staged(case, profiles)
 }
 
-/// The same with profiles that are there.
+/// The same with existing profiles.
 pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, ScenarioError> {
     let mut observations = Vec::new();
     let mut fitting = Vec::new();
@@ -77,7 +77,7 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, Scenari
     Ok(Staged { observation, profiles: fitting })
 }
 
-/// One disk of a case.
+/// Observation of one disk of a case.
 pub(crate) fn observed(
     case: &Case,
     index: usize,
@@ -115,7 +115,7 @@ pub(crate) fn observed(
     Ok(observation)
 }
 
-/// Lets a share of each request's time pass before its issue to the device.
+/// Moves a share of each request's time to before its issue to the device.
 fn hold(op: &mut TracedOp, share: f64) {
     let part = |share: f64| {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
@@ -140,7 +140,7 @@ fn scenario_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad, Scenario
     })
 }
 
-/// Disks of one machine. Its context is that of the busiest moment of any of them.
+/// Combines the disks into one machine. Its context is that of the busiest moment of any disk.
 fn together(observations: Vec<Observation>) -> Observation {
     let mut all = observations.into_iter();
     let mut whole = all.next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Cases that the evidence does not decide, or hardly: near the boundaries between two verdicts, and
-//! with layers whose part nobody sees. Here a verdict that is as good as another has to say so, and
-//! what is called likely has to be right as often as that word means.
+//! Draws cases that the evidence hardly decides, or not at all: near the boundaries between two verdicts,
+//! and with layers that no figure shows. Here a verdict must name an equally good alternative, and "likely"
+//! must be correct as often as the word means.
 
 use crate::scenarios::building::{FINE, at_ease, bad_at_ease, closed, fine, open, room, well};
 use crate::scenarios::case::{Case, Load};
@@ -13,12 +13,12 @@ use record::Verdict::{
 };
 use record::{Arrival, DeviceFacts, LimitedIo, OpKind};
 
-/// What the boundaries are: see `crates/diagnose/docs/method.md`.
+/// The boundaries; see `crates/diagnose/docs/method.md`.
 const SLOW_FROM: f64 = 1.2;
 const WAITS_FROM: f64 = 3.0;
 const SPARE_BELOW: f64 = 0.2;
 
-/// A case in which either of two verdicts is right as long as the other is said to be as good.
+/// A case in which either of two verdicts is correct if it names the other as equally good.
 fn undecided(mut case: Case, verdicts: &[Verdict], as_good: &[Verdict]) -> Case {
     case.expects[0].verdicts = verdicts.to_vec();
     case.expects[0].undecided = as_good.to_vec();
@@ -63,8 +63,8 @@ pub(crate) fn hardly_loaded(dice: &mut Dice, opposite: bool) -> Case {
     }
 }
 
-/// Requests to one server that come by chance: how many times as long as a lone one they take is known
-/// (Pollaczek and Khinchine).
+/// Random arrivals at one server: the ratio of their latency to that of a lone request is known (Pollaczek
+/// and Khinchine).
 pub(crate) fn hardly_waits(dice: &mut Dice, opposite: bool) -> Case {
     let (device, squared_cv) = dice.pick(&[(QUEUES[4], 1.0), (QUEUES[5], 0.25)]);
     if opposite {
@@ -83,7 +83,7 @@ pub(crate) fn hardly_waits(dice: &mut Dice, opposite: bool) -> Case {
     }
 }
 
-/// What is known of a disk in a machine.
+/// Known facts of a disk in a machine.
 fn facts() -> DeviceFacts {
     DeviceFacts {
         name: "sda".to_owned(),
@@ -96,7 +96,7 @@ fn facts() -> DeviceFacts {
     }
 }
 
-/// A slower device of which this is known: as profiled, and now.
+/// A slower device with these known facts: as profiled, and now.
 fn slower_with(dice: &mut Dice, factor: f64, was: DeviceFacts, now: DeviceFacts) -> Case {
     let device = dice.pick(&QUEUES);
     let share = dice.between(0.1, 0.5);
@@ -146,7 +146,7 @@ pub(crate) fn hosted(dice: &mut Dice, opposite: bool) -> Case {
         || DeviceFacts { virtual_disk: true, driver: Some("virtio_blk".to_owned()), ..facts() };
     let factor = dice.between(1.5, 4.0);
     let mut case = slower_with(dice, factor, guest(), guest());
-    // How often that is the host's doing is nobody's to measure; three in ten are taken.
+    // The share of cases in which the host is the cause cannot be measured; three in ten is assumed.
     if !opposite && dice.between(0.0, 1.0) < 0.6 {
         case.advice.push(RaiseCap);
         return undecided(case, &[Capped], &[Slow]);
@@ -154,12 +154,12 @@ pub(crate) fn hosted(dice: &mut Dice, opposite: bool) -> Case {
     case
 }
 
-/// A limit of so many reads per second.
+/// A limit of this many reads per second.
 fn reads_limited(per_s: f64) -> Vec<GroupLimit> {
     vec![GroupLimit { limited: LimitedIo::of(OpKind::Read, false), per_s: per_s as u64 }]
 }
 
-/// A program that reads as fast as it may.
+/// A program that reads as fast as its limit allows.
 fn asks_for_more(device: Device) -> Load {
     closed(device, "program", 2 * device.side, 100)
 }
@@ -171,15 +171,14 @@ fn paced(device: Device, rate: f64) -> Load {
     program
 }
 
-/// A program that asks for so much at equal distances, by itself or as a limit lets it through that is
-/// out of sight; with nothing but counters, with the pressure, or with pressure that does not count the
-/// waits.
+/// A program with requests at constant intervals, by itself or because of an invisible limit. The evidence
+/// is only counters, also pressure, or pressure that excludes its waits.
 pub(crate) fn unseen_limit(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let rate = (dice.between(0.05, 0.5) * device.ease_per_s()).max(25.0).round();
     let (bare, uncounted) =
         dice.pick(&[(true, false), (true, false), (false, false), (false, true)]);
-    // How often a constant rate is a limit that is not seen is nobody's to measure.
+    // How often a constant rate comes from an invisible limit cannot be measured.
     let capped = !opposite && (!bare && !uncounted || dice.between(0.0, 1.0) < 0.6);
     let program = if capped {
         Load { uncounted, limits: reads_limited(rate), ..asks_for_more(device) }
@@ -194,7 +193,7 @@ pub(crate) fn unseen_limit(dice: &mut Dice, opposite: bool) -> Case {
         false => undecided(case, is_fine, &[Capped]),
     };
     if capped && (bare || uncounted) {
-        // Nobody is seen to wait.
+        // No figure shows a waiting program.
         case.expects[0].hidden = FINE.to_vec();
     }
     case

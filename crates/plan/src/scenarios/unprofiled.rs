@@ -1,8 +1,8 @@
-//! The same cases for a reader who has no profile, and who may have nothing but a recording.
+//! Converts cases for a user without a profile, who may have only a recording.
 //!
-//! What no figure of such a case shows cannot be asked for: a device that takes twice what it took last week looks
-//! like a slower one of its class. There a verdict on what shows is right, if it is called likely at most and
-//! names the truth beside it ([`Expect::hidden`]). All else has to be found.
+//! A diagnosis cannot find what no figure shows: a device that is twice as slow as last week looks like a
+//! slower model. In that case a verdict on the visible facts is correct if it is at most "likely" and names
+//! the truth beside it ([`Expect::hidden`]). Everything else must be found.
 
 use crate::scenarios::building::FINE;
 use crate::scenarios::case::{Case, Expect, Kind};
@@ -10,10 +10,10 @@ use crate::scenarios::dice::Dice;
 use crate::scenarios::sources::Source;
 use record::Verdict::{self, Capped, NotEnoughEvidence, Overloaded, Slow, SlowAndOverloaded};
 
-/// Apart from what draws the case itself.
+/// Separate from the seed of the case itself.
 const STREAM: u64 = 0x0f57_c047;
 
-/// The case without a profile, by one of the sources.
+/// The case without a profile, with a random source.
 #[must_use]
 pub fn without_profile(case: Case) -> Case {
     let mut dice = Dice::new(case.seed ^ STREAM);
@@ -21,7 +21,7 @@ pub fn without_profile(case: Case) -> Case {
     without_profile_by(case, source)
 }
 
-/// The same by a source.
+/// The same with a given source.
 #[must_use]
 pub fn without_profile_by(case: Case, source: Source) -> Case {
     let mut case = Case { source, expected_note: None, ..case };
@@ -34,7 +34,7 @@ pub fn without_profile_by(case: Case, source: Source) -> Case {
         }
     }
     let kind = case.kind;
-    // Whose limits, programs and waits a recording does not tell.
+    // A recording does not show limits, programs and waits.
     let told = live && (case.traced || kind != Kind::Neighbour);
     for expect in &mut case.expects {
         hide(expect, kind, live);
@@ -42,7 +42,7 @@ pub fn without_profile_by(case: Case, source: Source) -> Case {
     let hidden = case.expects.iter().any(|expect| !expect.hidden.is_empty());
     case.may_be_silent |= hidden || !told;
     if !live {
-        // The advice that takes a name, a group or a scheduler cannot be asked of a recording.
+        // With a recording the diagnosis cannot advise on a program, a group or a scheduler by name.
         case.advice.extend(crate::scenarios::building::MORE);
         case.advice.push(record::Strategy::ShallowerQueue);
     }
@@ -60,7 +60,7 @@ fn hide(expect: &mut Expect, kind: Kind, live: bool) {
         hidden.extend([Overloaded, Slow]);
     }
     if is(Capped) {
-        // A limit above the counters is told by the system, one inside the device by nothing but its pace.
+        // The system reports a limit above the counters. A limit inside the device shows only in its pace.
         if !live || kind == Kind::TokenBucket {
             hidden.extend([Overloaded, SlowAndOverloaded]);
         }
@@ -80,7 +80,7 @@ fn hide(expect: &mut Expect, kind: Kind, live: bool) {
         expect.verdicts.extend(FINE);
     }
     if is(Overloaded) {
-        // How much of a queue is due to a slow device does not show.
+        // The data do not show how much of a queue a slow device causes.
         expect.undecided.extend([Capped, SlowAndOverloaded]);
     }
     if is(NotEnoughEvidence) && kind != Kind::TooLittle {

@@ -1,7 +1,7 @@
-//! "What if", simulated: the load of a question and its device before and after each change.
+//! Simulates what-if cases: the load and its device before and after each change.
 //!
-//! A setup becomes a simulated device and loads on it, and is observed as a kernel would show it. What
-//! has no counterpart there is not simulated, and the case says why.
+//! A setup becomes a simulated device with loads, observed as a kernel would show it. A change without a
+//! counterpart is not simulated, and the case states why.
 
 use crate::scenarios::counterpart::SimulatedDevice;
 use crate::scenarios::scenario::{Scenario, ScenarioLoad, means, observe};
@@ -17,19 +17,20 @@ use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
 use trial::TrialError;
 
-/// Requests that a mean rests on.
+/// Target number of requests for a mean.
 const REQUESTS: f64 = 30_000.0;
-/// Shortest and longest virtual time, in seconds.
+/// Minimum and maximum virtual time, in seconds.
 const SECONDS: (f64, f64) = (2.0, 3_000.0);
-/// Intervals, of which the first are warm-up.
+/// Number of intervals, and how many of them are warm-up.
 const INTERVALS: u64 = 20;
 const WARM_UP: usize = 2;
-/// Computed and simulated agree within this share.
+/// Computed and simulated values agree within this share.
 const AGREES: f64 = 0.10;
-/// A share that a simulated load rounds by more than this is another load, in per cent.
+/// Maximum rounding error of a share in a simulated load, in per cent. Beyond it the load counts as
+/// different.
 const ROUNDS: f64 = 0.75;
 
-/// A device to simulate on.
+/// A simulated device for what-if cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulation<'a> {
     /// The device before any change.
@@ -43,10 +44,10 @@ pub struct Simulation<'a> {
 }
 
 impl Simulation<'_> {
-    /// Simulates the load of an answered question before and after its changes.
+    /// Simulates the load of a what-if document before and after its changes.
     ///
     /// # Errors
-    /// If an engine broke, or the end was asked for.
+    /// If an engine failed, or `stop` was set.
     pub fn add_to(
         &self,
         document: &mut WhatIf,
@@ -65,7 +66,7 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// What the simulator says of a setup, or why it says nothing.
+    /// The simulated state of a setup, or why it cannot be simulated.
     fn state(
         &self,
         setup: &Setup,
@@ -140,8 +141,8 @@ fn device(base: &SimSpec, setup: &Setup) -> Result<SimulatedDevice, String> {
     changes.into_iter().flatten().try_fold(SimulatedDevice::one(base), SimulatedDevice::with)
 }
 
-/// The loads of a mix: one for each operation where they arrive by themselves, because then they
-/// need not be alike; one for both in a closed loop.
+/// The loads of a mix. Open arrivals get one per operation, because these may differ. A closed loop gets
+/// one for both.
 fn workloads(mix: &Mix, offered: Offered, area: Bytes) -> Result<Vec<Workload>, String> {
     let build = |load: &LoadSpec, amount: Amount| {
         load.workload(amount, area, EngineName::Sim, 1).map_err(|error| error.to_string())
@@ -210,7 +211,7 @@ fn load_of(classes: &[MixClass]) -> Result<(LoadSpec, f64), String> {
         .to_owned())
 }
 
-/// Which assumption of the arithmetic breaks, by what was changed and who is slower.
+/// The assumption of the computation that fails, by the changes and by the sign of the difference.
 fn assumption(changes: &[Change], computed_slower: bool, offered: Offered) -> &'static str {
     for change in changes {
         match (change, computed_slower) {

@@ -1,7 +1,7 @@
-//! `--cost-fit`: carries out the plan that finds fixed and marginal processor cost.
+//! Runs `--cost-fit`: measures fixed and marginal CPU cost.
 //!
-//! The trials are those of any run, but they are not saved: what they say is in the document of the
-//! fit. Virtual time has no processor cost.
+//! The trials are ordinary runs, but are not saved: the document of the fit has their results. Virtual time
+//! has no CPU cost.
 
 use crate::session::{Driver, End, Result, SessionError, VERSION};
 use crate::{CostFitPlan, cost_findings, cost_lines};

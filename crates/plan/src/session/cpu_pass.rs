@@ -1,15 +1,15 @@
-//! `--cpu-upper`: a second pass that finds what the load costs the whole machine.
+//! Runs `--cpu-upper`: a second pass that measures the CPU cost of the load over the whole machine.
 //!
-//! The same load runs beside soakers in short slices, and between them slices without it, in the
-//! order idle, load, load, idle, so that slow drift cancels. A block of four gives one cost per
-//! request, the scatter of the blocks the interval. What the machine uses without the load is
-//! subtracted; what is left comes and goes with the load, whoever is charged.
+//! Soakers are low-priority threads that count the CPU time left over. The same load runs beside them in
+//! short slices, alternating with slices without load, in the order idle, load, load, idle, so that slow
+//! drift cancels. A block of four gives one cost per request, and the variance between blocks gives the
+//! interval. The use of the machine without the load is subtracted. The rest comes and goes with the load,
+//! whichever process is charged.
 //!
-//! Soakers keep processors awake, so the latencies of the pass are thrown away; the change of
-//! the rate is reported. Counts come through the probe at the moments of its own samples. Buffered
-//! reads find the page cache in each slice as the trial found it.
-//! Rejected: one long slice (no interval), and soakers during the trial itself (its latencies
-//! would be those of a machine that never sleeps).
+//! Soakers keep processors awake, so the latencies of the pass are discarded; the change of the rate is
+//! reported. The probe takes the counts at the moments of its own samples. Before each slice the page cache
+//! is restored to the state in which the trial found it. Rejected: one long slice (no interval), and
+//! soakers during the trial itself (its latencies would be those of a machine that never sleeps).
 
 use crate::session::opened::area_on;
 use crate::session::progress::Shown;
@@ -24,28 +24,28 @@ use record::{
 use std::time::Duration;
 use workload::derive_seed;
 
-/// Blocks of idle, load, load, idle.
+/// Number of blocks of idle, load, load, idle.
 const BLOCKS: u64 = 6;
-/// A slice is this part of the run time, within limits: shorter ones have blurred edges, longer
-/// ones gain nothing.
+/// A slice is the run time divided by this, within limits: shorter ones have blurred edges, longer ones
+/// gain nothing.
 const SLICE_PARTS: u64 = 20;
 const SLICE_MIN: Nanos = Nanos(50_000_000);
 const SLICE_MAX: Nanos = Nanos(1_000_000_000);
-/// Run before a slice counts, as a part of it.
+/// The ramp of a slice is its length divided by this.
 const RAMP_PARTS: u64 = 5;
 /// Length of each calibration.
 const CALIBRATION: Duration = Duration::from_millis(300);
-/// Calibrations farther apart than this make the bound unsure.
+/// Maximum change between calibrations. If it is larger, the bound is uncertain.
 const CALIBRATION_CHANGE_MAX: f64 = 0.02;
-/// So does a machine busier than this without the load.
+/// Maximum load of the machine without our load, likewise.
 const BASELINE_MAX: f64 = 0.05;
-/// So does more steal than this, of all CPU time.
+/// Maximum steal, as a share of all CPU time, likewise.
 const STEAL_MAX: f64 = 0.01;
-/// An area is wholly in the page cache from this share on, and not at all below the rest of it.
+/// From this share on, an area counts as fully cached; below the remaining share, as not cached.
 const ALL_CACHED: f64 = 0.99;
-/// What is printed while it runs.
+/// Name of the phase in the progress display.
 const PHASE: &str = "CPU upper bound";
-/// Apart from the seeds of streams, data, tags and preconditioning.
+/// Separate from the seeds of streams, data, tags and preconditioning.
 const SEEDS: u64 = 4 << 32;
 
 /// One slice with the load.
@@ -53,28 +53,28 @@ struct LoadSlice {
     span: SoakSpan,
     ios: u64,
     duration: Nanos,
-    /// CPU time charged to us; `None` where it was not measured.
+    /// CPU time charged to us; `None` if not measured.
     charged_ns: Option<f64>,
-    /// Time that the pacer span, which is no cost of the load.
+    /// Busy-waiting time of the pacer, which is not a cost of the load.
     spin_ns: f64,
 }
 
-/// One block: what the soakers counted without the load, and the slices with it.
+/// One block: the soakers' counts without the load, and the slices with it.
 struct Block {
     idle: SoakSpan,
     load: Vec<LoadSlice>,
 }
 
-/// How buffered reads found the page cache when a trial began.
+/// State of the page cache for buffered reads at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheState {
-    /// Share of the area that was in it, 0 to 1; `None` where reads do not see it, the trial
-    /// empties it by itself, or the kernel does not tell.
+    /// Share of the area in the page cache, 0 to 1; `None` if reads do not use it, if the trial empties it
+    /// by itself, or if the kernel does not report it.
     cached: Option<f64>,
 }
 
 impl CacheState {
-    /// As a trial of this workload would find it now.
+    /// The state that a trial of this workload would find now.
     #[must_use]
     pub fn of(session: &Session, workload: &Workload) -> Self {
         let seen = workload.read_percent > 0
@@ -85,7 +85,7 @@ impl CacheState {
         Self { cached: cached.map(|cached| cached.0 as f64 / area as f64) }
     }
 
-    /// The slice with what brings the page cache back into this state before it.
+    /// The slice, with a preparation that restores the page cache to this state.
     fn restored(self, session: &Session, slice: Workload) -> (Workload, Preparation) {
         match self.cached {
             None => (slice, Preparation::None),
@@ -97,7 +97,7 @@ impl CacheState {
         }
     }
 
-    /// Why the slices do not begin as the trial did.
+    /// Why the slices do not start in the state of the trial.
     fn doubt(self) -> Option<String> {
         let part = 1.0 - ALL_CACHED..ALL_CACHED;
         let share = self.cached.filter(|share| part.contains(share))?;
@@ -109,11 +109,10 @@ impl CacheState {
     }
 }
 
-/// Makes the pass and puts the bound and its findings into the trial; how it ended.
+/// Runs the pass and adds the bound and its findings to the trial; returns how the pass ended.
 ///
 /// # Errors
-/// If the load cannot be run again; where it is the soakers that fail, the trial says so and
-/// stands.
+/// If the load cannot be run again. If the soakers fail, the trial reports that and remains valid.
 pub fn add_upper_bound(
     driver: &mut Driver<'_>,
     found: CacheState,
@@ -146,7 +145,7 @@ pub fn add_upper_bound(
     let mut doubts = pass.soaker.doubts();
     doubts.extend(found.doubt());
     let buffered_writes = trial.workload.writes() && trial.workload.cache == CacheMode::All;
-    // What makes a bound unsure explains as well why there is none.
+    // The reasons for an uncertain bound also explain a missing one.
     let none = |why: String, doubts: &[String]| {
         let all: Vec<String> = std::iter::once(why).chain(doubts.iter().cloned()).collect();
         unmeasured(&all.join("; "))
@@ -184,7 +183,7 @@ fn unmeasured(why: &str) -> Finding {
     Finding::warning(FindingCode::CpuBoundUnsure, claim, remedy).confidence(Confidence::Certain)
 }
 
-/// The pass under way: the driver runs the slices with the load, the plan those without it.
+/// The running pass. The driver runs the slices with the load, the plan those without it.
 struct CpuPass {
     soaker: Soaker,
     tap: SoakTap,
@@ -193,7 +192,7 @@ struct CpuPass {
     preparation: Preparation,
     seed: u64,
     issued: u64,
-    /// The last one is under way.
+    /// The last one is in progress.
     blocks: Vec<Block>,
 }
 
@@ -221,7 +220,7 @@ impl Plan for CpuPass {
             let idle = idle_slice(&self.soaker, self.load.runtime_ns);
             self.blocks.push(Block { idle, load: Vec::new() });
         }
-        // What came before the slice is not part of it.
+        // Discard the time before the slice.
         let _ = self.tap.take_span();
         let seed = derive_seed(self.seed, SEEDS + self.issued);
         self.issued += 1;
@@ -255,7 +254,7 @@ impl Plan for CpuPass {
     }
 }
 
-/// The same load for the length of a slice, without rules that would end it or cut it.
+/// The same load for the length of a slice, without rules that would end it early or truncate it.
 fn slice_workload(workload: &Workload) -> Workload {
     let length = Nanos(workload.runtime_ns.0 / SLICE_PARTS).clamp(SLICE_MIN, SLICE_MAX);
     Workload {
@@ -284,7 +283,7 @@ fn load_slice(trial: &Trial, span: SoakSpan) -> Option<LoadSlice> {
     })
 }
 
-/// The bound from the blocks; `None` with too few for an interval.
+/// The bound from the blocks; `None` if too few for an interval.
 fn upper(
     blocks: &[Block],
     [before, after]: &[Calibration; 2],
@@ -325,21 +324,21 @@ fn upper(
     Some(CpuUpper { doubts, ..found })
 }
 
-/// Whether the soakers lost less than what was charged to the load, beyond the error: then others
-/// lost the rest, and no bound follows. `lower` is that of the trial, in µs per request.
+/// Whether the soakers lost less than the CPU time charged to the load, beyond the error. Then other
+/// processes lost the rest, and no bound follows. `lower` is that of the trial, in µs per request.
 fn starved(found: &CpuUpper, lower: Option<f64>) -> bool {
     let charged = found.lower_us_per_io.map_or(lower, |of_pass| Some(of_pass.low));
     charged.is_some_and(|charged| found.us_per_io.high < charged)
 }
 
-/// The cost per request of one block by the soakers and by what was charged to us, in µs.
+/// The cost per request of one block, from the soakers and from the time charged to us, in µs.
 fn costs(block: &Block, calibration: &Calibration) -> (f64, Option<f64>) {
     let ios: u64 = block.load.iter().map(|slice| slice.ios).sum();
     let used_ns: f64 = block
         .load
         .iter()
         .map(|slice| {
-            // The counters can be read a little off the window's edges: the rate is what counts.
+            // The counters may be read slightly off the edges of the window, so the rate is used.
             let scale = slice.duration.0 as f64 / slice.span.length.0 as f64;
             slice.span.load_ns(&block.idle, calibration) * scale - slice.spin_ns
         })
@@ -349,7 +348,7 @@ fn costs(block: &Block, calibration: &Calibration) -> (f64, Option<f64>) {
     (per_io(used_ns), charged.map(per_io))
 }
 
-/// What the pass itself shows to be unsure.
+/// Doubts that the pass itself shows.
 fn seen_doubts(found: &CpuUpper) -> Vec<String> {
     let mut doubts = Vec::new();
     let percent = |share: f64| share * 100.0;

@@ -1,4 +1,4 @@
-//! Tests of the pass for the upper bound, on this machine. They judge no speed.
+//! Tests of the pass for the upper bound, on this machine. They do not assert speed.
 
 use super::*;
 use record::Estimate;
@@ -63,7 +63,7 @@ fn a_bound_below_what_was_charged_is_none() {
     assert!(starved(&with(0.0, Some(1.0)), Some(1.0)));
     assert!(!starved(&with(0.9, Some(1.0)), Some(1.0)), "within the errors");
     assert!(!starved(&with(5.0, Some(1.0)), Some(1.0)));
-    // Where the pass does not know what was charged, the trial does.
+    // If the pass does not know the charged time, the trial does.
     assert!(starved(&with(0.0, None), Some(1.0)) && !starved(&with(0.0, None), None));
 }
 

@@ -1,9 +1,9 @@
-//! The one loop that carries out plans.
+//! Runs plans: the one loop that all commands use.
 //!
-//! A trial that ended is committed before the next one begins, so that a program that is killed loses
-//! the trial in progress and nothing else. A store that takes no more, as on a full disk, costs what
-//! would be saved and not what is measured: the run goes on, and the command says at its end why the
-//! store failed. Ctrl-C and a device that answers nothing end the plan with the trials that had ended.
+//! A finished trial is committed before the next one begins, so that a killed program loses only the trial
+//! in progress. If the store fails, as on a full disk, measuring continues without saving, and the command
+//! reports the error at its end. Ctrl-C or a device that stops answering ends the plan; finished trials are
+//! kept.
 
 use crate::session::progress::{NoDisplay, Shown};
 use crate::session::treatment::{Extras, FLUSH_MS};
@@ -20,31 +20,31 @@ use trial::TrialError;
 /// How a plan ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// It had no further trial.
+    /// The plan had no further trial.
     #[default]
     Completed,
-    /// The user or the system asked for it.
+    /// The user or the system stopped it.
     Interrupted,
     /// The device stopped answering: each further trial would wait as long.
     Silent,
 }
 
-/// What a plan came to.
+/// Result of a plan.
 #[derive(Debug, Default)]
 pub struct Finished {
-    /// The trials that ended, in order.
+    /// The finished trials, in order.
     pub trials: Vec<Trial>,
-    /// What was measured beside each of them.
+    /// Additional results of each trial.
     pub extras: Vec<Extras>,
-    /// How it ended.
+    /// How the plan ended.
     pub end: End,
 }
 
 impl Finished {
-    /// Refuses what an interruption or a silent device left of a plan.
+    /// Refuses the partial result of an interrupted plan or a silent device.
     ///
     /// # Errors
-    /// If it did not run to its end; `why` says why a part of it is no result.
+    /// If the plan did not complete; `why` states why a part of it is not a result.
     pub fn whole(&self, why: &str) -> Result<()> {
         let kept = "only the trials that finished are saved";
         match self.end {
@@ -55,7 +55,7 @@ impl Finished {
     }
 }
 
-/// The session with its targets in their steady state, into which writing brings them.
+/// Brings the session's targets into their steady state by writing.
 ///
 /// # Errors
 /// If they cannot be written, or the user interrupts it.
@@ -75,7 +75,7 @@ pub fn precondition(
     Ok(session)
 }
 
-/// Carries out a plan on a simulated device and saves nothing.
+/// Runs a plan on a simulated device without saving.
 ///
 /// # Errors
 /// If a trial could not be measured.
@@ -84,14 +84,14 @@ pub fn simulate(spec: &SimSpec, area: Bytes, seed: u64, plan: &mut dyn Plan) -> 
     Driver::new(Targets::one(session), None, &mut NoDisplay).run(plan)
 }
 
-/// Carries out plans on open targets.
+/// Runs plans on open targets.
 pub struct Driver<'a> {
     /// Where trials run.
     pub targets: Targets,
-    /// Where people see how far it is.
+    /// Shows the progress to the user.
     pub display: &'a mut dyn Display,
     store: Option<Store>,
-    /// Why the store took no more; it is not asked again.
+    /// The error of the store, which is not used again after it.
     unsaved: Option<StoreError>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Driver<'a> {
         Self { targets, display, store, unsaved: None }
     }
 
-    /// Carries out a plan.
+    /// Runs a plan.
     ///
     /// # Errors
     /// If a trial could not be prepared or measured; an interruption is no error.
@@ -145,7 +145,7 @@ impl<'a> Driver<'a> {
         Ok(finished)
     }
 
-    /// One trial, with what was measured beside it and what it took.
+    /// Runs one trial; returns it with its additional results and its duration.
     fn trial(&mut self, planned: &PlannedTrial, at: &Progress) -> Result<(Trial, Extras, Nanos)> {
         let PlannedTrial { workload, seed, label, .. } = planned;
         let display = &mut *self.display;
@@ -173,14 +173,14 @@ impl<'a> Driver<'a> {
         let trial = session.trial_or_part(workload, *seed, &mut show);
         let flushed = planned.flush && workload.writes() && !workload.cache.direct();
         let unwritten = session.counted(workload, target::unwritten_bytes).filter(|_| flushed);
-        // What was set up is taken down before an error is told.
+        // Clean up before an error is returned.
         let extras = finish.map(|finish| finish(session, trial.as_ref().ok()));
         let trial = trial?;
         let mut extras = extras.transpose()?.unwrap_or_default();
         if let Some(unwritten) = unwritten {
             extras.insert("unwritten_bytes".to_owned(), unwritten.0 as f64);
         }
-        // Unless the treatment measured that.
+        // Unless the treatment measured it already.
         if flushed && !extras.contains_key(FLUSH_MS) {
             extras.insert(FLUSH_MS.to_owned(), session.flush()?);
         }
@@ -192,7 +192,7 @@ impl<'a> Driver<'a> {
         Ok((trial, extras, spent))
     }
 
-    /// Has the store keep something, as long as it takes what it is given.
+    /// Saves something, unless the store has failed.
     pub fn keep(&mut self, add: impl FnOnce(&mut Store) -> Result<(), StoreError>) {
         if let Some(store) = &mut self.store
             && let Err(error) = add(store)
@@ -202,12 +202,12 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The store, as long as it takes what it is given.
+    /// The store; `None` if it has failed or does not exist.
     pub fn store(&self) -> Option<&Store> {
         self.store.as_ref()
     }
 
-    /// Why the store took no more.
+    /// The error that stopped saving.
     pub fn unsaved(&mut self) -> Option<StoreError> {
         self.unsaved.take()
     }

@@ -1,7 +1,7 @@
-//! Targets that are open on other machines: the same steps as here, carried out there.
+//! Defines targets on other machines: the same steps as for local targets, run there.
 //!
-//! What stands behind them must do all that targets here do, on every machine that it speaks for, and hand
-//! back a backend of trials: plans, driver, store and documents then do not know the difference.
+//! An implementation must do everything that local targets do, on every machine that it represents, and
+//! return a trial backend. Plans, driver, store and documents then work unchanged.
 
 use crate::session::Result;
 use record::{CacheMode, EngineName, Finding, Target, Workload};
@@ -10,50 +10,50 @@ use trial::TrialBackend;
 
 /// Targets that are open on other machines.
 pub trait TargetsElsewhere {
-    /// What is known of each, on the first of the machines.
+    /// Facts of each target, from the first machine.
     fn facts(&self) -> &[Target];
 
-    /// What offsets and sizes past the page cache must be multiples of, in bytes.
+    /// Offsets and sizes of direct I/O must be multiples of this, in bytes.
     fn alignment(&self) -> u64;
 
-    /// Whether runs may write to them, everywhere.
+    /// Whether runs may write to them, on all machines.
     fn writable(&self) -> bool;
 
-    /// What was found when they were opened.
+    /// Findings from when they were opened.
     fn findings(&self) -> Vec<Finding>;
 
-    /// Learns how existing files lie on their devices where the workload uses them.
+    /// Reads the extents of existing files in the workload's area.
     ///
     /// # Errors
-    /// If the area holds what must not be measured.
+    /// If the area contains data that must not be measured.
     fn look_at_area(&self, workload: &Workload) -> Result<()>;
 
-    /// Opens them once more with the flags of a cache mode.
+    /// Opens them again with the flags of a cache mode.
     ///
     /// # Errors
-    /// If a file system does not honour them.
+    /// If a file system does not support them.
     fn open_mode(&self, cache: CacheMode, write: bool) -> Result<()>;
 
-    /// Writes the test files of directories, and makes everything ready for trials.
+    /// Writes the test files of directories and prepares everything for trials.
     ///
     /// # Errors
     /// If a test file cannot be written, or the user interrupts it.
     fn prepare(&self, engine: EngineName, seed: u64) -> Result<PreparedElsewhere>;
 
-    /// Flushes what the page caches took; the longest time that it took, in milliseconds.
+    /// Flushes the data in the page caches; returns the longest duration, in milliseconds.
     ///
     /// # Errors
-    /// If it fails anywhere.
+    /// If a flush fails on any machine.
     fn flush(&self) -> Result<f64>;
 }
 
-/// Targets elsewhere, ready for trials.
+/// Targets on other machines, ready for trials.
 pub struct PreparedElsewhere {
-    /// Runs workloads there.
+    /// Runs workloads on those machines.
     pub backend: Box<dyn TrialBackend>,
-    /// The engine that can be used everywhere.
+    /// The engine that works on all machines.
     pub engine: EngineName,
-    /// What was found before any trial.
+    /// Findings from before any trial.
     pub findings: Vec<Finding>,
 }
 

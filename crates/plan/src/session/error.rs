@@ -1,4 +1,4 @@
-//! Why a target could not be opened or a plan not be carried out, and the exit code for it.
+//! Defines why a target could not be opened or a plan not be run, with the exit codes.
 
 use engine::EngineError;
 use host::target::TargetError;
@@ -8,16 +8,16 @@ use store::StoreError;
 use trial::TrialError;
 use workload::BuildError;
 
-/// Exit code where flags or their values do not fit.
+/// Exit code for invalid flags or values.
 pub const USAGE: u8 = 2;
-/// Exit code where safety forbids it.
+/// Exit code for a refusal for safety.
 pub(crate) const REFUSED: u8 = 3;
-/// Exit code where there is no result, or it could not be kept.
+/// Exit code for a missing result, or one that could not be saved.
 pub const NO_RESULT: u8 = 4;
-/// Exit code of an end that the user or the system asked for.
+/// Exit code for a stop by the user or the system.
 pub const INTERRUPTED: u8 = 130;
 
-/// A target that could not be opened, or a trial that could not be carried out.
+/// A target could not be opened, or a trial could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A target cannot be opened or used.
@@ -26,47 +26,46 @@ pub enum SessionError {
     /// A trial has no result.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// A simulated device that does not exist.
+    /// The simulated device does not exist.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The database cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A workload that does not fit its target.
+    /// The workload does not fit its target.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Targets or flags that do not fit each other.
+    /// Targets or flags are incompatible.
     #[error("{0}")]
     Usage(String),
-    /// What was to be done to a target before or after a trial failed.
+    /// An operation on a target before or after a trial failed.
     #[error("{action} failed: {cause}")]
     Io {
-        /// What was tried, on what.
+        /// The operation and its target.
         action: String,
-        /// What the system said.
+        /// The error of the system.
         cause: std::io::Error,
     },
-    /// What safety forbids without a flag that names it: what, and which flag.
+    /// Refused for safety; the text names the operation and the flag that allows it.
     #[error("{0}")]
     Refused(String),
-    /// The user or the system asked for an end: what became of what was measured.
+    /// The user or the system stopped it; the text states which results are saved.
     #[error("interrupted: {0}")]
     Interrupted(String),
-    /// The device stopped answering: what became of what was measured.
+    /// The device stopped answering; the text states which results are saved.
     #[error("the device stopped answering; {0}")]
     Silent(String),
-    /// A client of a load from several machines cannot do what was asked: what it says, and the exit code
-    /// that it would end with.
+    /// A client of a multi-machine load cannot run the request.
     #[error("{host}: {message}")]
     Client {
-        /// Its name, as it was given.
+        /// Its name, as the user gave it.
         host: String,
-        /// What it says, and what to do.
+        /// Its message, and what to do.
         message: String,
-        /// The exit code.
+        /// The exit code that it would end with.
         exit_code: u8,
     },
-    /// What is here, or what was found, leaves no result: the reason, and what to do.
+    /// No result; the text states the reason and what to do.
     #[error("{0}")]
     NoResult(String),
 }
@@ -88,12 +87,12 @@ impl SessionError {
         }
     }
 
-    /// Targets or flags that do not fit each other.
+    /// Incompatible targets or flags.
     pub fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
     }
 
-    /// An end that the user or the system asked for, and what became of what was measured.
+    /// A stop by the user or the system; the text states which results are saved.
     pub fn ended(text: impl Into<String>) -> Self {
         Self::Interrupted(text.into())
     }
@@ -110,11 +109,11 @@ impl SessionError {
     }
 }
 
-/// The error for trials of which no request at all came back well, as where a device is gone:
-/// what failed is saved, but there is no result to print.
+/// Returns an error if no request of the trials completed, as when a device is gone. The failures are
+/// saved, but there is no result to print.
 ///
 /// # Errors
-/// If no request completed and some failed.
+/// If no request completed and some failed or were short.
 pub fn something_completed(trials: &[Trial]) -> Result<(), SessionError> {
     let directions = || trials.iter().flat_map(Trial::directions);
     let failed: u64 = directions().map(|direction| direction.errors).sum();

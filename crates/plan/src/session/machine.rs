@@ -1,13 +1,13 @@
-//! What a job asks of a machine beside its targets.
+//! Checks what a job requires of a machine besides its targets.
 
 use crate::session::{Result, SessionError};
 use host::kernel::{self, Roots};
 use record::Workload;
 
-/// Whether this machine has what a job asks of it beside its targets.
+/// Checks that this machine has what a job requires besides its targets.
 ///
 /// # Errors
-/// If it has not.
+/// If something is missing.
 pub fn check_machine(asked: &Workload) -> Result<()> {
     if (asked.polled || asked.sqpoll)
         && let Err(cause) = engine::probe_default_engine()

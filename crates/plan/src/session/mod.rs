@@ -1,8 +1,8 @@
-//! Open targets, and the one driver that carries out plans on them.
+//! Opens targets, and runs plans on them with one driver.
 //!
-//! [`RealTargets`] are known, but not yet written; a [`Session`] is a set of targets that are
-//! ready, real or simulated. A [`Driver`] asks a [`crate::Plan`] for trials, runs and saves them.
-//! Rejected: a loop in each command, each with its own answer to a full disk and to Ctrl-C.
+//! [`RealTargets`] are known, but not yet written. A [`Session`] is a set of targets ready for trials, real
+//! or simulated. A [`Driver`] asks a [`crate::Plan`] for trials, runs and saves them. Rejected: a loop in
+//! each command, each with its own answer to a full disk and to Ctrl-C.
 #![forbid(unsafe_code)]
 
 mod cost_fit;
@@ -44,40 +44,40 @@ use std::sync::atomic::AtomicBool;
 /// Version of this program, for documents.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What stands before the name of a simulated device.
+/// Prefix of the name of a simulated device.
 const SIM_PREFIX: &str = "sim:";
-/// The area of a simulated device where the user names none.
+/// Area of a simulated device if the user names none.
 const SIM_AREA: Bytes = Bytes(2 << 30);
 
-/// Set once the user or the system asks for an end.
+/// Set when the user or the system wants to stop the program.
 pub type StopFlag = Arc<AtomicBool>;
 
 type Result<T, E = SessionError> = std::result::Result<T, E>;
 
-/// The simulated device that a target names, if it does.
+/// The simulated device that a target names; `None` if it names none.
 ///
 /// # Errors
-/// If it names one that does not exist or has a wrong key.
+/// If the device does not exist or has an invalid key.
 pub fn simulated(target: &str) -> Result<Option<SimSpec>, SpecError> {
     target.strip_prefix(SIM_PREFIX).map(SimSpec::parse).transpose()
 }
 
-/// A simulated device as a file that describes it; its name may be with or without `sim:`.
+/// The description file of a simulated device; `name` may have the prefix `sim:`.
 ///
 /// # Errors
-/// If there is none of this name or it has a wrong key.
+/// If the device does not exist or has an invalid key.
 pub fn shown_simulated(name: &str) -> Result<String, SpecError> {
     SimSpec::shown(name.strip_prefix(SIM_PREFIX).unwrap_or(name))
 }
 
-/// The simulated device that a document is of, if it is of one.
+/// The simulated device of a document; `None` if its target is not simulated.
 ///
 /// # Errors
-/// If there is no such device now, or the file that describes it holds something else since.
+/// If the device no longer exists, or its description file has changed.
 pub fn simulated_again(target: &Target) -> Result<Option<SimSpec>> {
     let spec = simulated(&target.path)?;
     match spec {
-        // Documents of old versions do not tell.
+        // Documents of old versions do not have the hash.
         Some(now) if target.file_hash.is_some() && now.file_hash != target.file_hash => {
             Err(SessionError::Usage(format!(
                 "the file that describes {} has changed since the measurement; restore the file, \
@@ -89,7 +89,7 @@ pub fn simulated_again(target: &Target) -> Result<Option<SimSpec>> {
     }
 }
 
-/// Adds the findings that are not among them yet.
+/// Adds the findings that are not in the list yet.
 pub fn add_new(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
     for finding in more {
         if !findings.contains(&finding) {
@@ -98,7 +98,7 @@ pub fn add_new(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Findi
     }
 }
 
-/// The seed asked for, else one from the time; simulated targets have a fixed one, so that the
+/// The requested seed, otherwise one from the time. Simulated targets have a fixed default, so that the
 /// same command gives the same bytes.
 #[must_use]
 pub fn seed(asked: Option<u64>, simulated: bool) -> u64 {

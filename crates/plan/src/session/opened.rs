@@ -1,4 +1,4 @@
-//! Targets that are ready to be measured, real or simulated, and the trials on them.
+//! Runs trials on a set of targets that are ready, real or simulated.
 
 use crate::session::elsewhere::{Elsewhere, PreparedElsewhere};
 use crate::session::{Result, SIM_AREA, SIM_PREFIX, SessionError, StopFlag, VERSION, add_new};
@@ -15,47 +15,47 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use trial::{Identity, Measurement, Part, PartTotals, TrialBackend, TrialError};
 
-/// Open targets.
+/// A set of open targets.
 pub struct Session {
     pub(crate) backend: Box<dyn TrialBackend>,
-    /// Facts for the record, at least one.
+    /// Facts of the targets for the documents; at least one.
     pub targets: Vec<Target>,
-    /// Conditions; `None` for a simulated target.
+    /// System and settings; `None` for a simulated target.
     pub environment: Option<Environment>,
-    /// What was found before any trial; part of every trial.
+    /// Findings from before any trial; part of every trial.
     pub findings: Vec<Finding>,
-    /// Engine to use.
+    /// The engine that trials use.
     pub engine: EngineName,
-    /// Seed of everything.
+    /// Seed from which others are derived.
     pub seed: u64,
-    /// How the targets were brought into their steady state; part of every trial.
+    /// Result of the preconditioning; part of every trial.
     pub preconditioning: Option<Preconditioning>,
-    /// Whether the first target is known to have platters that turn.
+    /// Whether the first target is known to be a rotating disk.
     pub turns: bool,
-    /// Whether requests past the page cache can be made.
+    /// Whether direct I/O is possible.
     pub past_cache: bool,
-    /// Where a soaker's counts can be had; `None` in virtual time.
+    /// Source of a soaker's counts; `None` in virtual time.
     pub soak_tap: Option<SoakTap>,
     pub(crate) handles: Vec<TargetHandle>,
-    /// The same of each set of targets for jobs beside the first.
+    /// The handles of each set of targets for jobs beside the first.
     pub(crate) beside: Vec<Vec<TargetHandle>>,
-    /// Twins of the descriptors of buffered runs: a hint given to one is a hint to the runs.
+    /// Duplicates of the descriptors of buffered runs: a hint given to one applies to the runs.
     pub(crate) buffered: Vec<OwnedFile>,
-    /// Where the targets are, if that is not here; then there are no handles.
+    /// Targets on other machines, if any; there are no handles then.
     pub(crate) elsewhere: Option<Elsewhere>,
     pub(crate) stop: StopFlag,
 }
 
-/// What a part of a larger run came to: its document, and what is added up with those of others.
+/// Result of a part of a larger run: its document, and the counts that are added to those of other parts.
 pub struct PartOfTrial {
     /// The part as a trial of its own.
     pub trial: Trial,
-    /// What its jobs counted.
+    /// The counts of its jobs.
     pub totals: PartTotals,
 }
 
 impl Session {
-    /// A session on targets of other machines.
+    /// A session with targets on other machines.
     pub(crate) fn elsewhere(
         there: Elsewhere,
         prepared: PreparedElsewhere,
@@ -88,7 +88,7 @@ impl Session {
     pub fn simulated(spec: &SimSpec, size: Option<Bytes>, seed: u64, stop: &StopFlag) -> Self {
         let path = format!("{SIM_PREFIX}{}", spec.text);
         let target = simulated_target(path, size.unwrap_or(SIM_AREA).min(spec.size()), spec);
-        // Whether it has platters that turn.
+        // Whether it is a rotating disk.
         let turns = match &spec.kind {
             SimKind::Machine(one) => one.drive.effects.rotation,
             SimKind::Queue(_) | SimKind::Flash(_) => false,
@@ -124,11 +124,11 @@ impl Session {
         &self.targets[0]
     }
 
-    /// Runs one workload and writes its document. `tick` hears the share of the run that is over.
+    /// Runs one workload and returns its document. `tick` receives the elapsed share of the run.
     ///
     /// # Errors
-    /// If the page cache could not be emptied as the workload asks, nothing could be measured, or
-    /// the user interrupted it.
+    /// If the page cache could not be emptied as requested, nothing could be measured, or the user
+    /// interrupted it.
     pub fn trial(
         &mut self,
         workload: &Workload,
@@ -142,7 +142,7 @@ impl Session {
         }
     }
 
-    /// The same, or what an interruption in its window left of it.
+    /// The same, but an interruption inside the window returns the partial result.
     pub(crate) fn trial_or_part(
         &mut self,
         workload: &Workload,
@@ -152,8 +152,8 @@ impl Session {
         Ok(self.measured(workload, (workload, seed), tick)?.0)
     }
 
-    /// Runs some jobs of a workload as a part of a larger run, or what an interruption in its window left of
-    /// it.
+    /// Runs some jobs of a workload as a part of a larger run. An interruption inside the window returns
+    /// the partial result.
     ///
     /// # Errors
     /// As [`Session::trial`].
@@ -170,7 +170,7 @@ impl Session {
         Ok(PartOfTrial { trial, totals: PartTotals::of(&measurement) })
     }
 
-    /// A trial with what it is made of; `asked` and its seed are what the backend runs.
+    /// A trial with its measurement; the backend runs `asked` with its seed.
     fn measured(
         &mut self,
         workload: &Workload,
@@ -186,7 +186,7 @@ impl Session {
         let writing = workload.by_targets().filter(|(_, job)| job.writes() || prepared);
         let areas = writing.flat_map(|(set, workload)| {
             let written = self.handles_of(set).iter().filter(|handle| handle.writable);
-            // What clients wrote before the run, their own documents do not say.
+            // The clients' documents do not contain what was written before the run.
             let there = self.elsewhere.as_ref().filter(|there| prepared && there.writable());
             let of_clients = there.into_iter().flat_map(|_| &self.targets);
             let written = written.map(|handle| &handle.facts).chain(of_clients);
@@ -218,7 +218,7 @@ impl Session {
         Ok(trial::run_measured(backend, workload, asked, identity, &self.stop, tick)?)
     }
 
-    /// What offsets and sizes past the page cache must be multiples of, in bytes.
+    /// Offsets and sizes of direct I/O must be multiples of this, in bytes.
     #[must_use]
     pub fn alignment(&self) -> u64 {
         if let Some(there) = &self.elsewhere {
@@ -234,7 +234,7 @@ impl Session {
         there && self.handles.iter().all(|handle| handle.writable)
     }
 
-    /// An error where the targets are on other machines.
+    /// An error if the targets are on other machines.
     pub(crate) fn is_here(&self, what: &str) -> Result<()> {
         match &self.elsewhere {
             None => Ok(()),
@@ -244,11 +244,11 @@ impl Session {
         }
     }
 
-    /// Flushes what the page cache took, so that it is not written later; the time that it took, in
-    /// milliseconds. Where it fails, data is lost.
+    /// Flushes the data in the page cache, so that they are not written later; returns the duration in
+    /// milliseconds. If a flush fails, data is lost.
     ///
     /// # Errors
-    /// If a device cannot take it.
+    /// If a device fails the flush.
     pub fn flush(&self) -> Result<f64> {
         if let Some(there) = &self.elsewhere {
             return there.flush();
@@ -262,7 +262,7 @@ impl Session {
         Ok(begin.elapsed().as_secs_f64() * 1e3)
     }
 
-    /// Bytes of the area, of each target as `count` tells them; `None` where the kernel does not tell.
+    /// The sum over the targets of `count` for the area, in bytes; `None` if the kernel does not report it.
     pub(crate) fn counted<'a>(
         &'a self,
         workload: &Workload,
@@ -278,7 +278,7 @@ impl Session {
         bytes.sum::<Option<u64>>().map(Bytes)
     }
 
-    /// Reads so many bytes of every target, from `start`, into the page cache.
+    /// Reads `length` bytes of every target, from `start`, into the page cache.
     pub(crate) fn read_into_cache(&self, start: Bytes, length: Bytes) -> Result<()> {
         let mut buffer = vec![0; 1 << 20];
         let mut read = |file: &OwnedFile| -> std::io::Result<()> {
@@ -303,7 +303,7 @@ impl Session {
         Ok(())
     }
 
-    /// Open targets of a set: 0 is that of the first job.
+    /// Open targets of a set; set 0 belongs to the first job.
     fn handles_of(&self, set: u32) -> &[TargetHandle] {
         match set.checked_sub(1) {
             None => &self.handles,
@@ -311,7 +311,7 @@ impl Session {
         }
     }
 
-    /// Gets the area out of the page cache, as the workload asks.
+    /// Drops the area from the page cache, as the workload requests.
     fn drop_cache(&self, workload: &Workload, set: u32) -> Result<Option<CacheDropped>> {
         if self.elsewhere.is_some() {
             // Each machine drops its own.
@@ -339,8 +339,7 @@ impl Session {
         }
     }
 
-    /// Where a scratch file can be made, the best first: beside the targets, and where everybody
-    /// may.
+    /// Folders for a scratch file, best first: next to the targets, then folders that every user may write.
     fn scratch_folders(&self) -> Vec<PathBuf> {
         let beside = self.targets.iter().filter_map(|target| {
             let path = Path::new(&target.path);
@@ -353,8 +352,8 @@ impl Session {
         beside.chain([PathBuf::from("."), std::env::temp_dir(), "/var/tmp".into()]).collect()
     }
 
-    /// Id and time of a document; `what` is all that tells the simulated ones apart: the kind and
-    /// whatever was asked.
+    /// Id and time of a document. `what` is everything that distinguishes simulated documents: the kind and
+    /// the request.
     #[must_use]
     pub fn identity(&self, what: &str) -> (String, Option<String>) {
         let target = self.target();
@@ -364,15 +363,13 @@ impl Session {
     }
 }
 
-/// The facts of a simulated target.
 pub(crate) fn simulated_target(path: String, size_bytes: Bytes, spec: &SimSpec) -> Target {
     let (device, filesystem, extents, test_file) = (None, None, None, None);
     let (kind, file_hash) = (TargetKind::Simulated, spec.file_hash.clone());
     Target { path, kind, size_bytes, device, filesystem, extents, test_file, file_hash }
 }
 
-/// Id and time of a new document; a simulated one has no time, and its id is the hash of all that
-/// tells it apart.
+/// Id and time of a new document. A simulated one has no time, and its id is the hash of `simulated`.
 #[must_use]
 pub fn identity(simulated: Option<&str>) -> (String, Option<String>) {
     match simulated {
@@ -381,7 +378,7 @@ pub fn identity(simulated: Option<&str>) -> (String, Option<String>) {
     }
 }
 
-/// The part of a target that a workload uses: a stripe's area goes over all of all targets.
+/// Offset and length of the area that a workload uses on a target; a stripe uses all of all targets.
 pub(crate) fn area_on(workload: &Workload, target: &Target) -> (Bytes, Bytes) {
     match workload.stripe_bytes {
         Some(_) => (Bytes(0), target.size_bytes),

@@ -1,4 +1,4 @@
-//! Who opens targets: this machine, or others that make a load together.
+//! Defines how targets are opened: on this machine, or on several machines that make a load together.
 
 use crate::session::machine::check_machine;
 use crate::session::{RealTargets, Result};
@@ -9,10 +9,10 @@ use workload::Spec;
 
 /// Opens targets, on this machine or on others.
 pub trait Opener {
-    /// Opens what the paths mean, without writing anything. A target must hold `min_request` bytes.
+    /// Opens the targets at these paths without writing. A target must hold `min_request` bytes.
     ///
     /// # Errors
-    /// If one cannot be opened, is too small, named twice, or refused for safety.
+    /// If a target cannot be opened, is too small, is named twice, or is refused for safety.
     fn open(
         &self,
         paths: &[&Path],
@@ -21,28 +21,28 @@ pub trait Opener {
         min_request: Bytes,
     ) -> Result<RealTargets>;
 
-    /// What a command line asks of each client, as one load: that of all of them.
+    /// Converts the load that the command line requests per client into the load of all clients.
     ///
     /// # Errors
-    /// If something of it cannot be had on several machines.
+    /// If a part of it is not possible on several machines.
     fn whole(&self, spec: Spec) -> Result<Spec> {
         Ok(spec)
     }
 
-    /// The machines that make a load together, by name; none where it is this one alone.
+    /// Names of the machines that make a load together; empty for this machine alone.
     fn clients(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether the machine has what a job asks of it beside its targets, as far as that can be known now.
+    /// Checks that the machine has what a job requires besides its targets, as far as known.
     ///
     /// # Errors
-    /// If it has not.
+    /// If something is missing.
     fn check_machine(&self, asked: &Workload) -> Result<()> {
         check_machine(asked)
     }
 
-    /// Whether the engine that is used by default can be had where the targets are.
+    /// Whether the default engine works where the targets are.
     fn has_default_engine(&self) -> bool {
         engine::probe_default_engine().is_ok()
     }

@@ -1,4 +1,4 @@
-//! The profile of the trials of a check, and what is measured later on the target of one.
+//! Creates the profile from the trials of a check, and measures its target again later.
 
 use crate::session::{
     Display, Driver, End, RealTargets, Result, Session, SessionError, StopFlag, Targets, VERSION,
@@ -16,12 +16,13 @@ use record::{
 };
 use std::path::Path;
 
-/// Earlier profiles of the same disk that are looked at.
+/// Maximum number of earlier profiles of the same disk that are read.
 const EARLIER_PROFILES: usize = 8;
-/// Largest request of a drawn load: a target must hold one.
+/// Maximum request of a drawn load; a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
-/// The profile of the trials that ended and of the loads that went on, with advice and findings; `(id, time)` are its own.
+/// The profile from the finished trials and the sustained loads, with advice and findings. `(id, time)` are
+/// those of the profile.
 ///
 /// # Errors
 /// If earlier profiles of the disk cannot be read.
@@ -70,8 +71,8 @@ pub fn profile(
     Ok(profile)
 }
 
-/// What the checks of causes read of the machine and of the disk that was measured, which has just served requests.
-/// Of a disk on other machines, and of a simulated one, nothing is read here.
+/// Facts of the machine and of the measured disk for the checks of causes; the disk has just served
+/// requests. Empty for a disk on other machines and for a simulated one.
 fn facts_of(profile: &Profile) -> Vec<SystemFact> {
     let device = profile.target.device.as_ref();
     let Some(device) = device.filter(|_| !profile.simulated && profile.clients.is_empty()) else {
@@ -83,7 +84,7 @@ fn facts_of(profile: &Profile) -> Vec<SystemFact> {
 }
 
 impl Session {
-    /// What a plan that validates a profile came to.
+    /// The result of a plan that validates a profile.
     #[must_use]
     pub fn validation(
         &self,
@@ -112,7 +113,7 @@ impl Session {
     }
 }
 
-/// The part of its target that a profile is of.
+/// The measured part of a profile's target.
 ///
 /// # Errors If the profile has no cells.
 pub fn area_of(profile: &Profile) -> Result<Bytes> {
@@ -120,10 +121,9 @@ pub fn area_of(profile: &Profile) -> Result<Bytes> {
     area.ok_or_else(|| SessionError::usage("the profile has no cells"))
 }
 
-/// The target of a profile, ready for loads; without `write` nothing of it is written but a file of
-/// halfpower's own.
+/// Opens the target of a profile for loads. Without `write`, only halfpower's own test file is written.
 ///
-/// # Errors If the profile has no cells, its target cannot be opened, or another disk is there now.
+/// # Errors If the profile has no cells, its target cannot be opened, or it is another disk now.
 pub fn open_again(
     profile: &Profile,
     write: bool,
@@ -149,12 +149,12 @@ pub fn open_again(
     target.into_session(engine::DEFAULT_ENGINE, seed, stop, display)
 }
 
-/// What the device of a profile does now (`predict --now`), and the predictor by the profile and by
-/// what was seen now.
+/// Measures the current level of a profile's device (`predict --now`). Returns the predictor that combines
+/// the profile with the new trials.
 ///
 /// # Errors
-/// If the profile is of a simulated device or too small to tell, the target fails, no visit counts,
-/// or the user interrupts it.
+/// If the profile is of a simulated device or too small, the target fails, no visit is valid, or the user
+/// interrupts it.
 pub fn drift_now(
     profile: &Profile,
     stop: &StopFlag,
@@ -164,7 +164,7 @@ pub fn drift_now(
         let text = "--now: a simulated device does not change after it was profiled";
         return Err(SessionError::usage(text));
     }
-    // In a directory it is a file of halfpower's own that is written.
+    // In a directory, only halfpower's own test file is written.
     let write = profile.target.kind == TargetKind::Directory && profile.has_writes();
     let (seed, cells) = (crate::session::seed(None, false), profile.all_cells());
     let profiled = Predictor::of_cells(&cells);

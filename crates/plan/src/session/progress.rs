@@ -1,39 +1,40 @@
-//! How far a command is, for people who watch.
+//! Shows the progress of a command to the user.
 
 use record::{Nanos, format_bytes};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Time between two lines of a log.
+/// Interval between two lines of a log.
 const LINES_EVERY: Duration = Duration::from_secs(30);
 
-/// How far a command is.
+/// Progress of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown<'a> {
-    /// What it is doing.
+    /// Name of the current phase.
     pub phase: &'a str,
-    /// Share that is done, 0 to 1.
+    /// Completed share, 0 to 1.
     pub share: f64,
-    /// The number of the present trial, from 1, and of all; `None` where it is not known before.
+    /// Number of the current trial, from 1, and of all trials; `None` if not known in advance.
     pub trial: Option<(usize, usize)>,
-    /// Time left, by what the parts so far took; `None` where that is unknown.
+    /// Remaining time, estimated from the parts so far; `None` if unknown.
     pub left: Option<Nanos>,
-    /// On what it is at work; may be empty.
+    /// What it is working on; may be empty.
     pub what: &'a str,
-    /// Other machines that it waits for; empty where it waits for none.
+    /// Other machines that it waits for; empty if none.
     pub waits_for: &'a str,
 }
 
-/// From this time on it is unknown: a run that ends by its bytes has a year, which it does not take.
+/// From this duration on the remaining time counts as unknown: a run that ends by bytes has a limit of a
+/// year, which it does not reach.
 const UNKNOWN_FROM: Nanos = Nanos(30 * 86_400 * 1_000_000_000);
 
-/// A time left in words.
+/// Remaining time in words.
 fn told(left: Option<Nanos>) -> Option<String> {
     left.filter(|left| *left < UNKNOWN_FROM).map(|left| format!("{} left", duration(left)))
 }
 
 impl Shown<'_> {
-    /// The time left, as far as it is known, before what it is at work on or waits for.
+    /// The remaining time, if known, followed by the current work or the machines that it waits for.
     #[must_use]
     pub fn remark(&self) -> String {
         let left = told(self.left).map(|left| format!("{left}  "));
@@ -46,16 +47,15 @@ impl Shown<'_> {
     }
 }
 
-/// Where people see how far a command is.
+/// A display for the progress of a command.
 pub trait Display {
-    /// Shows how far it is.
+    /// Shows the progress.
     fn show(&mut self, shown: &Shown<'_>);
 
-    /// Takes away what was shown.
+    /// Removes the progress display.
     fn clear(&mut self);
 }
 
-/// A display that nobody watches.
 pub(crate) struct NoDisplay;
 
 impl Display for NoDisplay {
@@ -63,7 +63,7 @@ impl Display for NoDisplay {
     fn clear(&mut self) {}
 }
 
-/// A time of seconds, minutes or hours: `48 min`.
+/// A duration in seconds, minutes or hours: `48 min`.
 #[must_use]
 pub fn duration(time: Nanos) -> String {
     let seconds = time.as_secs_f64();
@@ -75,13 +75,13 @@ pub fn duration(time: Nanos) -> String {
     }
 }
 
-/// Shows how far the test files are.
+/// Shows the progress of the test files.
 pub(crate) fn preparing(display: &mut dyn Display) -> impl FnMut(u64, u64) {
     let begin = Instant::now();
     move |done, total| {
         let share = done as f64 / total.max(1) as f64;
         let written = format!("{} of {}", format_bytes(done), format_bytes(total));
-        // Before a twentieth is written, the rate so far says little.
+        // Below a twentieth the rate so far is not reliable.
         let left = (share > 0.05).then(|| {
             let left = begin.elapsed().as_secs_f64() / share * (1.0 - share);
             Nanos((left * 1e9) as u64)
@@ -91,8 +91,7 @@ pub(crate) fn preparing(display: &mut dyn Display) -> impl FnMut(u64, u64) {
     }
 }
 
-/// The lines of a log that nobody watches while it grows: one when a phase begins for the first time,
-/// and one each half minute.
+/// Progress lines for a log: one when a phase begins for the first time, and one every half minute.
 #[derive(Debug, Default)]
 pub struct ProgressLines {
     /// Phases that have begun.
@@ -102,7 +101,7 @@ pub struct ProgressLines {
 }
 
 impl ProgressLines {
-    /// The line that is due at this moment, if any.
+    /// The line that is due now, if any.
     pub fn next(&mut self, shown: &Shown<'_>, now: Instant) -> Option<String> {
         let is_new = self.begun.insert(shown.phase.to_owned());
         let due = self.last.is_none_or(|last| now.saturating_duration_since(last) >= LINES_EVERY);
@@ -137,7 +136,7 @@ mod tests {
         assert_eq!(told, ["1 s", "119 s", "2 min", "48 min", "2 h 0 min", "2 h 30 min"]);
     }
 
-    /// The lines of a log in which these are shown at these seconds.
+    /// The log lines for progress shown at these seconds.
     fn lines(shown: &[(u64, Shown<'_>)]) -> Vec<String> {
         let (mut lines, begin) = (ProgressLines::default(), Instant::now());
         let at = |second: &u64| begin + Duration::from_secs(*second);

@@ -1,4 +1,4 @@
-//! Real targets on the way to a session: known and opened, but not yet written.
+//! Prepares real targets for a session: known and opened, but not yet written.
 
 use crate::session::elsewhere::{Elsewhere, TargetsElsewhere};
 use crate::session::opened::area_on;
@@ -17,29 +17,29 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use trial::RealBackend;
 
-/// Share of time with others' requests in flight above which that is said.
+/// Minimum share of time with other processes' requests in flight that is reported.
 const BUSY_SHARE: f64 = 0.02;
 
-/// Real targets on their way to a session.
+/// Real targets that are becoming a session.
 pub struct RealTargets {
     roots: Roots,
     handles: Vec<TargetHandle>,
-    /// Conditions here.
+    /// System and settings of this machine.
     environment: Environment,
     files: BTreeMap<CacheMode, Vec<OwnedFile>>,
     /// Sets of targets for jobs beside the first.
     beside: Vec<Self>,
-    /// Whether nothing will be asked of them, so that test files stay holes.
+    /// Whether they will get no requests, so that test files can stay sparse.
     untouched: bool,
-    /// Where they are, if that is not here; then there are no handles.
+    /// Targets on other machines, if any; there are no handles then.
     elsewhere: Option<Elsewhere>,
 }
 
 impl RealTargets {
-    /// Opens what the paths mean, without writing anything. A target must hold `min_request` bytes.
+    /// Opens the targets at these paths without writing. A target must hold `min_request` bytes.
     ///
     /// # Errors
-    /// If one cannot be opened, is too small, named twice, or refused for safety.
+    /// If a target cannot be opened, is too small, is named twice, or is refused for safety.
     pub fn open(
         paths: &[&Path],
         access: &Access,
@@ -52,7 +52,7 @@ impl RealTargets {
             .iter()
             .map(|path| target::open_target(&roots, path, access, size, min_request))
             .collect::<Result<Vec<_>, _>>()?;
-        // Test files are made as large as the smallest target: they all carry the same area.
+        // All test files get the size of the smallest target, because all have the same area.
         let smallest = handles.iter().map(|handle| handle.facts.size_bytes).min();
         let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
         for handle in handles.iter_mut().filter(made) {
@@ -66,10 +66,10 @@ impl RealTargets {
         Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: None })
     }
 
-    /// Targets that are open on other machines.
+    /// Targets on other machines.
     ///
     /// # Errors
-    /// If there is none.
+    /// If the list is empty.
     pub fn elsewhere(targets: Rc<dyn TargetsElsewhere>) -> Result<Self> {
         if targets.facts().is_empty() {
             return Err(SessionError::usage("name at least one target"));
@@ -81,7 +81,7 @@ impl RealTargets {
         Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: Some(targets) })
     }
 
-    /// Facts of the first.
+    /// Facts of the first target.
     #[must_use]
     pub fn facts(&self) -> &Target {
         match &self.elsewhere {
@@ -90,14 +90,14 @@ impl RealTargets {
         }
     }
 
-    /// Has the test file of a directory be this one of several.
+    /// Makes the test file of a directory this one of several.
     pub fn write_as(&mut self, file: TestFile) {
         for handle in &mut self.handles {
             handle.facts.test_file = Some(file);
         }
     }
 
-    /// Nothing will be asked of them: the engine completes requests by itself.
+    /// No target will get requests: the engine completes them by itself.
     pub(crate) fn leave_untouched(&mut self) {
         self.untouched = true;
     }
@@ -112,7 +112,7 @@ impl RealTargets {
         std::iter::once(self).chain(&self.beside)
     }
 
-    /// A set of them: 0 is this one.
+    /// A set by its number; 0 is this one.
     pub(crate) fn set(&mut self, number: u32) -> Option<&mut Self> {
         match number.checked_sub(1) {
             None => Some(self),
@@ -120,20 +120,20 @@ impl RealTargets {
         }
     }
 
-    /// Conditions, where the targets are here: on other machines each has its own.
+    /// System and settings, if the targets are on this machine; other machines have their own.
     #[must_use]
     pub fn conditions(&self) -> Option<&Environment> {
         self.elsewhere.is_none().then_some(&self.environment)
     }
 
-    /// Facts of all.
+    /// Facts of all targets.
     pub fn all_facts(&self) -> impl Iterator<Item = &Target> {
         let there = self.elsewhere.iter().flat_map(|there| there.facts());
         self.handles.iter().map(|handle| &handle.facts).chain(there)
     }
 
-    /// What offsets and sizes past the page cache must be multiples of, in bytes: on all of them,
-    /// because alignments are powers of two.
+    /// Offsets and sizes of direct I/O must be multiples of this, in bytes. The largest alignment fits all
+    /// targets, because alignments are powers of two.
     #[must_use]
     pub fn alignment(&self) -> u64 {
         if let Some(there) = &self.elsewhere {
@@ -149,7 +149,7 @@ impl RealTargets {
         there && self.handles.iter().all(|handle| handle.writable)
     }
 
-    /// What others do on the disk right now, if it is worth saying and can be seen.
+    /// A finding about the current activity of other processes on the disk, if visible and large enough.
     #[must_use]
     pub fn busy_finding(&self) -> Option<Finding> {
         if self.elsewhere.is_some() {
@@ -174,10 +174,10 @@ impl RealTargets {
         })
     }
 
-    /// Learns how existing files lie on their devices where the workload uses them.
+    /// Reads the extents of existing files in the workload's area.
     ///
     /// # Errors
-    /// If the area holds what must not be measured, as a hole.
+    /// If the area contains data that must not be measured, such as a hole.
     pub fn look_at_area(&mut self, workload: &Workload) -> Result<()> {
         if let Some(there) = &self.elsewhere {
             return there.look_at_area(workload);
@@ -189,10 +189,10 @@ impl RealTargets {
         Ok(())
     }
 
-    /// Opens them once more with the flags of a cache mode, and checks that they hold.
+    /// Opens them again with the flags of a cache mode, and checks that these work.
     ///
     /// # Errors
-    /// If the file system does not honour them.
+    /// If the file system does not support them.
     pub fn open_mode(&mut self, cache: CacheMode, write: bool) -> Result<()> {
         if let Some(there) = &self.elsewhere {
             return there.open_mode(cache, write);
@@ -202,17 +202,17 @@ impl RealTargets {
         Ok(())
     }
 
-    /// Opens the engines of a workload and closes them, so that what they refuse is known before anything is
+    /// Opens the engines of a workload and closes them, so that a refusal is found before anything is
     /// written.
     ///
     /// # Errors
-    /// What they refuse.
+    /// The refusal of an engine.
     pub(crate) fn try_engines(&self, workload: &Workload) -> Result<()> {
-        // Machines elsewhere open their engines when the run is prepared there.
+        // Other machines open their engines when they prepare the run.
         if self.elsewhere.is_some() {
             return Ok(());
         }
-        // A fall-back is another workload, and refuses nothing that was asked for by name.
+        // A fallback uses another workload, and does not refuse anything that the user requested by name.
         if workload.engine == engine::DEFAULT_ENGINE && engine::probe_default_engine().is_err() {
             return Ok(());
         }
@@ -249,7 +249,8 @@ impl RealTargets {
         for (handle, index) in self.handles.iter_mut().chain(beside).filter(made).zip(0..) {
             let size = handle.facts.size_bytes;
             let mut tick = |done: u64, _: u64| show(before + done, total);
-            // Other data in each: a device below several would see the same blocks twice.
+            // Different data in each file: a device below several would otherwise see the same blocks
+            // twice.
             let seed = seed.wrapping_add(index);
             target::write_test_file(handle, size, seed, &mut tick, &cancelled)?;
             before += size.0;
@@ -257,8 +258,8 @@ impl RealTargets {
         Ok(())
     }
 
-    /// The session, once the test files of directories are written; `engine` falls back where the
-    /// kernel does not allow it.
+    /// The session, after the test files of directories are written. `engine` falls back if the kernel does
+    /// not support it.
     ///
     /// # Errors
     /// If a test file cannot be written, or the user interrupts it.
@@ -298,7 +299,7 @@ impl RealTargets {
                 "Expect more CPU time per request and a lower queue depth than with io_uring.",
             ));
         }
-        // Counters of a part of the devices would be held against requests to all.
+        // Counters of only some devices would be compared with requests to all.
         let counted = all().all(|handle| handle.facts.device.is_some());
         let probe = RealProbe::new(self.roots, if counted { &disks } else { &[] });
         let soak_tap = Some(probe.soak_tap());
@@ -344,12 +345,12 @@ impl RealTargets {
     }
 }
 
-/// An error where a file or device is named twice, by whatever names: its blocks would be asked
-/// for by jobs that know nothing of each other. A directory gets a test file each time.
+/// An error if a file or device is named twice, even by different names: two jobs would use its blocks
+/// without knowing of each other. A directory gets a separate test file each time.
 fn refuse_the_same(paths: &[&Path]) -> Result<()> {
     let mut seen: BTreeMap<(u64, u64, u64), &Path> = BTreeMap::new();
     for path in paths {
-        // What cannot be examined is an error of opening it.
+        // A path that cannot be examined gives an error when it is opened.
         let Some(identity) = target::identity(path).filter(|_| !path.is_dir()) else { continue };
         if let Some(other) = seen.insert(identity, path) {
             let text = format!(
@@ -363,7 +364,7 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// The largest size that is asked for, if all ask: else what the target has.
+/// The largest requested size, if every spec requests one; otherwise the target's size is used.
 pub(crate) fn size_for_all<'a>(specs: impl Iterator<Item = &'a workload::Spec>) -> Option<Bytes> {
     let sizes: Option<Vec<Bytes>> = specs.map(|spec| spec.size).collect();
     sizes.and_then(|sizes| sizes.into_iter().max())
@@ -372,7 +373,7 @@ pub(crate) fn size_for_all<'a>(specs: impl Iterator<Item = &'a workload::Spec>) 
 /// The same workload for an engine with one request per job: depth comes from jobs.
 pub(crate) fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
     for job in &mut spec.beside {
-        // A fall-back is for what cannot be had; another engine that was asked for can.
+        // A fallback is only for an engine that does not work. Another requested engine does.
         if engine == EngineName::Sim || job.spec.asked.engine == spec.asked.engine {
             job.spec = with_engine(std::mem::take(&mut job.spec), engine);
         }

@@ -1,4 +1,4 @@
-//! Real targets for the one workload of `run`.
+//! Opens real targets for the one workload of `run`.
 
 use crate::session::real::{size_for_all, with_engine};
 use crate::session::{Opener, RealTargets, Result, Session, SessionError, StopFlag};
@@ -11,38 +11,37 @@ use simdisk::SimSpec;
 use std::path::Path;
 use workload::Spec;
 
-/// What is done on the targets beside the run itself.
+/// What is done on the targets in addition to the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside {
-    /// A fit of processor cost, through the page cache and past it.
+    /// Whether CPU cost is fitted, buffered and with direct I/O.
     pub cost_fit: bool,
-    /// Writing them until they are steady.
+    /// Whether they are written until they are steady.
     pub precondition: bool,
-    /// Leaving test files that no job reads unwritten, as fio does.
+    /// Whether test files that no job reads stay unwritten, as fio does.
     pub reserve: bool,
 }
 
-/// A set of targets, and what may be done to them.
+/// A set of targets, with the allowed access.
 pub type TargetSet = (Vec<String>, Access);
 
-/// Opens the targets and checks that the workload fits them, without writing anything. The first set is
-/// that of the first job; jobs beside it may have others ([`Spec::beside`]).
+/// Opens the targets and checks that the workload fits them, without writing. The first set belongs to the
+/// first job; jobs beside it may have others ([`Spec::beside`]).
 ///
 /// # Errors
-/// If the workload does not hold together or does not fit, or a target cannot be opened or is
-/// refused for safety.
+/// If the workload is inconsistent or does not fit, or a target cannot be opened or is refused for safety.
 pub fn open_for_run(
     spec: &Spec,
     sets: &[TargetSet],
     with: Beside,
     opener: &dyn Opener,
 ) -> Result<(RealTargets, Workload)> {
-    // The numbers themselves, before a target is touched.
+    // Check the numbers before a target is touched.
     spec.check()?;
     for (_, spec) in spec.all() {
         opener.check_machine(&spec.asked)?;
     }
-    // Each target by itself and for up to three cache modes, what an engine opens for each job, and
+    // Each target by itself and for up to three cache modes, the descriptors of an engine for each job, and
     // the rest of the program.
     let needed =
         |spec: &Spec| u64::from(spec.asked.targets) * 4 + u64::from(spec.asked.numjobs) * 4 + 64;
@@ -86,7 +85,7 @@ pub fn open_for_run(
             set.open_mode(CacheMode::Device, write)?;
         }
         if with.precondition && crate::goes_past_cache(workload, set.alignment()) {
-            // Without it the device is written through the page cache, as the run will.
+            // Without it the device is written through the page cache, as the run will do.
             let _ = set.open_mode(CacheMode::Device, write);
         }
     }
@@ -100,7 +99,7 @@ pub fn open_for_run(
 /// The session on a simulated device, and the workload that fits it.
 ///
 /// # Errors
-/// If the workload does not hold together or does not fit.
+/// If the workload is inconsistent or does not fit.
 pub fn simulated_for_run(
     spec: Spec,
     device: &SimSpec,
@@ -111,10 +110,10 @@ pub fn simulated_for_run(
     Ok((Session::simulated(device, Some(device.size()), seed, stop), workload))
 }
 
-/// The workload for the engine that can be used here.
+/// The workload for the engine that works here.
 ///
 /// # Errors
-/// If it does not fit the targets in that form.
+/// If it does not fit the targets in this form.
 pub fn workload_here(spec: &Spec, session: &Session, workload: Workload) -> Result<Workload> {
     if session.engine == workload.engine {
         return Ok(workload);
@@ -142,7 +141,7 @@ fn workload_on(spec: &Spec, sets: &[Vec<&Target>]) -> Result<Workload> {
     Ok(spec.build_on(&sizes)?)
 }
 
-/// The size of a job's area that is to be asked for on its targets.
+/// The size to request for a job's area on its targets.
 fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
     let by_size = |target: &&&Target| target.size_bytes;
     let (Some(smallest), Some(largest)) =
@@ -163,8 +162,8 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
             largest.size_bytes.0
         )));
     }
-    // A directory's --size is that of its test file, of which the area is what --offset leaves, unless
-    // another job has a larger one.
+    // A directory's --size is that of its test file. The area is what --offset leaves of it, unless another
+    // job has a larger one.
     let made = targets.iter().any(|target| target.kind == TargetKind::Directory);
     Ok(spec.size.filter(|size| !made || *size < smallest.size_bytes))
 }

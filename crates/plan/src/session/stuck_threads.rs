@@ -1,29 +1,29 @@
-//! The last word of a program that cannot end.
+//! Warns that threads stuck in the kernel keep the program from exiting.
 //!
-//! A request that waits in the kernel where no signal reaches it (a frozen file system, a network
-//! mount that is gone) keeps its thread, and a process ends with its last thread: the results are
-//! saved, and the shell still waits. Nothing that a program may do ends that; it can say so.
-//! Rejected: a child process to measure in, which would hold the test file or the device unseen.
+//! A request may wait in the kernel where no signal reaches it (a frozen file system, a lost network
+//! mount). Its thread cannot end, and a process ends only with its last thread: the results are saved, but
+//! the shell still waits. The program cannot end the wait, but it can report it. Rejected: a child process
+//! to measure in, which would hold the test file or the device unseen.
 
 use engine::input;
 use host::kernel;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a thread has to end by itself.
+/// How long a thread gets to end by itself.
 const PATIENCE: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(10);
-/// Threads that are named.
+/// Maximum number of threads that are named.
 const NAMED: usize = 3;
 
-/// A thread that no signal ends, and the function of the kernel that it waits in.
+/// A thread that no signal ends, and the kernel function in which it waits.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct StuckThread {
     name: String,
     place: Option<String>,
 }
 
-/// What keeps this process from ending, as a message; `None` where nothing does.
+/// A message about what keeps this process from exiting; `None` if nothing does.
 #[must_use]
 pub fn warning() -> Option<String> {
     let tasks = &kernel::Roots::default().proc.join("self/task");
@@ -45,10 +45,10 @@ fn stuck_in(tasks: &Path) -> Vec<StuckThread> {
     let Ok(entries) = std::fs::read_dir(tasks) else { return Vec::new() };
     let stuck = |task: &Path| -> Option<StuckThread> {
         let stat = input::kernel_text(&task.join("stat")).ok()?;
-        // The name stands in brackets and may hold any character.
+        // The name is in brackets and may contain any character.
         let (before, after) = stat.rsplit_once(") ")?;
         let (_, name) = before.split_once('(')?;
-        // 0 where the kernel does not tell.
+        // 0 if the kernel does not report it.
         let place = kernel::read::text(&task.join("wchan")).filter(|place| place != "0");
         after.starts_with('D').then(|| StuckThread { name: name.to_owned(), place })
     };
@@ -63,7 +63,7 @@ fn message(kept: &[StuckThread]) -> String {
         Some(place) => format!("{} in {place}", kept.name),
         None => kept.name.clone(),
     };
-    // Workers of one ring are named alike.
+    // The workers of a ring have the same name.
     let mut names: Vec<String> = kept.iter().map(named).collect();
     names.dedup();
     let more = names.len().saturating_sub(NAMED);

@@ -1,8 +1,8 @@
-//! The sets of targets that the trials of one plan run on.
+//! Holds the sets of targets that the trials of one plan use.
 //!
-//! Most plans have one. A sweep opens one for each list of targets in its design, `limits` one for
-//! each number of simulated disks. A simulated target that no set holds is made anew for its trial,
-//! which then depends on its own line alone.
+//! Most plans have one set. A sweep opens one for each list of targets in its design, `limits` one for each
+//! number of simulated disks. A simulated target that is in no set is created for each trial, so that the
+//! trial depends only on its own line.
 
 use crate::PlannedTrial;
 use crate::session::{
@@ -17,7 +17,7 @@ use workload::volume::Raid;
 
 /// Sets of open targets.
 pub struct Targets {
-    /// By their names as they are typed; those of the command have none.
+    /// By the names of their targets as typed; the set of the command has no names.
     sets: BTreeMap<Vec<String>, Session>,
     fresh: Option<Session>,
     stop: StopFlag,
@@ -30,7 +30,7 @@ impl Targets {
         Self { sets: BTreeMap::new(), fresh: None, stop: stop.clone() }
     }
 
-    /// The targets of a command, all in one set.
+    /// All targets of a command in one set.
     #[must_use]
     pub fn one(session: Session) -> Self {
         let mut targets = Self::none(&session.stop);
@@ -43,7 +43,7 @@ impl Targets {
         self.sets.insert(names, session);
     }
 
-    /// What was found of all sets before any trial, each once.
+    /// Findings of all sets from before any trial, each once.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -58,15 +58,15 @@ impl Targets {
         sizes.min().unwrap_or_default()
     }
 
-    /// The targets of the command.
+    /// The set of the command.
     ///
     /// # Errors
-    /// If there is no set without names.
+    /// If no set without names exists.
     pub fn main(&mut self) -> Result<&mut Session> {
         self.named(&[])
     }
 
-    /// The same, for good.
+    /// The same, by value.
     pub(crate) fn into_main(mut self) -> Result<Session> {
         self.sets.remove(&Vec::new()).ok_or_else(|| unknown(&[]))
     }
@@ -75,7 +75,7 @@ impl Targets {
         self.sets.get_mut(names).ok_or_else(|| unknown(names))
     }
 
-    /// The set that a trial runs on.
+    /// The set for a trial.
     pub(crate) fn of(&mut self, planned: &PlannedTrial) -> Result<&mut Session> {
         if !self.sets.contains_key(&planned.targets)
             && let [only] = planned.targets.as_slice()
@@ -88,10 +88,10 @@ impl Targets {
     }
 }
 
-/// The simulated device among targets, which then is the only one.
+/// The simulated device among the targets, which must then be the only one.
 ///
 /// # Errors
-/// If one stands beside others, does not exist or has a wrong key.
+/// If it is combined with others, does not exist or has an invalid key.
 pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
     let specs: Vec<Option<SimSpec>> =
         targets.iter().map(|target| simulated(target)).collect::<Result<_, _>>()?;
@@ -104,12 +104,12 @@ pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
     Ok(found)
 }
 
-/// One disk of a simulated machine as the targets of a command, and machines with two of its disks
-/// and more, by their names: the disks of one machine cannot be opened one by one, so that "on k
-/// disks" is a machine with k of them, bound together so that each gets its part.
+/// One disk of a simulated machine as the set of the command, and machines with two and more of its disks,
+/// by their names. The disks of one machine cannot be opened one by one. So "on k disks" is a machine with
+/// k disks, striped so that each gets its part.
 ///
 /// # Errors
-/// If a machine of that number of disks does not exist.
+/// If a machine with this number of disks does not exist.
 pub fn simulated_disks(
     spec: &SimSpec,
     seed: u64,
@@ -134,18 +134,18 @@ pub fn simulated_disks(
     Ok((targets, names))
 }
 
-/// What an array is made of, each member open under its path.
+/// The members of an array, each open under its path.
 #[derive(Clone, Debug)]
 pub struct Members {
-    /// Their number.
+    /// Number of members.
     pub count: u32,
-    /// Bytes that lie together on a member.
+    /// Chunk size: contiguous bytes on a member.
     pub chunk: Bytes,
-    /// Facts of those that can be read alone: all, or one of a machine whose drives are alike.
+    /// Facts of the members that can be read alone: all, or one of a machine with equal drives.
     pub targets: Vec<Target>,
 }
 
-/// A simulated device, whole; and if it is a machine with a stripe (RAID 0), one of its drives alone.
+/// A simulated device as a whole, and for a machine with a stripe (RAID 0) also one of its drives alone.
 ///
 /// # Errors
 /// If the machine does not exist with one drive.
@@ -168,11 +168,10 @@ pub fn simulated_array(
     Ok((targets, Some(Members { count, chunk, targets: vec![member] })))
 }
 
-/// Files or block devices as one stripe with chunks of this size, and each of them alone, all of them read
-/// only.
+/// Files or block devices as one stripe with chunks of this size, and each of them alone, all read-only.
 ///
 /// # Errors
-/// If there are fewer than two, one is a directory or cannot be opened.
+/// If fewer than two are given, or one is a directory or cannot be opened.
 pub fn striped(
     paths: &[&Path],
     chunk: Bytes,

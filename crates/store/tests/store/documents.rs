@@ -1,4 +1,4 @@
-//! What goes in comes out, under its id or the beginning of it.
+//! Documents are read back unchanged, under their id or its beginning.
 
 use crate::{observation, profile, simulated_trial, trial};
 use halfpower_store::{Store, StoreError};
@@ -121,7 +121,7 @@ fn last_is_the_newest_of_every_kind_also_of_a_simulated_one_that_was_made_again(
     assert_eq!(named(&store, "last"), "d4", "a trial of the user's own");
     assert_eq!(named(&store, "last~1"), "c3");
     assert_eq!(named(&store, "last~2"), "b2");
-    // A trial of a profile is no document that the user made.
+    // A trial of a profile does not count as a document of the user.
     store.add_document(&trial("e5")).unwrap();
     store.add_profile(&profile("f6"), &["e5".to_owned()]).unwrap();
     assert_eq!(named(&store, "last"), "f6");

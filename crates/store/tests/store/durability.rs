@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::tempdir;
 
-/// In the environment of the child: the database that it adds to.
+/// Environment variable of the child: the database that it adds to.
 const CHILD: &str = "HALFPOWER_STORE_TEST_CHILD";
-/// How long the children of the rounds live: from before the file exists to many trials later.
+/// Lifetimes of the children: from before the file exists to many trials later.
 const LIFETIMES_MS: [u64; 12] = [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 150, 400];
 
-/// The child: adds trials for ever, and tells each id once it is committed.
+/// The child: adds trials without end, and prints each id after its commit.
 fn add_trials(path: &Path) -> ! {
     let mut store = Store::open(path).unwrap();
     for number in 0u32.. {
@@ -25,7 +25,7 @@ fn add_trials(path: &Path) -> ! {
     unreachable!("the parent kills this process");
 }
 
-/// What SQLite itself thinks of the file.
+/// SQLite's own check of the file.
 fn integrity(path: &Path) -> String {
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()

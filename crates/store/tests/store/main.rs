@@ -1,4 +1,4 @@
-//! The store from outside: what is kept, what is refused, and what a kill leaves behind.
+//! The store from outside: saved documents, refusals, and the file after a kill.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod documents;
@@ -14,7 +14,7 @@ use record::{
 };
 use std::collections::BTreeMap;
 
-/// A workload of one simple cell.
+/// The workload of a simple cell.
 fn workload() -> Workload {
     Workload { size_bytes: Bytes(1 << 30), runtime_ns: Nanos(1_000_000_000), ..Workload::default() }
 }
@@ -134,7 +134,7 @@ fn profile(id: &str) -> Profile {
     }
 }
 
-/// An experiment of two trials, of which none was run.
+/// An experiment of two trials, none of which has run.
 fn experiment(id: &str) -> Experiment {
     let planned = |block: u32| PlannedTrial {
         block,

@@ -1,7 +1,7 @@
-//! Files of every version so far are read by the present program.
+//! The current program reads the files of every earlier version.
 //!
-//! `HALFPOWER_BLESS=1` makes the file of the present version where it is missing. A file that a
-//! released program wrote is never made again: it stands for the files in the world.
+//! `HALFPOWER_BLESS=1` creates the file of the current version if it is missing. A file that a released
+//! program wrote is never recreated: it represents existing files.
 
 use crate::{experiment, observation, profile, trial};
 use halfpower_store::{SCHEMA_VERSION, Store, StoreError};
@@ -14,7 +14,7 @@ const TRIAL_ID: &str = "019b7c1f-3f2e-7000-8000-000000000001";
 const PROFILE_ID: &str = "019b7c1f-3f2e-7000-8000-000000000002";
 const EXPERIMENT_ID: &str = "019b7c1f-3f2e-7000-8000-000000000003";
 const OBSERVATION_ID: &str = "019b7c1f-3f2e-7000-8000-000000000004";
-/// The first version that keeps experiments and other documents.
+/// The first version with experiments and other documents.
 const WITH_EXPERIMENTS: u32 = 2;
 
 /// The committed file of a version.
@@ -22,8 +22,8 @@ fn committed(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/v{version}.db"))
 }
 
-/// The profile of a version's file. A file keeps the words of the program that wrote it; those of
-/// the first versions have none on commits, and get the present ones.
+/// The profile of a version's file. A file keeps the texts of the program that wrote it. The first versions
+/// have no text on commits, and get the current one.
 fn profile_of(version: u32) -> Profile {
     let profile = profile(PROFILE_ID);
     match version {
@@ -39,7 +39,7 @@ fn extras() -> BTreeMap<String, f64> {
     BTreeMap::from([("flush_ms".to_owned(), 0.1 + 0.2)])
 }
 
-/// Makes the file of the present version, without a log beside it.
+/// Creates the file of the current version, without a log beside it.
 fn bless() {
     let path = committed(SCHEMA_VERSION);
     if path.exists() {

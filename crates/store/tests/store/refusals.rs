@@ -1,5 +1,5 @@
-//! Each thing that can be wrong with the file has its own message, with the path and a way out,
-//! and nothing that is not ours is changed.
+//! Each problem with the file has its own message, with the path and a remedy, and foreign files are not
+//! changed.
 
 use crate::trial;
 use halfpower_store::{Store, StoreError};
@@ -8,7 +8,7 @@ use std::path::Path;
 use tempfile::tempdir;
 use testkit::{Mounted, requires};
 
-/// The message names the file and a way out, in one line.
+/// The message names the file and a remedy, in one line.
 fn check_message(error: &StoreError, path: &Path) {
     let words = error.to_string();
     assert!(words.contains(&path.display().to_string()), "{words}");
@@ -78,7 +78,7 @@ fn a_damaged_file_is_called_damaged() {
     }
     drop(store);
     let mut bytes = std::fs::read(&path).unwrap();
-    // Behind the header page and the pages of the schema.
+    // After the header page and the pages of the schema.
     bytes[12_288..].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();
     let store = Store::open(&path).unwrap();
@@ -105,7 +105,7 @@ fn a_file_that_another_process_holds_is_called_locked() {
 fn a_database_on_a_read_only_file_system_can_be_read_and_not_added_to() {
     requires!(Mount);
     let disk = Mounted::tmpfs(8 << 20).unwrap();
-    // Characters that a URI gives a meaning must not lead elsewhere.
+    // Special characters of a URI must not change the path.
     let path = disk.path().join("a?b#c%20.db");
     Store::open(&path).unwrap().add_document(&trial("1")).unwrap();
     disk.make_read_only().unwrap();
@@ -147,7 +147,7 @@ fn a_file_of_the_users_own_under_the_name_of_a_log_is_refused_and_left_as_it_is(
         std::fs::remove_file(&beside).unwrap();
     }
     let kept = Store::open(&path).unwrap();
-    // A second connection beside the first, with the first one's logs there.
+    // A second connection beside the first, while the first one's logs exist.
     Store::open(&path).unwrap();
     drop(kept);
     std::fs::write(folder.path().join("x.db-wal"), "my notes").unwrap();

@@ -1,36 +1,35 @@
-//! Cuts the intervals of one recording into stretches of a common clock, and adds several up.
+//! Cuts the intervals of one recording into cells of a common clock, and sums several recordings.
 //!
-//! Two hosts take their samples at different moments, so an interval is shared out over the stretches
-//! that it touches, by time. A stretch of which a recording lacks a part is no stretch without load: it is
-//! left out. So is one that lies within an interval so long that nobody knows when in it the requests came, as
-//! after a machine slept.
+//! Two hosts take their samples at different moments, so an interval is divided over the cells that it
+//! touches, in proportion to time. If a recording does not cover a cell fully, the cell is left out; it
+//! does not count as idle. A cell within a very long interval, as after a machine slept, is left out too,
+//! because the time of the requests in it is unknown.
 
 use record::{Figure, Interval, OpInterval};
 
-/// Share of a stretch that has to be recorded. A clock that is put right moves the ends of intervals by
-/// thousandths.
+/// Share of a cell that must be recorded. A clock correction moves the ends of intervals by thousandths.
 const RECORDED_MIN: f64 = 0.99;
-/// Steps that an interval with requests may last, and one without: a recorder joins those.
+/// Maximum length, in steps, of an interval with requests, and of one without: recorders merge idle ones.
 const STEPS_BUSY: u64 = 5;
 const STEPS_IDLE: u64 = 1_000;
 
-/// Equal stretches of time one after the other.
+/// Consecutive cells of equal length.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
-    /// When the first one begins, in nanoseconds.
+    /// Start of the first cell, in nanoseconds.
     pub(super) begin_ns: u64,
-    /// How long each is, in nanoseconds, more than 0.
+    /// Length of each cell, in nanoseconds, more than 0.
     pub(super) step_ns: u64,
-    /// How many there are.
+    /// Number of cells.
     pub(super) count: u64,
 }
 
-/// When an interval ends, on its own clock.
+/// End of an interval, on its own clock.
 pub(super) fn end_ns(interval: &Interval) -> u64 {
     interval.begin_ns.saturating_add(interval.duration_ns)
 }
 
-/// Whether it says when its requests came, to a few steps.
+/// Whether it is short enough to locate its requests in time.
 fn is_usable(interval: &Interval, step_ns: u64) -> bool {
     let steps = interval.duration_ns / step_ns;
     interval.all.per_s.is_some_and(|rate| match rate.value > 0.0 {
@@ -39,8 +38,8 @@ fn is_usable(interval: &Interval, step_ns: u64) -> bool {
     })
 }
 
-/// The stretches that a recording covers, with what its host did in each, in order of time. The intervals are
-/// in order of time too; their clock is ahead of the grid's by so many nanoseconds.
+/// The cells that a recording covers, with the activity of its host in each, in order of time. The
+/// intervals are in order of time too. Their clock is ahead of the grid's by `ahead_ns`.
 pub(super) fn cells(intervals: &[&Interval], grid: Grid, ahead_ns: i64) -> Vec<(u64, Interval)> {
     let usable: Vec<&Interval> =
         intervals.iter().copied().filter(|it| is_usable(it, grid.step_ns)).collect();
@@ -60,7 +59,7 @@ pub(super) fn cells(intervals: &[&Interval], grid: Grid, ahead_ns: i64) -> Vec<(
     cells
 }
 
-/// A moment of a clock that is ahead by so much.
+/// Converts a moment of a clock that is ahead by `ahead_ns`.
 pub(super) fn on_clock(moment_ns: u64, ahead_ns: i64) -> u64 {
     if ahead_ns < 0 {
         moment_ns.saturating_add(ahead_ns.unsigned_abs())
@@ -69,14 +68,14 @@ pub(super) fn on_clock(moment_ns: u64, ahead_ns: i64) -> u64 {
     }
 }
 
-/// The logarithm of a latency, which is no less than what one tick of its counters makes of so many requests: below
-/// that, no tick and one would be a thousand times apart.
+/// The logarithm of a latency. A latency below the resolution of its counters (one tick over these
+/// requests) is raised to it. Otherwise an interval with no tick and one with one tick would be a thousand
+/// times apart.
 pub(super) fn log_latency(latency_ns: Figure) -> f64 {
     latency_ns.value.max(latency_ns.resolution).max(1.0).ln()
 }
 
-/// What the intervals say of one stretch, of which the first one touches it; `None` where they do not
-/// cover it.
+/// The activity in one cell, from intervals of which the first touches it; `None` if they do not cover it.
 fn within(
     intervals: &[&Interval],
     begin_ns: u64,
@@ -99,7 +98,7 @@ fn within(
     (recorded >= RECORDED_MIN).then(|| sum(&parts, begin_ns, length_ns))
 }
 
-/// Several intervals as one, each with a weight: parts of one host's time, or several hosts at once.
+/// Weighted sum of several intervals: parts of one host's time, or several hosts at the same time.
 pub(super) fn sum(parts: &[(&Interval, f64)], begin_ns: u64, duration_ns: u64) -> Interval {
     let figure = |of: &dyn Fn(&Interval) -> Option<Figure>| -> Option<Figure> {
         let there: Vec<(Figure, f64)> =
@@ -113,7 +112,7 @@ pub(super) fn sum(parts: &[(&Interval, f64)], begin_ns: u64, duration_ns: u64) -
     };
     let op = |pick: fn(&Interval) -> &OpInterval| -> OpInterval {
         let per_s = figure(&|it| pick(it).per_s);
-        // Means weigh as many requests as there were.
+        // Means are weighted by requests.
         let mean = |of: fn(&OpInterval) -> Option<Figure>| -> Option<Figure> {
             let there: Vec<(Figure, f64)> = parts
                 .iter()

@@ -1,38 +1,38 @@
-//! Finds by how much the clock of one host is ahead of another's, from the disk that both share.
+//! Finds the clock difference between two hosts from the disk that they share.
 //!
-//! What one host asks for makes the requests of the other wait. So the latency of one moves with that of the
-//! other, and with what the other has in flight, which also shows a host that asks for nothing between bursts. The moves from
-//! one step to the next are compared at each difference that the clocks may have; the levels would say
-//! little, because a disk that is slow all evening looks alike at any difference.
+//! Requests of one host make the requests of the other wait. So the latency of one follows the latency of
+//! the other, and also the other's requests in flight, which reveal a host that is idle between bursts. The
+//! changes from one step to the next are correlated at each possible clock difference. Levels would show
+//! little, because a disk that is slow all evening looks the same at any difference.
 //!
-//! Requests in flight are never compared with requests in flight: two hosts that begin their work at the
-//! same minute of their own clocks would be taken for two whose clocks agree.
+//! Requests in flight are never compared with requests in flight: two hosts that start work at the same
+//! minute of their own clocks would look as if their clocks agreed.
 
 use super::cells::{Grid, cells, end_ns, log_latency};
 use record::{Estimate, Interval, Measured};
 use stats::mean;
 
-/// Clocks that are further apart than this are taken for different times.
+/// Maximum clock difference. Larger differences are treated as different times.
 const LAG_MOST_S: f64 = 300.0;
-/// Fewest steps that two recordings have in common.
+/// Minimum number of steps that two recordings have in common.
 pub(super) const OVERLAP_MIN: usize = 30;
-/// Correlation from which on two series move together, in itself and in standard errors, and how far it
-/// must be above the next peak.
+/// Thresholds for two series to be correlated: the minimum correlation, its minimum in standard errors, and
+/// the largest allowed ratio of the next peak to it.
 const CORRELATION_MIN: f64 = 0.3;
 const STANDARD_ERRORS: f64 = 4.5;
 const NEXT_PEAK: f64 = 0.8;
-/// A host whose latency is known at this share of the most moments or more is as good to compare clocks with.
+/// The reference is the first host whose latency is known at this share of the maximum number of moments.
 const AS_MANY: f64 = 0.9;
 /// Steps around a peak that belong to it.
 const PEAK_STEPS: i64 = 3;
-/// Share of its mean that is added to what is in flight, so that nothing at all has a logarithm too.
+/// Share of the mean that is added to the requests in flight, so that zero has a logarithm too.
 const FLOOR: f64 = 0.1;
 const NS: f64 = 1e9;
 
-/// How much a series changes at each step, where both are known; in order of the steps.
+/// Change of a series at each step for which both values are known, in order of the steps.
 type Moves = Vec<(i64, f64)>;
 
-/// How a recording moves, on its own clock.
+/// The changes of a recording, on its own clock.
 pub(super) struct Trace {
     begin_ns: u64,
     latency: Moves,
@@ -40,7 +40,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Of a recording with one interval or more, in steps from its own first one.
+    /// From a recording with at least one interval. Steps count from its first interval.
     pub(super) fn of(intervals: &[&Interval], step_ns: u64) -> Self {
         let begin_ns = intervals.first().map_or(0, |it| it.begin_ns);
         let length_ns = intervals.iter().map(|it| end_ns(it)).max().unwrap_or(0) - begin_ns;
@@ -59,7 +59,7 @@ impl Trace {
     }
 }
 
-/// Requests in flight, by the counter or by Little's law.
+/// Requests in flight, from the counter or by Little's law.
 fn in_flight(cell: &Interval) -> Option<f64> {
     let by_law = || {
         let rate = cell.all.per_s?.value;
@@ -73,7 +73,7 @@ fn moves(series: &[(i64, f64)]) -> Moves {
     pairs.map(|pair| (pair[0].0, pair[1].1 - pair[0].1)).collect()
 }
 
-/// How well two series move together at one difference of the clocks.
+/// Correlation of two series at one clock difference.
 #[derive(Clone, Copy)]
 struct Match {
     lag: i64,
@@ -82,22 +82,22 @@ struct Match {
 }
 
 impl Match {
-    /// How many standard errors it is above none.
+    /// The correlation in standard errors.
     fn sure(&self) -> f64 {
         self.correlation * (self.pairs as f64).sqrt()
     }
 }
 
-/// By how much the clock of each host is ahead of that of the first one, or of one whose latency is known at more
-/// moments. Two that do not show it may each show it of a third, so the surest pairs go first, and what is known of the
-/// ones that are placed adds up.
+/// How far the clock of each host is ahead of the reference: the first host, or one whose latency is known
+/// at more moments. Two hosts without a direct match may both match a third. So the pairs with the highest
+/// confidence are placed first, and the differences along a chain are added.
 pub(super) fn all_ahead(traces: &[Trace], step_ns: u64) -> Vec<Measured<Estimate>> {
     let most = traces.iter().map(|it| it.latency.len()).max().unwrap_or(0) as f64;
     let enough = |trace: &Trace| trace.latency.len() as f64 >= AS_MANY * most;
     let reference = traces.iter().position(enough).unwrap_or(0);
     let mut all = vec![Measured::not(""); traces.len()];
     let mut open: Vec<usize> = (0..traces.len()).filter(|host| *host != reference).collect();
-    // Of each open host what the surest of the placed ones shows, and how sure that is.
+    // For each open host, its best match with a placed host, and the confidence of that match.
     let mut best: Vec<Option<(Estimate, f64)>> = vec![None; traces.len()];
     let (mut by, mut own) = (reference, Estimate::symmetric(0.0, 0.0, 1));
     loop {
@@ -109,7 +109,7 @@ pub(super) fn all_ahead(traces: &[Trace], step_ns: u64) -> Vec<Measured<Estimate
                     let ahead = Estimate::symmetric(own.value + apart.value, error, apart.n);
                     best[host] = Some((ahead, sure));
                 }
-                // Why it cannot be placed by itself.
+                // Why it cannot be matched directly with the reference.
                 Err(why) if by == reference => all[host] = Measured::not(why),
                 _ => {}
             }
@@ -121,11 +121,11 @@ pub(super) fn all_ahead(traces: &[Trace], step_ns: u64) -> Vec<Measured<Estimate
     }
 }
 
-/// By how much the clock of `other` is ahead of that of `first`, and in how many standard errors they move together;
-/// or why that is not known.
+/// How far the clock of `other` is ahead of that of `first`, and the correlation in standard errors; or why
+/// the difference is unknown.
 fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), &'static str> {
     let step_s = step_ns as f64 / NS;
-    // The step of the other's series that stands at the first's first, if the clocks agree.
+    // The step of the other series at the time of the first series' step 0, if the clocks agree.
     let apart = (first.begin_ns as f64 - other.begin_ns as f64) / step_ns as f64;
     let most = (LAG_MOST_S / step_s) as i64;
     let found: Vec<Vec<Match>> = [
@@ -163,7 +163,7 @@ fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), 
              unchanged",
         );
     }
-    // Between steps: the top of the parabola through the peak and its neighbours.
+    // Interpolated between steps: the vertex of the parabola through the peak and its neighbours.
     let at = |lag: i64| series.iter().find(|other| other.lag == lag).map(|it| it.correlation);
     let height = peak.correlation;
     let between = match (at(peak.lag - 1), at(peak.lag + 1)) {
@@ -178,8 +178,8 @@ fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), 
     Ok((apart, peak.sure()))
 }
 
-/// The steps of two series that stand at the same time where the second is `shift` steps ahead; `None`
-/// with too few.
+/// Correlation of the steps of two series that coincide if the second is `shift` steps ahead; `None` if too
+/// few.
 fn matched(one: &Moves, two: &Moves, shift: i64, lag: i64) -> Option<Match> {
     let mut rest = two.iter().peekable();
     let mut sums = Sums::default();
@@ -193,7 +193,7 @@ fn matched(one: &Moves, two: &Moves, shift: i64, lag: i64) -> Option<Match> {
     (pairs >= OVERLAP_MIN).then(|| Match { lag, correlation: sums.correlation(), pairs })
 }
 
-/// What a correlation is made of.
+/// Sums for a correlation.
 #[derive(Default)]
 struct Sums {
     pairs: f64,
@@ -210,7 +210,7 @@ impl Sums {
         self.products += a * b;
     }
 
-    /// 0 where one of the two never changes.
+    /// 0 if one of the two never changes.
     fn correlation(&self) -> f64 {
         let spread = |at: usize| self.squares[at] - self.of[at] * self.of[at] / self.pairs;
         let both = (spread(0) * spread(1)).sqrt();

@@ -1,19 +1,19 @@
-//! Tells by how much the latency of other hosts is higher while one host asks for much.
+//! Estimates how much the latency of other hosts rises while one host is under high load.
 //!
-//! Rejected: to ask how often as great an effect comes by chance, with the load moved in time. In simulated recordings
-//! with harmless bursts beside those of a host that nobody recorded, that left 6 wrong names of 8 in a
-//! hundred, and of recordings of a minute 73 right names of 89.
+//! Rejected: a permutation test that shifts the load in time and asks how often chance has as large an
+//! effect. In simulated recordings with harmless bursts next to those of an unrecorded host, it left 6
+//! wrong names of 8 in a hundred. In recordings of a minute, it left 73 right names of 89.
 
 use record::{Estimate, Measured};
 use stats::{batch_means, mean, median};
 
-/// The share of the time in which a host asks for little is one over this, and that in which it asks for much.
+/// Low load is the mean over the lowest 1/`CALM` of the time, high load that over the highest 1/`LOUD`.
 const CALM: usize = 3;
 const LOUD: usize = 10;
-/// How far the two must be from each other.
+/// Minimum ratio of high load to low load.
 const CHANGE_MIN: f64 = 1.5;
 
-/// Between what a host asks for in the calmest part of the time and in the loudest; `None` where both are alike.
+/// The midpoint between a host's low load and its high load; `None` if they are too similar.
 fn middle(load: &[f64]) -> Option<f64> {
     let mut order = load.to_vec();
     order.sort_by(f64::total_cmp);
@@ -23,14 +23,14 @@ fn middle(load: &[f64]) -> Option<f64> {
     (loud > CHANGE_MIN * calm).then_some((calm + loud) / 2.0)
 }
 
-/// The latency of each other host while this one asks for much, over that while it asks for little: the mean
-/// over the others. Of a host's load at each moment, in whatever unit, and the latencies of each other one,
-/// where it had requests, as logarithms.
+/// The latency of the other hosts under high load of this host, divided by their latency under low load:
+/// the mean over the hosts. `load` is the host's load at each moment, in any unit. `others` are the
+/// logarithms of the latencies of each other host, where it had requests.
 pub(super) fn effect(load: &[f64], others: &[Vec<Option<f64>>]) -> Measured<Estimate> {
     let Some(middle) = middle(load) else {
         return Measured::not("its load hardly changes");
     };
-    // Host by host: who is there only while this one is loud must not pass for a rise of the others.
+    // Host by host: a host that is only active during high load must not count as a rise of the others.
     let rises: Vec<(f64, f64, u32)> =
         others.iter().filter_map(|other| rise(other, load, middle)).collect();
     if rises.is_empty() {
@@ -43,13 +43,13 @@ pub(super) fn effect(load: &[f64], others: &[Vec<Option<f64>>]) -> Measured<Esti
     Measured::Value(Estimate::exp_of(&Estimate::from_se(value, se, n)))
 }
 
-/// Of all that the others wait longer than they usually do while this host asks for little, the share that lies in
-/// the time in which it asks for much, 0 to 1. What others wait in the rest of the time is not its doing. `None` where
-/// they never wait longer.
+/// The share, 0 to 1, of the others' extra waiting that falls into the high load of this host. Extra
+/// waiting is the time above their usual latency under low load. This host does not cause the waiting at
+/// other times. `None` if the others never wait longer.
 pub(super) fn explained(load: &[f64], others: &[Vec<Option<f64>>]) -> Option<f64> {
     let middle = middle(load)?;
     let is_loud = |at: usize| load[at] > middle;
-    // Clocks agree to half a step, and what a burst leaves is served after it.
+    // Clocks agree to half a step, and the backlog of a burst is served after it.
     let near_loud = |at: usize| (at.saturating_sub(1)..(at + 2).min(load.len())).any(is_loud);
     let (mut within, mut beside) = (0.0, 0.0);
     for logs in others {
@@ -58,7 +58,7 @@ pub(super) fn explained(load: &[f64], others: &[Vec<Option<f64>>]) -> Option<f64
         if calm.is_empty() {
             continue;
         }
-        // Chance makes as much above the median as below it.
+        // Chance adds as much above the median as below it.
         let usual = median(calm.clone());
         beside += calm.iter().map(|log| log - usual).sum::<f64>();
         let loud = (0..load.len()).filter(|at| is_loud(*at)).filter_map(|at| logs[at]);
@@ -68,8 +68,8 @@ pub(super) fn explained(load: &[f64], others: &[Vec<Option<f64>>]) -> Option<f64
     (within > 0.0).then(|| within / (within + beside))
 }
 
-/// The mean of one host's latencies, as logarithms, while a load is above the middle, less that while it is not,
-/// with its standard error and its independent parts.
+/// The mean of one host's log latencies while `load` is above `middle`, minus the mean of the rest, with
+/// its standard error and number of independent parts.
 fn rise(logs: &[Option<f64>], load: &[f64], middle: f64) -> Option<(f64, f64, u32)> {
     let of = |is_loud: bool| {
         let there = logs.iter().zip(load).filter(|(_, load)| (**load > middle) == is_loud);

@@ -1,14 +1,13 @@
-//! One disk that several hosts share: their recordings on one clock, what they ask for together, and
-//! whose load the latency of the others follows.
+//! Combines the recordings of several hosts that share a disk: on one clock, as one total load. Finds the
+//! host whose load the latency of the others follows.
 //!
-//! No host sees what the others do. But the disk is one: what one asks for makes the others wait. That
-//! gives the difference of their clocks where the recorded times do not agree ([`clock`]), and what the
-//! others' latency does between the time in which a host asks for little and that in which it asks for much
-//! shows whose load it follows ([`effect`]). What one host did not record is left out for all: the
-//! disk had a load then that nobody knows.
+//! No host sees the load of the others. But the requests of one host make the others wait, because the disk
+//! is one. If the recorded times do not agree, this gives the clock difference ([`clock`]). The rise of the
+//! others' latency from low to high load of a host shows whether they follow its load ([`effect`]). An
+//! interval that one host did not record is left out for all: the load of the disk in it is unknown.
 //!
 //! Rejected: the clock as recorded (virtual machines are seconds apart after a pause), and the largest
-//! share as the cause (who sends most requests need not be who makes the others wait).
+//! share as the cause (the host that sends most requests need not be the one that makes the others wait).
 
 mod cells;
 mod clock;
@@ -23,16 +22,16 @@ use std::collections::BTreeMap;
 
 const NS: f64 = 1e9;
 
-/// Share of what the others wait longer that has to lie in the bursts of a host that is named.
+/// Share of the others' extra waiting that must fall into the bursts of a host for it to be named.
 const EXPLAINS_MIN: f64 = 0.6;
 
-/// What cannot be put together.
+/// Why recordings cannot be combined.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedError {
     /// Too few recordings.
     #[error("a shared disk needs recordings of at least two hosts, each in a separate file")]
     Few,
-    /// More than one device, and none chosen.
+    /// A recording has several devices, and the user selected none.
     #[error(
         "{host} recorded {devices}; select the shared disk with --disk NAME, or HOST:NAME for one \
          host"
@@ -57,12 +56,12 @@ pub enum SharedError {
     Apart {
         /// The first host.
         first: String,
-        /// The other.
+        /// The other host.
         second: String,
-        /// What they have in common.
+        /// Number of intervals in common.
         common: u64,
     },
-    /// Too little of it was recorded by all.
+    /// Too few intervals were recorded by all hosts.
     #[error(
         "only {complete} of the {common} common intervals are complete in all recordings, but 30 \
          are needed; {host} lacks the most intervals"
@@ -70,7 +69,7 @@ pub enum SharedError {
     Gaps {
         /// Intervals of the common time.
         common: u64,
-        /// Those that all hosts recorded.
+        /// Intervals that all hosts recorded.
         complete: usize,
         /// The host that recorded fewest.
         host: String,
@@ -80,15 +79,15 @@ pub enum SharedError {
 /// The load of all hosts on one disk.
 #[derive(Clone, Debug)]
 pub struct Together {
-    /// What the disk had to do, as one observation.
+    /// The total load of the disk, as one observation.
     pub whole: Observation,
-    /// The hosts, the largest effect first.
+    /// The hosts, largest effect first.
     pub hosts: Vec<SharedHost>,
-    /// Who slows the others most.
+    /// The host that slows the others most.
     pub filled_by: Measured<String>,
     /// Intervals of the time that all recordings cover.
     pub intervals: u64,
-    /// Those of them that a host did not record, and that are left out for all.
+    /// How many of these intervals are left out for all because a host did not record them.
     pub left_out: u64,
 }
 
@@ -99,9 +98,9 @@ struct Host<'a> {
     /// In order of time.
     intervals: Vec<&'a Interval>,
     ahead_s: Measured<Estimate>,
-    /// Stretches of the common time that it did not record.
+    /// Cells of the common time that it did not record.
     not_recorded: u64,
-    /// In the stretches that all recorded, once they are known.
+    /// Its activity in the cells that all hosts recorded, once these are known.
     cells: Vec<Interval>,
 }
 
@@ -111,7 +110,7 @@ impl Host<'_> {
     }
 }
 
-/// Puts recordings of one disk together. `disks` names it: `NAME` for all hosts, or `HOST:NAME`.
+/// Combines recordings of one disk. `disks` names the disk: `NAME` for all hosts, or `HOST:NAME`.
 ///
 /// # Errors
 /// What is missing, and what to do.
@@ -152,8 +151,8 @@ pub fn together(
     })
 }
 
-/// Why nobody can be named where the clock of a host with requests is not known, and others show that recorded times are
-/// wrong here.
+/// Why no host can be named: the clock of a host with requests is unknown, and other hosts show that
+/// recorded times are wrong here.
 fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
     let unknown = parts.iter().find(|it| it.ahead_s.value().is_none() && it.per_s > 0.0)?;
     let (other, ahead) = parts
@@ -191,8 +190,8 @@ fn filled_by(parts: &[SharedHost]) -> Measured<String> {
     }
 }
 
-/// The length of the common stretches: the longest of the hosts' usual intervals. Intervals without requests say
-/// nothing of it, because a recorder joins them.
+/// The length of the common cells: the longest of the hosts' usual intervals. Intervals without requests
+/// are ignored, because a recorder merges them.
 fn step_ns(hosts: &[Host<'_>]) -> u64 {
     let usual = |host: &Host<'_>| {
         let busy = host.intervals.iter().filter(|it| value(it.all.per_s) > 0.0);
@@ -202,7 +201,7 @@ fn step_ns(hosts: &[Host<'_>]) -> u64 {
     hosts.iter().filter_map(usual).fold(1.0, f64::max) as u64
 }
 
-/// The time that all recordings cover, on the clock that they were put on.
+/// The time that all recordings cover, on the common clock.
 fn common_time(hosts: &[Host<'_>], step_ns: u64) -> Result<Grid, SharedError> {
     let begin_of = |host: &Host<'_>| on_clock(host.intervals[0].begin_ns, host.ahead_ns());
     let end_of = |host: &Host<'_>| {
@@ -221,7 +220,7 @@ fn common_time(hosts: &[Host<'_>], step_ns: u64) -> Result<Grid, SharedError> {
     Ok(Grid { begin_ns, step_ns, count })
 }
 
-/// Gives each host what it did in the stretches that all recorded; their number.
+/// Gives each host its activity in the cells that all hosts recorded; returns their number.
 fn fill_cells(hosts: &mut [Host<'_>], grid: Grid) -> Result<usize, SharedError> {
     let all: Vec<Vec<(u64, Interval)>> =
         hosts.iter().map(|host| cells(&host.intervals, grid, host.ahead_ns())).collect();
@@ -269,7 +268,7 @@ fn host<'a>(
         .filter(|it| it.partition_of.is_none() && it.built_of.is_empty())
         .map(|it| it.name.as_str())
         .collect();
-    // Who recorded one device or directory means what stands on top, and what it is made of is recorded with it.
+    // A user who recorded one device or directory means the top device. Its parts are recorded with it.
     let named = match observation.paths.as_slice() {
         [only] => only.devices.first().map(String::as_str),
         _ => None,
@@ -301,7 +300,7 @@ fn host<'a>(
     }
 }
 
-/// The disk under all of them.
+/// The total load of the disk.
 fn whole(hosts: &[Host<'_>], first: &Observation, count: usize) -> Observation {
     let device = hosts[0].device;
     let intervals = (0..count)
@@ -311,7 +310,7 @@ fn whole(hosts: &[Host<'_>], first: &Observation, count: usize) -> Observation {
             let (begin_ns, duration_ns) = (parts[0].0.begin_ns, parts[0].0.duration_ns);
             let mut all = sum(&parts, begin_ns, duration_ns);
             device.clone_into(&mut all.device);
-            // No host knows when the others kept the disk busy: taken for independent.
+            // No host knows when the others kept the disk busy, so the busy times count as independent.
             let idle: Option<f64> =
                 parts.iter().map(|(it, _)| Some(1.0 - it.busy_share?.value.min(1.0))).product();
             all.busy_share = idle.map(|idle| Figure::derived(1.0 - idle, 0.0));
@@ -375,12 +374,12 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// What the third host asks for between its bursts and in them, in times of its usual rate.
+    /// The third host's load between bursts and in bursts, in multiples of its usual rate.
     const NEVER: [f64; 2] = [1.0, 1.0];
     const BURSTS: [f64; 2] = [1.0, 6.0];
     const BURSTS_ALONE: [f64; 2] = [0.0, 6.0];
 
-    /// Three hosts on one queue; the third asks for much in bursts, and its clock is ahead.
+    /// Three hosts on one queue. The third sends bursts, and its clock is ahead.
     fn recordings(ahead_s: f64, [calm, loud]: [f64; 2]) -> Vec<Observation> {
         let mut random = SplitMix64::new(11);
         let mut burst = calm;
@@ -395,7 +394,7 @@ mod tests {
         observations(&rates, ahead_s, &mut random)
     }
 
-    /// What three hosts record of the load of four on one queue, of which the third's clock is ahead.
+    /// What three hosts record of the load of four on one queue. The third host's clock is ahead.
     fn observations(rates: &[[f64; 4]], ahead_s: f64, random: &mut SplitMix64) -> Vec<Observation> {
         (0..3)
             .map(|host| {
@@ -436,8 +435,8 @@ mod tests {
             .collect()
     }
 
-    /// Recordings of so many seconds, in which a host that nobody recorded bursts as well, and those of the third
-    /// are of so many times its usual rate.
+    /// Recordings of `seconds` seconds. An unrecorded host also sends bursts; both `bursts` and
+    /// `unrecorded` are multiples of the usual rate.
     fn beside_an_unrecorded_one(
         seed: u64,
         seconds: usize,
@@ -506,7 +505,7 @@ mod tests {
         assert!(why.contains("clock of h1") && why.contains("h2 is 7."), "{:?}", found.filled_by);
     }
 
-    /// Much of the waiting is not of the bursts that are known, though both may meet by chance.
+    /// Much of the waiting is outside the known bursts, though the bursts of both may coincide by chance.
     #[test]
     fn a_host_whose_bursts_explain_little_of_the_waiting_is_not_named() {
         let named = |seeds: u64, bursts: f64, unrecorded: f64| {
@@ -518,7 +517,7 @@ mod tests {
             };
             (0..seeds).map(of).collect::<Vec<_>>()
         };
-        // It alone, and it beside bursts half as large.
+        // The third host alone, and together with unrecorded bursts half as large.
         for unrecorded in [0.0, 3.0] {
             let all = named(10, 6.0, unrecorded);
             assert!(all.iter().all(|(slows, named, _)| *slows && *named), "{all:?}");
@@ -529,7 +528,7 @@ mod tests {
         assert!(met.len() >= 4 && wrong < met.len(), "{wrong} of {met:?}");
     }
 
-    /// Counters tick: of few and quick requests some intervals have no tick, and others one.
+    /// Counters have ticks: with few fast requests, some intervals have no tick and others one.
     #[test]
     fn ticks_of_an_idle_disk_hide_no_clock() {
         let mut all = recordings(7.3, BURSTS);
@@ -548,12 +547,12 @@ mod tests {
             assert!((ahead.value - truth).abs() <= 0.5, "{host:?}");
         }
         assert_eq!(found.filled_by, Measured::Value("h2".to_owned()));
-        // A tick and not no time at all is what it is held against.
+        // The comparison uses a tick, not zero.
         let third = found.hosts.iter().find(|host| host.host == "h2").unwrap();
         assert!(third.effect.value().unwrap().value < 2e3, "{third:?}");
     }
 
-    /// What one host did not record is no time without load for the disk.
+    /// An interval that one host did not record does not count as idle.
     #[test]
     fn a_gap_of_one_host_is_left_out_for_all_and_counted() {
         for kind in ["missing", "unknown", "slept"] {
@@ -563,21 +562,21 @@ mod tests {
                 "missing" => drop(intervals.drain(100..180)),
                 // Counters that were reset.
                 "unknown" => intervals[100..180].iter_mut().for_each(|it| it.all.per_s = None),
-                // One interval, within which nobody knows when its requests came.
+                // One interval in which the time of the requests is unknown.
                 _ => {
                     intervals.drain(101..180);
                     intervals[100].duration_ns = 80 * SECOND;
                 }
             }
             let found = together(&all, &names(), &[]).unwrap();
-            // A clock that is found to be a bit ahead moves the ends.
+            // A clock that is found to be slightly ahead moves the ends.
             let (count, left_out) = (found.intervals, found.left_out);
             assert!((398..=400).contains(&count) && (80..=82).contains(&left_out), "{found:?}");
             let second = found.hosts.iter().find(|host| host.host == "h1").unwrap();
             assert_eq!(second.not_recorded, left_out, "{kind}");
             assert!(found.hosts.iter().all(|host| host.host == "h1" || host.not_recorded == 0));
             assert_eq!(found.whole.intervals.len() as u64, count - left_out);
-            // Its rate is that of the time in which it recorded.
+            // Its rate refers to the time in which it recorded.
             assert!((second.per_s / 120.0 - 1.0).abs() < 0.05, "{kind}: {second:?}");
             assert_eq!(found.filled_by, Measured::Value("h2".to_owned()));
             let third = found.hosts.iter().find(|host| host.host == "h2").unwrap();
@@ -590,7 +589,7 @@ mod tests {
         assert!(refused.as_ref().is_err_and(is_so), "{refused:?}");
     }
 
-    /// A recorder joins intervals without requests to long ones, which are recorded all the same.
+    /// A recorder merges intervals without requests into long ones, which count as recorded.
     #[test]
     fn a_host_that_asks_for_nothing_has_recorded_that() {
         let mut all = recordings(0.0, BURSTS);
@@ -609,7 +608,7 @@ mod tests {
         assert_eq!((first.per_s, first.latency_ns), (0.0, None));
     }
 
-    /// As of a machine whose clock was set after its start.
+    /// As if the machine's clock was set after its start.
     #[test]
     fn an_interval_of_another_year_costs_neither_time_nor_memory() {
         let mut all = recordings(0.0, BURSTS);

@@ -1,4 +1,4 @@
-//! Files of one disk that lie apart by known factors.
+//! Files of one disk that differ by known factors.
 
 use crate::model::synthetic::{Noise, target, trial, workload};
 use record::{OpKind, Pattern, Profile, TestFile, Trial, Written};
@@ -9,8 +9,8 @@ const VISITS: usize = 6;
 /// Standard deviation of a visit's own noise.
 const NOISE: f64 = 0.03;
 
-/// A check that visits areas whose rates are these factors, the last of which was written past the page
-/// cache; cells lie `rate` and more apart from it.
+/// A check of areas whose rates are these factors. The last area was written with direct I/O, and the cells
+/// start at `rate`.
 fn profile(factors: &[f64], seed: u64) -> Profile {
     let mut noise = Noise(seed);
     let mut trials: Vec<Trial> = Vec::new();
@@ -68,7 +68,7 @@ fn files_that_are_alike_widen_nothing_and_are_not_told_apart() {
 fn a_file_written_past_the_page_cache_is_told_as_a_factor_and_moves_no_cell() {
     let profile = profile(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0], 3);
     let spread = &profile.area_spreads[0];
-    // The visits of a cell begin with another area each: areas stand in the order in which they were met.
+    // The visits of each cell begin with another area; areas are in order of first visit.
     let past = profile.areas.iter().position(|area| !area.is_ordinary()).unwrap();
     assert!((spread.rates[past].unwrap() - 2.0).abs() < 0.1, "{spread:?}");
     for cell in &profile.cells {

@@ -1,4 +1,4 @@
-//! Which trials enter a cell, and what the cell says of them.
+//! Which trials enter a cell, and the values of the cell.
 
 use crate::model::synthetic::{WINDOW_NS, trial, visits, workload};
 use record::{Finding, FindingCode, Measured, OpKind, Pattern, Severity, Trial};
@@ -101,14 +101,14 @@ fn the_share_at_the_device_is_its_time_over_ours_where_requests_are_one_for_one(
             counters.bytes = ios * 4096;
             (counters.ratio_ios, counters.ratio_bytes) = (Some(ratio), Some(1.0));
             counters.other_bytes = Some(other);
-            // So many in progress at the device for each one that we wait for.
+            // Requests in flight at the device, per request that we wait for.
             counters.concurrency = concurrency * waited;
         }
         model::aggregate(&trials, 0.05)[0].device_share.clone()
     };
     let share = |found: Measured<f64>| found.value().copied();
     assert!((share(with(0.6, 1.0, 0)).unwrap() - 0.6).abs() < 0.01);
-    // Milliseconds may count more than there is.
+    // Milliseconds may add up to more than the window.
     assert_eq!(share(with(1.2, 1.0, 0)), Some(1.0));
     for found in [with(0.6, 0.4, 0), with(0.6, 2.0, 0), with(0.6, 1.0, 1 << 30)] {
         assert!(found.reason().unwrap().contains("one to one"), "{found:?}");
@@ -200,7 +200,7 @@ fn a_busy_counter_that_cannot_be_right_gives_neither_service_time_nor_utilizatio
     let with = |depth, busy_share: f64| {
         let mut trials = visits(&workload(OpKind::Read, Pattern::Random, 4096, depth), 1000.0);
         for trial in &mut trials {
-            // Time between requests that is nobody's: the latency is half of the spacing.
+            // Idle time between requests: the latency is half of the interval.
             let read = trial.result.read.as_mut().unwrap();
             read.latency_ns.as_mut().unwrap().mean /= 2.0;
             let Measured::Value(counters) = &mut trial.device_counters else {
@@ -218,7 +218,7 @@ fn a_busy_counter_that_cannot_be_right_gives_neither_service_time_nor_utilizatio
     assert!(coarse.utilization.reason().is_some());
     assert!(with(1, 0.505).service_ns.value().is_some(), "above, but within its interval");
     assert!(with(1, 0.4).service_ns.value().is_some());
-    // At depth 1 in each of two: requests wait for each other.
+    // At depth 1 in each of two jobs: requests wait for each other.
     assert!(with(2, 1.0).service_ns.value().is_some());
 }
 
@@ -241,7 +241,7 @@ fn the_median_visit_of_an_open_loop_stands_beside_the_mean_and_a_closed_one_has_
     assert!((cells[0].latency_ns.value / alone - 6.8).abs() < 1e-6, "{:?}", cells[0].latency_ns);
     let middle = cells[0].median_visit.unwrap();
     assert!((middle.latency_ns / alone - 1.0).abs() < 1e-6, "{middle:?}");
-    // Reads alone have nothing to be parted into.
+    // With only reads there is no split.
     assert_eq!((middle.read_latency_ns, middle.write_latency_ns), (None, None));
     assert!(model::aggregate(&trials[..4], 0.05)[0].median_visit.is_none());
     assert!(model::aggregate(&visits(&random_read(), 1000.0), 0.05)[0].median_visit.is_none());

@@ -1,4 +1,4 @@
-//! Points of commits: which trials make them, and what their intervals hold.
+//! Points of commits: which trials form them, and what their intervals include.
 
 use crate::model::synthetic::{trial, workload};
 use record::{
@@ -16,7 +16,7 @@ fn committing(committers: u32, new_blocks: bool) -> Workload {
     }
 }
 
-/// A trial whose flushes take these times, each so often.
+/// A trial whose flushes take these times, with these counts.
 fn flushed(workload: &Workload, iops: f64, times: &[(u64, u64)]) -> Trial {
     let buckets = times.iter().map(|&(ns, count)| (bucket_index(ns) as u32, count)).collect();
     let histogram = HistogramSnapshot { buckets };
@@ -82,7 +82,7 @@ fn the_percentile_holds_those_of_its_visits_and_is_not_told_of_few_flushes() {
     ];
     let p99 = *model::commit_points(&uneven)[0].flush_p99_ns.value().unwrap();
     assert!(p99.low < 1.02e6 && p99.high > 8.9e6, "{p99:?}");
-    // The same in each: nothing but the rank is uncertain.
+    // The same in each: only the rank is uncertain.
     let even = [flushed(&workload, 100.0, &[(1_000_000, 2900), (9_000_000, 100)])];
     let p99 = *model::commit_points(&even)[0].flush_p99_ns.value().unwrap();
     assert!(p99.low > 8.9e6 && p99.high < 9.1e6, "{p99:?}");
@@ -139,7 +139,7 @@ fn small_records_of_a_growing_log_meet_a_new_block_now_and_then() {
     let (whole, _) = commit(None);
     let (quarter, slowest) = commit(Some(1_024));
     let write = whole - 1_000_000.0;
-    // One in four has the flush of a new block.
+    // One in four is flushed with a new block.
     let expected = 0.25 * 1_000_000.0 + 0.75 * 100_000.0 + write;
     assert!((quarter / expected - 1.0).abs() < 0.05, "{quarter} {expected}");
     assert!(slowest > 900_000.0, "{slowest}");
@@ -179,7 +179,7 @@ fn the_range_reaches_down_to_a_flush_for_each_commit() {
     assert!(many.high >= many.value && many.value > 15e3, "{many:?}");
     let idle = predicted(16, 0.0, 64).commits_per_s;
     assert!((idle.low / 1000.0 - 1.0).abs() < 0.04, "without any work as well: {idle:?}");
-    // One session shares with nobody.
+    // A single session does not share a flush.
     let one = predicted(1, 1000.0, 4).commits_per_s;
     assert!(one.half_width() < 0.01 * one.value, "{one:?}");
 }

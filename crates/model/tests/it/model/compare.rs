@@ -1,4 +1,4 @@
-//! What two sides come to: which cells belong together, what is told and what is not.
+//! Results of comparisons: which cells are matched, and which verdicts are given.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::model::synthetic::{trial, workload};
@@ -75,7 +75,7 @@ fn repeats_tell_a_difference_its_direction_and_its_absence() {
     assert_eq!(told(&around(1100.0)), ComparedVerdict::Better);
     assert_eq!(told(&around(1002.0)), ComparedVerdict::Same);
     assert_eq!(told(&[800.0, 1000.0, 1200.0]), ComparedVerdict::CannotTell);
-    // Cost is better where there is less of it.
+    // Lower cost is better.
     let mut costly = trials(&reads(1), &around(1001.0));
     for (trial, factor) in costly.iter_mut().zip(AROUND) {
         let Measured::Value(cpu) = &mut trial.cpu else { panic!() };
@@ -132,14 +132,14 @@ fn trials_that_do_not_count_are_left_out_and_counted() {
     assert_eq!(Side::of_trials("none", &second).unwrap_err(), SideError::Empty);
 }
 
-/// An experiment of two arms in five blocks; each block has a level of its own.
+/// An experiment with two treatments in five blocks; each block has a level of its own.
 fn arms(levels: [f64; 5], second_arm: f64) -> (Experiment, Vec<Trial>) {
     let mut experiment = Experiment { id: "e".to_owned(), ..Experiment::default() };
     experiment.axes = vec!["cache".to_owned()];
     let mut trials = Vec::new();
     for (block, level) in (0..).zip(levels) {
         for (arm, factor) in [("all", 1.0), ("device", second_arm)] {
-            // Tiny noise, other in each block and arm.
+            // Tiny noise, different in each block and treatment.
             let noise = 1.0 + 0.002 * f64::from((block * 7 + factor.to_bits() as u32 % 5) % 5);
             let mut trial = trial(&reads(1), 1000.0 * level * factor * noise);
             trial.id = format!("{block}{arm}");
@@ -172,7 +172,7 @@ fn arms_of_one_experiment_are_compared_block_by_block() {
     let found = rate(&comparison);
     assert!(found.paired, "{found:?}");
     assert_eq!(found.verdict, ComparedVerdict::Worse, "{found:?}");
-    // The same numbers as two experiments: the blocks differ by far more than the arms.
+    // The same numbers as two experiments: the blocks differ far more than the treatments.
     let mut other = experiment.clone();
     other.id = "other".to_owned();
     let apart = Side::of_experiment("o", &other, &trials, &arm("device")).unwrap();
@@ -257,7 +257,7 @@ fn other_processors_are_compared_by_clocks() {
         }
         side(&trials)
     };
-    // Half the clock, twice the time: the same work.
+    // Half the clock rate, twice the time: the same work.
     let comparison =
         compare(&on("old", 1e9, 8.0), &on("new", 2e9, 4.0), &CompareOptions::default());
     let found = row(&comparison, ComparedMetric::CpuClocksPerIo);

@@ -1,4 +1,4 @@
-//! Knees, half-power points and maxima on devices whose truth is known.
+//! Knees, half-power points and maxima on known devices.
 
 use crate::model::synthetic::{Noise, cached, depths, rounds, sizes, workload};
 use model::DEFAULT_KNEE_GAIN;
@@ -95,7 +95,7 @@ fn a_curve_is_made_of_the_smallest_random_size_that_has_several_depths() {
     assert_eq!(depths, [1, 2, 4, 8]);
 }
 
-/// 100 µs and 1 ns per byte for each request; as many at once as asked, up to 2 GB/s in all.
+/// 100 µs and 1 ns per byte for each request; unlimited concurrency, up to 2 GB/s in total.
 fn bus(workload: &Workload) -> f64 {
     let bytes = workload.max_bs().0 as f64;
     let alone = 1e9 / (100_000.0 + bytes);
@@ -113,8 +113,8 @@ fn the_half_power_point_is_held_against_the_largest_throughput_of_all_depths() {
         .iter()
         .map(|curve| (curve.depth, curve.points.len(), curve.half_power_bytes))
         .collect();
-    // Alone a request reaches 1 MiB / 1.149 ms = 0.91 GB/s at most, less than half of 2 GB/s;
-    // eight of 16 KiB give 1.13 GB/s, eight of 8 KiB 0.61.
+    // A single request reaches 1 MiB / 1.149 ms = 0.91 GB/s at most, less than half of 2 GB/s; eight of 16
+    // KiB give 1.13 GB/s, eight of 8 KiB 0.61.
     assert_eq!(shape, [(1, 9, None), (8, 9, Some(16384))]);
     assert!((curves[0].half_of_max_bytes_per_s / 1e9 - 1.0).abs() < 0.01);
     let limit = model::limits(&cells, |_, most| *most).read_bytes_per_s.unwrap();

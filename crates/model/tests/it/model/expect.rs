@@ -25,13 +25,13 @@ fn eight_servers_are_expected_to_respond_as_erlang_says_and_mm1_is_shown_to_be_w
     assert_eq!(expected.len(), SATURATIONS.len());
     for (row, saturation) in expected.iter().zip(SATURATIONS) {
         let truth = mmc_latency(SERVICE_S, 8, saturation * 8.0 / SERVICE_S) * 1e9;
-        // A window counts whole requests: rates are right to one of them.
+        // A window counts whole requests, so rates are exact to one request.
         assert!((row.latency_ns.value / truth - 1.0).abs() < 1e-4);
         let mm1 = mm1_response(SERVICE_S / 8.0, saturation).unwrap() * 1e9;
         assert!((row.mm1_response_ns / mm1 - 1.0).abs() < 1e-9);
         assert!((row.mm1_error_rel - (mm1 / truth - 1.0)).abs() < 1e-4);
     }
-    // At a quarter of the maximum M/M/1 promises a sixth of the true time.
+    // At a quarter of the maximum M/M/1 predicts a sixth of the true time.
     assert!(expected[0].mm1_error_rel < -0.8);
 }
 
@@ -45,7 +45,7 @@ fn with_one_server_mm1_has_no_error() {
 /// Requests per service time at a depth.
 type Rate = fn(f64) -> f64;
 
-/// Expectations from visits of a device with this rate, relative to one at depth 1, at each depth.
+/// Expectations from visits of a device with this rate at each depth, relative to depth 1.
 fn expected_of(rate: Rate, visits: usize, noise: f64, seed: u64) -> Vec<Expectation> {
     let design = depths(OpKind::Read, 256);
     let of = |workload: &Workload| rate(f64::from(workload.depth)) / SERVICE_S;
@@ -54,7 +54,7 @@ fn expected_of(rate: Rate, visits: usize, noise: f64, seed: u64) -> Vec<Expectat
     model::expectations(&curves[0])
 }
 
-/// What the expectations of many measurements of a device come to at one share of its maximum.
+/// Summary of the expectations from many measurements of a device, at one share of its maximum.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     stated: u32,
@@ -86,8 +86,8 @@ fn tallies(rate: Rate, visits: usize, noise: f64) -> [Tally; 4] {
     tallies
 }
 
-/// Flat from eight on; one that does one thing at a time; a rise that gets ever slower; 3 % for
-/// each doubling beyond eight; a loss at great depth.
+/// Flat from eight on; one at a time; a rise that becomes ever slower; 3 % for each doubling beyond eight;
+/// a loss at great depth.
 const CURVES: [(&str, Rate); 5] = [
     ("eight at once", |depth| depth.min(8.0)),
     ("one at a time", |_| 1.0),
@@ -107,7 +107,7 @@ fn what_is_stated_of_a_noisy_curve_holds_the_truth_whether_it_is_flat_rises_or_f
                     "{name}, {visits} visits of {noise}, at {share}: {} wrong of {} stated, ±{width:.1} %",
                     tally.wrong, tally.stated
                 );
-                // Of all measurements, at most one in ten states what is not so.
+                // At most one measurement in ten states a wrong interval.
                 assert!(tally.wrong <= 20, "{name} {visits} {noise} at {share}: {}", tally.wrong);
             }
             assert!(tallies[..3].iter().all(|tally| tally.stated >= 190), "{name} {noise}");
@@ -122,7 +122,7 @@ fn noise_on_a_plateau_does_not_make_the_interval_absurd() {
     let known = tallies(CURVES[0].1, 6, 0.03);
     assert!(mean_width(known[2]) < 0.08 && mean_width(known[3]) < 0.33);
     assert!(known[3].stated >= 190, "{}", known[3].stated);
-    // Where it would span more than a factor of four, nothing is said.
+    // If the interval spans more than a factor of three, no latency is stated.
     let vague = tallies(CURVES[0].1, 3, 0.15);
     assert!(vague[3].stated < 20 && vague[0].stated == 200, "{}", vague[3].stated);
 }
@@ -165,7 +165,7 @@ fn a_profile_holds_every_part_and_survives_json() {
     assert!(profile.limits.write_iops.is_some());
     assert_eq!(profile.measured_ns.0, 3 * design.len() as u64 * 1_000_000_000);
     assert!(profile.advice.is_empty() && profile.findings.is_empty());
-    // A number that is not finite would become null and fail to be read back.
+    // A number that is not finite would become null and could not be read back.
     let text = serde_json::to_string(&profile).unwrap();
     let read: Profile = serde_json::from_str(&text).unwrap();
     assert_eq!(read.cells.len(), profile.cells.len());

@@ -97,8 +97,8 @@ fn fewer_than_five_sizes_make_no_fit_and_five_make_one() {
     assert_eq!([2, 3, 4, 5].map(fits), [0, 0, 0, 1]);
 }
 
-/// Rows of Friedman's Table 4 for one operation, in order: KB and milliseconds, each at the weight of
-/// its standard error.
+/// Rows of Friedman's Table 4 for one operation, in order: KB and milliseconds, each weighted by its
+/// standard error.
 fn table_4(op: &str, standard_errors: [f64; 3]) -> Vec<Point> {
     include_str!("../../data/friedman_table4.csv")
         .lines()
@@ -117,7 +117,7 @@ fn friedmans_lines_through_4_and_16_kb_come_out_and_64_kb_lies_below_them() {
     for (op, slope, intercept, projected, measured) in
         [("read", 0.025_83, 0.0967, 1.75, 1.38), ("write", 0.0300, 0.1500, 2.07, 1.39)]
     {
-        // The third point has next to no weight: the line is the author's, through the other two.
+        // The third point has almost no weight: the line is the author's, through the other two.
         let points = table_4(op, [1e-6, 1e-6, 1e6]);
         let line = weighted_line(&points).unwrap();
         let near = |left: f64, right: f64, tolerance: f64| {

@@ -1,4 +1,4 @@
-//! What lone reads show of a rest, and what a light load is predicted to take by that.
+//! The extra latency of isolated reads, and the predicted latency of a light load.
 
 use crate::model::synthetic::{Noise, cell, rounds, workload};
 use model::{Predictor, is_lone, lone_reads};
@@ -9,7 +9,7 @@ use record::{
 
 const AWAKE_NS: f64 = 100e3;
 
-/// One read after the other at the rate, with these latencies in turn.
+/// Isolated reads at the rate, with these latencies in turn.
 fn lone(rate_per_s: u64, latencies_ns: &[f64], reads: usize) -> Cell {
     let mut workload = random_reads(1);
     workload.arrival = Arrival::Constant;
@@ -25,7 +25,7 @@ fn random_reads(depth: u32) -> Workload {
     workload(OpKind::Read, Pattern::Random, 4 << 10, depth)
 }
 
-/// A closed loop at several depths, of eight servers.
+/// Closed loops at several depths on eight servers.
 fn loops() -> Vec<Cell> {
     let at = |depth: u32| {
         let rate = f64::from(depth.min(8)) * 1e9 / AWAKE_NS;
@@ -53,11 +53,11 @@ fn a_rest_adds_the_difference_of_the_medians_whatever_a_few_requests_met() {
 
 #[test]
 fn what_chance_makes_of_few_requests_adds_nothing() {
-    // Their median is half as long again; of six such requests that says nothing.
+    // Their median is 50 % higher, but six requests do not prove that.
     let few = lone(1, &[150e3, 60e3, 210e3, 90e3, 160e3, 170e3], 6);
     let cells: Vec<Cell> = loops().into_iter().chain([few]).collect();
     assert_eq!(lone_reads(&cells)[0].added_ns.value, 0.0);
-    // Without the same reads one behind the other there is nothing to compare with.
+    // Without the same reads back to back there is nothing to compare with.
     assert!(lone_reads(&cells[5..]).is_empty());
 }
 
@@ -70,7 +70,7 @@ fn a_light_load_takes_longer_by_its_rests_and_a_deep_one_does_not() {
     assert!(light.latency_ns.value > 330e3 && light.latency_ns.value < 400e3, "{light:?}");
     assert!((without.latency_ns.value / AWAKE_NS - 1.0).abs() < 0.02, "{without:?}");
     assert!(without.after_rest_ns.is_none());
-    // Half of the largest rate leaves no rests of that length, and a closed loop none.
+    // Half of the largest rate leaves no idle times of that length, and a closed loop none.
     let loaded = predicted(&cells, Offered::PoissonPerS(40_000.0)).latency_ns.value;
     let alone = predicted(&loops(), Offered::PoissonPerS(40_000.0)).latency_ns.value;
     assert!((loaded / alone - 1.0).abs() < 0.05, "{loaded} and {alone}");

@@ -1,4 +1,4 @@
-//! The model against theory, against devices whose truth is known, and against published tables.
+//! Tests the model against theory, known devices, and published tables.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Predictions against theory, on cells that are made of it.
+//! Predictions against theory, on cells computed from theory.
 
 use crate::model::synthetic;
 use model::{DriftFactors, PredictError, Predictor};
@@ -7,7 +7,7 @@ use record::{
     Objective, Offered, OpKind, Pattern, Prediction, Workload,
 };
 
-/// A cell of reads at a depth or, where there is a rate, in an open loop.
+/// A cell of reads at a depth or, with a rate, in an open loop.
 fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, latency_ns: f64) -> Cell {
     let closed = synthetic::workload(OpKind::Read, Pattern::Random, bytes, depth);
     let arrival = if rate.is_some() { Arrival::Poisson } else { Arrival::Closed };
@@ -65,7 +65,7 @@ fn a_depth_between_measured_ones_obeys_littles_law() {
 
 #[test]
 fn an_interval_holds_a_program_that_spends_half_a_microsecond_more_on_a_request() {
-    // Memory behind one processor: 3 µs for a request alone, 2 µs each from two on, all of it processor time.
+    // Memory behind one processor: 3 µs for a lone request, 2 µs each from two on, all of it CPU time.
     let reads_at = |depth: u32, iops: f64, cpu_us: f64| {
         let cost = Measured::Value(Estimate::symmetric(cpu_us, 0.01, 6));
         Cell { cpu_us_per_io: cost, ..cell(4096, depth, None, iops, f64::from(depth) / iops * 1e9) }
@@ -77,14 +77,14 @@ fn an_interval_holds_a_program_that_spends_half_a_microsecond_more_on_a_request(
         [1.0, 4.0].map(|depth| predictor.predict(&reads(4096), Offered::Depth(depth)).unwrap())
     };
     let [alone, several] = of(2.0);
-    // 3.5 µs and 2.5 µs, with 1 % that every interval has.
+    // 3.5 µs and 2.5 µs, with the 1 % of every interval.
     assert!((alone.iops.low / (1e9 / 3_530.0) - 1.0).abs() < 0.01, "{alone:?}");
     assert!((several.iops.low / 398e3 - 1.0).abs() < 0.01, "{several:?}");
     assert!((several.latency_ns.high / (4e9 / 398e3) - 1.0).abs() < 0.01, "{several:?}");
     assert!((several.iops.high / 500e3 - 1.0).abs() < 0.015, "{several:?}");
     let told = |one: &Prediction| one.extrapolated.iter().any(|clause| clause.contains("0.5 µs"));
     assert!(told(&alone) && told(&several));
-    // With time left on the processor, several requests lose nothing, and one loses what it waits longer.
+    // With CPU time to spare, several requests lose nothing, and a lone one loses the additional time.
     let [alone, several] = of(1.0);
     assert!(alone.iops.low < 290e3 && several.iops.low > 490e3, "{alone:?} {several:?}");
     assert!(!told(&several));
@@ -117,8 +117,8 @@ fn what_cannot_be_answered_is_an_error() {
     assert!(none.predict(&reads(4096), Offered::Depth(1.0)).is_err());
 }
 
-/// A device whose every request takes 1.25 times as long is another device of the same kind: what
-/// is predicted of the old one's profile at that level is what its own profile predicts.
+/// A device whose requests all take 1.25 times as long is another device of the same kind: the old profile
+/// at that level predicts the same as the new device's own profile.
 #[test]
 fn a_level_is_another_clock() {
     let (then, slow) = (Predictor::of_cells(&servers(8)), slower_servers());
@@ -150,7 +150,7 @@ fn a_level_is_another_clock() {
 #[test]
 fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
     let level = DriftFactors { reads: 0.5, ..DriftFactors::PROFILED };
-    // Writes of 2 ms beside reads of 1 ms.
+    // Writes of 2 ms next to reads of 1 ms.
     let mut cells = servers(1);
     cells.extend(servers(1).into_iter().map(|one| {
         let workload = Workload { read_percent: 0, ..one.workload };
@@ -170,12 +170,12 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
     let slower = |level, mix: &Mix| {
         predictor.max_rate_at(level, mix).unwrap().value / predictor.max_rate(mix).unwrap().value
     };
-    // A read and a write took 1 + 2 ms, and take 2 + 2 ms.
+    // A read and a write took 1 + 2 ms, and now take 2 + 2 ms.
     for (mix, expected) in [(&read, 0.5), (&write, 1.0), (&both, 0.75)] {
         let found = slower(level, mix);
         assert!((found - expected).abs() < 0.01, "{found}, not {expected}");
     }
-    // What mixes do beyond that is no matter of reads alone, and a small one of few writes.
+    // The factor of mixes does not affect reads alone, and few writes only slightly.
     let level = DriftFactors { mixes: 1.2, ..level };
     let few = Mix {
         classes: vec![
@@ -190,8 +190,8 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
     }
 }
 
-/// How well a level is known is part of how well a prediction is; an end at which the device cannot
-/// carry the rate has no latency, and says so by the interval of the largest rate.
+/// The error of a level is part of the error of a prediction. At an end of the level where the device
+/// cannot sustain the rate no latency exists, and the interval of the largest rate shows it.
 #[test]
 fn the_interval_of_a_level_is_part_of_that_of_a_prediction() {
     let predictor = Predictor::of_cells(&servers(8));
@@ -229,8 +229,8 @@ fn slower_servers() -> Predictor {
     Predictor::of_cells(&cells.collect::<Vec<_>>())
 }
 
-/// Where a neighbour takes half of the device, a lone request takes as long as ever, and a load
-/// waits as twice as much of it did; a loop still obeys Little's law.
+/// A neighbour takes half of the device: a lone request takes the usual time, and a load waits like twice
+/// that load before. A closed loop still obeys Little's law.
 #[test]
 fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
     let predictor = Predictor::of_cells(&servers(8));
@@ -248,12 +248,12 @@ fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
         let little = found.iops.value * found.latency_ns.value / 1e9;
         assert!((little / depth - 1.0).abs() < 0.01, "{depth}: {found:?}");
     }
-    // One that stalls: what a loop hardly feels, an open load does.
+    // A device that stalls: a closed loop hardly notices it, an open load does.
     let stalls = DriftFactors { open: 0.5, ..DriftFactors::PROFILED };
     let at = |offered| predictor.predict_at(stalls, model, &mix, offered).unwrap().latency_ns;
     assert!((at(Offered::PoissonPerS(100.0)).value / 2e6 - 1.0).abs() < 0.01);
     assert!((at(Offered::Depth(1.0)).value / 1e6 - 1.0).abs() < 0.01);
-    // A device of which lone requests alone became slower: a loop of one never waits there.
+    // A device where only lone requests became slower: a loop of depth one never waits there.
     let slow = DriftFactors { alone: 0.5, ..DriftFactors::PROFILED };
     let found = predictor.predict_at(slow, model, &mix, Offered::Depth(1.0)).unwrap();
     assert!((found.latency_ns.value / 2e6 - 1.0).abs() < 0.01, "{found:?}");
@@ -283,7 +283,7 @@ fn without_open_loads_a_percentile_is_kept_by_the_deepest_loop_that_keeps_it() {
     // One server of 1 ms: all requests of a loop of n take n ms.
     assert_eq!(most(8.1e6).unwrap().offered, Offered::Depth(8.0));
     assert_eq!(most(5e5), Err(PredictError::OutOfReach));
-    // Where only deep loops have the requests, a shallow one may keep what they do not.
+    // If only deep loops have enough requests, a shallow one may meet a target that they miss.
     let deep = |cell: Cell| {
         let few = cell.workload.depth < 16;
         let histogram = if few { HistogramSnapshot::default() } else { cell.histogram.clone() };
@@ -319,13 +319,13 @@ fn sizes_and_depths_between_the_cells_are_as_wide_as_those_left_out_are_off() {
     let (size, of_size) = width(8 << 10, 4.0);
     let (depth, of_depth) = width(16 << 10, 6.0);
     assert!(known < 0.02 && size > 0.1 && depth > 0.03, "{known} {size} {depth}");
-    // And as wide as they are off.
+    // The interval is as wide as the error.
     for (found, bytes, at) in [(of_size, 8 << 10, 4.0), (of_depth, 16 << 10, 6.0)] {
         assert!(found.iops.includes(bent_rate(bytes, at)), "{found:?}");
     }
 }
 
-/// A device whose rate is no straight line in size or depth.
+/// A device whose rate is not linear in size or depth.
 fn bent_rate(bytes: u64, depth: f64) -> f64 {
     1e5 * (depth / (depth + 6.0)) / (1.0 + (bytes as f64 / 16384.0).powf(1.6))
 }
@@ -341,7 +341,7 @@ fn bent() -> Vec<Cell> {
     cells.map(of).collect()
 }
 
-/// Four servers of 1 ms, and half a millisecond of way to them and back.
+/// Four servers of 1 ms, and half a millisecond to them and back.
 fn far_servers() -> Vec<Cell> {
     let closed = [1_u32, 2, 4, 8, 16, 32, 64, 128, 256].into_iter().map(|depth| {
         let program = f64::from(depth);
@@ -373,14 +373,14 @@ fn the_way_to_the_device_is_no_time_of_the_device() {
     assert!((lone.unloaded_latency_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
     let quickest = predictor.quickest_counted_ns(OpKind::Read).unwrap();
     assert!((quickest / 1e6 - 1.0).abs() < 1e-6, "{quickest}");
-    // Of 16 that the program waits for, two are on their way.
+    // Of the 16 that the program waits for, two are on their way.
     let depth = predictor.outstanding(&reads(4096), 14.0);
     assert!((depth / 16.0 - 1.0).abs() < 1e-6, "{depth}");
     let deep = counted(&predictor, Offered::Depth(depth));
     assert!((deep.latency_ns.value / 3.5e6 - 1.0).abs() < 1e-6, "{deep:?}");
     assert!((deep.iops.value / 4_000.0 - 1.0).abs() < 1e-6, "{deep:?}");
     assert!((deep.concurrency / 14.0 - 1.0).abs() < 1e-6, "{deep:?}");
-    // Beyond the deepest loop in proportion.
+    // Proportional beyond the deepest loop.
     let deeper = predictor.outstanding(&reads(4096), 508.0);
     assert!((deeper / 512.0 - 1.0).abs() < 1e-6, "{deeper}");
 }
@@ -408,7 +408,7 @@ fn where_counters_told_nothing_all_of_the_time_is_the_devices() {
     let model = ModelName::MixCapacity;
     for offered in [Offered::Depth(16.0), Offered::PoissonPerS(400.0)] {
         let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
-        // Counters know no percentile.
+        // Counters give no percentile.
         let means = Prediction { p50_ns: None, p90_ns: None, p99_ns: None, ..plain.clone() };
         assert_eq!(predictor.counted(plain), means);
     }

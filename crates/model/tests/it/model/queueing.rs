@@ -17,7 +17,7 @@ pub(crate) fn mmc_latency(service_s: f64, servers: u32, rate_per_s: f64) -> f64 
     service_s + waits * service_s / (f64::from(servers) * (1.0 - rho))
 }
 
-/// Of an open load on a device with this depth curve.
+/// Latency of an open load on a device with this depth curve.
 fn load_dependent_latency(measured: &[(u32, f64)], rate_per_s: f64) -> Option<f64> {
     birth_death_latency(&service_rates(measured), rate_per_s)
 }

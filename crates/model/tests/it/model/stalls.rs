@@ -1,4 +1,4 @@
-//! Open loads of a device that stalls now and then: the stalls are spread over all of them.
+//! Open loads on a device with occasional stalls: the stalls are spread over all loads.
 
 use crate::model::synthetic;
 use record::{Arrival, Cell, Estimate, MedianVisit, OpKind, Pattern, Workload};
@@ -8,7 +8,7 @@ fn of_visits(visits: &[f64]) -> (f64, f64) {
     (visits.iter().sum::<f64>() / visits.len() as f64, stats::median(visits.to_vec()))
 }
 
-/// A load, half of it writes, by what its visits saw of reads and of writes.
+/// A load with half writes, from the read and write latencies of its visits.
 fn load(at: u64, reads: &[f64], writes: &[f64]) -> Cell {
     let both: Vec<f64> = reads.iter().zip(writes).map(|(a, b)| (a + b) / 2.0).collect();
     let ((all, middle), (read, middle_read), (write, middle_write)) =
@@ -39,7 +39,7 @@ fn close(found: f64, expected: f64) {
 
 #[test]
 fn stalls_that_hit_some_loads_are_shared_by_all() {
-    // Every fourth load met one: its mean is 1.8 times the others', for no fault of its own.
+    // Every fourth load met a stall: its mean is 1.8 times that of the others, by chance.
     let loads: Vec<Cell> = (0..40)
         .map(|at| {
             let stalled = if at % 4 == 0 { 5.0 } else { 1.0 };

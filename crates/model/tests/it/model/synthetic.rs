@@ -1,9 +1,7 @@
-//! Trials of devices whose truth is known, without running anything. Used by the tests of `model`
-//! and of `diagnose`.
+//! Builds trials of known devices without running anything. The tests of `model` and of `diagnose` use it.
 //!
-//! A device is a function from a workload to its rate; the latency follows from Little's law
-//! of a closed loop. Each builder gives a trial that counts, and a test changes the one thing that
-//! it is about.
+//! A device is a function from a workload to its rate; the latency follows from Little's law of a closed
+//! loop. Each builder returns a valid trial, and a test changes one property of it.
 
 use record::{
     Bytes, CacheMode, Cell, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult,
@@ -29,13 +27,13 @@ pub fn workload(op: OpKind, pattern: Pattern, bs_bytes: u64, depth: u32) -> Work
     }
 }
 
-/// The same with another cache mode; a buffered one starts on a cold page cache.
+/// The same with another cache mode; a buffered one starts with a cold page cache.
 pub fn cached(workload: Workload, cache: CacheMode) -> Workload {
     let drop_cache = if cache.direct() { DropCache::None } else { DropCache::Dontneed };
     Workload { cache, drop_cache, ..workload }
 }
 
-/// A cell of six visits that is known to a thousandth; all of its requests take the same time.
+/// A cell of six visits with an error of a thousandth; all of its requests take the same time.
 pub fn cell(workload: Workload, iops: f64, latency_ns: f64) -> Cell {
     let exact = |value: f64| Estimate::symmetric(value, 0.001 * value, 6);
     let bucket = bucket_index(latency_ns as u64) as u32;
@@ -60,14 +58,13 @@ pub fn cell(workload: Workload, iops: f64, latency_ns: f64) -> Cell {
     }
 }
 
-/// The same of a closed loop, whose latency follows from Little's law.
+/// The same for a closed loop, whose latency follows from Little's law.
 pub fn closed_cell(workload: Workload, iops: f64) -> Cell {
     let latency_ns = f64::from(workload.depth) / iops * 1e9;
     cell(workload, iops, latency_ns)
 }
 
-/// A trial that counts: `iops` requests per second, latency by Little's law, the device busy
-/// all the time.
+/// A valid trial: `iops` requests per second, latency by Little's law, the device busy all the time.
 pub fn trial(workload: &Workload, iops: f64) -> Trial {
     let ios = (iops * WINDOW_NS as f64 / 1e9).round() as u64;
     let result = direction(workload, ios.max(1), iops);
@@ -177,7 +174,7 @@ fn counters(ios: u64) -> DeviceCounters {
     }
 }
 
-/// A test file of 1 GiB that fills most of a disk whose rotational flag can be believed.
+/// A test file of 1 GiB that fills most of a disk with a trustworthy rotational flag.
 pub fn target() -> Target {
     Target {
         path: "synthetic".to_owned(),
@@ -216,8 +213,8 @@ impl Noise {
     }
 }
 
-/// Rounds of visits of every workload in turn, the rate of each with relative noise of standard
-/// deviation `noise_rel`.
+/// Rounds of visits of every workload in turn. The rate of each has relative noise of standard deviation
+/// `noise_rel`.
 pub fn rounds(
     design: &[Workload],
     rate: impl Fn(&Workload) -> f64,

@@ -1,11 +1,11 @@
-//! What the loads of a validation come to.
+//! The summary of a validation's loads.
 
 use model::validation_summary as summary;
 use record::{Estimate, Mix, ModelName, ModelPrediction, ValidationTrial};
 
-/// A load of which 10 ms and 1,000 requests per second were foretold of the device as profiled,
-/// `now` times the first and `max_now` times the second right before, and that was measured at
-/// `measured` times these.
+/// A load for which the profile predicted 10 ms and 1,000 requests per second. The prediction right before
+/// was `now` times the first and `max_now` times the second, and the measurement was `measured` times
+/// these.
 fn load(now: Option<(f64, f64)>, measured: (f64, f64), share: f64) -> ValidationTrial {
     let told = |factor: f64| {
         vec![ModelPrediction { model: ModelName::Calibrated, latency_ns: Some(1e7 * factor) }]
@@ -34,7 +34,7 @@ fn close(found: Option<f64>, expected: f64) {
 
 #[test]
 fn predictions_that_follow_the_device_are_held_to_and_those_that_do_not_stand_beside() {
-    // It takes 1.5 times as long as then, and does 0.8 times as much; that was seen.
+    // The device now takes 1.5 times as long and has 0.8 times the maximum rate, and the probe found that.
     let trials: Vec<ValidationTrial> =
         (0..6).map(|_| load(Some((1.4, 0.82)), (1.5, 0.8), 0.4)).collect();
     let summary = summary(ModelName::Calibrated, &trials, false);
@@ -55,10 +55,10 @@ fn where_no_level_was_seen_the_device_as_profiled_is_what_counts() {
     let trials: Vec<ValidationTrial> = (0..6).map(|_| load(None, (1.08, 1.02), 0.4)).collect();
     let real = summary(ModelName::Calibrated, &trials, false);
     assert_eq!((real.reached, real.as_profiled), (Some(true), None));
-    // Of a simulated device more is asked.
+    // The goal of a simulated device is stricter.
     let simulated = summary(ModelName::Calibrated, &trials, true);
     assert_eq!(simulated.reached, Some(false));
-    // Loads near the largest rate are told apart, and few loads are no verdict.
+    // Loads near the maximum rate are separate, and few loads give no verdict.
     let heavy: Vec<ValidationTrial> =
         (0..6).map(|at| load(None, (3.0, 1.0), if at < 3 { 0.4 } else { 0.9 })).collect();
     let few = summary(ModelName::Calibrated, &heavy, false);

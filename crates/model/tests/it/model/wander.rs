@@ -1,4 +1,4 @@
-//! How far the level of a device wanders, against devices whose wandering is known.
+//! The drift of a device's level, on devices with known drift.
 
 use crate::model::profile;
 use crate::model::synthetic::{trial, workload};
@@ -8,7 +8,7 @@ use record::{Nanos, OpKind, Pattern, Trial};
 const CELLS: u32 = 40;
 const VISITS: usize = 12;
 
-/// Normal values from a seed: twelve uniforms less six.
+/// Normal values from a seed: twelve uniforms minus six.
 struct Noise(u64);
 
 impl Noise {
@@ -21,8 +21,8 @@ impl Noise {
     }
 }
 
-/// Visits of a check, round by round; the level takes a step of `step` between visits, and each
-/// visit has noise of 5 % of its own. The level goes on in `level`.
+/// Visits of a check, round by round. The level takes a step of `step` between visits, and each visit has
+/// noise of 5 % of its own. The level continues in `level`.
 fn check(noise: &mut Noise, level: &mut f64, step: f64) -> (Vec<Trial>, f64) {
     let mut trials = Vec::new();
     let mut sum = 0.0;
@@ -38,8 +38,8 @@ fn check(noise: &mut Noise, level: &mut f64, step: f64) -> (Vec<Trial>, f64) {
     (trials, sum / (VISITS as f64 * f64::from(CELLS)))
 }
 
-/// Shares of 100 pairs of runs, with a pause of a run's length, whose levels agree within the
-/// interval of their difference; and the mean standard error.
+/// Share of 100 pairs of runs, with a pause of a run's length, whose levels agree within the interval of
+/// their difference; and the mean standard error.
 fn agreement(step: f64) -> (f64, f64) {
     let (mut agree, mut errors) = (0, 0.0);
     for seed in 0..100 {
@@ -59,7 +59,7 @@ fn agreement(step: f64) -> (f64, f64) {
 fn runs_of_a_wandering_device_agree_within_the_error_of_their_level() {
     let step = 0.1 / (f64::from(CELLS) * VISITS as f64).sqrt();
     let (agree, error) = agreement(step);
-    // Five degrees of freedom a run: a normal interval from them covers a little less than 95 %.
+    // Five degrees of freedom per run: a normal interval from them covers a little less than 95 %.
     assert!((0.86..=0.99).contains(&agree), "{agree}");
     // Variance 0.01 over a run: sqrt(5/6 x 0.01) = 0.091.
     assert!((error - 0.091).abs() < 0.02, "{error}");
@@ -83,7 +83,7 @@ fn earlier_profiles_tell_a_level_that_wanders_between_runs_only() {
     let run = |level: f64, seed: u64| check(&mut Noise(seed), &mut level.ln(), 0.0).0;
     let earlier = [profile(&run(1.1, 3), &[]), profile(&run(0.9, 4), &[])];
     let (alone, with) = (profile(&run(1.0, 5), &[]), profile(&run(1.0, 5), &earlier));
-    // Within the run the level stands still, and the intervals are those of the cells.
+    // Within the run the level is constant, and the intervals are those of the cells.
     assert!(alone.level_se_rel.is_some_and(|se| se < 0.01), "{:?}", alone.level_se_rel);
     assert!((with.earlier_levels[0] - 0.1).abs() < 0.02 && with.earlier_levels.len() == 2);
     // Levels of 0, 0.1 and -0.1: standard deviation 0.1, t(0.975, 2) = 4.303.
@@ -126,10 +126,10 @@ fn noise_that_lasts_for_seconds_is_in_the_error_of_a_short_run() {
         let trials: Vec<Trial> = visits.collect();
         profile(&trials, &[]).run_spread.expect("enough windows").rate_se
     };
-    // Twelve windows tell a deviation to a fifth.
+    // Twelve windows give a deviation with an error of a fifth.
     let lasting = check(true);
     assert!((0.06..0.15).contains(&lasting), "{lasting}");
-    // Of 40 independent visits the mean is known 6.3 times as well as one.
+    // The mean of 40 independent visits is 6.3 times as precise as a single one.
     let passing = check(false);
     assert!((0.013..0.02).contains(&passing), "{passing}");
 }

@@ -1,4 +1,4 @@
-//! The warm-up cut: a start that all visits share goes, chance stays.
+//! The warm-up cut: a slow start common to all visits is cut, chance is not.
 
 use crate::model::synthetic::{Noise, trial, workload};
 use record::{Cell, Nanos, OpKind, Pattern, Series, Trial, Workload};
@@ -26,7 +26,7 @@ fn visit(workload: &Workload, ios: &[f64]) -> Trial {
     trial
 }
 
-/// A cell of visits whose relative speed follows `shape` of the interval, with noise.
+/// A cell of visits whose relative speed is `shape` of the interval, with noise.
 fn cell(visits: usize, noise: &mut Noise, shape: impl Fn(usize, &mut Noise) -> f64) -> Cell {
     let workload = random_read();
     let trials: Vec<Trial> = (0..visits)
@@ -55,7 +55,7 @@ fn steady_noise_is_not_biased() {
     for visits in [3, 6] {
         let quiet = mean_share(visits, |_, noise| 1.0 + 0.05 * noise.next(), 1.0);
         assert!((quiet - 1.0).abs() < 0.002, "{visits} visits: {quiet}");
-        // One interval in fifty stands still: the bare rule makes this 0.2 to 0.35 % too fast.
+        // One interval in fifty has no completions: the bare rule makes this 0.2 to 0.35 % too fast.
         let stalls = |_, noise: &mut Noise| {
             if noise.next() > 2.0537 { 0.0 } else { 1.0 + 0.05 * noise.next() }
         };

@@ -1,4 +1,4 @@
-//! What-ifs against theory, on cells that are made of it, and the balance on drawn devices.
+//! What-ifs against theory, on cells computed from theory, and the balance on random devices.
 
 use crate::model::synthetic::{closed_cell, workload};
 use model::Predictor;
@@ -8,7 +8,7 @@ use record::{
     Pattern, RaidLevel, bucket_index,
 };
 
-/// A closed loop of random requests with exponential times, whose histogram says so.
+/// A closed loop of random requests with exponential times in its histogram.
 fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
     let constant = closed_cell(workload(op, pattern, 4096, depth), iops);
     let mean_ns = constant.latency_ns.value;
@@ -25,15 +25,15 @@ fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
     Cell { histogram: HistogramSnapshot { buckets }, ..constant }
 }
 
-/// `servers` exponential servers of so many requests per second each, for reads and writes;
-/// sequential ones are ten times as fast, re-reads a hundred times.
+/// `servers` exponential servers of `rate` requests per second each, for reads and writes. Sequential
+/// requests are ten times as fast, re-reads a hundred times.
 fn servers(servers: u32, rate: f64) -> Predictor {
     let mut cells = Vec::new();
     for depth in [1u32, 2, 4, 8, 16, 32, 64] {
         for op in [OpKind::Read, OpKind::Write] {
             let iops = rate * f64::from(depth.min(servers));
             cells.push(cell(op, Pattern::Random, depth, iops));
-            // Sequential writes that are quicker than others would show a write buffer.
+            // Sequential writes faster than others would indicate a write buffer.
             let sequential = if op == OpKind::Read { 10.0 * iops } else { iops };
             cells.push(cell(op, Pattern::Sequential, depth, sequential));
         }
@@ -74,7 +74,7 @@ fn a_faster_disk_is_the_same_queue_on_a_faster_clock() {
     let found = after(&open(1.0, 500.0), Change::Faster(0.3), &disk);
     near(&found.latency_ns, 0.7 / 0.65 * MS, 0.02);
     near(&found.max_iops, 1000.0 / 0.7, 0.02);
-    // What was too much is none.
+    // A load that was too much before is sustainable after.
     assert!(open(1.0, 1200.0).state(&disk).is_err());
     assert!(after(&open(1.0, 1200.0), Change::Faster(0.3), &disk).saturation < 1.0);
 }
@@ -145,7 +145,7 @@ fn a_cache_of_a_stated_time_is_the_weighted_mean_of_hits_and_lighter_misses() {
     let found = after(&open(1.0, 500.0), change, &disk);
     near(&found.latency_ns, 0.8 * 0.1 * MS + 0.2 * MS / 0.9, 0.02);
     near(&found.max_iops, 5000.0, 0.02);
-    // One outstanding: one at a time, of either kind.
+    // Queue depth one: one request at a time, of either kind.
     let found = after(&Setup::new(mix(1.0), Offered::Depth(1.0)), change, &disk);
     near(&found.latency_ns, 0.8 * 0.1 * MS + 0.2 * MS, 0.02);
 }
@@ -171,7 +171,7 @@ fn memory_takes_reads_away_and_leaves_writes_that_may_come_in_bursts() {
     let at_disk = MS / (1.0 - 0.384);
     near(&found.latency_ns, at_disk * 0.64, 0.03);
     near(&found.max_iops, 1000.0 / 0.64, 0.02);
-    // The upper end holds the bursts: well above an interval of the model alone.
+    // The upper end includes the bursts: well above an interval of the model alone.
     assert!(found.latency_ns.high > 1.3 * found.latency_ns.value, "{:?}", found.latency_ns);
     assert!(open(0.0, 100.0).with(Change::HostCache(0.5), &disk).is_err());
 }
@@ -192,7 +192,7 @@ fn depth_size_and_cap_are_what_they_say() {
     let deep = after(&open(1.0, 500.0), Change::Depth(16.0), &disk);
     near(&deep.latency_ns, 2.0 * MS, 0.02);
     near(&deep.iops, 8000.0, 0.02);
-    // The same bytes in requests twice as large: half of them.
+    // The same bytes in requests twice as large: half as many.
     let larger = open(1.0, 4000.0).with(Change::RequestBytes(8192), &disk).unwrap();
     assert_eq!(larger.offered, Offered::PoissonPerS(2000.0));
     // M/D/1 ahead of it at 80 %: 0.8 / (2 · 1000 · 0.2) s.
@@ -213,7 +213,7 @@ fn changes_together_are_one_setup() {
     near(&both.latency_ns, 0.7 / (1.0 - 0.49) * MS, 0.02);
 }
 
-/// Numbers from 0 to 1 that a seed decides.
+/// Numbers from 0 to 1 from a seed.
 struct Draw(u64);
 
 impl Draw {
@@ -237,7 +237,7 @@ fn balancing_never_makes_the_fullest_device_fuller_and_loses_no_request() {
             .enumerate()
             .map(|(at, predictor)| {
                 let mix = mix((draw.next() * 10.0).round() / 10.0);
-                // Some of them asked for more than they can do.
+                // Some of them get more load than their maximum.
                 let rate = predictor.max_rate(&mix).unwrap().value * draw.next() * 1.4;
                 BalanceSide { name: format!("sd{at}"), predictor, mix, rate }
             })

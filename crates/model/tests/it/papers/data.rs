@@ -1,4 +1,4 @@
-//! The data hold together, and what needs no simulator comes out.
+//! The data are consistent, and rows without a simulator are reproduced.
 
 use model::papers::*;
 
@@ -6,7 +6,7 @@ fn papers() -> Papers {
     Papers::load().unwrap()
 }
 
-/// A report in which every run is refused: derived rows do not notice.
+/// A report in which every run is refused: derived rows are unaffected.
 fn without_runs(papers: &Papers) -> Report {
     papers.evaluate(&Choice::default(), "0", &mut |_| Err("not carried out".to_owned()))
 }
@@ -40,13 +40,13 @@ fn a_simulated_row_uses_no_published_value() {
     }
 }
 
-/// What a repeated row says that it is the same as.
+/// The row that a repeated row names as the same.
 fn counted_as(reason: &str) -> Option<&str> {
     let rest = reason.strip_prefix("the same measurement as ")?;
     rest.split([',', ';']).next()
 }
 
-/// The names of the runs in a row's expressions, each time that one is used.
+/// The names of the runs in a row's expressions, once per use.
 fn curves_of(entry: &library::Entry) -> Vec<String> {
     let mut names = Vec::new();
     entry.values.iter().for_each(|it| it.curves(&mut |curve| names.push(curve.name.clone())));
@@ -63,8 +63,8 @@ fn a_measurement_counts_once() {
             let counts = counted.is_some_and(Class::is_testable);
             assert!(counts, "{}: {:?} is no counted row", entry.row.id, entry.row.reason);
         }
-        // A value that is nothing but a point, the largest point or the half-power point of one run's
-        // curve is that curve's, where it counts as a series.
+        // If a value is only a point, the largest point or the half-power point of one run's curve, and the
+        // curve counts as a series, then the value belongs to that curve.
         let counted = || library.entries.iter().filter(|entry| entry.row.class.is_testable());
         let of_series = |entry: &library::Entry| entry.is_series().then(|| curves_of(entry));
         let series: Vec<_> = counted().filter_map(of_series).flatten().collect();

@@ -1,4 +1,4 @@
-//! The papers by the crate's public interface.
+//! Tests the papers through the crate's public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::wildcard_imports,

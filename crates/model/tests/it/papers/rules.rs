@@ -1,4 +1,4 @@
-//! The language of rows, what printed numbers claim, and how far off a value may be.
+//! The language of rows, the claims of printed numbers, and the allowed deviations.
 
 use model::papers::csv::*;
 use model::papers::expression::*;
@@ -118,7 +118,7 @@ fn a_bound_has_one_side() {
     assert_eq!(holds(">2", &[9.0], Tolerance::Share(SINGLE)), Some(true));
     assert_eq!(holds("<20", &[3.0], Tolerance::Share(SINGLE)), Some(true));
     assert_eq!(holds("<20", &[30.0], Tolerance::Share(SINGLE)), Some(false));
-    // The largest effect is 20: one of 3, or none, is not it.
+    // The largest effect is 20: an effect of 3, or none, does not match.
     assert_eq!(holds("up to 20", &[3.0], Tolerance::Share(SINGLE)), Some(false));
     assert_eq!(holds("up to 20", &[19.0], Tolerance::Share(SINGLE)), Some(true));
     assert_eq!(holds("sharp drop", &[1.0], Tolerance::Rounding), None);
@@ -130,7 +130,7 @@ fn a_size_may_be_the_next_one() {
     for (value, right) in [(8.0, true), (4.0, true), (16.0, true), (32.0, false), (2.0, false)] {
         assert_eq!(holds("8", &[value], size), Some(right), "{value}");
     }
-    // 192 lies between 128 and 256 on the axis, and 12 does not lie on it.
+    // 192 is between 128 and 256 on the axis, and 12 is not on it.
     assert_eq!(holds("128", &[192.0], size), Some(true));
     assert_eq!(holds("128", &[256.0], size), Some(false));
     assert_eq!(holds("8", &[12.0], size), Some(false));
@@ -162,10 +162,10 @@ fn a_level_line_is_no_reproduction_of_a_slope() {
     assert_eq!(slope_ratio(&flat), Some(0.0));
     let same = points(&[(10.0, 9.0), (9.0, 8.1), (8.0, 7.2), (7.0, 6.3)]);
     assert!((slope_ratio(&same).unwrap() - 1.0).abs() < 1e-9);
-    // The same span the other way round is none either.
+    // The same span in the opposite direction is no slope either.
     let turned = points(&[(10.0, 8.0), (9.4, 8.7), (8.7, 9.4), (8.0, 10.0)]);
     assert!(slope_ratio(&turned).unwrap() < 0.0);
-    // What hardly rises has no slope to come out.
+    // A curve that hardly rises has no slope to reproduce.
     assert_eq!(slope_ratio(&points(&[(10.0, 8.0), (11.0, 9.0)])), None);
 }
 

@@ -1,18 +1,18 @@
-//! From the words for a link to the bytes that it carries: speed, width and line code.
+//! Converts the description of a link (speed, width and line code) into its bytes per second.
 //!
-//! Serial links send more bits than data. PCI Express up to 5 GT/s, SATA, SAS up to 6 Gb/s and USB
-//! at 5 Gb/s send ten bits for eight; PCI Express from 8 GT/s on sends 130 for 128, USB at 10 Gb/s
-//! 132 for 128, PCI Express at 64 GT/s 256 bytes for 242. What headers of packets take away is not
-//! in it: that is part of the ratio.
+//! Serial links send more bits than data. PCI Express up to 5 GT/s, SATA, SAS up to 6 Gb/s and USB at 5
+//! Gb/s send ten bits for eight; PCI Express from 8 GT/s on sends 130 for 128, USB at 10 Gb/s 132 for 128,
+//! PCI Express at 64 GT/s 256 bytes for 242. The overhead of packet headers is not subtracted: it is part
+//! of the ratio.
 
 use record::Advertised;
 
-/// Payload share of ten bits for eight.
+/// Payload share of 8b/10b coding.
 const EIGHT_TEN: f64 = 8.0 / 10.0;
 const BYTE_BITS: f64 = 8.0;
 
-/// The peak of a disk's link, from its words in the facts of the device: `nvme pcie 8.0 GT/s x4`,
-/// `sata 6.0 Gbps`, `usb 5000 Mb/s`. `None` where they state no speed.
+/// The peak of a disk's link, from its description in the facts of the device: `nvme pcie 8.0 GT/s x4`,
+/// `sata 6.0 Gbps`, `usb 5000 Mb/s`. `None` if it states no speed.
 #[must_use]
 pub fn link_peak(link: &str) -> Option<Advertised> {
     if let Some(at) = link.find("pcie ") {
@@ -34,7 +34,7 @@ pub fn link_peak(link: &str) -> Option<Advertised> {
     None
 }
 
-/// The peak of `8.0 GT/s x4`, one direction.
+/// The peak of a link such as `8.0 GT/s x4`, in one direction.
 pub(crate) fn pcie_peak(words: &str) -> Option<Advertised> {
     let mut parts = words.split_whitespace();
     let speed: f64 = parts.next()?.parse().ok()?;

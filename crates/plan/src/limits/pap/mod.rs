@@ -1,8 +1,8 @@
-//! What components are advertised to carry, by whoever says so.
+//! Finds the advertised peaks of components, with their sources.
 //!
-//! Links tell speed and width to the kernel, memory its modules to the firmware; a data sheet comes
-//! by `--pap`. Everything else is "not known", because a peak that is guessed makes a ratio of one.
-//! Rejected: tables of processors and chip sets by model, and the rate of a benchmark elsewhere.
+//! Links report speed and width to the kernel, memory modules report theirs to the firmware, and the user
+//! states a data sheet with `--pap`. Everything else is unknown, because a guessed peak gives a ratio of
+//! one. Rejected: tables of processors and chip sets by model, and the rate of a benchmark elsewhere.
 
 mod line_rate;
 mod network;
@@ -16,20 +16,20 @@ pub use smbios::memory_peak;
 
 use record::{Advertised, ComponentKind, Measured};
 
-/// A peak that the user states.
+/// A peak that the user states with `--pap`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stated {
-    /// Of which kind of component.
+    /// Kind of component.
     pub kind: ComponentKind,
     /// Bytes per second.
     pub bytes_per_s: f64,
 }
 
 impl Stated {
-    /// Reads `NAME=RATE`, for example `link=600MB/s`.
+    /// Parses `NAME=RATE`, for example `link=600MB/s`.
     ///
     /// # Errors
-    /// What to write instead.
+    /// The expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, rate) = text
             .split_once('=')
@@ -46,7 +46,7 @@ impl Stated {
 /// Bytes per second from text such as `98.5MB/s` or `3.5GB`.
 ///
 /// # Errors
-/// What to write instead.
+/// The expected form.
 pub fn rate_of(text: &str) -> Result<f64, String> {
     let size = text.strip_suffix("/s").unwrap_or(text);
     let bytes: record::Bytes =
@@ -57,14 +57,14 @@ pub fn rate_of(text: &str) -> Result<f64, String> {
     Ok(bytes.0 as f64)
 }
 
-/// The peak that the user states for a kind, else what was found.
+/// The peak that the user states for a kind, otherwise `found`.
 #[must_use]
 pub fn or_stated(
     kind: ComponentKind,
     stated: &[Stated],
     found: Measured<Advertised>,
 ) -> Measured<Advertised> {
-    // The last word counts, as with any flag.
+    // The last value counts, as with any flag.
     let word = stated.iter().rev().find(|stated| stated.kind == kind);
     word.map_or(found, |stated| {
         Measured::Value(Advertised {

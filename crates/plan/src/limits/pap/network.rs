@@ -1,14 +1,14 @@
-//! The link to a file server: which file systems are remote, and what the way to them carries.
+//! Finds the link to a file server: which file systems are remote, and the peak of the way to them.
 //!
-//! The mount options name the server's address, the kernel's routes the interface, which tells its
-//! speed. Only IPv4 routes are read: the others stand in no one place that all kernels have.
+//! The mount options name the server's address, the kernel's routes name the interface, and the interface
+//! reports its speed. Only IPv4 routes are read, because kernels have no common place for the others.
 
 use host::kernel::Roots;
 use host::kernel::read::text;
 use record::{Advertised, FilesystemFacts, Measured};
 use std::net::Ipv4Addr;
 
-/// File systems that are elsewhere.
+/// Remote file systems.
 const REMOTE: [&str; 14] = [
     "nfs",
     "nfs4",
@@ -32,7 +32,7 @@ pub fn is_network(filesystem: &FilesystemFacts) -> bool {
     REMOTE.contains(&filesystem.kind.as_str())
 }
 
-/// The peak of the way to a remote file system.
+/// The advertised peak of the link to a remote file system.
 #[must_use]
 pub fn network_peak(roots: &Roots, filesystem: &FilesystemFacts) -> Measured<Advertised> {
     let Some(server) = server(filesystem) else {
@@ -51,7 +51,7 @@ pub fn network_peak(roots: &Roots, filesystem: &FilesystemFacts) -> Measured<Adv
     peak.ok_or_else(|| format!("the interface {interface} reports no speed")).into()
 }
 
-/// The server's address: the mount option `addr`, else the source if it is one.
+/// The server's address: the mount option `addr`, otherwise the source if it is an address.
 fn server(filesystem: &FilesystemFacts) -> Option<Ipv4Addr> {
     let option = filesystem.options.split(',').find_map(|option| option.strip_prefix("addr="));
     let source = filesystem.source.trim_start_matches('/');
@@ -59,8 +59,8 @@ fn server(filesystem: &FilesystemFacts) -> Option<Ipv4Addr> {
     option.or(source)?.parse().ok()
 }
 
-/// The interface of the narrowest route to an address, from `/proc/net/route`, whose numbers are
-/// the network's bytes as this machine would read them.
+/// The interface of the most specific route to an address, from `/proc/net/route`. Its numbers are the
+/// bytes in network order, printed as this machine's integers.
 fn interface(routes: &str, server: Ipv4Addr) -> Option<String> {
     let address = u32::from_le_bytes(server.octets());
     let matching = routes.lines().skip(1).filter_map(|line| {

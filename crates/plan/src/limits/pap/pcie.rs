@@ -1,7 +1,7 @@
-//! The PCI Express links between a disk's controller and the root, from sysfs.
+//! Finds the PCI Express links between a disk's controller and the root, from sysfs.
 //!
-//! Going up from the disk, each link is shown at both its ends. The first is that of the
-//! controller: an NVMe drive's own, or what all disks of a host adapter share.
+//! On the way up from the disk, sysfs shows each link at both ends. The first link is that of the
+//! controller: an NVMe drive's own, or the one that all disks of a host adapter share.
 
 use super::line_rate::pcie_peak;
 use host::kernel::Roots;
@@ -14,17 +14,17 @@ use std::path::Path;
 pub struct Hop {
     /// Address of the device at its lower end.
     pub address: String,
-    /// What it carries in one direction.
+    /// Its peak in one direction.
     pub peak: Advertised,
 }
 
-/// The links above a disk that are not its own, nearest first; empty where sysfs shows none.
+/// The links above a disk that are not its own, nearest first; empty if sysfs shows none.
 #[must_use]
 pub fn buses(roots: &Roots, device: &DeviceFacts) -> Vec<Hop> {
     let disk = roots.sys.join("class/block").join(&device.disk);
     let Ok(disk) = std::fs::canonicalize(disk) else { return Vec::new() };
     let hops: Vec<Hop> = disk.ancestors().filter_map(hop).collect();
-    // Each link is shown at both its ends; that of an NVMe drive is the drive's own.
+    // Each link appears at both ends. The first link of an NVMe drive is its own.
     let own = usize::from(device.link.as_deref().is_some_and(|link| link.contains("pcie ")));
     hops.into_iter().step_by(2).skip(own).collect()
 }

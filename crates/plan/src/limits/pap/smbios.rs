@@ -1,9 +1,9 @@
-//! Peak of main memory, from the modules that the firmware lists (SMBIOS, structures of type 17).
+//! Computes the peak of main memory from the modules that the firmware lists (SMBIOS, structures of type
+//! 17).
 //!
-//! Speed times width is one module's peak. How many work side by side depends on channels, of which
-//! there is only free text ("P0 CHANNEL B"): where every module's text names one, they are counted,
-//! elsewhere nothing is claimed. Only root may read the tables; virtual machines leave the speed
-//! out.
+//! Speed times width is one module's peak. How many work in parallel depends on channels, for which only
+//! free text exists ("P0 CHANNEL B"). If every module's text names a channel, the channels are counted.
+//! Otherwise no peak is reported. Only root may read the tables; virtual machines leave the speed out.
 
 use engine::input;
 use host::kernel::Roots;
@@ -29,7 +29,7 @@ struct Module {
     channel: Option<String>,
 }
 
-/// The peak of main memory, or why it is not known.
+/// The peak of main memory, or why it is unknown.
 #[must_use]
 pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
     let folder = roots.sys.join(ENTRIES);
@@ -72,7 +72,7 @@ fn peak_of(structures: &[Vec<u8>]) -> Measured<Advertised> {
     })
 }
 
-/// A module that is there and tells its speed.
+/// A module that is present and reports its speed.
 fn module(raw: &[u8]) -> Option<Module> {
     let word = |at: usize| Some(u16::from_le_bytes([*raw.get(at)?, *raw.get(at + 1)?]));
     let length = usize::from(*raw.get(1)?);
@@ -98,7 +98,7 @@ fn strings(tail: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Everything up to and with the name of the channel: `P0 CHANNEL A`, `ChannelB`.
+/// The text up to and including the name of the channel: `P0 CHANNEL A`, `ChannelB`.
 fn channel(locator: &str) -> Option<String> {
     let upper = locator.to_uppercase();
     let begin = upper.find("CHANNEL")?;

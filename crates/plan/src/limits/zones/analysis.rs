@@ -1,45 +1,45 @@
-//! What visits say of a medium: its bands, and how much slower the last places are than the first.
+//! Analyses the visits of a medium: its bands, and how much slower the last positions are than the first.
 //!
-//! Rates are compared with the pass's own level. Steps are found by the test in [`stats::steps`]. The
-//! loss is estimated from fixed groups, because a group that is chosen for being extreme is extreme.
+//! Rates are compared with the level of their pass. The test in [`stats::steps`] finds steps. The loss is
+//! estimated from fixed groups, because a group selected for being extreme is biased.
 
 use record::{Band, Bytes, Estimate, Extents, Measured, Target, TargetKind, ZonePosition};
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Rng, derive_seed};
 
-/// Smallest step that is a zone of a disk, as a share of the rate (a difference of logarithms).
+/// Smallest step that counts as a zone of a disk, as a share of the rate (a difference of logarithms).
 const STEP_MIN: f64 = 0.005;
-/// The groups at both ends that are compared: this part of the positions.
+/// The positions are divided by this to get the size of the two groups that are compared.
 const END_PART: usize = 20;
 
-/// One visit that was made.
+/// The result of one visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visit {
-    /// The position.
+    /// Position, from 0.
     pub position: u32,
-    /// The pass.
+    /// Pass, from 0.
     pub pass: u32,
     /// Bytes per second.
     pub rate: f64,
 }
 
-/// What the visits say.
+/// The result of the analysis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
-    /// Rate of each position that was visited, by rising position.
+    /// Rate of each visited position, by rising position.
     pub positions: Vec<(u32, Estimate)>,
-    /// Mean over all of them.
+    /// Mean over all positions.
     pub mean: Estimate,
-    /// Stretches of equal rate: first and last position, and the rate.
+    /// Ranges of equal rate: first and last position, and the rate.
     pub bands: Vec<(u32, u32, Estimate)>,
-    /// Probability of a first step as clear as that by chance.
+    /// Probability that chance gives a first step as clear as this one.
     pub p_value: f64,
-    /// How much slower the last places are than the first.
+    /// How much slower the last positions are than the first, as a share.
     pub inner_loss: Measured<Estimate>,
 }
 
-/// Looks for steps and for a loss from the first positions to the last; `None` with fewer than two
-/// positions or passes.
+/// Finds steps, and the loss from the first positions to the last; `None` with fewer than two positions or
+/// passes.
 #[must_use]
 pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
     let passes: BTreeSet<u32> = visits.iter().map(|visit| visit.pass).collect();
@@ -69,7 +69,7 @@ pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
     Some(Analysis { positions, mean, bands, p_value: found.p_value, inner_loss })
 }
 
-/// The logarithm of each position's rate against the level of its passes, mean over the passes.
+/// The logarithm of each position's rate relative to the level of its pass, averaged over the passes.
 fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &BTreeSet<u32>) -> Vec<f64> {
     let pass_level = |&pass: &u32| {
         let of_pass = visits.iter().filter(|visit| visit.pass == pass);
@@ -85,13 +85,13 @@ fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &BTreeSet<u32
     positions.iter().map(level).collect()
 }
 
-/// How many places at each end are a group; `None` where there are not enough for two.
+/// Number of positions in the group at each end; `None` if there are too few for two groups.
 pub(super) fn ends(places: usize) -> Option<usize> {
     let count = (places / END_PART).max(2);
     (places >= 2 * count).then_some(count)
 }
 
-/// How much slower the last places are than the first, over the passes.
+/// How much slower the last positions are than the first, over the passes.
 fn inner_loss(
     visits: &[Visit],
     positions: &[(u32, Estimate)],
@@ -118,7 +118,7 @@ fn inner_loss(
     loss.ok_or("fewer than two passes have valid measurements at both ends").into()
 }
 
-/// The positions of an analysis with where they lie: `offset` says where one begins.
+/// The positions of an analysis with their places; `offset` gives the start of a position.
 #[must_use]
 pub fn positions(
     analysis: &Analysis,
@@ -140,7 +140,7 @@ pub(super) fn lowest(positions: &[ZonePosition]) -> Measured<ZonePosition> {
     positions.iter().min_by(by_rate).cloned().ok_or("no position").into()
 }
 
-/// The bands of an analysis with where they begin.
+/// The bands of an analysis with their start offsets.
 pub(super) fn bands(analysis: &Analysis, offset: &dyn Fn(u32) -> Bytes) -> Vec<Band> {
     let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
         first,
@@ -151,7 +151,7 @@ pub(super) fn bands(analysis: &Analysis, offset: &dyn Fn(u32) -> Bytes) -> Vec<B
     analysis.bands.iter().map(band).collect()
 }
 
-/// Where an offset lies on the device: there itself, or behind the start of a file in one piece.
+/// Where an offset is on the device: unchanged, or relative to the start of a file in one extent.
 fn on_device(target: &Target, offset: Bytes) -> Option<Bytes> {
     match (target.kind, &target.extents) {
         (TargetKind::BlockDevice | TargetKind::Simulated, _) => Some(offset),

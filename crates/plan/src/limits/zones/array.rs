@@ -1,16 +1,17 @@
-//! An array over its surface: what its members give alone at the same places, and what of that it gives.
+//! Compares an array with its members at the same positions of the surface.
 //!
-//! A stripe waits for the last of its members, so that the most that it can give at a place is their
-//! number times the slowest. Where it gives less, something ahead of them binds (bus, adapter, host),
-//! which hides their zones. Members are read alone, one at a time, between the visits of the whole.
+//! A stripe waits for its slowest member, so its maximum at a position is the number of members times the
+//! rate of the slowest. If it reaches less, a part in front of the members is the bottleneck (bus, adapter,
+//! host) and hides their zones. Members are read alone, one at a time, between the visits of the whole
+//! array.
 
 use super::analysis::{Visit, analyse, bands, ends, lowest, positions};
 use super::plan::{ArrayPlan, ZonePlan};
 use record::{ArrayZones, Estimate, Measured, MemberZones, Target};
 use std::collections::BTreeSet;
 
-/// What the visits of an array say beside the map of the whole; `visits` are of the whole first, then of
-/// each member, and `facts` are those of the members. `None` where a member has no map.
+/// The array's part of the document. `visits` are those of the whole first, then of each member; `facts`
+/// are those of the members. `None` if a member has no map.
 pub(super) fn together(
     (plan, array): (&ZonePlan, &ArrayPlan),
     visits: &[Vec<Visit>],
@@ -72,7 +73,7 @@ fn passes(visits: &[Visit]) -> BTreeSet<u32> {
     visits.iter().map(|visit| visit.pass).collect()
 }
 
-/// Mean rate of the visits of a pass to these places, if all were made.
+/// Mean rate of a pass's visits to these positions, if all were made.
 fn mean_rate(visits: &[Visit], pass: u32, places: &[u32]) -> Option<f64> {
     let of_pass = visits.iter().filter(|visit| visit.pass == pass);
     let rates: Vec<f64> =
@@ -80,7 +81,7 @@ fn mean_rate(visits: &[Visit], pass: u32, places: &[u32]) -> Option<f64> {
     (rates.len() == places.len()).then(|| stats::mean(&rates))
 }
 
-/// That of the slowest member.
+/// The mean rate of the slowest member.
 fn slowest(members: &[Vec<Visit>], pass: u32, places: &[u32]) -> Option<f64> {
     let rates = members.iter().map(|visits| mean_rate(visits, pass, places));
     rates.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)

@@ -1,4 +1,4 @@
-//! From trials to the document of a map.
+//! Builds the document of a map from its trials.
 
 use super::analysis::{Analysis, Visit, analyse, bands, lowest, positions};
 use super::array::together;
@@ -8,23 +8,23 @@ use record::{
     format_rate,
 };
 
-/// What a map is of.
+/// The target of a map.
 #[derive(Clone, Debug)]
 pub struct Mapped<'a> {
-    /// The target; a stripe as one.
+    /// The target; a stripe counts as one.
     pub target: &'a Target,
     /// The members of an array, in the order of its plan.
     pub members: Vec<Target>,
-    /// Conditions; `None` for a simulated one.
+    /// System and settings; `None` for a simulated target.
     pub environment: Option<Environment>,
-    /// Whether its medium is known to turn.
+    /// Whether it is known to be a rotating disk.
     pub turns: bool,
-    /// What was found before the visits.
+    /// Findings from before the visits.
     pub findings: Vec<Finding>,
 }
 
-/// The map that the trials of a plan give, one for each of its visits; `None` where too few of them
-/// count. `identity` is the id and the time of the document.
+/// The map from the trials of a plan, one per visit; `None` if too few of them are valid. `identity` is the
+/// id and the time of the document.
 #[must_use]
 pub fn document(
     mapped: Mapped<'_>,
@@ -77,7 +77,7 @@ pub fn document(
     })
 }
 
-/// What steps in the rate mean, if there are any.
+/// The meaning of steps in the rate, if any.
 fn steps_finding(analysis: &Analysis, turns: bool) -> Option<Finding> {
     let [(.., first), .., (.., last)] = analysis.bands.as_slice() else { return None };
     let bands = analysis.bands.len();

@@ -1,10 +1,11 @@
-//! Throughput against position: which places are read when, and what the rates say of the medium.
+//! Maps throughput against position: which positions are read when, and what the rates show about the
+//! medium.
 //!
-//! The target is cut into equal pieces. Each pass reads another window of every piece, so that no
-//! cache sees a place twice, in an order of its own, so that drift falls on all places alike. Of an
-//! array, each member is read alone at the same shares of its surface, in the same passes. Rejected:
-//! one pass from the beginning to the end, in which time and place are one, and a straight line through
-//! the rates, which flat noise fits as well as bands do.
+//! The target is cut into equal pieces. Each pass reads another window of every piece, so that no cache
+//! sees a place twice, and in a different order, so that drift affects all places equally. Each member of
+//! an array is read alone at the same shares of its surface, in the same passes. Rejected: one pass from
+//! the beginning to the end, in which time and place are the same, and a straight line through the rates,
+//! which flat noise fits as well as bands do.
 
 mod analysis;
 mod array;

@@ -1,58 +1,58 @@
-//! The visits of a map: what is read at which place, in which order.
+//! Plans the visits of a map: what is read at which position, in which order.
 
 use crate::{PlannedTrial, TrialList};
 use record::{Bytes, EngineName, Nanos, Pattern, StopRules, Workload, format_bytes};
 use workload::{Rng, Spec, derive_seed};
 
-/// Fewest positions of a map.
+/// Minimum number of positions of a map.
 pub const MIN_POSITIONS: u32 = 30;
-/// Fewest passes: the fewest visits with an interval.
+/// Minimum number of passes: the fewest visits with an interval.
 pub const MIN_PASSES: u32 = stats::MIN_VISITS as u32;
-/// Sequential requests where the user names no size: the largest that leaves a window some of them, as in
+/// Sizes of sequential requests if the user names none: the largest of which several fit a window, as in
 /// the papers' maps.
 const REQUESTS: [u64; 3] = [64 << 10, 32 << 10, 16 << 10];
-/// Requests outstanding where the user names no depth: one at a time as in the papers' maps; at each member
-/// of an array more, so that each has the next before it is done.
+/// Queue depth if the user names none: 1 as in the papers' maps. Members of an array get more, so that each
+/// always has a next request.
 const DEPTH: u32 = 1;
 const DEPTH_OF_MEMBER: u32 = 4;
-/// Requests of a window at least, for each that is outstanding.
+/// Minimum requests in a window, per unit of queue depth.
 const WINDOW_REQUESTS: u64 = 8;
-/// Longest window of sequential requests: at it the way to a place is a hundredth of the time of reading.
+/// Maximum window of sequential requests: here the seek is a hundredth of the reading time.
 const WINDOW_MAX: u64 = 32 << 20;
-/// A window that takes longer than this is not waited for.
+/// A visit is stopped after this time.
 const VISIT_MAX: Nanos = Nanos(20_000_000_000);
 
-/// What a map is made for.
+/// Settings of a map.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Size of the target; of a stripe, of each of its targets.
+    /// Size of the target; for a stripe, of each of its targets.
     pub area: Bytes,
     /// Engine of the trials.
     pub engine: EngineName,
-    /// What requests past the page cache must be multiples of.
+    /// Direct requests must be a multiple of this, in bytes.
     pub alignment: u64,
-    /// Positions.
+    /// Number of positions.
     pub positions: u32,
-    /// Passes over all of them.
+    /// Number of passes over all positions.
     pub passes: u32,
-    /// Seed of the orders.
+    /// Seed of the visiting orders.
     pub seed: u64,
-    /// Bytes of a request; `None` for the usual.
+    /// Request size; `None` for the default.
     pub request: Option<Bytes>,
-    /// Requests outstanding; `None` for the usual.
+    /// Queue depth; `None` for the default.
     pub depth: Option<u32>,
-    /// What the target is made of, if it is an array whose members can be read alone.
+    /// The members, if the target is an array whose members can be read alone.
     pub array: Option<ArrayPlan>,
 }
 
-/// A visit that is planned.
+/// A planned visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// What is read: 0 for the whole target, else a member of the array, from 1.
+    /// 0 for the whole target, or a member of the array, from 1.
     pub of: u32,
-    /// The position, from 0.
+    /// Position, from 0.
     pub position: u32,
-    /// The pass, from 0.
+    /// Pass, from 0.
     pub pass: u32,
 }
 
@@ -61,23 +61,23 @@ pub struct Place {
 pub struct ZonePlan {
     /// The trials, in order.
     pub trials: TrialList,
-    /// The place of each.
+    /// The position of each trial.
     pub visits: Vec<Place>,
-    /// Bytes of a request.
+    /// Request size.
     pub request: Bytes,
-    /// Requests outstanding.
+    /// Queue depth.
     pub depth: u32,
-    /// The same at a member that is read alone.
+    /// Queue depth at a member that is read alone.
     pub member_depth: u32,
-    /// Bytes of a window.
+    /// Size of a window.
     pub window: Bytes,
-    /// Bytes from a position of the whole to the next, and of a member.
+    /// Distance between positions in bytes: of the whole, and of a member.
     pieces: [u64; 2],
 }
 
 /// What is read at all positions: the whole, or a member.
 struct Read<'a> {
-    /// Its names among the sets of targets.
+    /// The names of its targets.
     targets: &'a [String],
     area: Bytes,
     piece: u64,
@@ -91,7 +91,7 @@ impl ZonePlan {
     /// The plan.
     ///
     /// # Errors
-    /// If the target is too small for so many positions, or the request does not fit it.
+    /// If the target is too small for the number of positions, or the request does not fit it.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let array = settings.array.as_ref();
         let members = array.map_or(1, |array| array.count);
@@ -106,7 +106,7 @@ impl ZonePlan {
         };
         let piece = |area: Bytes| area.0 / u64::from(settings.positions.max(1));
         let most = |area: Bytes| piece(area) / u64::from(settings.passes.max(1));
-        // A member has as many bytes of its own as it has in a window of the whole.
+        // A member gets as many bytes by itself as it has in a window of the whole.
         let least = most(whole_area).min(most(member_area));
         let fits = |request: u64, depth: u32| {
             request.is_multiple_of(settings.alignment.max(1))
@@ -184,13 +184,13 @@ impl ZonePlan {
         Ok(Self { trials, visits, request, depth, member_depth, window, pieces })
     }
 
-    /// Bytes of the whole that so many positions cover.
+    /// Bytes of the whole that `positions` positions cover.
     #[must_use]
     pub fn size(&self, positions: u32) -> Bytes {
         Bytes(u64::from(positions) * self.pieces[0])
     }
 
-    /// Where a position begins: in the whole, or in a member.
+    /// Start of a position, in the whole or in a member.
     #[must_use]
     pub fn offset(&self, position: u32, member: bool) -> Bytes {
         Bytes(u64::from(position) * self.pieces[usize::from(member)])
@@ -198,9 +198,9 @@ impl ZonePlan {
 }
 
 impl Read<'_> {
-    /// The requests of a visit whose window begins `at`.
+    /// The workload of a visit whose window begins at `at`.
     fn workload(&self, settings: &Settings, request: u64, at: u64) -> Result<Workload, String> {
-        // The area of a stripe goes on to its end.
+        // The area of a stripe extends to its end.
         let max_bytes = self.stripe.map(|_| Bytes(self.window));
         let passes = max_bytes.is_none().then_some(1);
         let (stripe_bytes, targets) =
@@ -223,16 +223,16 @@ impl Read<'_> {
     }
 }
 
-/// What an array is made of.
+/// The members of an array.
 #[derive(Clone, Debug)]
 pub struct ArrayPlan {
     /// Number of members.
     pub count: u32,
-    /// Bytes that lie together on a member.
+    /// Chunk size: contiguous bytes on a member.
     pub chunk: Bytes,
-    /// Chunk where halfpower itself makes a stripe of the targets; `None` where the target is the array.
+    /// Chunk if halfpower itself stripes the targets; `None` if the target is the array.
     pub stripe: Option<Bytes>,
-    /// Members as sets of targets that can be read alone; one for all where they are alike.
+    /// Sets of targets that can be read alone; one entry for all if they are alike.
     pub members: Vec<String>,
     /// Size of a member.
     pub member_area: Bytes,

@@ -1,9 +1,9 @@
-//! `iostat -x -t -o JSON`: a first report since boot, then one for each step, two places behind the point.
+//! `iostat -x -t -o JSON`: a first report since boot, then one per step, with two decimals.
 
 use super::{Recording, Step, date, sysstat};
 use std::fmt::Write;
 
-/// Seconds that the machine was up before the recording, over which the first report averages.
+/// Uptime of the machine before the recording, over which the first report averages.
 const UP_S: f64 = 7_919.37;
 
 pub(super) fn text(recording: &Recording<'_>) -> String {

@@ -1,5 +1,5 @@
-//! Scrapes of node_exporter, each with its time: counters that run, whole milliseconds where the kernel has no more, and
-//! the pressure of the system.
+//! Scrapes of node_exporter with their times: cumulative counters, whole milliseconds where the kernel
+//! counts these, and the pressure of the system.
 
 use super::{BEGIN_S, Recording, SECOND, Step, Sums};
 use model::fleet::COUNTERS;
@@ -36,7 +36,7 @@ fn grow(counter: &mut Step, step: &Step) {
     counter.in_flight = step.in_flight;
 }
 
-/// The counters of [`COUNTERS`], and those beside them.
+/// The values of [`COUNTERS`], and additional counters.
 fn values(counter: &Step) -> impl Iterator<Item = (&'static str, f64)> {
     let to_ms = |seconds: f64| (seconds * 1e3).floor() / 1e3;
     let time_s = |sums: Sums| to_ms(sums.time_ns / 1e9);
@@ -50,7 +50,7 @@ fn values(counter: &Step) -> impl Iterator<Item = (&'static str, f64)> {
     COUNTERS.into_iter().zip(counters).chain(beside)
 }
 
-/// Seconds of I/O pressure, and of steal, until `at_s`.
+/// Seconds of I/O pressure and of steal until `at_s`.
 fn waits(recording: &Recording<'_>, at_s: u64) -> (f64, f64) {
     let before = recording.contexts.iter().filter(|one| one.begin_ns < at_s * SECOND);
     before.fold((0.0, 0.0), |(waited, stolen), one| {

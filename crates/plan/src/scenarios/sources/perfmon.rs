@@ -1,5 +1,5 @@
-//! Counters of PhysicalDisk as `typeperf -f CSV` writes them: six places behind the point, and no interval before the
-//! first row.
+//! PhysicalDisk counters as `typeperf -f CSV` writes them: with six decimals, and without an interval
+//! before the first row.
 
 use super::{Recording, Step, date};
 use std::fmt::Write;

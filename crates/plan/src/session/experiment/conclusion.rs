@@ -1,15 +1,15 @@
-//! What an experiment came to, from the trials that it has.
+//! Draws the conclusions of an experiment from its trials.
 
 use crate::session::{Finished, Result, SessionError, something_completed};
 use record::{DoneTrial, Experiment, Trial};
 use std::cmp::Reverse;
 use workload::Design;
 
-/// Adds what the missing trials came to (see [`crate::missing_trials`]) and concludes from all of
-/// them. `trials` are those of `experiment.done`, one for one, before and after.
+/// Adds the results of the missing trials (see [`crate::missing_trials`]) and draws conclusions from all.
+/// `trials` are those of `experiment.done`, one for one, before and after.
 ///
 /// # Errors
-/// If no trial had finished, or no request of any of them completed.
+/// If no trial finished, or no request of any trial completed.
 pub fn conclude(
     experiment: &mut Experiment,
     design: &Design,
@@ -32,7 +32,7 @@ pub fn conclude(
     let of_trials = diagnose::trial_findings(trials, &experiment.findings);
     experiment.findings.extend(of_trials);
     for finding in &mut experiment.findings {
-        // The measuring time of a check; here each trial has its own.
+        // The finding names the measuring time of a check; here each trial has its own.
         finding.remedy = finding.remedy.replace("--budget", "--runtime");
     }
     experiment.findings.sort_by_cached_key(|finding| Reverse(finding.severity));

@@ -1,40 +1,40 @@
-//! From the combinations of a design to the `halfpower run` lines that stand for them.
+//! Converts the combinations of a design into `halfpower run` lines.
 //!
-//! Each combination is read by the parser of `run`, so that its errors are those of `run` and every
-//! line can be typed. What a combination needs and these targets do not have leaves it out with a
-//! reason; what no target could carry out is an error of the design.
+//! The parser of `run` reads each combination, so its errors are those of `run` and a user can type every
+//! line. A combination that these targets do not support is left out with a reason. One that no target
+//! supports is an error of the design.
 
 use crate::session::{Result, SessionError, simulated, treatment};
 use record::{EngineName, counted};
 use std::collections::BTreeMap;
 use workload::{Combination, Design, Spec};
 
-/// Keys that a level's `sim` stands in for on a simulated target.
+/// Keys that a level's `sim` replaces on a simulated target.
 const STOOD_FOR: [&str; 6] = ["prepare", "raid", "chunk", "failed", "target", "targets"];
-/// Flags that have nothing to do on a simulated target, whose file cache begins empty.
+/// A flag without effect on a simulated target, whose page cache starts empty.
 const NOTHING_TO_DO: &str = "drop-cache";
-/// Why a target cannot be used twice at once.
+/// Why a target cannot be used twice at the same time.
 const ONE_TEST_FILE: &str = "it uses one target twice, which works only with a directory, where each use gets a separate \
      test file";
-/// Why a mapping is not compared with requests past the page cache.
+/// Why a mapping is not compared with direct requests.
 const OTHER_CACHE: &str = "mmap uses the page cache, but the other engines bypass it, so the comparison would be \
                            between caches; run mmap separately (halfpower run --ioengine mmap)";
-/// What a line of `run` asks, and a flag of it that means nothing on a simulated target.
+/// The spec of a `run` line, and a flag of it that has no effect on a simulated target.
 pub type ReadLine = (Spec, Option<&'static str>);
 
 /// The parser of `run`: from targets and flags.
 pub type Parse<'a> = &'a dyn Fn(&[String], &[String]) -> Result<ReadLine, String>;
 
-/// One combination, as it can be run.
+/// One combination that can be run.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Its levels and settings.
     pub combination: Combination,
-    /// The targets, as they are typed.
+    /// The targets, as typed.
     pub targets: Vec<String>,
-    /// What is done before the trial.
+    /// The preparation before the trial.
     pub(crate) preparation: Option<String>,
-    /// The flags, as they are typed.
+    /// The flags, as typed.
     pub flags: Vec<String>,
     pub(crate) spec: Spec,
 }
@@ -44,7 +44,6 @@ pub struct Line {
 pub struct LeftOut(Vec<(String, Vec<BTreeMap<String, String>>)>);
 
 impl LeftOut {
-    /// One more.
     pub(super) fn add(&mut self, reason: String, levels: &BTreeMap<String, String>) {
         match self.0.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, all)) => all.push(levels.clone()),
@@ -52,7 +51,7 @@ impl LeftOut {
         }
     }
 
-    /// A sentence for each reason: how many, which, why.
+    /// A sentence for each reason: number, common levels, reason.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |(reason, all): &(String, Vec<BTreeMap<String, String>>)| {
@@ -64,7 +63,7 @@ impl LeftOut {
     }
 }
 
-/// What all of some combinations have in common.
+/// The levels that some combinations have in common.
 fn common(all: &[BTreeMap<String, String>]) -> String {
     let Some(first) = all.first() else { return String::new() };
     let shared = first
@@ -74,7 +73,7 @@ fn common(all: &[BTreeMap<String, String>]) -> String {
     words.join(", ")
 }
 
-/// The lines of a design on these targets, and what was left out.
+/// The lines of a design on these targets, and the combinations that were left out.
 pub(super) fn lines(
     design: &Design,
     targets: &[String],
@@ -156,13 +155,12 @@ fn line(
     Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec }))
 }
 
-/// An engine of another system, and that system: a design may compare what each has.
+/// An engine of another system, and that system: a design may compare engines of several systems.
 fn elsewhere(name: &str) -> Option<(&str, &'static str)> {
     let engine = engine::engines_elsewhere().find(|engine| engine.name() == name)?;
     engine::engine_elsewhere(engine).map(|(system, _)| (name, system))
 }
 
-/// The targets that a combination uses.
 fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, String> {
     let number = |key: &str, text: &str| -> Result<usize, String> {
         let number: usize = text
@@ -187,7 +185,7 @@ fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, 
     }
 }
 
-/// Whether a target that has one area only is asked for twice.
+/// Whether a target with a single area is used twice.
 fn several_on_one(chosen: &[String]) -> bool {
     let again = chosen.iter().enumerate().filter(|(at, target)| chosen[..*at].contains(target));
     again.into_iter().any(|(_, target)| !std::path::Path::new(target).is_dir())

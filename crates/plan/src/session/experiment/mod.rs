@@ -1,8 +1,8 @@
-//! A design on targets: which of its combinations can be run, as which trials, and on what.
+//! Prepares a design on targets: which combinations can be run, as which trials, on which targets.
 //!
-//! Real targets are opened once for each list of them that a design uses, before anything runs, so
-//! that what is missing is known before the first trial. Simulated ones are made anew for each trial
-//! (see [`crate::session::Targets`]).
+//! Real targets are opened before anything runs, once for each list of targets in the design. So a missing
+//! prerequisite is found before the first trial. Simulated targets are created anew for each trial (see
+//! [`crate::session::Targets`]).
 
 mod conclusion;
 mod lines;
@@ -29,30 +29,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use workload::{BuildError, Design, Spec, check_alignment};
 
-/// A line and the workload that it is on its targets.
+/// A line with its workload on its targets.
 #[derive(Clone, Debug)]
 pub struct ReadyLine {
     /// The line.
     pub line: Line,
-    /// What it asks of its targets.
+    /// The workload on its targets.
     pub workload: Workload,
 }
 
-/// A design whose targets are open and not written to yet.
+/// A design with open targets, not written to yet.
 pub struct OpenedDesign {
     real: BTreeMap<Vec<String>, RealTargets>,
-    /// What can be run.
+    /// Lines that can be run.
     pub ready: Vec<ReadyLine>,
-    /// What cannot, and why.
+    /// Combinations that cannot be run, with the reasons.
     pub left_out: LeftOut,
 }
 
 impl OpenedDesign {
-    /// Opens what a design needs of these targets and finds out which of its lines can be run. The
-    /// first target says whether they are simulated; `allowed` is used for lists that are written.
+    /// Opens the targets of a design and finds which of its lines can be run. The first target decides
+    /// whether they are simulated. `allowed` applies to lists that are written.
     ///
     /// # Errors
-    /// If a target cannot be opened, or no target could carry out the design.
+    /// If a target cannot be opened, or no target supports the design.
     pub fn open(
         design: &Design,
         targets: &[String],
@@ -97,7 +97,8 @@ impl OpenedDesign {
         Ok(Self { real, ready, left_out })
     }
 
-    /// The experiment of what can be run on these targets, in the order that the seed gives.
+    /// The experiment with all lines that can be run on these targets, in an order that depends on the
+    /// seed.
     #[must_use]
     pub fn experiment(
         &self,
@@ -147,7 +148,7 @@ impl OpenedDesign {
         }
     }
 
-    /// Facts of a target, simulated or real; `None` for one that nothing uses.
+    /// Facts of a target, simulated or real; `None` for an unused one.
     fn facts(&self, path: &str) -> Option<Target> {
         if let Some(spec) = simulated(path).ok().flatten() {
             return Some(simulated_target(path.to_owned(), spec.size(), &spec));
@@ -162,8 +163,7 @@ impl OpenedDesign {
         self.ready.iter().any(|ready| ready.line.combination.levels == *levels)
     }
 
-    /// The targets with their test files, brought into the state that the design asks for: written
-    /// until they are steady, with a line that reads, else with the first.
+    /// The real targets, ready for trials, with the test files of directories written.
     ///
     /// # Errors
     /// If a target cannot be written, or the user interrupts it.
@@ -181,7 +181,7 @@ impl OpenedDesign {
     }
 }
 
-/// The workload of a spec on a target of this size, whose area it cuts to what is there.
+/// The workload of a spec on a target of this size. The area is cut to the target.
 fn build(spec: &Spec, size: Bytes) -> Result<Workload, BuildError> {
     let room = Bytes(size.0.saturating_sub(spec.asked.offset_bytes.0));
     let wanted = if spec.asked.stripe_bytes.is_some() { size } else { room };
@@ -195,20 +195,20 @@ fn writes(spec: &Spec) -> bool {
     spec.all().any(|(_, spec)| spec.asked.read_percent < 100)
 }
 
-/// One list of real targets on its way.
+/// One list of real targets while it is being opened.
 struct TargetList {
     targets: RealTargets,
-    /// Why nothing may be written, where that is so.
+    /// Why writing is not allowed; `None` if it is.
     read_only: Option<String>,
-    /// Cache modes that were tried, and why one cannot be used.
+    /// Cache modes that were tried, with the reason if one is unusable.
     modes: BTreeMap<CacheMode, Result<(), String>>,
-    /// Engines that were tried, and why one cannot be used.
+    /// Engines that were tried, with the reason if one is unusable.
     engines: Vec<(EngineKey, Result<(), String>)>,
     writes: bool,
 }
 
-/// What an engine can refuse before the first request: its kind, depth, cache mode, flushes and what it does in
-/// place of writes, the control group and the priority of its thread.
+/// Properties that an engine may refuse before the first request: its kind, depth, cache mode, flushes and
+/// replacements of writes, the control group and the priority of its thread.
 type EngineKey = (
     (EngineName, u32, CacheMode),
     (Option<Flush>, Option<Instead>),
@@ -267,7 +267,7 @@ impl TargetList {
         Ok(fitting)
     }
 
-    /// Whether an engine for the workload can be opened, which is found once for each kind.
+    /// Whether an engine for the workload can be opened; tried once for each kind.
     fn tried(&mut self, workload: &Workload) -> Result<(), String> {
         let key = engine_key(workload);
         if let Some((_, known)) = self.engines.iter().find(|(tried, _)| *tried == key) {

@@ -1,22 +1,23 @@
-//! The allocation unit of a directory's file system, and what the files there lose by rounding to it.
+//! Reports the allocation unit of a directory's file system, and the space that its files lose by rounding
+//! to it.
 //!
-//! Large units make large requests and few extents, and cost space where files are small (Riedel 1997,
-//! section 5.5). The cost needs no trial, so it is told beside the trials that look for what alignment
-//! gives: for the file system's own unit, and for the 64 KiB that the paper advises.
+//! Large units allow large requests and few extents, but waste space with small files (Riedel 1997, section
+//! 5.5). This cost needs no trial, so it is reported together with the trials about alignment: for the file
+//! system's own unit, and for the 64 KiB that the paper recommends.
 
 use host::target;
 use record::{Finding, FindingCode, Target, TargetKind, format_bytes};
 use std::path::Path;
 use workload::{Design, Setting};
 
-/// The key of a design that looks for alignment.
+/// The key of a design about alignment.
 const ALIGNMENT_KEY: &str = "misalign";
-/// Files that are looked at: a second's worth.
+/// Maximum number of files that are inspected: about a second.
 const FILES_MAX: usize = 100_000;
-/// The unit that the 1997 paper advises.
+/// The unit that the 1997 paper recommends.
 const ADVISED_BYTES: u64 = 64 << 10;
 
-/// What rounding loses below each directory among the targets, for a design about alignment.
+/// The rounding loss in each directory among the targets, for a design about alignment.
 #[must_use]
 pub fn rounding_findings(design: &Design, targets: &[Target]) -> Vec<Finding> {
     let key = |setting: &Setting| setting.key == ALIGNMENT_KEY;
@@ -50,7 +51,7 @@ fn finding(target: &Target) -> Option<Finding> {
             format_bytes(ADVISED_BYTES)
         ),
     };
-    // As far as the disk tells them.
+    // If the disk reports them.
     let device = target.device.as_ref();
     let blocks =
         device.and_then(|device| Some((device.logical_block_bytes?, device.physical_block_bytes?)));

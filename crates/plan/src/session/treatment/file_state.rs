@@ -1,12 +1,11 @@
-//! The state of the test file before it is written: there, reserved, empty, begun at its end, or
-//! there and not in memory.
+//! Sets the state of the test file before a trial: written, reserved, empty, written only at its end, or
+//! written and not cached.
 //!
-//! The descriptors of the run stay those of the same file, so what is done here to its length and
-//! blocks is what the run finds. Blocks that were never written are all read before the trial: they
-//! must be zero, whatever lay there on the disk before (the C2 requirement that makes extending a
-//! file dear on some systems). `valid-data` waives that by a call of Windows, so that no preset has it: whoever
-//! names it in a design takes what others left on the disk into a file that goes with the run, and the row
-//! says whether it showed.
+//! The run keeps its descriptors of the same file, so it finds the length and blocks set here. Blocks that
+//! were never written are all read before the trial. They must be zero, whatever was on the disk before
+//! (the C2 requirement that makes extending a file expensive on some systems). `valid-data` waives that
+//! with a call of Windows, so no preset uses it: the file then contains data left on the disk by other
+//! files. It is deleted with the run, and the row states whether such data showed.
 
 use super::{Extras, Finish, Treatment, nothing};
 use crate::session::{Result, Session, SessionError};
@@ -19,23 +18,23 @@ use std::fs::File;
 use std::io::Error;
 use workload::Rng;
 
-/// What a file is written with at a time.
+/// Bytes per write call.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The state that a file is brought into.
+/// The state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileState {
-    /// All of it is written.
+    /// Completely written.
     Written,
-    /// The same, and none of it is in memory.
+    /// Completely written, and not in the page cache.
     Cold,
-    /// Its blocks are reserved and not written.
+    /// Blocks reserved, but not written.
     Preallocated,
-    /// The same, and the system is told that they are valid: they read as what others left on the disk.
+    /// Reserved, and marked valid: they read as data left on the disk.
     ValidData,
-    /// Empty: each write makes it longer.
+    /// Empty: each write extends it.
     Append,
-    /// Its last block is written, the rest is a hole.
+    /// Only the last block is written, the rest is a hole.
     LastFirst,
 }
 
@@ -44,7 +43,7 @@ impl Treatment for FileState {
         if *self == Self::ValidData {
             allow_valid_data()?;
         }
-        // A directory's test file is ours to change.
+        // A directory's test file belongs to halfpower and may be changed.
         if targets.iter().all(|target| target.kind == TargetKind::Directory) {
             return Ok(());
         }
@@ -83,7 +82,7 @@ impl Treatment for FileState {
     }
 }
 
-/// New blocks behind the end of the test file, reserved and not written, for as long as the trial lasts.
+/// New blocks after the end of the test file, reserved and not written, for the duration of the trial.
 pub(super) struct NewBlocks;
 
 impl Treatment for NewBlocks {
@@ -110,7 +109,7 @@ impl Treatment for NewBlocks {
 }
 
 impl FileState {
-    /// Brings one file into the state; whether its hole is zero, where it has one.
+    /// Brings one file into the state; returns whether its hole reads as zero, if it has one.
     fn bring(
         self,
         owned: &OwnedFile,
@@ -170,7 +169,7 @@ fn write_all(file: &File, length: u64) -> std::io::Result<()> {
         word.copy_from_slice(&rng.next_u64().to_ne_bytes());
     }
     for at in (0..length).step_by(CHUNK_BYTES) {
-        // A word of its own in each page, so that no two chunks are equal.
+        // A different word in each page, so that no two chunks are equal.
         for page in chunk.chunks_exact_mut(4096) {
             page[..8].copy_from_slice(&rng.next_u64().to_ne_bytes());
         }
@@ -218,7 +217,7 @@ mod tests {
         let fresh = || OwnedFile::from(tempfile::tempfile().unwrap());
         let brought = |state: FileState| {
             let file = fresh();
-            // What lay there before must not show.
+            // The previous content must not show.
             write_all(&duplicate(&file).unwrap(), LENGTH).unwrap();
             let zero = state.bring(&file, LENGTH, 4096).unwrap();
             (zero, duplicate(&file).unwrap().metadata().unwrap().len())

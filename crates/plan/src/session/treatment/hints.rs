@@ -1,14 +1,13 @@
-//! What the system is told about the order of reads: nothing, sequential or random, which sets how far it reads
-//! ahead (posix_fadvise on Linux; FILE_FLAG_SEQUENTIAL_SCAN and FILE_FLAG_RANDOM_ACCESS on Windows, with which
-//! the engines of the trial open the file). It is told to the files of the run itself and taken back after it.
-//! The read-ahead of the device is not touched.
+//! Tells the system the order of reads: none, sequential or random, which sets how far it reads ahead
+//! (posix_fadvise on Linux; FILE_FLAG_SEQUENTIAL_SCAN and FILE_FLAG_RANDOM_ACCESS on Windows, with which
+//! the engines of the trial open the file). The hint applies to the files of the run itself and is removed
+//! after it. The read-ahead of the device is not changed.
 
 use super::{Extras, Finish, Treatment};
 use crate::session::{Result, Session, SessionError};
 use engine::{ReadOrder, tell_read_order};
 use record::Workload;
 
-/// What the system is told.
 pub(super) struct Hint(pub(super) ReadOrder);
 
 /// Gives a hint to all files of buffered runs.

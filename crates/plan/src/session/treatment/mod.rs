@@ -1,8 +1,8 @@
-//! Treatments: what is done between two trials of an experiment whose levels differ in the state of
-//! the file, or of the program, and not in the requests.
+//! Applies treatments between two trials of an experiment whose levels differ in the state of the file or
+//! of the program, not in the requests.
 //!
-//! Each prepares before the trial and gives back what is to be done after it. Rejected: flags of
-//! `run`, which begins with a file of its own, and should not truncate a user's.
+//! Each prepares before the trial and returns the action after it. Rejected: flags of `run`, which begins
+//! with a file of its own, and should not truncate a user's.
 
 mod file_state;
 mod hints;
@@ -19,33 +19,33 @@ use read_ahead::ReadAhead;
 use record::{Target, Trial, Workload};
 use std::collections::BTreeMap;
 
-/// The extra that a flush after a trial leaves.
+/// The extra for a flush after a trial.
 pub(crate) const FLUSH_MS: &str = "flush_ms";
 
-/// Quantities that were measured beside a trial, by name, with the unit last.
+/// Additional quantities of a trial, by name; the name ends with the unit.
 pub(crate) type Extras = BTreeMap<String, f64>;
 
-/// What is done after the trial, which is `None` where it failed.
+/// The action after the trial, which is `None` if it failed.
 pub(crate) type Finish = Box<dyn FnOnce(&Session, Option<&Trial>) -> Result<Extras>>;
 
-/// Something that is done to targets, or to this program, before a trial.
+/// An action on targets, or on this program, before a trial.
 pub(crate) trait Treatment: Sync {
-    /// Whether it can be done on these targets, which most can on any; else the reason, for a reader.
+    /// Whether it works on these targets; most work on any. Otherwise the reason, for the user.
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether the workload must begin at the start of the area: anywhere else in an empty file would
-    /// leave a hole, and filling that is no appending.
+    /// Whether the workload must begin at the start of the area. In an empty file any other start would
+    /// leave a hole, and filling a hole is not appending.
     fn appends(&self) -> bool {
         false
     }
 
-    /// Prepares, and says what is done after the trial.
+    /// Prepares, and returns the action after the trial.
     fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish>;
 }
 
-/// All of them, by their names in a design.
+/// All treatments, by their names in a design.
 const TREATMENTS: &[(&str, &dyn Treatment)] = &[
     ("written", &FileState::Written),
     ("cold", &FileState::Cold),
@@ -66,7 +66,6 @@ const TREATMENTS: &[(&str, &dyn Treatment)] = &[
     ("writeback", &writeback::Writeback),
 ];
 
-/// The treatment of this name.
 pub(crate) fn find(name: &str) -> Option<&'static dyn Treatment> {
     TREATMENTS.iter().find(|(known, _)| *known == name).map(|(_, one)| *one)
 }
@@ -77,19 +76,19 @@ pub(crate) fn known(name: &str) -> Result<&'static dyn Treatment> {
     find(name).ok_or_else(unknown)
 }
 
-/// All names, for an error.
+/// All names, for an error message.
 pub(crate) fn names() -> String {
     TREATMENTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-/// Nothing is to be done after the trial.
+/// No action after the trial.
 fn nothing() -> Finish {
     Box::new(|_, _| Ok(Extras::new()))
 }
 
-/// fdatasync after the requests, timed by its own. Its rate says nothing new, the rate with the flush
-/// inside does (`flushed_bytes_per_s`). Buffered writes are flushed after every trial anyway; this is
-/// for direct writes, where a flush has the drive empty its own cache.
+/// fdatasync after the requests, timed separately. The rate including the flush is the useful result
+/// (`flushed_bytes_per_s`). Buffered writes are flushed after every trial anyway. This is for direct
+/// writes, where a flush makes the drive empty its own cache.
 struct Fdatasync;
 
 impl Treatment for Fdatasync {

@@ -1,8 +1,8 @@
-//! The program on one processor, or on all that it may use.
+//! Restricts the program to one processor, or to all that it may use.
 //!
-//! The jobs of a run inherit the processors of the thread that starts them; what they may use is
-//! put back after the trial, also where it failed. Interrupts and the kernel's own threads stay
-//! where they are: it is the program that has one processor, not the machine.
+//! The jobs of a run inherit the processors of the thread that starts them. The previous setting is
+//! restored after the trial, even if it failed. Interrupts and kernel threads are not moved: the program
+//! has one processor, not the machine.
 
 use super::{Extras, Finish, Treatment};
 use crate::session::{Result, Session, SessionError};
@@ -10,7 +10,7 @@ use host::kernel;
 use record::{Target, Workload};
 use std::collections::BTreeSet;
 
-/// All processors that the program may use, or the first of them alone.
+/// All processors that the program may use, or only the first.
 pub(super) enum Processors {
     All,
     One,

@@ -1,9 +1,8 @@
-//! How far the kernel reads ahead on a loop device.
+//! Sets how far the kernel reads ahead on a loop device.
 //!
-//! The read-ahead of a disk is a setting of the machine and never touched. That of a loop device
-//! which is itself the target is set before a trial and put back after it, or at the next start of
-//! a program that was killed. An open file keeps what it was opened with until it is told
-//! POSIX_FADV_NORMAL.
+//! The read-ahead of a disk is a setting of the machine and never changed. If the target itself is a loop
+//! device, its read-ahead is set before a trial and restored after it, or at the next start if the program
+//! was killed. An open file keeps the read-ahead from when it was opened until POSIX_FADV_NORMAL.
 
 use super::hints::advise;
 use super::{Extras, Finish, Treatment};
@@ -14,13 +13,12 @@ use host::kernel::changed_setting::{ChangedSetting, NONE_HERE, state_folder};
 use host::target::TargetError;
 use record::{Target, TargetKind, Workload};
 
-/// The length of a read-ahead in KiB; 128 is the kernel's own default.
+/// The read-ahead in KiB; the kernel's default is 128.
 pub(super) struct ReadAhead(pub(super) u64);
 
-/// The setting of the read-ahead.
 const SETTING: &str = "read_ahead_kb";
 
-/// The loop device whose read-ahead can be set; `None` where it is not to be.
+/// The loop device whose read-ahead may be set; `None` if there is none.
 fn loop_device(target: &Target) -> Option<&str> {
     let name = target.device.as_ref().map(|device| device.name.as_str())?;
     let is_loop = target.kind == TargetKind::BlockDevice && name.starts_with("loop");

@@ -1,8 +1,8 @@
-//! The phases of a buffered write load: copied into memory, throttled to the disk, flushed.
+//! Measures the phases of a buffered write load: copied into memory, throttled to the disk, flushed.
 //!
-//! While the trial runs, /proc/meminfo is read for what is dirty or under write, and the clock of
-//! our own CPU time. The copy lasts until the rate falls below half of the first interval's
-//! for good; the rest is throttled; the flush is timed by its own. Rejected: vm.dirty_ratio as the
+//! During the trial, /proc/meminfo gives the dirty memory and the memory under write-back, and the clock
+//! gives our own CPU time. The copy phase ends when the rate finally falls below half of the first
+//! interval's. The rest is throttled. The flush is timed separately. Rejected: vm.dirty_ratio as the
 //! boundary, which says when the kernel should throttle and not when it did.
 
 use super::{Extras, Finish, Treatment};
@@ -14,12 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often dirty memory is looked at.
+/// Interval between samples of dirty memory.
 const LOOK: Duration = Duration::from_millis(20);
-/// Rate of an interval over that of the first, from which on it is still the copy.
+/// An interval belongs to the copy phase if its rate is at least this share of the first one's.
 const COPY_SHARE: f64 = 0.5;
 
-/// The measurement of the phases.
 pub(super) struct Writeback;
 
 impl Treatment for Writeback {
@@ -63,14 +62,14 @@ impl Treatment for Writeback {
     }
 }
 
-/// What was seen at one moment.
+/// One sample.
 #[derive(Clone, Copy, Debug)]
 struct Look {
-    /// Since the watch began.
+    /// Time since the watch began.
     at_ms: f64,
     /// CPU time of this program so far.
     cpu_ms: f64,
-    /// Memory that waited to be written, of all programs.
+    /// Memory waiting to be written, of all programs.
     dirty_bytes: u64,
 }
 
@@ -84,20 +83,20 @@ impl Look {
     }
 }
 
-/// CPU time of this program so far.
 fn cpu_ms() -> f64 {
     kernel::cpu_time_ns() as f64 / 1e6
 }
 
-/// Processors that this program kept busy between two moments, as far as they were looked at.
+/// Number of processors that this program kept busy between two moments, as far as sampled.
 fn cpu_share(looks: &[Look], from_ms: f64, to_ms: f64) -> Option<f64> {
     let mut inside = looks.iter().filter(|look| (from_ms..=to_ms).contains(&look.at_ms));
     let (first, last) = (inside.next()?, inside.next_back()?);
     Some((last.cpu_ms - first.cpu_ms) / (last.at_ms - first.at_ms).max(1e-9))
 }
 
-/// How many intervals from the first belong to the copy: up to the last that, with its neighbours, is
-/// at half of the first one's rate. A single slow one is a program that waited for a processor.
+/// How many intervals from the first belong to the copy: up to the last one that reaches half of the first
+/// one's rate, together with its neighbours. A single slow interval is a program that waited for a
+/// processor.
 fn copied(rates: &[f64]) -> usize {
     let Some(first) = rates.first() else { return 0 };
     let around = |at: usize| {
@@ -133,7 +132,7 @@ fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
         ("final_flush_share".to_owned(), flush_ms / total),
         ("flush_ms".to_owned(), flush_ms),
     ]);
-    // The trial ends when the watch does; it begins after its files were opened and their cached pages dropped.
+    // The trial ends with the watch. It begins after its files were opened and their cached pages dropped.
     let end = looks.last().map_or(0.0, |look| look.at_ms);
     let (begin, throttle) = (end - copy.0 - throttled.0, end - throttled.0);
     let copy = ("copy", copy, begin, throttle);

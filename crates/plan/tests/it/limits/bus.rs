@@ -1,4 +1,4 @@
-//! Evidence that a bus is full.
+//! When a bus counts as full.
 
 use plan::limits::bus::{evidence, growth};
 use record::{BusPoint, CacheEvidence, Estimate, Growth};
@@ -26,14 +26,15 @@ fn a_cache_is_seen_where_re_reads_are_faster_by_more_than_their_intervals() {
     assert_eq!(evidence(&first, &medium, &about(140.0, 10.0)), CacheEvidence::CannotTell);
 }
 
-/// A disk that turns: a revolution for each re-read beats a seek, and the medium beats both.
+/// A rotating disk: a re-read after one revolution is faster than a seek, and the medium is faster than
+/// both.
 #[test]
 fn a_revolution_per_block_is_not_taken_for_a_cache() {
     let (first, medium, again) = (about(3.3, 0.1), about(16.2, 1.0), about(11.8, 0.0));
     assert_eq!(evidence(&first, &medium, &again), CacheEvidence::NotServed);
 }
 
-/// Chung 2000, section 3.3: four Fireballs through a 3ware card end at 58.9 MB/s.
+/// Chung 2000, section 3.3: four Fireballs through a 3ware card reach 58.9 MB/s.
 #[test]
 fn a_sum_that_stops_growing_is_told_from_one_that_grows() {
     assert_eq!(growth(&points(&[28.0, 55.0, 58.9, 58.9])), Growth::Stopped);

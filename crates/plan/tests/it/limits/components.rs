@@ -1,4 +1,4 @@
-//! The components of a path, from what was measured and what is advertised.
+//! The components of a path, from measured and advertised rates.
 
 use plan::limits::components::{Found, Peaks, components};
 use plan::limits::pap::Stated;

@@ -7,7 +7,7 @@ fn exact(value: f64) -> Estimate {
     Estimate::symmetric(value, 0.0, 3)
 }
 
-/// One value of the paper's data, as it stands in the crate of the papers.
+/// One value of the paper's data, from the files of the papers.
 fn published(id: &str) -> f64 {
     let claims = include_str!("../../../../model/data/chung/claims.csv");
     let line = claims.lines().find(|line| line.starts_with(&format!("{id},"))).unwrap();
@@ -24,8 +24,8 @@ fn the_published_prices_per_kaps_come_out() {
     }
 }
 
-/// Table 10 prints whole MAPS and two digits per dollar; the inventory of the paper gives 19.5
-/// and 15.3 for the rates of table 6.
+/// Table 10 prints whole MAPS and two digits per dollar. The inventory of the paper gives 19.5 and 15.3 for
+/// the rates of table 6.
 #[test]
 fn the_published_maps_and_accesses_per_dollar_come_out() {
     for (kaps, rate, expected, dollars, table) in [

@@ -1,4 +1,4 @@
-//! What links carry by their standards.
+//! The peaks of links by their standards.
 
 use plan::limits::pap::link_peak;
 

@@ -22,7 +22,7 @@ fn structure(speed: u16, size: u16, bank: &str) -> Vec<u8> {
     raw
 }
 
-/// The peak that a machine with these structures has.
+/// The peak of a machine with these structures.
 fn peak_of(structures: &[Vec<u8>]) -> Measured<Advertised> {
     let fake = Fake::new();
     for (index, structure) in structures.iter().enumerate() {

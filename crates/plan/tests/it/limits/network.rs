@@ -1,4 +1,4 @@
-//! The way to a remote file system.
+//! The link to a remote file system.
 
 use host::kernel::Roots;
 use plan::limits::pap::{is_network, network_peak};

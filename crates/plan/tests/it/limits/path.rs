@@ -1,4 +1,4 @@
-//! What binds a path, and how many disks it carries.
+//! The bottleneck of a path, and how many disks it sustains.
 
 use plan::limits::path::{binding, conclude, half_power, sizing};
 use record::{Advertised, ComponentKind, Estimate, HalfPower, Measured, PathComponent};
@@ -24,8 +24,8 @@ fn component(kind: ComponentKind, pap: Option<f64>, rap: Option<(f64, f64)>) -> 
     }
 }
 
-/// Chung 2000, table 6 and the errors found in it: memory writes and Ultra160 writes do not
-/// reach half, whatever the caption says.
+/// Chung 2000, table 6 and the errors found in it: memory writes and Ultra160 writes do not reach
+/// half, whatever the caption says.
 #[test]
 fn the_published_ratios_and_half_power_points_come_out() {
     for (pap, rap, percent, reached) in [
@@ -63,7 +63,7 @@ fn the_published_numbers_of_disks_come_out() {
     let bus = sizing(31.0, 9.0, false).unwrap();
     assert_eq!((bus.carried, bus.saturating), (3, 4));
     assert_eq!(sizing(72.0, 9.0, false).unwrap().carried, 8);
-    // Random requests of 8 KB, 100 a second: "64 to 100" and more.
+    // Random requests of 8 KB, 100 per second: "64 to 100" and more.
     let random = sizing(98.5e6, 8_192.0 * 100.0, false).unwrap();
     assert_eq!(random.carried, 120);
     assert_eq!(sizing(1.0, 0.0, false), None);

@@ -5,7 +5,7 @@ use plan::limits::pap::buses;
 use record::DeviceFacts;
 use testkit::Fake;
 
-/// A machine in which `path` leads to the disk and some folders of it have a link.
+/// A machine in which `path` leads to the disk and some of its folders have a link.
 fn machine(path: &str, links: &[(&str, &str, &str)]) -> Fake {
     let fake = Fake::new();
     let disk = path.rsplit('/').next().unwrap();

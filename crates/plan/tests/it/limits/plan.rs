@@ -1,4 +1,4 @@
-//! The trials that `limits` asks for.
+//! The planned trials of `limits`.
 
 use plan::limits::plan::{BUS_AREA, Purpose, Settings, trials};
 use plan::{Plan, PlannedTrial, Preparation};
@@ -20,13 +20,13 @@ fn settings() -> Settings {
     }
 }
 
-/// What each trial is for, and the trial.
+/// Each trial with its purpose.
 fn all(settings: &Settings) -> Vec<(Purpose, PlannedTrial)> {
     let (purposes, mut plan) = trials(settings);
     purposes.into_iter().zip(std::iter::from_fn(|| plan.next())).collect()
 }
 
-/// The first workload for this.
+/// The first workload for a purpose.
 fn workload_of(settings: &Settings, purpose: Purpose) -> Workload {
     all(settings).into_iter().find(|(other, _)| *other == purpose).unwrap().1.workload
 }

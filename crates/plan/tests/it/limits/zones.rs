@@ -1,4 +1,4 @@
-//! Maps of media whose truth is known: flat and noisy ones, and the published ones.
+//! Maps of known media: flat and noisy ones, and the published ones.
 
 use plan::PlannedTrial;
 use plan::limits::zones::{Analysis, Place, Settings, Visit, ZonePlan, analyse, positions};
@@ -24,8 +24,8 @@ fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// Visits in the order of a plan, of a medium with this rate by position, on a disk whose level
-/// wanders in time and drifts, with noise of its own.
+/// Visits in the order of a plan. The medium has this rate by position. The level of the disk wanders and
+/// drifts over time, with additional noise.
 fn visits_of(plan: &ZonePlan, medium: impl Fn(u32) -> f64, noise: f64, seed: u64) -> Vec<Visit> {
     let mut rng = Rng::new(seed);
     let mut wander = 0.0;
@@ -71,7 +71,7 @@ fn a_target_that_is_too_small_has_no_plan_and_a_small_one_gets_small_requests() 
     assert_eq!(plan.request, Bytes(32 << 10));
 }
 
-/// The disk drifts by 8 % over the map and wanders: on flat media that is no zone.
+/// The disk drifts by 8 % over the map and wanders; on flat media that must not give a zone.
 #[test]
 fn flat_media_on_a_disk_that_drifts_and_wanders_have_no_zones() {
     let maps = 400;
@@ -81,11 +81,11 @@ fn flat_media_on_a_disk_that_drifts_and_wanders_have_no_zones() {
         let visits = visits_of(&plan, |_| 1e8, 0.05, seed);
         alarms += usize::from(analyse(&visits, seed).unwrap().bands.len() > 1);
     }
-    // 1 % is stated; of 400 maps with 1 % each, more than 11 come once in a thousand times.
+    // The stated rate is 1 %; with 1 % each, more than 11 of 400 maps occur once in a thousand times.
     assert!(alarms <= 11, "{alarms} of {maps}");
 }
 
-/// Pieces of a volume that lie on servers of different speed are no zones either.
+/// Pieces of a volume on servers of different speed are not zones either.
 #[test]
 fn places_that_are_fast_or_slow_by_themselves_are_no_zones() {
     let maps = 400;
@@ -100,7 +100,7 @@ fn places_that_are_fast_or_slow_by_themselves_are_no_zones() {
     assert!(alarms <= 11, "{alarms} of {maps}");
 }
 
-/// Figure 14 of Riedel 1997, as it stands in the crate of the papers.
+/// Figure 14 of Riedel 1997, from the files of the papers.
 fn figure_14(series: &str) -> Vec<f64> {
     let figure = include_str!("../../../../model/data/riedel/fig14_radial_zones.csv");
     let of_series = figure.lines().filter(|line| line.contains(series));

@@ -1,4 +1,4 @@
-//! The plan of `check` on simulated devices: what it visits, how often, and within what time.
+//! The plan of `check` on simulated devices: which cells it visits, how often, and in what time.
 
 use plan::session::{self, End};
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, Plan, PlannedTrial, Progress, check_cells};
@@ -24,7 +24,7 @@ pub(crate) fn settings(budget_s: u64) -> CheckSettings {
     }
 }
 
-/// A plan that notes the phase of each of its trials.
+/// A plan that records the phase of each of its trials.
 struct Noted<P>(P, Vec<&'static str>);
 
 impl<P: Plan> Plan for Noted<P> {
@@ -41,7 +41,7 @@ impl<P: Plan> Plan for Noted<P> {
     }
 }
 
-/// Runs a whole plan; its trials, their phases and the points that were left out.
+/// Runs a whole plan; returns its trials, their phases and the number of points left out.
 fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<&'static str>, usize) {
     carried_out(device, CheckPlan::new(settings).unwrap())
 }
@@ -89,7 +89,7 @@ fn more_visits_come_in_doublings() {
     let (trials, ..) = run("mm1,service=2ms", settings(120));
     let visits = visits(&trials);
     assert!(visits.values().any(|&count| count > 3), "some cell needed more");
-    // The last refinement may be cut by the end of the budget.
+    // The end of the budget may cut the last refinement.
     let odd = visits.values().filter(|&&count| ![3, 6, 12, 24, 48].contains(&count)).count();
     assert!(odd * 4 < visits.len(), "{visits:?}");
 }
@@ -143,7 +143,7 @@ fn without_writes_nothing_is_written() {
 fn the_full_matrix_has_thirty_six_cells_at_depth_one() {
     let cells = check_cells(true, true);
     let matrix = cells.iter().filter(|cell| cell.iodepth == 1 && cell.cache.direct());
-    // The one further such cell is the random write past all caches.
+    // The one additional cell is the random write past all caches.
     let device = matrix.filter(|cell| cell.cache == record::CacheMode::Device).count();
     assert_eq!(device, 36);
 }
@@ -181,7 +181,7 @@ fn a_device_that_completes_nothing_in_a_visit_ends_with_the_budget() {
     assert!(most <= Some(3), "cells are given up: {most:?}");
 }
 
-/// The plan of `check --for-diagnosis`: what three rounds leave of the budget is not left over.
+/// The plan of `check --for-diagnosis` uses the budget that remains after three rounds.
 #[test]
 fn rounds_for_diagnosis_go_on_until_the_budget_is_spent() {
     // Without writes three rounds take half of it.
@@ -198,7 +198,7 @@ fn rounds_for_diagnosis_go_on_until_the_budget_is_spent() {
     let fewest = |visits: &BTreeMap<&str, usize>| *visits.values().min().unwrap();
     let most = |visits: &BTreeMap<&str, usize>| *visits.values().max().unwrap();
     assert!(most(&opens) > 3, "{opens:?}");
-    // Nothing is favoured: rounds of both take turns, and the last one is cut short.
+    // Both kinds of rounds alternate, and the last one is incomplete.
     assert!(most(&opens) - fewest(&opens) <= 1, "{opens:?}");
     assert!(most(&loops) - fewest(&loops) <= 1, "{loops:?}");
     assert!(most(&loops).abs_diff(most(&opens)) <= 1);

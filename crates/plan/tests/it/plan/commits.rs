@@ -1,4 +1,4 @@
-//! The plan of commits, and two plans beside each other. What a trial finds is made up: a simulated
+//! The plan of commits, and two interleaved plans. The results of trials are made up, because a simulated
 //! device has no flush.
 
 use plan::session::Session;
@@ -23,7 +23,7 @@ fn settings(budget_ms: u64) -> CheckSettings {
     }
 }
 
-/// A trial of what was planned, in which so many requests completed or failed.
+/// A trial of the plan in which `ios` requests completed and `errors` failed.
 fn told(planned: &PlannedTrial, ios: u64, errors: u64) -> Trial {
     let spec = SimSpec::parse("mm1").unwrap();
     let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());
@@ -49,7 +49,7 @@ fn log(planned: &PlannedTrial) -> LogKind {
     model::log_kind(&planned.workload).unwrap()
 }
 
-/// All trials of a plan on a device whose rate is never known well.
+/// All trials of a plan on a device whose rate varies strongly.
 fn all(plan: &mut dyn Plan) -> Vec<PlannedTrial> {
     let mut trials = Vec::new();
     while let Some(planned) = plan.next() {
@@ -76,7 +76,7 @@ fn each_number_of_committers_commits_three_times_to_old_blocks_and_to_new_ones()
                 false => Preparation::None,
             }
         );
-        // New blocks lie behind the file, old ones in it.
+        // New blocks are after the end of the file, old ones inside it.
         assert_eq!(workload.offset_bytes, if new { AREA } else { Bytes(0) });
         *visits.entry((log(planned), workload.numjobs)).or_default() += 1;
     }

@@ -1,9 +1,8 @@
-//! How often a comparison raises a false alarm, and how often it finds what is there.
+//! How often a comparison raises a false alarm, and how often it finds a real difference.
 //!
-//! Four hundred pairs of runs, each of five blocks of six cells, on simulated devices whose times
-//! vary. First both runs of a pair are of one unchanged device; then one cell of the second is a
-//! tenth slower. Counts are printed. Everything is drawn from seeds that count up, so the counts are
-//! the same on every machine.
+//! Four hundred pairs of runs, each with five blocks of six cells, on simulated devices with varying times.
+//! First both runs of a pair use one unchanged device; then one cell of the second is a tenth slower.
+//! Counts are printed. All draws come from consecutive seeds, so the counts are the same on every machine.
 
 use model::{CompareOptions, Side, compare};
 use record::{
@@ -21,8 +20,8 @@ use workload::Spec;
 
 const PAIRS: u64 = 400;
 const BLOCKS: u32 = 5;
-/// Devices of which nothing changes, taken in turn, and the same with requests that take so much
-/// longer that the rate is a tenth lower. The rate of a trial varies by about 3 % on each.
+/// Unchanged devices, used in turn, and the same devices with requests so much longer that the rate is a
+/// tenth lower. The rate of a trial varies by about 3 % on each.
 const DEVICES: [[&str; 2]; 4] = [
     ["mm1,service=500us", "mm1,service=555556ns"],
     ["mmc,servers=2,service=500us", "mmc,servers=2,service=555556ns"],
@@ -33,7 +32,7 @@ const DEVICES: [[&str; 2]; 4] = [
     ],
 ];
 
-/// Share of reads, pattern, request size and depth of the cells.
+/// Share of reads, pattern, request size and queue depth of the cells.
 const CELLS: [(u8, Pattern, u64, u32); 6] = [
     (100, Pattern::Random, 4 << 10, 1),
     (100, Pattern::Random, 4 << 10, 2),
@@ -60,7 +59,7 @@ fn workloads() -> Vec<Workload> {
     CELLS.iter().map(workload).collect()
 }
 
-/// The trials of a run: of every cell in every block.
+/// The trials of a run: every cell in every block.
 type Trials = Vec<Trial>;
 
 /// A run of all cells in blocks.
@@ -77,7 +76,7 @@ fn run(device: &str, seed: u64) -> Trials {
         .collect()
 }
 
-/// The same with the trials of one cell from another device.
+/// The same, with the trials of one cell from another device.
 fn with_cell(trials: &Trials, device: &str, seed: u64, cell: usize) -> Trials {
     let mut rig = SimBackend::new(&SimSpec::parse(device).unwrap(), seed ^ 1 << 40);
     let replaced = |(position, old): (usize, &Trial)| {
@@ -142,7 +141,7 @@ fn trial(rig: &mut SimBackend, workload: &Workload, seed: u64, id: String) -> Tr
     run_trial(rig, workload, seed, identity, &stop, &mut |_| ()).unwrap()
 }
 
-/// What becomes of a pair: both runs of one device, and the second with a slower cell.
+/// The comparisons of a pair: both runs on one device, and the second with a slower cell.
 struct Pair {
     number: u64,
     unchanged: Comparison,
@@ -203,7 +202,7 @@ fn runs_of_one_device_raise_an_alarm_anywhere_in_the_table_in_at_most_a_twentiet
     assert!(u64::from(rows) > 8 * PAIRS, "latencies, too: {rows}");
     assert!(alarms as u64 <= PAIRS / 20, "{alarms}");
     assert!(failed <= alarms, "{failed}");
-    // Intervals that always hold one would raise no alarm either.
+    // Intervals wide enough to always include one would raise no alarm either.
     let intervals = all.iter().flat_map(|one| &one.cells).map(rate);
     let widths = intervals.map(|row| row.ratio_high.unwrap() - row.ratio_low.unwrap()).collect();
     let median = stats::median(widths);

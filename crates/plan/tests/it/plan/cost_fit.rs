@@ -1,4 +1,4 @@
-//! The cost fit: the plan, and lines on the costs of the 1997 paper.
+//! The cost fit: the plan, and lines through the costs of the 1997 paper.
 
 use plan::session::{Session, simulated};
 use plan::{CostFitPlan, Plan, Preparation, cost_lines, fit};
@@ -16,7 +16,7 @@ fn base() -> Workload {
 fn all(mut plan: CostFitPlan) -> Vec<Workload> {
     let planned = std::iter::from_fn(|| plan.next());
     let workloads = planned.map(|planned| {
-        // A direct write throws the area out of the page cache.
+        // A direct write evicts the area from the page cache.
         let filled = matches!(planned.preparation, Preparation::FillPageCache { .. });
         assert_eq!(filled, planned.workload.cache == CacheMode::All);
         planned.workload
@@ -39,7 +39,7 @@ fn every_size_is_visited_three_times_in_both_cache_modes_in_another_order_each_r
     }
     assert_eq!(first.iter().map(|(_, bytes)| bytes.0).min(), Some(512));
     assert_eq!(first.iter().map(|(_, bytes)| bytes.0).max(), Some(1 << 20));
-    // Run time is shared out, and the area stays in the cache.
+    // The run time is divided among the visits, and the area stays in the cache.
     let measured: u64 = visits.iter().map(|workload| workload.runtime_ns.0).sum();
     assert!(measured <= base().runtime_ns.0 && measured > base().runtime_ns.0 / 2);
     assert!(visits.iter().all(|workload| workload.size_bytes == Bytes(64 << 20)));
@@ -73,7 +73,7 @@ fn figure_4() -> BTreeMap<String, Vec<(Bytes, Estimate)>> {
         let (kib, rest) = row.split_once(',').unwrap();
         let (name, value) = rest.trim_start_matches('"').split_once("\",").unwrap();
         let ms: f64 = value.split(',').next().unwrap().parse().unwrap();
-        // See the folder's README: these points were taken at 256 KiB.
+        // See the folder's README: these points were measured at 256 KiB.
         let kib = if kib == "192" && name.starts_with("Fast") { "256" } else { kib };
         // The paper repeated its runs within 3 %.
         let cost = Estimate::symmetric(ms * 1e3, 0.03 * ms * 1e3, 3);
@@ -98,7 +98,7 @@ fn the_fixed_cost_of_1997_comes_out_at_103_to_120_microseconds() {
     }
 }
 
-/// Processor time of a trial, µs per request.
+/// CPU time of a trial, µs per request.
 fn cost(lower_us_per_io: f64) -> CpuCost {
     CpuCost {
         user_ms: 0.0,
@@ -154,7 +154,7 @@ fn the_break_even_is_where_the_lines_cross_with_the_sizes_that_cannot_be_told_ap
     let size = found.value().unwrap();
     assert!((size.value / 1024.0 - 6.9).abs() < 0.02, "{size:?}");
     assert!(size.low < size.value && size.value < size.high, "{size:?}");
-    // And its IDE pairs.
+    // Its IDE pairs.
     let found = break_even((12.0, 6.0, 0.01), (57.0, 0.53, 0.01));
     assert!((found.value().unwrap().value / 1024.0 - 8.23).abs() < 0.02);
     let wide = break_even((12.0, 6.0, 5.0), (50.0, 0.5, 5.0));

@@ -1,4 +1,4 @@
-//! The probe of drift on a simulated device whose cells are changed as if it had been another.
+//! The drift probe on a simulated device. Its cells are changed to look like a profile of a faster device.
 
 use model::{DriftFactors, Predictor};
 use plan::session::{Session, simulated};
@@ -10,11 +10,11 @@ const AREA: Bytes = Bytes(1 << 30);
 const DEEP: u32 = 64;
 /// Lone reads, deep reads, deep writes, deep mixes, open loads.
 const KINDS: usize = 5;
-/// Visits that a level of lone reads is the mean of.
+/// Number of visits that are averaged for the level of lone reads.
 const LATEST: usize = 12;
 
-/// A simulated device, and cells of it: reads of four sizes, alone, deep and at a tenth and two
-/// fifths of the largest rate, deep writes, and deep loops that do both.
+/// A simulated device and its cells: reads of four sizes, alone, deep, and at a tenth and two fifths of the
+/// maximum rate; deep writes; and deep loops that do both.
 fn device() -> (Session, Vec<Cell>) {
     let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
     let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());
@@ -39,7 +39,7 @@ fn device() -> (Session, Vec<Cell>) {
     (session, model::aggregate(&trials, 0.1))
 }
 
-/// Carries out the look that was begun; the number of its visits. `change` sees each trial first.
+/// Runs the visits of a probe run; returns their number. `change` modifies each trial first.
 fn carry_out(
     probe: &mut DriftProbe<'_>,
     session: &mut Session,
@@ -59,7 +59,7 @@ fn carry_out(
 fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
     let (mut session, mut cells) = device();
     for cell in &mut cells {
-        // As if it had been faster.
+        // As if the device had been faster.
         if cell.workload.arrival == Arrival::Poisson {
             cell.latency_ns = cell.latency_ns.scaled(1.0 / 1.4);
             continue;
@@ -68,7 +68,7 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
             (1, _) => 1.1,
             (_, Some(OpKind::Read)) => 1.25,
             (_, Some(OpKind::Write)) => 1.6,
-            // Turns of 0.8 and 0.625 ms take 1 ms each now: by 1.2 more than that tells.
+            // Turns of 0.8 and 0.625 ms now take 1 ms each; the mix changed by a further factor of 1.2.
             (_, None) => 1.2 * 2.0 / (0.8 + 0.625),
         };
         cell.iops = cell.iops.scaled(factor);
@@ -95,7 +95,7 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
     let level = probe.level().unwrap();
     let ends = probe.ends();
     assert_eq!(ends.len(), 2 * KINDS);
-    // One number at a time, on both sides of what it is, and near it.
+    // One number at a time, on both sides of its value, and near it.
     let numbers = |one: &DriftFactors| [one.alone, one.reads, one.writes, one.mixes, one.open];
     for number in 0..KINDS {
         let share = |end: usize| numbers(&ends[end])[number] / numbers(&level)[number];
@@ -106,15 +106,14 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
     }
     let since = probe.since();
     assert_eq!(since.trial_ids.len(), visits);
-    // All loops of a kind moved alike, so none is updated by more than its visits vary.
+    // All loops of a kind moved alike, so each update is within the variation of the visits.
     let near = |(updated, cell): (&Cell, &Cell)| {
         let factor = updated.iops.value / cell.iops.value;
         let inverse = cell.latency_ns.value / updated.latency_ns.value;
         (factor - 1.0).abs() < 0.05 && (factor - inverse).abs() < 1e-9
     };
     assert!(probe.updated(&cells).iter().zip(&cells).all(near));
-    // What the models foretell for now is what the device does: levels and updated cells are each
-    // within 5 % of the truth.
+    // The predictions for now match the device: levels and updated cells are each within 5 % of the truth.
     let now = Predictor::of_cells(&probe.updated(&cells));
     for (read_percent, truth) in [(100, 1.0 / 1.25), (0, 1.0 / 1.6)] {
         let load = LoadSpec::pure(OpKind::Read, Locality::Random, 8 << 10);
@@ -128,8 +127,8 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
     assert!(since.least_deep_ratio.unwrap() <= since.most_deep_ratio.unwrap());
 }
 
-/// A loop of whose rate the profile knows too much by a half is one of four in its kind, and each
-/// visit since counts as much as the one in the profile.
+/// The profile has the rate of one of the four loops in a kind too high by half. Each new visit counts as
+/// much as the one in the profile.
 #[test]
 fn visits_since_update_a_cell_that_chance_put_beside_its_kind() {
     let (mut session, mut cells) = device();
@@ -144,7 +143,7 @@ fn visits_since_update_a_cell_that_chance_put_beside_its_kind() {
     let expected = |ratio: f64| (1.0 + 6.0 * ratio / (11.0 / 12.0)) / 7.0;
     assert!((factor(at) - expected(2.0 / 3.0)).abs() < 0.02, "{}", factor(at));
     assert!((factor(at + 1) - expected(1.0)).abs() < 0.02, "{}", factor(at + 1));
-    // Open loads are what they were.
+    // Open loads are unchanged.
     let open = cells.iter().position(|cell| cell.workload.arrival == Arrival::Poisson).unwrap();
     assert_eq!(updated[open], cells[open]);
 }
@@ -176,7 +175,7 @@ fn without_loops_or_with_visits_that_do_not_count_there_is_no_level() {
     let (mut session, cells) = device();
     let predictor = Predictor::of_cells(&cells);
     assert!(DriftProbe::new(&cells[..2], &predictor, true, 7).is_none());
-    // Nothing that may not be written is.
+    // Without permission to write, no load writes.
     let mut reads = DriftProbe::new(&cells, &predictor, false, 7).unwrap();
     carry_out(&mut reads, &mut session, &|trial| assert!(!trial.workload.writes()));
     let level = reads.level().unwrap();
@@ -184,7 +183,7 @@ fn without_loops_or_with_visits_that_do_not_count_there_is_no_level() {
     let ends = reads.ends();
     assert_eq!(ends.len(), 6);
     assert!(ends.iter().all(|end| end.reads.to_bits() == end.writes.to_bits()), "{ends:?}");
-    // A profile without open loads: these are taken to have moved as lone reads did.
+    // A profile without open loads: these are assumed to move like lone reads.
     let closed: Vec<Cell> = cells[..12].to_vec();
     let of_closed = Predictor::of_cells(&closed);
     let mut probe = DriftProbe::new(&closed, &of_closed, true, 7).unwrap();

@@ -1,4 +1,4 @@
-//! Loads as people state them.
+//! Loads as users state them.
 
 use plan::{Amount, LoadSpec};
 use record::{Arrival, Bytes, EngineName, Locality, OpKind, Pattern};

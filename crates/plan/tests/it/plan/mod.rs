@@ -1,4 +1,4 @@
-//! The crate through its public names.
+//! Tests the planners through the crate's public names.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

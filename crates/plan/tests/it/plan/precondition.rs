@@ -63,7 +63,7 @@ fn the_area_is_written_twice_in_order_first() {
     let small = Workload { size_bytes: Bytes(64 << 10), ..asked() };
     let fill = PreconditionPlan::new(&small, true, 1).next().unwrap().workload;
     assert_eq!(fill.max_bs(), Bytes(4096));
-    // Clients that get a job of the fill each write a part each, and not the same one.
+    // If each client gets a job of the fill, the clients write different parts.
     let shared = Workload { regions: record::Regions::Shared, ..asked() };
     let fill = PreconditionPlan::new(&shared, true, 1).next().unwrap().workload;
     assert_eq!(fill.regions, record::Regions::Own);

@@ -1,5 +1,5 @@
-//! Order, seeds and effects of a sweep, on trials made by hand: an effect is found where it was put
-//! in, and in a long row of repeats without one hardly ever.
+//! Order, seeds and effects of a sweep, on artificial trials: a real effect is found, and repeats without
+//! an effect hardly ever show one.
 
 use plan::session::{Session, simulated};
 use plan::{blocks_in_order, conclude, missing, trial_seed};
@@ -48,7 +48,7 @@ fn plan(blocks: u32) -> Vec<PlannedTrial> {
         .collect()
 }
 
-/// A clean trial of so many requests and bytes per second.
+/// A valid trial with this many requests and bytes per second.
 fn trial(rate: f64) -> Trial {
     static CLEAN: OnceLock<Trial> = OnceLock::new();
     let clean = CLEAN.get_or_init(|| {
@@ -65,7 +65,7 @@ fn trial(rate: f64) -> Trial {
     trial
 }
 
-/// The experiment of these planned trials, all done, and the trials, by their rates.
+/// The experiment of these planned trials, all completed, and its trials with the rates of `rate`.
 fn done(
     plan: Vec<PlannedTrial>,
     rate: &mut dyn FnMut(&PlannedTrial) -> f64,
@@ -76,8 +76,8 @@ fn done(
     (Experiment { done: done.collect(), plan, ..Experiment::default() }, trials)
 }
 
-/// The effects on trials whose rates vary by `noise` from trial to trial and by three times that
-/// from block to block, with `loss` for the level `none` at 64k.
+/// The effects of trials whose rates vary by `noise` between trials and by three times that between blocks,
+/// with `loss` for the level `none` at 64k.
 fn effects_with(noise: f64, loss: f64, blocks: u32, seed: u64) -> Vec<ExperimentEffect> {
     let mut rng = Rng::new(seed);
     // Uniform, with standard deviation 1.
@@ -113,7 +113,7 @@ fn every_place_of_a_block_gets_every_combination_about_as_often() {
     for seed in 0..600 {
         first[blocks_in_order(6, 1, Order::Random, seed)[0].1] += 1;
     }
-    // Chi-square with 5 degrees of freedom: above 20.5 once in a thousand.
+    // Chi-square with 5 degrees of freedom exceeds 20.5 once in a thousand.
     let chi_square: f64 = first.iter().map(|n| (f64::from(*n) - 100.0).powi(2) / 100.0).sum();
     assert!(chi_square < 20.5, "{first:?}");
 }
@@ -197,8 +197,8 @@ fn the_spread_of_blocks_is_flagged_above_three_percent_only() {
     assert!(flagged && (spread - 0.04).abs() < 1e-12);
 }
 
-/// What is said of crashes about an experiment that writes in these modes, one trial each, with so
-/// much left in memory.
+/// The crash-loss finding of an experiment that writes in these modes, one trial each, with this much data
+/// left in memory.
 fn crash_loss(modes: &[(CacheMode, Option<f64>)], read_percent: u8) -> Option<Finding> {
     let mut experiment = Experiment::default();
     for ((cache, unwritten), position) in modes.iter().zip(0..) {

@@ -1,4 +1,4 @@
-//! The loads that a validation draws, on the profile of a simulated device.
+//! The loads that a validation draws, with the profile of a simulated device.
 
 use model::Predictor;
 use plan::session::{Session, simulated};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const AREA: Bytes = Bytes(1 << 30);
 
-/// Cells of every operation and place, alone and deep.
+/// Cells of every operation and locality, at queue depth 1 and deep.
 fn profile() -> Vec<Cell> {
     let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
     let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());

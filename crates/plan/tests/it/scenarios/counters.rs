@@ -1,4 +1,4 @@
-//! What the counters of a scenario show: loads, limits, and what a tracer tells.
+//! What the counters of a scenario show: loads, limits, and trace data.
 
 use plan::scenarios::{GroupLimit, Scenario, ScenarioLoad, observe};
 use record::{Bytes, EngineName, Nanos, Observation};
@@ -99,7 +99,7 @@ fn limits_of_bytes_and_of_one_operation_are_kept_in_proportion() {
     assert!((reads - 200.0).abs() <= 1.0, "{reads}");
     let (reads, writes) = rate("wiops", 100, 50);
     assert!((reads + writes - 200.0).abs() <= 1.0 && (writes - 100.0).abs() < 30.0, "{writes}");
-    // A limit on writes is none for a reader.
+    // A limit on writes does not affect a reader.
     assert!(rate("wiops", 100, 100).0 > 7_000.0);
 }
 

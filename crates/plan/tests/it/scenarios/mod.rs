@@ -1,4 +1,4 @@
-//! A few draws of each kind, and the scenarios themselves against faults that are planted.
+//! A few draws of each kind, and tests that the scenarios detect planted faults.
 #![forbid(unsafe_code)]
 
 mod counters;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use workload::Spec;
 
-/// Where they begin: not where anything was tuned.
+/// First seed, not used for tuning.
 const FIRST: u64 = 5_000;
 
 fn few() -> Vec<Case> {
@@ -27,14 +27,14 @@ fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
     let drawn = run(&few(), &mut Profiles::default()).unwrap();
     let scores = Scores::of(&drawn);
     let text = scores.text();
-    // The most failures of so many draws where failures have the share of the goal, 5 and 10 %:
-    // beyond them lie less than 3 % of such draws (binomial, cumulated).
+    // The maximum number of failures in this many draws at the goals' failure rates, 5 and 10 %: less than
+    // 3 % of such draws exceed it (cumulative binomial).
     let (draws, at_5, at_10) = testkit::draws((30, 4, 6), (180, 15, 26));
     assert_eq!(scores.draws, draws, "the limits are those of so many draws");
     assert!(scores.draws - scores.right <= at_5, "{text}");
     assert_eq!(scores.truth_unnamed, 0, "{text}");
     assert!(scores.gave_up <= at_10, "{text}");
-    // Of fewer draws than all, so that the limit is a mild one.
+    // Fewer draws than all, so this limit is mild.
     assert!(scores.carried_out - scores.inside <= at_10 / 2, "{text}");
     assert_eq!(scores.expected_notes.0, scores.expected_notes.1, "{text}");
 }
@@ -44,7 +44,7 @@ fn a_few_draws_without_a_profile_are_judged_as_well_as_the_goals_ask() {
     let cases: Vec<Case> = few().into_iter().map(without_profile).collect();
     let scores = Scores::of(&run(&cases, &mut Profiles::default()).unwrap());
     let text = scores.text();
-    // As above, of shares of 15 and 10 %.
+    // As above, for failure rates of 15 and 10 %.
     let (draws, at_15, at_10) = testkit::draws((30, 8, 6), (180, 36, 26));
     assert_eq!(scores.draws, draws, "the limits are those of so many draws");
     assert!(scores.draws - scores.verdict_right <= at_15, "{text}");
@@ -63,7 +63,7 @@ fn programs_that_ask_for_less_than_a_device_can_do_raise_no_alarm() {
         let cases: Vec<Case> = cases.collect();
         let scores = Scores::of(&run(&cases, &mut Profiles::default()).unwrap());
         assert_eq!(scores.alarms[2], 0, "{}", scores.text());
-        // Two in a hundred, of which one may be among so few.
+        // The goal is two in a hundred, so one may occur among these few.
         assert!(scores.alarms[1] <= 1, "{}", scores.text());
     }
 }
@@ -143,7 +143,7 @@ fn a_diagnosis_with_another_devices_profile_loses() {
         let again = stage(&case, &mut profiles).unwrap();
         assert_eq!(staged.diagnosed(), again.diagnosed(), "the same against the same");
         kept += u32::from(judge(&case, &staged.diagnosed()).right);
-        // The fault: the profile is that of the device as it has become.
+        // The planted fault: the profile is that of the current, slow device.
         let mut twin = case.clone();
         twin.disks[0].is = twin.disks[0].device.text();
         let healthy = stage(&twin, &mut profiles).unwrap();
