@@ -188,8 +188,8 @@ impl States {
     }
 }
 
-/// Whether the profile expects slower requests in every mix, and a cache cannot explain the
-/// difference. The profile then describes another device.
+/// Whether the profile expects clearly slower requests in every mix. Unless a cache explains this
+/// ([`served_by_a_cache`]), the profile describes another device.
 pub(crate) fn profile_is_slower(segment: &Segment<'_>) -> bool {
     let (Some((look, latency)), Ok(looks)) = (segment.best_look(), &segment.looks) else {
         return false;

@@ -41,7 +41,8 @@ const MODEL_SD: f64 = 0.02;
 const AS_PROFILED_SD: f64 = 0.04;
 /// The same for the ratio of the latency to that at queue depth 1.
 const WAITS_SD: f64 = 0.05;
-/// An error common to a whole curve does not change the ratio of two of its points: upper bound.
+/// Largest error of a curve that counts. An error common to the whole curve does not change the
+/// ratio of two of its points.
 const CURVE_ERROR_MAX: f64 = 0.2;
 const RATE_SD: f64 = 0.03;
 const SPARE_SD: f64 = 0.02;
