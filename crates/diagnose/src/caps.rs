@@ -25,8 +25,8 @@ const CELLS_MIN: usize = 3;
 const SIZES_OF_BYTES_MIN: usize = 3;
 /// Largest share of the cap that queue depth 1 reaches.
 const ALONE_MAX: f64 = 0.75;
-/// Largest variation of a capped rate between visits: relative to the counting noise of as many
-/// requests, or, if that is less, as a share of the rate.
+/// Largest variation of a capped rate between visits: as a share of the counting noise of as many
+/// requests, but at least `VARIATION` of the rate.
 const OF_CHANCE: f64 = 0.5;
 const VARIATION: f64 = 0.005;
 /// Largest request size that a cap of requests limits before one of bytes does.

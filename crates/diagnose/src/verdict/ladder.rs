@@ -24,7 +24,7 @@ const PAST_MAX: usize = 20_000;
 const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
 /// How much faster another time of the recording must have been to count, and by what factor its
-/// concurrency must have been lower.
+/// concurrency may have been lower.
 const QUICKER: f64 = 1.25;
 const FEWER: f64 = 1.4;
 /// Rates within this factor are equal.

@@ -24,7 +24,7 @@ pub(super) const ROW: Check = Check {
 };
 
 const WAIT: Duration = Duration::from_secs(10);
-/// Time limit for all drives together: each drive that hangs uses up its own limit.
+/// Time limit for all drives together: each drive that hangs takes up to `WAIT`.
 const WAIT_ALL: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 /// Largest output that is read, in bytes.
