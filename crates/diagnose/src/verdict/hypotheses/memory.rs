@@ -31,8 +31,8 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 }
 
 impl Segment<'_> {
-    /// Share of the bytes read that were in memory shortly before, if it is large. Rereads outside
-    /// of a group with too little memory are attributed to other devices first.
+    /// Share of the bytes read that were in memory shortly before, if it is large. Without a group
+    /// that has too little memory, rereads are attributed to other devices first.
     pub(crate) fn read_again(&self) -> Option<f64> {
         self.tally.read_share().filter(|share| *share >= READS)?;
         let seconds = self.tally.seconds.max(1e-9);

@@ -7,7 +7,7 @@ use record::{Doubt, Verdict};
 
 /// Utilization below which programs hardly wait for the device, whatever its latency.
 const HARDLY_USED: f64 = 0.02;
-/// Weight of this explanation relative to the lack of one.
+/// Weight of the verdict that the disk is hardly used, relative to that of too little evidence.
 const ANSWERS: f64 = 6.0;
 
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
