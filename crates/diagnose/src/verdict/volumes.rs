@@ -57,8 +57,8 @@ fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> b
     })
 }
 
-/// Largest ratio of a volume's latency to that of its devices when a profile of it, or of a volume
-/// above it, was made: the median over its loads. `None` if the profile is of another device or
+/// Upper bound of the ratio of a volume's latency to that of its devices, from a profile of it or
+/// of a volume above it: the median over its loads. `None` if the profile is of another device or
 /// does not show it.
 fn then(observation: &Observation, profile: &Profile, volume: &ObservedDevice) -> Option<f64> {
     let device = profile.target.device.as_ref().filter(|device| !device.leaves.is_empty())?;
