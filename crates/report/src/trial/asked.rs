@@ -1,4 +1,5 @@
-//! A workload in words, with what is usual left out: a reader looks for what is special about it.
+//! Describes a workload in words without its default settings, so that what is special about it
+//! stands out.
 
 use crate::number;
 use crate::story::joined;
@@ -65,7 +66,7 @@ fn beside(workload: &Workload) -> Option<String> {
 
 fn flush(flush: Flush, depth: u32) -> String {
     let kind = flush.kind.name();
-    // Who compares the rate with fio's needs to know.
+    // This matters if the rate is compared with fio's.
     let waits = match depth {
         0..=1 => "",
         _ => " (waits for the writes in flight; fio's io_uring does not)",
@@ -96,7 +97,7 @@ pub(crate) fn sizes(mix: &[SizeShare]) -> String {
     }
 }
 
-/// Where within the area, as far as the pattern's name does not say it.
+/// The place within the area, unless the pattern's name states it.
 fn place(workload: &Workload) -> String {
     let mut text = String::new();
     let bytes = |bytes: Bytes| format_bytes(bytes.0);
