@@ -50,7 +50,7 @@ pub(crate) fn exceeds(larger: &Estimate, smaller: &Estimate) -> bool {
     larger.exceeds(smaller) && larger.value - smaller.value > MATTERS_REL * smaller.value
 }
 
-/// `random 4 KiB reads at depth 8`, with the cache mode unless it is the usual one.
+/// `random 4 KiB reads at QD 8`, with the cache mode unless it is the usual one.
 pub(crate) fn described(workload: &Workload) -> String {
     let op = match workload.only_op() {
         Some(op) => format!("{}s", op.name()),

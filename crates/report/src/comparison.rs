@@ -91,7 +91,7 @@ pub fn comparison(comparison: &Comparison) -> Story {
     story
 }
 
-/// `experiment 0192ab34 of /data (cache=all), 2026-11-22 06:50 UTC, by blocks`.
+/// `experiment 0192ab34 of /data, where cache=all, 2026-11-22 06:50 UTC; one value per block`.
 fn side_line(side: &ComparedSide) -> String {
     let kind = match side.kind {
         ComparedKind::Trial => "trial",

@@ -292,7 +292,7 @@ fn slowest(tail: &Tail) -> String {
     text
 }
 
-/// `slow: 41.0 ms, where 2.10 ms are expected; 300 IOPS, the same in every interval`.
+/// `slow: 41.0 ms (expected: 2.10 ms); 300 IOPS, the same in every interval`.
 fn operation(one: &OperationVerdict) -> String {
     let constant = if one.constant { ", the same in every interval" } else { "" };
     format!(

@@ -92,7 +92,7 @@ pub(crate) fn plain(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { number::digits(value) }
 }
 
-/// A mix in words: `70 % reads of 8 KiB, 20 % sequential`.
+/// A mix in words: `70 % reads, rest writes, of 8 KiB, 20 % sequential, rest random`.
 pub(crate) fn mix_text(mix: &Mix) -> String {
     let ops = match mix.reads() {
         reads if reads > 0.999 => "reads".to_owned(),
@@ -121,7 +121,7 @@ pub(crate) fn mix_text(mix: &Mix) -> String {
     format!("{ops} of {sizes_text}, {parts}{random}")
 }
 
-/// `16 sessions that commit to a log overwritten, 200 us of work between two commits, 2 processors`
+/// `16 sessions committing (log overwritten), 200 µs of work between commits, 2 processors`.
 fn sessions_text(commits: &CommitPrediction) -> String {
     let CommitPrediction { sessions, work_ns, processors, log, .. } = commits;
     let sessions = record::counted(f64::from(*sessions), "session");

@@ -176,7 +176,7 @@ fn place(effect: &ExperimentEffect) -> String {
     words.join(" ")
 }
 
-/// The supporting effects: `append against written: iodepth 8 -87 % (-88 to -86 %)`.
+/// The supporting effects: `append compared with written: iodepth 8 -87 % (-88 to -86 %)`.
 fn because(rule: &Rule, told: &[StatedEffect]) -> String {
     let quoted: Vec<String> = told
         .iter()

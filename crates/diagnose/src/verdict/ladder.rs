@@ -18,7 +18,7 @@ use std::cell::OnceCell;
 /// Fewest intervals of the past, and fewest peers.
 const PAST_MIN: usize = 5;
 const PEERS_MIN: usize = 2;
-/// The most intervals of the past that are looked at.
+/// The most intervals of the past that are used.
 const PAST_MAX: usize = 20_000;
 /// Variation from day to day, and between similar devices: standard deviations of the logarithm.
 const OTHER_DAY_SD: f64 = 0.15;

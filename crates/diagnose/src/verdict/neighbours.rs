@@ -108,7 +108,7 @@ impl Segment<'_> {
 }
 
 impl Flushes {
-    /// `fsync runs 840 times/s; the device flushes 210 times/s, 3.1 ms each`.
+    /// `programs call fsync 840 times/s; the device flushes 210 times/s, 3.1 ms each`.
     pub(crate) fn sentence(&self) -> String {
         let mut parts = Vec::new();
         if self.fsyncs_per_s > 0.0 {

@@ -33,7 +33,7 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
     joined(parts.into_iter().flatten(), ", ", |part| part)
 }
 
-/// `replay of log.io: 12.3 k requests (70 % read, 30 % write), twice as fast`.
+/// `replay of log.io: 12.3k requests (70 % read, 30 % write) at 2 times the recorded speed`.
 fn replay_text(replay: &Replay, operation: &str) -> String {
     let requests = number::counted(replay.requests as f64, "request");
     let pace = match replay.pace {
