@@ -245,7 +245,7 @@ fn kinds(story: &mut Story, document: &FleetDiagnosis) {
         t.right("devices", |kind| kind.devices.to_string());
         t.right("compared", |kind| kind.compared.to_string());
         t.right("healthy ones differ by", |kind| match kind.compared {
-            // With an unknown deviation, an investigation begins here.
+            // Without compared devices, the deviation is only the start value of its estimation.
             0 => Cell::from("unknown"),
             _ => Cell::from(format!("±{}", number::percent(kind.level_deviation.exp_m1()))),
         });

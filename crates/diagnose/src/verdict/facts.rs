@@ -227,7 +227,8 @@ impl Segment<'_> {
         self.tally.concurrency().is_some_and(|present| present < HARDLY_IN_USE)
     }
 
-    /// The concurrency in words: `while_busy` if the busy time is accurate, otherwise the mean over the whole time.
+    /// The concurrency in words: `while_busy` if the busy time is accurate, otherwise the mean over
+    /// the whole time.
     pub(crate) fn in_progress(&self, while_busy: &str) -> String {
         let ticks = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
         let accurate = self.busy().is_some_and(|busy| busy >= ACCURATE_BUSY);
@@ -282,8 +283,9 @@ impl Segment<'_> {
         (latency_ns - self.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns
     }
 
-    /// Share of time that tasks wait for I/O beyond the time that the device is busy. Ticks undercount the busy time of
-    /// requests shorter than a tick, so it is raised to that of random arrivals.
+    /// Share of time that tasks wait for I/O beyond the time that the device is busy. Ticks
+    /// undercount the busy time of requests shorter than a tick, so it is raised to that of random
+    /// arrivals.
     pub(crate) fn pressure_beyond(&self) -> Option<f64> {
         let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
         let short = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);

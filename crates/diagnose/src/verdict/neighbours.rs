@@ -53,7 +53,8 @@ impl Segment<'_> {
         format!("{}: {}", group.label(), self.figures(group))
     }
 
-    /// `fio ×8 in /user.slice has 93 % of the flushes and 18 % of the requests: 840 fsyncs/s, 61 % of the writes`.
+    /// `fio ×8 in /user.slice has 93 % of the flushes and 18 % of the requests: 840 fsyncs/s, 61 %
+    /// of the writes`.
     pub(crate) fn neighbour_told(&self, neighbour: &NeighbourGroup<'_>) -> String {
         let (group, shares) = (neighbour.group, neighbour.shares());
         format!("{} has {shares}: {}", group.label(), self.figures(group))

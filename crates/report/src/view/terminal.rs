@@ -20,7 +20,7 @@ const COMMANDS: usize = 4;
 const LEFT_OUT_MAX: usize = 3;
 /// Width of the name of such a part.
 const NAMED_MAX: usize = 32;
-/// A name that leaves space for a command.
+/// Label of a command that fits on the same line.
 const REPEAT: &str = "repeat by";
 
 /// Renders a story as a page or as a line.

@@ -210,7 +210,8 @@ fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     // not attributed to the group.
     let all_seen = op == OpKind::Read || !users.written_for_others();
     if let Some(own) = users.within(&limit.group, per_s) {
-        // Kernel threads start the requests that the limit delayed. All reads that they start are such requests.
+        // Kernel threads start the requests that the limit delayed. All reads that they start are
+        // such requests.
         let threads = users.groups.iter().filter(|group| group.kernel_thread);
         let with_held = of_limit(limit, own + threads.map(per_s).sum::<f64>());
         if reached(&with_held) || op == OpKind::Read {

@@ -35,7 +35,7 @@ fn a_device_that_stands_still_now_and_then_is_slow_though_its_queue_is_that_of_a
 
 #[test]
 fn a_device_is_not_busy_for_longer_because_its_requests_come_in_bursts() {
-    // Eight at once, five times a minute: as many requests at a time as wait behind a stall.
+    // Eight at once, forty times a minute: as many requests at a time as wait behind a stall.
     let burst = |at: u64| scenarios::ScenarioLoad {
         begin: record::Nanos(at * 1_500_000_000),
         end: record::Nanos(at * 1_500_000_000 + 200_000_000),

@@ -103,8 +103,8 @@ fn mix() -> Mix {
     Mix::one(OpKind::Read, Locality::Random, 4096)
 }
 
-/// A load with a latency of 20 ms. With one disk in two it would be 8 ms. The effect of a faster
-/// disk is unknown.
+/// A load with a latency of 20 ms. Without half of the load it would be 8 ms. The effect of a
+/// faster disk is unknown.
 fn whatif() -> WhatIf {
     let state = |latency: f64, saturation: f64| {
         let rate = Estimate::symmetric(100.0, 5.0, 3);
