@@ -1,4 +1,4 @@
-//! Tells the story of a comparison: the result, the conditions that differ, then each row.
+//! Builds the report on a comparison: the result, the conditions that differ, then each row.
 //!
 //! A reader wants one sentence: worse, better, or no difference. It comes first, with the rows that
 //! support it. Different conditions come before the tables, because a difference caused by the

@@ -1,4 +1,4 @@
-//! Tells the story of a diagnosis: the verdict first, then the actions, then the reasons.
+//! Builds the report on a diagnosis: the verdict first, then the actions, then the reasons.
 //!
 //! A reader at 3 a.m. reads ten lines: the verdict with its confidence, the alternatives by name,
 //! the cause, the first action and its gain. The reasons for the alternatives and how to check them

@@ -1,4 +1,4 @@
-//! Tells the story of a fleet: what slow devices have in common, which ones are slow individually,
+//! Builds the report on a fleet: what slow devices have in common, which ones are slow individually,
 //! and how small a difference the fleet can show.
 
 use crate::number;

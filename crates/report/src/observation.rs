@@ -1,4 +1,4 @@
-//! Tells the story of an observation: its source, its time, its devices, and what it cannot answer.
+//! Builds the report on an observation: its source, its time, its devices, and what it cannot answer.
 //!
 //! A reader first wants to know whether this is the right recording: the machine, the time span,
 //! the disks and their load. Missing data follow at once, because they determine which questions

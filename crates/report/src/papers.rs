@@ -1,4 +1,4 @@
-//! Tells the story of `halfpower papers`: the result, then every published value next to its
+//! Builds the report of `halfpower papers`: the result, then every published value next to its
 //! reproduction.
 //!
 //! The counts come first, followed by failures and their causes, because a sceptical reader begins

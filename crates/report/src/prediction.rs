@@ -1,4 +1,4 @@
-//! Tells the story of a prediction.
+//! Builds the report on a prediction.
 //!
 //! The answer comes first: the latency of a request, and the utilization of the device. Then all
 //! models are listed with their errors, so that a reader sees which to trust and what the textbook

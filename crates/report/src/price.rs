@@ -1,4 +1,4 @@
-//! Tells the story of `halfpower cost --price`: accesses per second and per unit of money, and the
+//! Builds the report of `halfpower cost --price`: accesses per second and per unit of money, and the
 //! number of disks that saturate a path.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends_across, ys};

@@ -1,4 +1,4 @@
-//! Tells the story of recorded requests: their totals.
+//! Builds the report on recorded requests: their totals.
 
 use crate::chart::{Axis, Chart, Form, Point, Series, xs, ys};
 use crate::number::{self, counted};

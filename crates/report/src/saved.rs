@@ -1,4 +1,4 @@
-//! Tells the stories of saved documents.
+//! Builds the reports on saved documents.
 
 use crate::comparison::comparison;
 use crate::cost_fit::cost_fit;

@@ -1,4 +1,4 @@
-//! Tells the story of a disk that several hosts share: which host saturates it, each host's part,
+//! Builds the report on a disk that several hosts share: which host saturates it, each host's part,
 //! and then the whole disk like any diagnosis.
 
 use crate::number;

@@ -1,4 +1,4 @@
-//! Tells the story of a validation.
+//! Builds the report on a validation.
 //!
 //! A validation shows its predictions before it measures. It shows its errors next to the
 //! repeatability, because no prediction can be closer to a measurement than the next measurement

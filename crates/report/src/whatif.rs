@@ -1,4 +1,4 @@
-//! Tells the story of a what-if: the present load, the effect of each change, and its
+//! Builds the report on a what-if: the present load, the effect of each change, and its
 //! justification.
 //!
 //! The table is the answer. Below it, each change has its assumptions, its cost and how to check

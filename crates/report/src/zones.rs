@@ -1,4 +1,4 @@
-//! Tells the story of a zone map: the bands, the loss, the lowest rate, and the map as bars.
+//! Builds the report on a zone map: the bands, the loss, the lowest rate, and the map as bars.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;

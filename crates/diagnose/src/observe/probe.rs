@@ -1,4 +1,5 @@
-//! Times lone reads of a device during an observation, for devices without a profile.
+//! Times lone reads of a device during an observation: single reads, each after a pause. They
+//! replace a profile if there is none.
 //!
 //! One thread reads random 4 KiB blocks with direct I/O, one after another. After each read it
 //! pauses a hundred times as long as the read took, so the reads use at most 1 % of the device's

@@ -1,4 +1,4 @@
-//! Tells the story of a run of `limits`: the path to a disk and its bottleneck.
+//! Builds the report on a run of `limits`: the path to a disk and its bottleneck.
 //!
 //! The answer is the bottleneck. The papers' table of advertised and real peaks follows (Chung,
 //! Gray, Worthington, Horst 2000, figure 1), with the source of the first and the measurement of

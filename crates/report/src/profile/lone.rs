@@ -1,4 +1,4 @@
-//! Compares lone reads with the same reads back to back.
+//! Compares lone reads (single reads after idle time) with the same reads back to back.
 
 use crate::number;
 use crate::story::{Story, joined};

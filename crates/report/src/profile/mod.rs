@@ -1,4 +1,4 @@
-//! Tells the story of a profile.
+//! Builds the report on a profile.
 //!
 //! The order is that of a reader's questions: how fast is it, what should I set, what will I see
 //! under load, why, what is wrong, what is it. Reads are to the left of writes in every table with

@@ -1,4 +1,4 @@
-//! Tells the story of an experiment, or of several trials together: the results by axis, the sizes
+//! Builds the report on an experiment, or on several trials together: the results by axis, the sizes
 //! reached, the effects.
 //!
 //! A row is a combination, in the order of the design. A level is printed only where it changes, so

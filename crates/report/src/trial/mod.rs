@@ -1,4 +1,4 @@
-//! Tells the story of a trial, the document of `halfpower run`.
+//! Builds the report on a trial, the document of `halfpower run`.
 //!
 //! The rate with its interval comes first, then the distribution of latencies, then what determines
 //! whether the numbers are reliable: errors, the queue depth reached, CPU time, the device's own

@@ -49,7 +49,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             let uuid = uuid(device)?;
             INNER.iter().find(|(end, _)| uuid.ends_with(end)).map(|(end, kind)| (*end, *kind))
         };
-        // Skip LVM's inner devices, whose facts belong to the volume above, and the pool beside its volumes.
+        // Skip LVM's inner devices, whose facts belong to the volume above, and pools, which only
+        // serve volumes.
         if inner(volume).is_some() || uuid(volume).is_some_and(|uuid| uuid.ends_with("-pool")) {
             continue;
         }
