@@ -1,13 +1,12 @@
 //! Finds limits in a check that are not the device's own: caps of a provider or a hypervisor.
 //!
-//! Flash drives, disk arms and links have ceilings too. A cap differs in three ways. Requests of
-//! several sizes, depths and places, cache hits included, end at the same rate within a few
-//! percent. A request at queue depth 1 takes far less time than the cap would allow it. The rate
-//! varies less between visits than chance allows. A device of several equal servers can look the
-//! same, so one more sign is required: a ceiling of bytes besides the one of requests, or a cap
-//! that is no whole multiple of the rate at queue depth 1. A ceiling of bytes alone may be a
-//! link's. Rejected: a published limit at that rate as a sign, because eight servers of 0.5 ms
-//! complete 16,000 requests per second, too.
+//! Flash drives, disk arms and links have ceilings too. A cap differs in three ways. Requests of several
+//! sizes, depths and places, cache hits included, end at the same rate within a few percent. A request at
+//! queue depth 1 takes far less time than the cap would allow it. The rate varies less between visits than
+//! chance allows. A device of several equal servers can look the same, so one more sign is required: a
+//! ceiling of bytes besides the one of requests, or a cap that is no whole multiple of the rate at queue
+//! depth 1. A ceiling of bytes alone may be a link's. Rejected: a published limit at that rate as a sign,
+//! because eight servers of 0.5 ms complete 16,000 requests per second, too.
 
 use crate::published_limits::published_limit;
 use model::counts;

@@ -25,8 +25,7 @@ pub(crate) struct Drift {
     pub cell: Option<String>,
 }
 
-/// The visits of one cell: the midpoints of their windows in seconds of running time, and their
-/// rates.
+/// The visits of one cell: the midpoints of their windows in seconds of running time, and their rates.
 struct Visits<'a> {
     cell: &'a str,
     times_s: Vec<f64>,

@@ -1,7 +1,6 @@
-//! Derives what a reader must know about a device or its measurement before using the numbers. Each
-//! rule maps a profile to a finding or to nothing. A rule cites its evidence, and returns nothing
-//! if that was not measured or cannot decide. Findings from the opening of the target are not
-//! repeated here.
+//! Derives what a reader must know about a device or its measurement before using the numbers. Each rule maps
+//! a profile to a finding or to nothing. A rule cites its evidence, and returns nothing if that was not
+//! measured or cannot decide. Findings from the opening of the target are not repeated here.
 
 use crate::drift::drift;
 use crate::words::{described, percent, times};
@@ -61,8 +60,7 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
     findings
 }
 
-/// Files on one disk whose speeds differ by more than chance, for the loads with the largest
-/// difference.
+/// Files on one disk whose speeds differ by more than chance, for the loads with the largest difference.
 fn areas_differ(profile: &Profile) -> Option<Finding> {
     let ends = |spread: &AreaSpread| {
         let known = spread.rates.iter().enumerate().filter_map(|(at, rate)| Some((at, (*rate)?)));
@@ -107,8 +105,7 @@ fn wandered(profile: &Profile) -> Option<Finding> {
         percent(NORMAL_95 * se)
     );
     if profile.simulated {
-        // A simulated device has no neighbours. Its own state changes its speed, like a credit
-        // bucket.
+        // A simulated device has no neighbours. Its own state changes its speed, like a credit bucket.
         return Some(Finding::note(FindingCode::Drift, claim, "").confidence(Confidence::Likely));
     }
     let remedy = "Run the check again on a quiet machine. From the third check on, the ± \
@@ -384,8 +381,7 @@ fn interrupted(omitted: Omitted) -> Option<Finding> {
     })
 }
 
-/// Writes that were not measured: at the user's request, or because an existing file or device is
-/// only read.
+/// Writes that were not measured: at the user's request, or because an existing file or device is only read.
 fn writes_omitted(profile: &Profile, omitted: Omitted) -> Option<Finding> {
     let kind = profile.target.kind;
     let only_read = matches!(kind, TargetKind::File | TargetKind::BlockDevice)

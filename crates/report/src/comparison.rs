@@ -1,11 +1,10 @@
 //! Builds the report on a comparison: the result, the conditions that differ, then each row.
 //!
-//! A reader wants one sentence: worse, better, or no difference. It comes first, with the rows that
-//! support it. Different conditions come before the tables, because a difference caused by the
-//! file's location or by the kernel does not mean the same as one caused by the disk. A row gives
-//! the change from A to B with an interval. A reader of twelve intervals takes all of them to be
-//! true, so they are computed to be true together. Inconclusive rows are not left out: each reason
-//! is stated once, below its table.
+//! A reader wants one sentence: worse, better, or no difference. It comes first, with the rows that support
+//! it. Different conditions come before the tables, because a difference caused by the file's location or by
+//! the kernel does not mean the same as one caused by the disk. A row gives the change from A to B with an
+//! interval. A reader of twelve intervals takes all of them to be true, so they are computed to be true
+//! together. Inconclusive rows are not left out: each reason is stated once, below its table.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
@@ -421,8 +420,7 @@ fn short(label: &str) -> String {
     label.replace(", depth ", " x").replace(", cache ", ", ")
 }
 
-/// `-14 to -6 %`. The digits of an interval that spans a factor of a thousand both ways mean
-/// nothing.
+/// `-14 to -6 %`. The digits of an interval that spans a factor of a thousand both ways mean nothing.
 fn interval(row: &ComparedRow) -> String {
     let (Some(low), Some(high)) = (row.ratio_low, row.ratio_high) else {
         return number::NONE.to_owned();

@@ -1,8 +1,7 @@
 //! Builds the report on a cost fit: fixed and marginal CPU cost, and the break-even.
 //!
-//! The two lines come first, because they are the result. Then come the size at which they cross,
-//! and the points of both cache modes next to each other, so that a reader sees how well a line
-//! describes them.
+//! The two lines come first, because they are the result. Then come the size at which they cross, and the
+//! points of both cache modes next to each other, so that a reader sees how well a line describes them.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::story::{Cell, Story, joined, told};

@@ -1,8 +1,7 @@
-//! Writes tables for other programs: the plots of stories, the intervals of a run, the series of a
-//! diagnosis.
+//! Writes tables for other programs: the plots of stories, the intervals of a run, the series of a diagnosis.
 //!
-//! Each table has the same columns in every file. Missing values are empty fields. Numbers are
-//! printed in the shortest form that reads back the same.
+//! Each table has the same columns in every file. Missing values are empty fields. Numbers are printed in the
+//! shortest form that reads back the same.
 
 use crate::chart::CSV_HEADER;
 use crate::page::csv_field;
@@ -66,9 +65,8 @@ disk_time_percent,queue_length,svctm_ns,iostat_busy_percent";
 
 /// Both splits of the latency over time, a row per device and interval, below a header line.
 ///
-/// Friedman's columns are those of his figures 9 and 10: utilization, service time and queue time.
-/// The calibrated ones follow, and then what other tools would print. `docs/diagnosis.md` explains
-/// all of them.
+/// Friedman's columns are those of his figures 9 and 10: utilization, service time and queue time. The
+/// calibrated ones follow, and then what other tools would print. `docs/diagnosis.md` explains all of them.
 #[must_use]
 pub fn diagnosis_csv(diagnosis: &Diagnosis) -> String {
     let mut csv = format!("{DIAGNOSIS_CSV_HEADER}\n");

@@ -1,13 +1,12 @@
 //! Builds the report on a diagnosis: the verdict first, then the actions, then the reasons.
 //!
-//! A reader at 3 a.m. reads ten lines: the verdict with its confidence, the alternatives by name,
-//! the cause, the first action and its gain. The reasons for the alternatives and how to check them
-//! follow. For several devices a table comes first, with the worst on top; idle devices share one
-//! line, and healthy devices are folded. Both splits of the latency are shown for the worst episode
-//! (without one, for the longest), with a sentence on which of them applies to this device.
-//! Misleading counters are shown once, each with the reason not to use it. Both are folded. If
-//! nothing is wrong, the page says so, but "leave it alone" requires a profile and proof that no
-//! program waits. The course second by second is in the CSV and in the document.
+//! A reader at 3 a.m. reads ten lines: the verdict with its confidence, the alternatives by name, the cause,
+//! the first action and its gain. The reasons for the alternatives and how to check them follow. For several
+//! devices a table comes first, with the worst on top; idle devices share one line, and healthy devices are
+//! folded. Both splits of the latency are shown for the worst episode (without one, for the longest), with a
+//! sentence on which of them applies to this device. Misleading counters are shown once, each with the reason
+//! not to use it. Both are folded. If nothing is wrong, the page says so, but "leave it alone" requires a
+//! profile and proof that no program waits. The course second by second is in the CSV and in the document.
 
 mod advice;
 mod handover;

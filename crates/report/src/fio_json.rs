@@ -1,11 +1,10 @@
-//! Writes trials in the form of fio's JSON (`--output-format=json+`), for tools that read it: fio's
-//! own converters, fio-plot, dashboards.
+//! Writes trials in the form of fio's JSON (`--output-format=json+`), for tools that read it: fio's own
+//! converters, fio-plot, dashboards.
 //!
-//! Values that fio reports but this program does not measure are left out. So are percentiles with
-//! fewer than ten requests beyond them; a reader of these has to handle their absence. Sums are
-//! those of the measured window. fio's `slat`, the time of the submission call, is not measured
-//! separately: `clat` includes it, and equals fio's `lat` in a closed loop. Facts: fio 3.33 and its
-//! HOWTO.
+//! Values that fio reports but this program does not measure are left out. So are percentiles with fewer than
+//! ten requests beyond them; a reader of these has to handle their absence. Sums are those of the measured
+//! window. fio's `slat`, the time of the submission call, is not measured separately: `clat` includes it, and
+//! equals fio's `lat` in a closed loop. Facts: fio 3.33 and its HOWTO.
 
 use crate::trial::jobs_of;
 use record::{

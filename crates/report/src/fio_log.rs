@@ -1,9 +1,8 @@
-//! Writes the intervals of a trial in the form of fio's time logs (`write_bw_log` and others), for
-//! tools that read them.
+//! Writes the intervals of a trial in the form of fio's time logs (`write_bw_log` and others), for tools that
+//! read them.
 //!
-//! A line is `milliseconds, value, direction, block size, offset, priority`, as fio 3.33 writes
-//! averages: the last three are 0. The time is the end of the interval. A direction without
-//! requests has no line.
+//! A line is `milliseconds, value, direction, block size, offset, priority`, as fio 3.33 writes averages: the
+//! last three are 0. The time is the end of the interval. A direction without requests has no line.
 
 use record::{IntervalDirection, Trial};
 use std::fmt::Write;

@@ -1,18 +1,17 @@
 //! Renders the page of `halfpower report`: stories in one self-contained HTML file, answer first.
 //!
-//! A page needs no network: it is mailed, committed, and opened years later. A reader who opens it
-//! from a mail has a minute. The first screen has the verdict or headline, one large plot, three
-//! conclusions and the key figures; everything else is folded below its title. Folding uses the
-//! browser's own elements and needs no script. Printing shows the folded parts. Each plot has a
-//! sentence with its conclusion, and a table of its data for readers who cannot see it. Light or
-//! dark follows the reader's system or choice. A narrow screen gets one column, and tables wider
-//! than that scroll separately.
+//! A page needs no network: it is mailed, committed, and opened years later. A reader who opens it from a
+//! mail has a minute. The first screen has the verdict or headline, one large plot, three conclusions and the
+//! key figures; everything else is folded below its title. Folding uses the browser's own elements and needs
+//! no script. Printing shows the folded parts. Each plot has a sentence with its conclusion, and a table of
+//! its data for readers who cannot see it. Light or dark follows the reader's system or choice. A narrow
+//! screen gets one column, and tables wider than that scroll separately.
 //!
-//! Mail programs and viewers strip the script, so no content of a page depends on it. At the end,
-//! characters that control a terminal are written out in the whole page, because pages are viewed
-//! in terminals, too. Rejected: all plots in a row after all sentences (readers of the first screen
-//! saw lists of twenty lines), a tab per document (hidden tabs are not printed), and a plotting
-//! library from a server (the page would be empty offline).
+//! Mail programs and viewers strip the script, so no content of a page depends on it. At the end, characters
+//! that control a terminal are written out in the whole page, because pages are viewed in terminals, too.
+//! Rejected: all plots in a row after all sentences (readers of the first screen saw lists of twenty lines),
+//! a tab per document (hidden tabs are not printed), and a plotting library from a server (the page would be
+//! empty offline).
 
 use crate::chart::{Chart, MARKS};
 use crate::finding::supported;
@@ -186,8 +185,7 @@ impl<'a> Article<'a> {
         self.large().iter().all(|(chart, _)| self.is_told(chart))
     }
 
-    /// Whether findings are shown unfolded: if there are serious ones and no conclusion states
-    /// them.
+    /// Whether findings are shown unfolded: if there are serious ones and no conclusion states them.
     fn findings_are_open(&self) -> bool {
         let mut findings = self.story.findings.iter();
         findings.any(|finding| finding.severity != Severity::Info)

@@ -1,5 +1,4 @@
-//! Prints short lists: saved profiles and experiments, presets, the capabilities of this machine,
-//! next steps.
+//! Prints short lists: saved profiles and experiments, presets, the capabilities of this machine, next steps.
 
 use crate::page::{Page, Span, Tone};
 use crate::profile::largest;

@@ -1,10 +1,9 @@
 //! Builds the report on an observation: its source, its time, its devices, and what it cannot answer.
 //!
-//! A reader first wants to know whether this is the right recording: the machine, the time span,
-//! the disks and their load. Missing data follow at once, because they determine which questions
-//! can be answered. The resolution of a figure is that of the source's counters, so each is drawn
-//! with its resolution as a band. Whether a device is slow is decided by a diagnosis, which is a
-//! separate document.
+//! A reader first wants to know whether this is the right recording: the machine, the time span, the disks
+//! and their load. Missing data follow at once, because they determine which questions can be answered. The
+//! resolution of a figure is that of the source's counters, so each is drawn with its resolution as a band.
+//! Whether a device is slow is decided by a diagnosis, which is a separate document.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::issuers::issuers;

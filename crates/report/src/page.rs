@@ -1,11 +1,10 @@
 //! Formats lines of a terminal page: escaped, wrapped, limited in width, and coloured last.
 //!
-//! Text from outside (device models, paths, mount options, error messages) may contain terminal
-//! escape sequences. All text reaches a page through [`Span`], whose constructor escapes it, so no
-//! renderer can forget that. Colour is applied to the finished page, after all widths are known. A
-//! page therefore has the same text with and without colour. Rejected: escaping where each field is
-//! printed (one forgotten call is a hole), and a terminal library that measures styled strings
-//! (widths would depend on the styling).
+//! Text from outside (device models, paths, mount options, error messages) may contain terminal escape
+//! sequences. All text reaches a page through [`Span`], whose constructor escapes it, so no renderer can
+//! forget that. Colour is applied to the finished page, after all widths are known. A page therefore has the
+//! same text with and without colour. Rejected: escaping where each field is printed (one forgotten call is a
+//! hole), and a terminal library that measures styled strings (widths would depend on the styling).
 
 use crate::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -106,8 +105,7 @@ pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
-/// A field of CSV (RFC 4180). An apostrophe is added before text that a spreadsheet would treat as
-/// a formula.
+/// A field of CSV (RFC 4180). An apostrophe is added before text that a spreadsheet would treat as a formula.
 pub(crate) fn csv_field(text: &str) -> String {
     let text = escape(text);
     let formula = text.starts_with(['=', '+', '@', '-', '\t']) && text.parse::<f64>().is_err();
@@ -280,8 +278,7 @@ impl Page {
         self.hanging(vec![Span::plain(" ".repeat(indent))], text, tone);
     }
 
-    /// Adds a command. A long one is continued after a backslash, so that it can be pasted into a
-    /// shell.
+    /// Adds a command. A long one is continued after a backslash, so that it can be pasted into a shell.
     pub(crate) fn command(&mut self, command: &str) {
         for line in continued(&escape(command), self.width) {
             self.line(vec![Span::plain(line)]);

@@ -1,12 +1,11 @@
-//! Builds the report of `halfpower papers`: the result, then every published value next to its
-//! reproduction.
+//! Builds the report of `halfpower papers`: the result, then every published value next to its reproduction.
 //!
-//! The counts come first, followed by failures and their causes, because a sceptical reader begins
-//! there. After that there is one line per row, grouped by paper and figure, because a reader looks
-//! up a figure. Values that are not attempted are listed by reason, with all their ids together: a
-//! hundred lines saying "an input" would hide the ten that matter. The plots of a figure come in
-//! pairs, published and reproduced, with the same ordinate, because a reader compares shapes first
-//! and numbers later. Rejected: both in one plot, in which eight curves become sixteen.
+//! The counts come first, followed by failures and their causes, because a sceptical reader begins there.
+//! After that there is one line per row, grouped by paper and figure, because a reader looks up a figure.
+//! Values that are not attempted are listed by reason, with all their ids together: a hundred lines saying
+//! "an input" would hide the ten that matter. The plots of a figure come in pairs, published and reproduced,
+//! with the same ordinate, because a reader compares shapes first and numbers later. Rejected: both in one
+//! plot, in which eight curves become sixteen.
 
 use crate::chart::{self, Axis, Form, Series};
 use crate::number;

@@ -103,8 +103,7 @@ fn filled(document: &PriceDocument) -> Option<Chart> {
     let counts: Vec<f64> = std::iter::successors(Some(1.0), |count| Some(count * 2.0))
         .take_while(|count| *count < 2.0 * most as f64)
         .collect();
-    // The throughput of a single disk follows from the limit and the number of disks that saturate
-    // it.
+    // The throughput of a single disk follows from the limit and the number of disks that saturate it.
     let line = |name: &str, of: fn(&Fill) -> &Sizing| {
         let each = first.bytes_per_s / of(first).quotient;
         let points = counts.iter().map(|count| Point::bare(*count, count * each));

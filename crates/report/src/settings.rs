@@ -1,8 +1,7 @@
 //! Prints settings to paste: the derivation as comments, then the line.
 //!
-//! On a terminal the page is the file. Everything else is a comment in the syntax of the target
-//! program, so that the whole output can be redirected into place. A setting without a value is a
-//! comment, too.
+//! On a terminal the page is the file. Everything else is a comment in the syntax of the target program, so
+//! that the whole output can be redirected into place. A setting without a value is a comment, too.
 
 use crate::number;
 use crate::page::{escape, wrap};

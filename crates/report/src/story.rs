@@ -136,8 +136,7 @@ pub struct Column {
     pub gap: usize,
     /// Whether its texts may be truncated on a narrow terminal.
     pub flexible: bool,
-    /// Order of removal on a narrow terminal: the highest rank goes first; a column of rank 0
-    /// stays.
+    /// Order of removal on a narrow terminal: the highest rank goes first; a column of rank 0 stays.
     pub expendable: u8,
 }
 
@@ -440,8 +439,7 @@ pub struct Story {
     pub conditions: Vec<(String, String)>,
     /// Commands that repeat it.
     pub commands: Vec<String>,
-    /// Whether the commands and texts are the purpose of the document, rather than a way to repeat
-    /// it.
+    /// Whether the commands and texts are the purpose of the document, rather than a way to repeat it.
     pub commands_answer: bool,
     /// The command that prints all of it again without measuring; empty if there is none.
     pub again: String,
@@ -483,8 +481,7 @@ impl Story {
         self.fact_of("", name, value);
     }
 
-    /// Adds a figure of one part (`reads`) of the answer. If its name ends in IOPS, the value omits
-    /// the unit.
+    /// Adds a figure of one part (`reads`) of the answer. If its name ends in IOPS, the value omits the unit.
     pub(crate) fn fact_of(&mut self, of: &str, name: impl Into<String>, value: impl Into<String>) {
         let (name, of, mut value) = (name.into(), of.to_owned(), value.into());
         if name.ends_with("IOPS") {

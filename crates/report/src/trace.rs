@@ -1,15 +1,14 @@
-//! Reads and writes SQLIO traces: one line of 14 comma-separated fields per run, as in Table 8 of
-//! Chung, Gray, Worthington and Horst, "Windows 2000 Disk IO Performance" (MSR-TR-2000-55).
+//! Reads and writes SQLIO traces: one line of 14 comma-separated fields per run, as in Table 8 of Chung,
+//! Gray, Worthington and Horst, "Windows 2000 Disk IO Performance" (MSR-TR-2000-55).
 //!
-//! Units are the paper's own: MB and KB are 2^20 and 2^10 bytes, so MB/s is IO/s times the block
-//! size over 1024. Time and Clock are in seconds. OutstandingIOs is 0 for synchronous requests. The
-//! buffering letters are Y, S, H and N. The paper's 0 means the same as Y; it is read but never
-//! written. Fields that were not measured, or have no time (a simulated run), are empty. The paper
-//! shows no header line. One is written at the start of a new file, because spreadsheets need it;
-//! files without one are continued without. As in the paper, fields are never quoted, so text that
-//! would need quotes is rejected. Reading also accepts what spreadsheets make of such a file: other
-//! line ends, a byte order mark, spaces around fields. Rejected: averages over a mix of reads and
-//! writes or of sizes, for which the format has no field.
+//! Units are the paper's own: MB and KB are 2^20 and 2^10 bytes, so MB/s is IO/s times the block size over
+//! 1024. Time and Clock are in seconds. OutstandingIOs is 0 for synchronous requests. The buffering letters
+//! are Y, S, H and N. The paper's 0 means the same as Y; it is read but never written. Fields that were not
+//! measured, or have no time (a simulated run), are empty. The paper shows no header line. One is written at
+//! the start of a new file, because spreadsheets need it; files without one are continued without. As in the
+//! paper, fields are never quoted, so text that would need quotes is rejected. Reading also accepts what
+//! spreadsheets make of such a file: other line ends, a byte order mark, spaces around fields. Rejected:
+//! averages over a mix of reads and writes or of sizes, for which the format has no field.
 
 use record::{EngineName, OpKind, Trial, Workload, format_bytes};
 

@@ -1,8 +1,7 @@
 //! Builds the report on a validation.
 //!
-//! A validation shows its predictions before it measures. It shows its errors next to the
-//! repeatability, because no prediction can be closer to a measurement than the next measurement
-//! is.
+//! A validation shows its predictions before it measures. It shows its errors next to the repeatability,
+//! because no prediction can be closer to a measurement than the next measurement is.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;

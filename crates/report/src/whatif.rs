@@ -1,9 +1,8 @@
-//! Builds the report on a what-if: the present load, the effect of each change, and its
-//! justification.
+//! Builds the report on a what-if: the present load, the effect of each change, and its justification.
 //!
-//! The table is the answer. Below it, each change has its assumptions, its cost and how to check
-//! it, because a figure about something that does not exist cannot be judged otherwise. Computed
-//! and simulated values are in the same row.
+//! The table is the answer. Below it, each change has its assumptions, its cost and how to check it, because
+//! a figure about something that does not exist cannot be judged otherwise. Computed and simulated values are
+//! in the same row.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
@@ -15,8 +14,7 @@ use record::{
     WhatIfCase, format_bytes,
 };
 
-/// Ratio of the largest to the smallest time from which an axis from zero would hide the small
-/// ones.
+/// Ratio of the largest to the smallest time from which an axis from zero would hide the small ones.
 const SPREAD: f64 = 12.0;
 
 /// The story of a what-if.

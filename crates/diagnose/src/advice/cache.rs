@@ -1,16 +1,14 @@
-//! Recommends cache modes from pairs of cells that differ only in the cache mode: one
-//! recommendation for reads, one for writes. A difference counts if the intervals separate it and
-//! it is 5 % or more.
+//! Recommends cache modes from pairs of cells that differ only in the cache mode: one recommendation for
+//! reads, one for writes. A difference counts if the intervals separate it and it is 5 % or more.
 //!
-//! *Reads*: buffered with a cold page cache versus direct. If there is no measurable difference,
-//! the mode with less CPU time wins, and otherwise direct I/O, which leaves the page cache to other
-//! programs. The rule of thumb: use the file-system cache below 8 KB, bypass it above 64 KB
-//! (Riedel, van Ingen, Gray 1997).
+//! *Reads*: buffered with a cold page cache versus direct. If there is no measurable difference, the mode
+//! with less CPU time wins, and otherwise direct I/O, which leaves the page cache to other programs. The rule
+//! of thumb: use the file-system cache below 8 KB, bypass it above 64 KB (Riedel, van Ingen, Gray 1997).
 //!
-//! *Writes*: the device's cache versus writing through it. Data in that cache is lost on power
-//! failure. The recommendation therefore names the risk and the cost of durability, and prefers
-//! durability if its cost is not measurable. A size whose interval does not exclude a cost of a
-//! quarter follows the sizes that were decided.
+//! *Writes*: the device's cache versus writing through it. Data in that cache is lost on power failure. The
+//! recommendation therefore names the risk and the cost of durability, and prefers durability if its cost is
+//! not measurable. A size whose interval does not exclude a cost of a quarter follows the sizes that were
+//! decided.
 
 use super::sizes::{Choice, by_size};
 use crate::words::{change, exceeds, rate, throughput, times};

@@ -1,7 +1,6 @@
-//! Recommends a size for sequential requests: the smallest size with 90 % of the maximum
-//! throughput. It is chosen at the shallowest depth whose best throughput is within 90 % of the
-//! best of all depths, because most programs issue one request after another. The rule of thumb is
-//! 64 KiB (Riedel, van Ingen, Gray 1997).
+//! Recommends a size for sequential requests: the smallest size with 90 % of the maximum throughput. It is
+//! chosen at the shallowest depth whose best throughput is within 90 % of the best of all depths, because
+//! most programs issue one request after another. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
 
 use crate::words::{change, exceeds, percent, throughput};
 use record::{

@@ -125,8 +125,7 @@ pub struct Claim {
     pub action: String,
     /// The numbers of the fact.
     pub evidence: Vec<Evidence>,
-    /// How unusual it is, on the check's own scale. It is compared with the degree when the profile
-    /// was made.
+    /// How unusual it is, on the check's own scale. It is compared with the degree when the profile was made.
     pub degree: f64,
     /// Weight as evidence: 1 for a fact that many healthy machines share, 2 for one that is rarely
     /// harmless, 3 for harm that the system counted.

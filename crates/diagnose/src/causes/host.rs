@@ -50,8 +50,7 @@ pub struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// The machine with these disks and exports. `in_use` returns whether one of them served
-    /// requests.
+    /// The machine with these disks and exports. `in_use` returns whether one of them served requests.
     #[must_use]
     pub fn new(roots: &'a Roots, disks: &[DeviceFacts], in_use: &dyn Fn(&str) -> bool) -> Self {
         let exports = disks.iter().filter(|facts| facts.is_export());

@@ -229,8 +229,7 @@ impl Source {
 }
 
 impl Source {
-    /// Starts test reads on devices that are awake: the user named them, or they have just served
-    /// requests.
+    /// Starts test reads on devices that are awake: the user named them, or they have just served requests.
     fn begin_probes(&mut self, sample: &Sample) -> Vec<Probe> {
         let serves = |name: &String| {
             let of = sample.intervals.iter().find(|it| it.device == *name);

@@ -1,11 +1,10 @@
-//! Combines the counter sampler with the per-process counts, where permitted, and with the request
-//! tracer, if the user asked for it.
+//! Combines the counter sampler with the per-process counts, where permitted, and with the request tracer, if
+//! the user asked for it.
 //!
-//! Per-process counts need privileges that most users lack, so they are left out silently if not
-//! permitted. A tracer that cannot run is a finding, not a failure: the counters answer most
-//! questions without it. The tracer follows the disks present at the start. Disks that appear later
-//! have counters only. Rejected: a new tracer for each interval, which would lose the requests in
-//! flight at every boundary.
+//! Per-process counts need privileges that most users lack, so they are left out silently if not permitted. A
+//! tracer that cannot run is a finding, not a failure: the counters answer most questions without it. The
+//! tracer follows the disks present at the start. Disks that appear later have counters only. Rejected: a new
+//! tracer for each interval, which would lose the requests in flight at every boundary.
 
 use crate::causes::Host;
 use host::kernel::live::{Sampler, Selection};
@@ -229,8 +228,7 @@ impl Source {
     }
 }
 
-/// Adds file layouts to the paths. Only for this machine: files of another one are not below its
-/// `/proc`.
+/// Adds file layouts to the paths. Only for this machine: files of another one are not below its `/proc`.
 fn with_layouts(roots: &Roots, paths: &[ObservedPath], named: bool) -> Arc<[ObservedPath]> {
     let here = named && *roots == Roots::default();
     let with_layout = |path: &ObservedPath| {

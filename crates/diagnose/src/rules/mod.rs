@@ -1,13 +1,11 @@
-//! Tests the papers' recommendations on this disk. A rule names the effect that would support it,
-//! and what to do if that effect is present, absent or reversed. Its advice follows the measurement
-//! and states where the papers disagree. Without evidence, or if an interval cannot decide, it
-//! gives no advice.
+//! Tests the papers' recommendations on this disk. A rule names the effect that would support it, and what to
+//! do if that effect is present, absent or reversed. Its advice follows the measurement and states where the
+//! papers disagree. Without evidence, or if an interval cannot decide, it gives no advice.
 //!
-//! An effect between two levels of an axis is a row of a table ([`table`]). Rules with more than
-//! two levels are functions. Depth, size and cache mode of a profile are in [`crate::advise`].
-//! Rejected: rules in a file, because each needs a test with a device on which it is wrong; and
-//! scores. No rule for DMA (all controllers use it), nor for IDE or SCSI by price (`halfpower cost
-//! --price`).
+//! An effect between two levels of an axis is a row of a table ([`table`]). Rules with more than two levels
+//! are functions. Depth, size and cache mode of a profile are in [`crate::advise`]. Rejected: rules in a
+//! file, because each needs a test with a device on which it is wrong; and scores. No rule for DMA (all
+//! controllers use it), nor for IDE or SCSI by price (`halfpower cost --price`).
 
 mod crossing;
 mod effects;

@@ -1,10 +1,9 @@
 //! Derives settings of etcd: the heartbeat interval, and how long members wait for a heartbeat.
 //!
-//! Facts: `heartbeat-interval` is 100 ms by default. `election-timeout` is 1000 ms; it is at least
-//! five times the heartbeat interval, ten times according to the manual, and at most 50 s. A leader
-//! whose log waits for the disk sends no heartbeat, so the manual recommends raising both if the
-//! disk is slow. A profile does not cover the network between members, whose round trip may require
-//! more.
+//! Facts: `heartbeat-interval` is 100 ms by default. `election-timeout` is 1000 ms; it is at least five times
+//! the heartbeat interval, ten times according to the manual, and at most 50 s. A leader whose log waits for
+//! the disk sends no heartbeat, so the manual recommends raising both if the disk is slow. A profile does not
+//! cover the network between members, whose round trip may require more.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};

@@ -1,10 +1,9 @@
 //! Derives settings of the block layer: read-ahead, requests, scheduler.
 //!
-//! Facts: `read_ahead_kb` is the largest read-ahead of a buffered reader, 128 by default.
-//! `nr_requests` is the number of requests that may be allocated, at least 4. `scheduler` is none,
-//! mq-deadline, kyber or bfq, if the kernel has them. A scheduler can only order requests that wait
-//! in front of the device. It therefore pays off on rotating disks, where order saves much time,
-//! and costs CPU time elsewhere.
+//! Facts: `read_ahead_kb` is the largest read-ahead of a buffered reader, 128 by default. `nr_requests` is
+//! the number of requests that may be allocated, at least 4. `scheduler` is none, mq-deadline, kyber or bfq,
+//! if the kernel has them. A scheduler can only order requests that wait in front of the device. It therefore
+//! pays off on rotating disks, where order saves much time, and costs CPU time elsewhere.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};
@@ -52,8 +51,7 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
 
-/// Rejects settings that need a request queue on a device without one, such as RAM disks and
-/// volumes.
+/// Rejects settings that need a request queue on a device without one, such as RAM disks and volumes.
 fn has_queue(facts: &ProfileFacts<'_>) -> Result<(), String> {
     let without = |device: &DeviceFacts| device.nr_requests.is_none() && device.scheduler.is_none();
     match facts.device() {

@@ -1,20 +1,17 @@
-//! Derives settings of MySQL: how fast InnoDB may write back, and whether flushing neighbours pays
-//! off.
+//! Derives settings of MySQL: how fast InnoDB may write back, and whether flushing neighbours pays off.
 //!
-//! Facts: `innodb_io_capacity` is the rate that background work may use, 100 or more, by default
-//! 200 (8.0) or 10000 (8.4). The manual recommends the rate of the system, as low as practical, and
-//! not above 20000 without need. `innodb_io_capacity_max` is the limit when flushing falls behind.
-//! `innodb_flush_neighbors` writes dirty pages of the same extent together: 0 (the default since
-//! 8.0), or 1 for disks where that saves seeks. `innodb_read_io_threads` is 1 to 64; each holds 256
-//! requests.
+//! Facts: `innodb_io_capacity` is the rate that background work may use, 100 or more, by default 200 (8.0) or
+//! 10000 (8.4). The manual recommends the rate of the system, as low as practical, and not above 20000
+//! without need. `innodb_io_capacity_max` is the limit when flushing falls behind. `innodb_flush_neighbors`
+//! writes dirty pages of the same extent together: 0 (the default since 8.0), or 1 for disks where that saves
+//! seeks. `innodb_read_io_threads` is 1 to 64; each holds 256 requests.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned};
 use record::{Locality, LogKind, OpKind, Setting, format_count, format_nanos};
 
 const PAGE: u64 = 16 << 10;
-/// Share of the maximum rate that background work may use all the time: it leaves as much for
-/// programs.
+/// Share of the maximum rate that background work may use all the time: it leaves as much for programs.
 const BACKGROUND: f64 = 0.5;
 /// The same when flushing falls behind: below the rate at which the queue grows without bound.
 const BEHIND: f64 = 0.9;

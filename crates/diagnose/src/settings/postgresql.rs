@@ -1,15 +1,13 @@
-//! Derives settings of PostgreSQL: the planner's cost of a random page, and how far ahead it may
-//! read.
+//! Derives settings of PostgreSQL: the planner's cost of a random page, and how far ahead it may read.
 //!
-//! Facts: `random_page_cost` is 4.0 by default, relative to `seq_page_cost` = 1, and should not be
-//! lower than that. The manual explained the default (until 17) with pages that are 40 times as
-//! slow, of which nine in ten are cached. `effective_io_concurrency` and
-//! `maintenance_io_concurrency` range from 0 to 1000. The former is 16 by default from 18 on, 1
-//! before; since 13 it is the number of requests itself. `io_combine_limit` (17 and later) is 128
-//! kB by default, at most 256 kB in 17. `commit_delay` (0 by default, in microseconds, at most
-//! 100000) makes one flush wait so that it serves more commits. The manual recommends half the time
-//! of a flush after an 8 kB write. It takes effect only while `commit_siblings` (5) other
-//! transactions are active.
+//! Facts: `random_page_cost` is 4.0 by default, relative to `seq_page_cost` = 1, and should not be lower than
+//! that. The manual explained the default (until 17) with pages that are 40 times as slow, of which nine in
+//! ten are cached. `effective_io_concurrency` and `maintenance_io_concurrency` range from 0 to 1000. The
+//! former is 16 by default from 18 on, 1 before; since 13 it is the number of requests itself.
+//! `io_combine_limit` (17 and later) is 128 kB by default, at most 256 kB in 17. `commit_delay` (0 by
+//! default, in microseconds, at most 100000) makes one flush wait so that it serves more commits. The manual
+//! recommends half the time of a flush after an 8 kB write. It takes effect only while `commit_siblings` (5)
+//! other transactions are active.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned, assigned_since};

@@ -102,9 +102,8 @@ impl<'a> ProfileFacts<'a> {
         self.settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
     }
 
-    /// The value derived from an estimate, if both ends of its interval give the same value, or
-    /// numbers whose ratio is at most [`OPEN_MAX`]. Otherwise an error with the command that
-    /// narrows it.
+    /// The value derived from an estimate, if both ends of its interval give the same value, or numbers whose
+    /// ratio is at most [`OPEN_MAX`]. Otherwise an error with the command that narrows it.
     pub(super) fn settled(
         &self,
         estimate: &Estimate,

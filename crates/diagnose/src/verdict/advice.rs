@@ -1,11 +1,9 @@
-//! Recommends remedies for causes, with their effects. A remedy addresses causes and nothing else.
-//! Its change is data, and [`model::whatif`] predicts the effect on the episode's load, as
-//! `halfpower predict` does.
+//! Recommends remedies for causes, with their effects. A remedy addresses causes and nothing else. Its change
+//! is data, and [`model::whatif`] predicts the effect on the episode's load, as `halfpower predict` does.
 //!
-//! Order: fix the device, fix the load, reorder requests, buy; within each, by the share of the
-//! time per byte that it saves. Remedies for short-lived causes come last. (Rejected: order by gain
-//! alone. New disks would almost always come first, because near saturation almost every change
-//! gains a lot.)
+//! Order: fix the device, fix the load, reorder requests, buy; within each, by the share of the time per byte
+//! that it saves. Remedies for short-lived causes come last. (Rejected: order by gain alone. New disks would
+//! almost always come first, because near saturation almost every change gains a lot.)
 
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
@@ -90,8 +88,7 @@ fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
 }
 
 impl Case<'_> {
-    /// The remedy of a row; `None` if it does not address the cause, does not apply, or does not
-    /// help.
+    /// The remedy of a row; `None` if it does not address the cause, does not apply, or does not help.
     fn remedy(&self, row: &'static Row, cause: &Cause, episode: u32) -> Option<Ranked> {
         if !row.causes.contains(&cause.code) {
             return None;

@@ -45,8 +45,7 @@ const STOPPED: f64 = 0.05;
 const MAY_QUEUE: f64 = 0.3;
 /// A program with this share of the requests has the device to itself.
 const NEARLY_ALL: f64 = 0.9;
-/// Share of the time in flushes from which flushes come first, and from which they count on a
-/// healthy device.
+/// Share of the time in flushes from which flushes come first, and from which they count on a healthy device.
 pub(crate) const MOSTLY_IN_FLUSH: f64 = 0.5;
 const FLUSHES_MATTER: f64 = 0.25;
 /// Split requests count from this share of all requests.
@@ -104,8 +103,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
         (slow && may_be_capped, pinned_rate(judgement)),
-        // Reads that memory would have served fill the device, and a few split requests make a deep
-        // queue.
+        // Reads that memory would have served fill the device, and a few split requests make a deep queue.
         (harmed && segment.read_again().is_some(), memory_short(segment)),
         (harmed, scattered(segment)),
         (overloaded, deep(segment)),

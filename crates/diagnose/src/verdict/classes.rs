@@ -1,7 +1,6 @@
-//! Provides the typical latency at queue depth 1 for each class of devices: the last rung of the
-//! ladder of expectations, if nothing better is known. Errors are wide, because a class includes
-//! fast and slow devices. They are wider on the fast side, because of caches and sequential
-//! requests.
+//! Provides the typical latency at queue depth 1 for each class of devices: the last rung of the ladder of
+//! expectations, if nothing better is known. Errors are wide, because a class includes fast and slow devices.
+//! They are wider on the fast side, because of caches and sequential requests.
 
 use record::{DeviceFacts, ObservedDevice};
 
@@ -102,8 +101,7 @@ const IN_MEMORY: Class = class(
     false,
     "memory, or the disk below a file",
 );
-/// Standard deviation of the parallelism in doublings, if it was observed on the device or similar
-/// ones.
+/// Standard deviation of the parallelism in doublings, if it was observed on the device or similar ones.
 const SEEN_DOUBLINGS: f64 = 0.7;
 /// Standard deviation of the logarithm of write latency above the QD1 read latency.
 const WRITES: f64 = 1.0;
@@ -183,9 +181,8 @@ impl Class {
         Self { above: self.above.max(WRITES), ..self }
     }
 
-    /// How far the latency at queue depth 1 depends on whether requests are sequential, as the
-    /// standard deviation of a logarithm. On rotating disks sequential requests are up to twenty
-    /// times faster.
+    /// How far the latency at queue depth 1 depends on whether requests are sequential, as the standard
+    /// deviation of a logarithm. On rotating disks sequential requests are up to twenty times faster.
     pub(crate) fn place_sd(&self) -> f64 {
         if *self == ROTATING || self.is_unknown() { 1.2 } else { 0.0 }
     }

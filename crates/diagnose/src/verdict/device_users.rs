@@ -89,8 +89,7 @@ impl DeviceUsers {
         })
     }
 
-    /// The sum of `of` over the processes of a control group and its descendants; `None` if there
-    /// are none.
+    /// The sum of `of` over the processes of a control group and its descendants; `None` if there are none.
     pub(crate) fn within(&self, group: &str, of: impl Fn(&IoGroup) -> f64) -> Option<f64> {
         let below = |path: &str| {
             path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

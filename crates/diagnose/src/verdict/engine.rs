@@ -1,17 +1,15 @@
 //! Turns facts into a verdict; no other path does.
 //!
-//! A hypothesis is a row of [`super::hypotheses::ROWS`]: a name, the layer of the path that it
-//! concerns, and a function that weighs how well it explains the facts. All weights are on one
-//! scale. Those of the device's own states (healthy, slow, overloaded) sum to one. Every other row
-//! returns how many times better it explains the same figures than the states that resemble it
-//! ([`States`]). A proven row weighs [`PROOF`]. [`super::weighing`] adds the weights by verdict,
-//! takes the largest, and keeps the others as alternatives.
+//! A hypothesis is a row of [`super::hypotheses::ROWS`]: a name, the layer of the path that it concerns, and
+//! a function that weighs how well it explains the facts. All weights are on one scale. Those of the device's
+//! own states (healthy, slow, overloaded) sum to one. Every other row returns how many times better it
+//! explains the same figures than the states that resemble it ([`States`]). A proven row weighs [`PROOF`].
+//! [`super::weighing`] adds the weights by verdict, takes the largest, and keeps the others as alternatives.
 //!
-//! The engine runs twice: first on each segment alone, and then again from the start, with the
-//! results of the first run for other times and sibling devices as facts. A judgement never changes
-//! after that. A new hypothesis is a file and a row, and removing one changes no other. Rejected:
-//! questions in a fixed order that replace each other's answers, because a layer without a question
-//! was reported healthy.
+//! The engine runs twice: first on each segment alone, and then again from the start, with the results of the
+//! first run for other times and sibling devices as facts. A judgement never changes after that. A new
+//! hypothesis is a file and a row, and removing one changes no other. Rejected: questions in a fixed order
+//! that replace each other's answers, because a layer without a question was reported healthy.
 
 use super::device_states::States;
 use super::elsewhere::Elsewhere;

@@ -1,7 +1,6 @@
-//! Lists the verdicts that the evidence rules out, each with its figures: the first question of
-//! anyone who receives a diagnosis. A verdict is ruled out if its own test fails with a margin. A
-//! verdict near its threshold is an alternative. A verdict for which the source lacks the figures
-//! is neither.
+//! Lists the verdicts that the evidence rules out, each with its figures: the first question of anyone who
+//! receives a diagnosis. A verdict is ruled out if its own test fails with a margin. A verdict near its
+//! threshold is an alternative. A verdict for which the source lacks the figures is neither.
 
 use super::causes;
 use super::constant_rate::{VARIATION_MAX, variation};

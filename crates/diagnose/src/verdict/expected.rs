@@ -44,8 +44,7 @@ const CLASS_MIN: f64 = 0.002;
 pub(crate) struct Expectation {
     pub(crate) sequential_share: f64,
     pub(crate) mix: Mix,
-    /// Latency at queue depth 1, after idle times as long as here if the profile knows their
-    /// effect.
+    /// Latency at queue depth 1, after idle times as long as here if the profile knows their effect.
     pub(crate) unloaded_ns: f64,
     /// The part of `unloaded_ns` and `at_concurrency` that idle times add; `None` if the profile
     /// has no lone reads.
@@ -176,8 +175,7 @@ impl FittedProfile {
                 }
             }
         }
-        // The profile of a disk whose speed varied knows its maximum rate only within that
-        // variation.
+        // The profile of a disk whose speed varied knows its maximum rate only within that variation.
         if let Some(looks) = [looks, nearly].into_iter().find(|looks| !looks.is_empty()) {
             return Ok(looks);
         }
@@ -333,8 +331,7 @@ impl FittedProfile {
         open.and_then(by_rate).or_else(by_waits).map_or([None; 2], |both| both.map(Some))
     }
 
-    /// The prediction for a constant queue depth at the device, in latencies as its counters show
-    /// them.
+    /// The prediction for a constant queue depth at the device, in latencies as its counters show them.
     pub(crate) fn at_depth(&self, mix: &Mix, depth: f64) -> Result<Prediction, PredictError> {
         self.ask(mix, Offered::Depth(self.outstanding(mix, depth)))
     }
@@ -358,10 +355,9 @@ impl FittedProfile {
         }
     }
 
-    /// The sufficient queue depth for the mix of an expectation, up to `at_most`, by the rule of a
-    /// check ([`model::deep_enough`]). It is at least the parallelism at four fifths of the
-    /// observed rate, even if the profile knows little (the saturation point of Denning and Buzen
-    /// 1978).
+    /// The sufficient queue depth for the mix of an expectation, up to `at_most`, by the rule of a check
+    /// ([`model::deep_enough`]). It is at least the parallelism at four fifths of the observed rate, even if
+    /// the profile knows little (the saturation point of Denning and Buzen 1978).
     pub(crate) fn deep_enough(
         &self,
         look: &Expectation,
@@ -391,9 +387,8 @@ impl FittedProfile {
         })
     }
 
-    /// Extra latency because the first request of each busy period comes after an idle time, from
-    /// the profile's lone reads. An open load of the profile that bent the curve already includes a
-    /// part of it.
+    /// Extra latency because the first request of each busy period comes after an idle time, from the
+    /// profile's lone reads. An open load of the profile that bent the curve already includes a part of it.
     fn after_rest(
         &self,
         mix: &Mix,
@@ -413,8 +408,7 @@ impl FittedProfile {
         Some(Estimate::symmetric(value, longer.half_width(), longer.n))
     }
 
-    /// The factor by which Poisson arrivals take longer than the curve at their mean concurrency
-    /// while busy.
+    /// The factor by which Poisson arrivals take longer than the curve at their mean concurrency while busy.
     fn bend(&self, mix: &Mix, open: &Prediction) -> Option<f64> {
         let depth = open.concurrency / open.utilization.clamp(1e-9, 1.0);
         let at_mean = self.at_depth(mix, depth).ok()?.latency_ns.value;

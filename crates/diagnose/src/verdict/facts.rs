@@ -36,12 +36,10 @@ pub(crate) const HARDLY_WAITS: f64 = 2.0;
 /// Share of time that tasks wait for I/O beyond the device's busy time: something above the device
 /// holds the requests.
 pub(crate) const PRESSURE_BEYOND: f64 = 0.2;
-/// Pressure beyond the busy time from which a limit is possible, and from which no other sign is
-/// needed.
+/// Pressure beyond the busy time from which a limit is possible, and from which no other sign is needed.
 pub(crate) const PRESSURE_AT_ALL: f64 = 0.1;
 pub(crate) const PRESSURE_ALONE: f64 = 0.5;
-/// Share of requests that wait before any counter starts, and their wait as a multiple of the
-/// latency.
+/// Share of requests that wait before any counter starts, and their wait as a multiple of the latency.
 const HELD_SHARE: f64 = 0.1;
 pub(crate) const HELD_TIMES: f64 = 0.5;
 /// Label of that wait in evidence.
@@ -173,15 +171,13 @@ pub(crate) struct Judged<'a> {
 pub(crate) const AT_CAP: f64 = 0.95;
 
 impl Segment<'_> {
-    /// The caps of the profile whose rate the counters show, with this load's rate as a share of
-    /// each.
+    /// The caps of the profile whose rate the counters show, with this load's rate as a share of each.
     pub(crate) fn cap_shares(&self) -> impl Iterator<Item = (f64, &Cap)> {
         let share = |cap: &Cap| Some(self.tally.counted_by(cap)? / cap.per_s.value);
         self.caps.iter().filter_map(move |cap| Some((share(cap)?, cap)))
     }
 
-    /// Whether the load has reached a cap of the profile. The profile knows nothing of the disk
-    /// above a cap.
+    /// Whether the load has reached a cap of the profile. The profile knows nothing of the disk above a cap.
     pub(crate) fn is_at_cap(&self) -> bool {
         self.cap_shares().any(|(share, _)| share >= AT_CAP)
     }
@@ -283,9 +279,8 @@ impl Segment<'_> {
         (latency_ns - self.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns
     }
 
-    /// Share of time that tasks wait for I/O beyond the time that the device is busy. Ticks
-    /// undercount the busy time of requests shorter than a tick, so it is raised to that of random
-    /// arrivals.
+    /// Share of time that tasks wait for I/O beyond the time that the device is busy. Ticks undercount the
+    /// busy time of requests shorter than a tick, so it is raised to that of random arrivals.
     pub(crate) fn pressure_beyond(&self) -> Option<f64> {
         let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
         let short = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);

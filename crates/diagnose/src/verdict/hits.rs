@@ -1,7 +1,6 @@
-//! Estimates the share of reads that a device cache serves, from their latency: Friedman's weighted
-//! service time w = p w_hit + (1 - p) w_disk, solved for p. Only segments count in which requests
-//! hardly wait, on a device whose rereads are faster than its random reads. Without a tracer,
-//! sequential reads look like hits.
+//! Estimates the share of reads that a device cache serves, from their latency: Friedman's weighted service
+//! time w = p w_hit + (1 - p) w_disk, solved for p. Only segments count in which requests hardly wait, on a
+//! device whose rereads are faster than its random reads. Without a tracer, sequential reads look like hits.
 
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;

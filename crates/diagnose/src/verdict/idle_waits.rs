@@ -1,20 +1,18 @@
 //! Tests whether tasks wait for I/O mainly in those intervals in which the device has less to do.
 //!
-//! The time that tasks wait for I/O covers this device and everything else. Its mean does not
-//! separate the two if requests are so fast that waiting hardly shows: a limit that held a program
-//! for a fifth of the time left the device busy 68 % and tasks waiting 27 %. The variation between
-//! intervals does. Tasks that wait for the device wait longer the more it does. If the same kind of
-//! load waits longer while the device does less, something else delays it. The kind of load is
-//! identified by latency and by concurrency while busy: a deep queue of one program next to lone
-//! reads of another changes both. Rejected: a regression over all intervals, which a few outliers
-//! distort.
+//! The time that tasks wait for I/O covers this device and everything else. Its mean does not separate the
+//! two if requests are so fast that waiting hardly shows: a limit that held a program for a fifth of the time
+//! left the device busy 68 % and tasks waiting 27 %. The variation between intervals does. Tasks that wait
+//! for the device wait longer the more it does. If the same kind of load waits longer while the device does
+//! less, something else delays it. The kind of load is identified by latency and by concurrency while busy: a
+//! deep queue of one program next to lone reads of another changes both. Rejected: a regression over all
+//! intervals, which a few outliers distort.
 
 use super::interval_totals::IntervalTotals;
 
 /// Fewest intervals on each side.
 const SIDE_MIN: usize = 3;
-/// Least drop of utilization (absolute, and relative to the busier intervals) and least increase of
-/// waiting.
+/// Least drop of utilization (absolute, and relative to the busier intervals) and least increase of waiting.
 const LESS_BUSY: f64 = 0.1;
 const OF_ITSELF: f64 = 0.7;
 const LONGER_WAITS: f64 = 0.05;
@@ -131,8 +129,7 @@ mod tests {
             .map(|at| (40e3 + 4e3 * f64::from(at), 1.0, 0.3 + 0.03 * f64::from(at)))
             .collect();
         assert_eq!(found(&longer_with_load), None);
-        // Deep queues, during which tasks hardly wait, alternate with lone reads, during which they
-        // do.
+        // Deep queues, during which tasks hardly wait, alternate with lone reads, during which they do.
         let mixed: Vec<_> = (0..12)
             .map(|at| if at % 2 == 0 { (95e3, 16.0, 0.05) } else { (60e3, 1.0, 0.55) })
             .collect();

@@ -1,10 +1,9 @@
-//! Provides the rungs of the ladder between a profile and the class of a device: other times of the
-//! same recording, the device's own past, and its peers.
+//! Provides the rungs of the ladder between a profile and the class of a device: other times of the same
+//! recording, the device's own past, and its peers.
 //!
-//! Each rung gives the same two numbers as a class ([`super::classes`]) with smaller errors: the
-//! latency at queue depth 1, and the number of requests that the device serves in parallel. They
-//! apply only to requests of the same size and read share. No rung detects a device that was always
-//! slow, or one of many slow ones.
+//! Each rung gives the same two numbers as a class ([`super::classes`]) with smaller errors: the latency at
+//! queue depth 1, and the number of requests that the device serves in parallel. They apply only to requests
+//! of the same size and read share. No rung detects a device that was always slow, or one of many slow ones.
 
 use super::alike::same_kind;
 use super::classes::Class;
@@ -53,13 +52,12 @@ pub(crate) fn best(priors: &[Prior], class: Class, total: &IntervalTotals) -> (C
     found.map_or((class, Rung::Class), Prior::read)
 }
 
-/// The device's performance at another time of the recording. `others` holds the intervals of each
-/// other use of the device. The fastest one with requests like `now` is used, if it was clearly
-/// faster and a queue does not explain the difference. A queue does not explain it if no fewer
-/// requests were in flight then, or if independent requests arrived as often: the device should
-/// then take as long now. A queue explains only a part if more requests completed then with fewer
-/// in flight. For a rotating disk this says little if the source does not distinguish sequential
-/// requests.
+/// The device's performance at another time of the recording. `others` holds the intervals of each other use
+/// of the device. The fastest one with requests like `now` is used, if it was clearly faster and a queue does
+/// not explain the difference. A queue does not explain it if no fewer requests were in flight then, or if
+/// independent requests arrived as often: the device should then take as long now. A queue explains only a
+/// part if more requests completed then with fewer in flight. For a rotating disk this says little if the
+/// source does not distinguish sequential requests.
 pub(crate) fn at_another_time<'a>(
     class: Class,
     now: &IntervalTotals,

@@ -11,8 +11,7 @@ const MOSTLY: f64 = 0.5;
 const PIECES_BELOW: f64 = (1 << 20) as f64;
 /// Fewest extents per file that count: a few short ones at the ends of a file are normal.
 const PIECES_MIN: u64 = 16;
-/// Request size as a share of the extent from which fragmentation matters; smaller requests are
-/// unaffected.
+/// Request size as a share of the extent from which fragmentation matters; smaller requests are unaffected.
 const AS_LARGE: f64 = 0.25;
 /// Sequential share from which fragmentation matters to a reader. Random requests do not depend on
 /// where the next extent is.

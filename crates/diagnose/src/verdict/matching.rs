@@ -78,8 +78,7 @@ pub(super) fn best_fit<'a>(
     let rank = |fitted: &Arc<FittedProfile>| {
         let profile = fitted.profile();
         let rank = fit(device, profile, false).rank()?;
-        // A short check visits each cell once and cannot show unsteadiness, but it has wide
-        // intervals.
+        // A short check visits each cell once and cannot show unsteadiness, but it has wide intervals.
         let widths = profile.cells.iter().map(|cell| cell.rerun_iops.relative_half_width());
         let is_unsteady = stats::median(widths.collect()) > UNSTEADY;
         Some((rank, !Finding::none_invalid(&profile.findings), is_unsteady))

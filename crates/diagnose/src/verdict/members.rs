@@ -28,8 +28,7 @@ pub(super) struct Built {
     pub(super) members: Vec<usize>,
 }
 
-/// The built devices of an observation: those below the user's paths, and devices whose members are
-/// known.
+/// The built devices of an observation: those below the user's paths, and devices whose members are known.
 pub(super) fn built(observation: &Observation, subjects: &[Subject<'_>]) -> Vec<Built> {
     let mut found: Vec<Built> = Vec::new();
     let mut add = |words: String, names: &[String]| {

@@ -1,17 +1,16 @@
-//! Diagnoses an observation: for each device and time segment a verdict, its alternatives, its
-//! causes, and what to do.
+//! Diagnoses an observation: for each device and time segment a verdict, its alternatives, its causes, and
+//! what to do.
 //!
-//! For each device, the series is divided where its use changes ([`segment`]). The totals of each
-//! segment ([`interval_totals`]) are compared with what was known of the system
-//! ([`system_context`]) and with the expectation for the device. That comes from its profile
-//! ([`expected`]), or else from the observation itself and from the device's class ([`own`]).
-//! Together these are the facts ([`facts`]). The engine weighs the hypotheses ([`hypotheses`]) on
-//! them: first for each segment alone, and then again with the results of the first run for other
-//! times and for sibling devices ([`elsewhere`]). Causes follow ([`causes`]; links, health and
-//! settings in [`system_facts`]), then advice ([`advice`]), and a map of the layers in which the
-//! causes are ([`path_map`]). Harmless signs that look like trouble become notes ([`notes`]).
-//! Rejected: one verdict per observation (an average over a night), a score over many weak signs,
-//! thresholds in milliseconds.
+//! For each device, the series is divided where its use changes ([`segment`]). The totals of each segment
+//! ([`interval_totals`]) are compared with what was known of the system ([`system_context`]) and with the
+//! expectation for the device. That comes from its profile ([`expected`]), or else from the observation
+//! itself and from the device's class ([`own`]). Together these are the facts ([`facts`]). The engine weighs
+//! the hypotheses ([`hypotheses`]) on them: first for each segment alone, and then again with the results of
+//! the first run for other times and for sibling devices ([`elsewhere`]). Causes follow ([`causes`]; links,
+//! health and settings in [`system_facts`]), then advice ([`advice`]), and a map of the layers in which the
+//! causes are ([`path_map`]). Harmless signs that look like trouble become notes ([`notes`]). Rejected: one
+//! verdict per observation (an average over a night), a score over many weak signs, thresholds in
+//! milliseconds.
 
 mod advice;
 mod alike;
@@ -93,8 +92,7 @@ pub struct DiagnoseOptions {
     pub past: Arc<[Observation]>,
 }
 
-/// Diagnoses every device of an observation, except parts of other devices and devices built of
-/// others.
+/// Diagnoses every device of an observation, except parts of other devices and devices built of others.
 pub fn diagnose<'p>(
     observation: &Observation,
     profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p FittedProfile>,
@@ -170,8 +168,7 @@ fn judged_alone<'s>(segments: Vec<Segment<'s>>) -> Vec<Judged<'s>> {
     segments.into_iter().map(judge).collect()
 }
 
-/// Whether a device had much spare capacity in a segment and was not slow. A slow one would not
-/// help.
+/// Whether a device had much spare capacity in a segment and was not slow. A slow one would not help.
 fn much_to_spare(segment: &Segment<'_>) -> Spare {
     let idle = segment.tally.utilization().is_some_and(|busy| busy < 0.2);
     let look = segment.best_look();

@@ -18,8 +18,7 @@ const ROSE: f64 = 1.3;
 const GREW: f64 = 1.5;
 /// Difference of two sequential shares that is a change.
 const PLACE_CHANGED: f64 = 0.3;
-/// Least utilization, and largest share of the maximum rate, of a busy device that is far from
-/// saturated.
+/// Least utilization, and largest share of the maximum rate, of a busy device that is far from saturated.
 const BUSY: f64 = 0.9;
 const FAR_FROM_FULL: f64 = 0.5;
 /// Least ratio of bytes under write-back to bytes in flight at which write-back explains the

@@ -1,14 +1,13 @@
 //! Computes how probable a verdict is, compared with the alternatives that its evidence allows.
 //!
-//! A verdict weighs 1 and each alternative weighs its odds. The probability of one of them is its
-//! weight over the sum. The odds of an alternative are a likelihood ratio times a prior ratio: the
-//! likelihood of the evidence if the alternative is true, over that if the verdict is true, times
-//! the ratio of their frequencies. If the evidence is a measurement near a boundary (slow,
-//! overloaded, much spare capacity), the odds are computed from its error. If it is a yes or no,
-//! the odds are a row of [`of`]. These rows were set on random scenarios and verified on others
-//! that were not used for setting them. For layers that no scenario has, the row is a guess of how
-//! often they are the cause. Rejected: one level of doubt for every alternative, and one word for
-//! everything from 0.7 up. Both called 98 of 100 correct verdicts "likely".
+//! A verdict weighs 1 and each alternative weighs its odds. The probability of one of them is its weight over
+//! the sum. The odds of an alternative are a likelihood ratio times a prior ratio: the likelihood of the
+//! evidence if the alternative is true, over that if the verdict is true, times the ratio of their
+//! frequencies. If the evidence is a measurement near a boundary (slow, overloaded, much spare capacity), the
+//! odds are computed from its error. If it is a yes or no, the odds are a row of [`of`]. These rows were set
+//! on random scenarios and verified on others that were not used for setting them. For layers that no
+//! scenario has, the row is a guess of how often they are the cause. Rejected: one level of doubt for every
+//! alternative, and one word for everything from 0.7 up. Both called 98 of 100 correct verdicts "likely".
 
 use record::{Confidence, Doubt, NORMAL_95};
 use stats::normal_tail;
@@ -31,8 +30,7 @@ const LIKELY: f64 = 0.7;
 
 /// Prior: the share of devices that are slower than their profile.
 const SLOW_SHARE: f64 = 0.4;
-/// Largest factor by which such a device is slower. The logarithm of the factor is uniformly
-/// distributed.
+/// Largest factor by which such a device is slower. The logarithm of the factor is uniformly distributed.
 const SLOWEST: f64 = 10.0;
 /// Standard deviations of logarithms. The first is what a model adds to the error of an expected
 /// latency (the held-out error of expectations in ARCHITECTURE.md). The second is the spread of
@@ -86,9 +84,8 @@ pub(super) fn slow(times: f64, error_rel: f64) -> f64 {
     slow / ((1.0 - SLOW_SHARE) * density + hardly).max(f64::MIN_POSITIVE)
 }
 
-/// Odds that a device is overloaded. `waits` is the latency at this concurrency over that at queue
-/// depth 1, `error_rel` the error of the curve, and `of_maximum` the rate as a share of the
-/// maximum.
+/// Odds that a device is overloaded. `waits` is the latency at this concurrency over that at queue depth 1,
+/// `error_rel` the error of the curve, and `of_maximum` the rate as a share of the maximum.
 pub(super) fn overloaded(waits: f64, error_rel: f64, of_maximum: f64) -> f64 {
     let least = |value: f64, boundary: f64, sd: f64| {
         above(libm::log(boundary), libm::log(value.max(1e-9)), sd)
@@ -127,8 +124,7 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow
         | NearOverloaded | NearSpare | BusyTime => 0.1,
         ConstantRateUnpressed => 0.06,
-        // True in none of 76 random scenarios, which do not cover everything that a machine waits
-        // for.
+        // True in none of 76 random scenarios, which do not cover everything that a machine waits for.
         IoPressure => 0.04,
         // For slow and for capped: a verdict on means alone never proves that nothing is wrong.
         TailUnseen => 0.006,

@@ -1,27 +1,24 @@
-//! Decides whether programs keep the queue full (a closed loop; the fix is fewer requests) or the
-//! requests arrive independently (an open load; the fix is a faster device). The variation of the
-//! queue depth distinguishes the two.
+//! Decides whether programs keep the queue full (a closed loop; the fix is fewer requests) or the requests
+//! arrive independently (an open load; the fix is a faster device). The variation of the queue depth
+//! distinguishes the two.
 //!
-//! - Independent arrivals make the queue depth vary. Behind a busy device its standard deviation is
-//!   about the queue length, over the time that the queue takes to drain (the diffusion of M/M/1
-//!   near saturation, e.g. Kleinrock 1976, chapter 2). If the queue depth varies far less, programs
-//!   keep it up. If the samples vary more than theory says, their own variation is used.
-//! - In samples, an open queue is anywhere between empty and several times its mean. A closed loop
-//!   reaches exactly the same maximum again and again.
-//! - If the number of requests that the programs wait for is known, nothing has to be inferred.
-//!   Requests that have not reached the device count too: a device with 128 tags never shows the
-//!   230 requests of a program.
-//! - If that number is unknown, the tracer may see requests that always wait for a device tag. Then
-//!   more requests are outstanding than the device accepts. Their number and their issuer stay
-//!   unknown.
-//! - If the device's rate varies, an open queue varies at least as much. A closed loop submits less
-//!   when the device completes less. This needs no model.
+//! - Independent arrivals make the queue depth vary. Behind a busy device its standard deviation is about the
+//!   queue length, over the time that the queue takes to drain (the diffusion of M/M/1 near saturation, e.g.
+//!   Kleinrock 1976, chapter 2). If the queue depth varies far less, programs keep it up. If the samples vary
+//!   more than theory says, their own variation is used.
+//! - In samples, an open queue is anywhere between empty and several times its mean. A closed loop reaches
+//!   exactly the same maximum again and again.
+//! - If the number of requests that the programs wait for is known, nothing has to be inferred. Requests that
+//!   have not reached the device count too: a device with 128 tags never shows the 230 requests of a program.
+//! - If that number is unknown, the tracer may see requests that always wait for a device tag. Then more
+//!   requests are outstanding than the device accepts. Their number and their issuer stay unknown.
+//! - If the device's rate varies, an open queue varies at least as much. A closed loop submits less when the
+//!   device completes less. This needs no model.
 //!
-//! A queue depth that varies as chance would make it vary comes from independent arrivals.
-//! Otherwise both explanations remain. All tests use the queue depth while the device was busy,
-//! because a program that gets its processor late leaves the device idle in between. Rejected: a
-//! fixed limit on the variation. Thirty outstanding requests on a fast device hardly vary within a
-//! second, with either kind of load.
+//! A queue depth that varies as chance would make it vary comes from independent arrivals. Otherwise both
+//! explanations remain. All tests use the queue depth while the device was busy, because a program that gets
+//! its processor late leaves the device idle in between. Rejected: a fixed limit on the variation. Thirty
+//! outstanding requests on a fast device hardly vary within a second, with either kind of load.
 
 use super::constant_rate::moves;
 use super::interval_totals::IntervalTotals;
@@ -51,8 +48,7 @@ const BEYOND_CHANCE: f64 = 2.0;
 const DEEP: f64 = 1.5;
 /// The same if the kind of load is unknown: near its maximum rate a device has a queue anyway.
 const DEEP_UNTOLD: f64 = 3.0;
-/// Programs keep up a deep queue whose samples vary by less than this share of what an open queue's
-/// would.
+/// Programs keep up a deep queue whose samples vary by less than this share of what an open queue's would.
 const QUEUE_KEPT: f64 = 0.3;
 /// They also keep it up if its interval means vary by at most this share of an open queue's
 /// variation, and by at most what chance yields with probability `KEPT_BY_CHANCE`.
@@ -60,8 +56,7 @@ const MEANS_KEPT: f64 = 0.5;
 const KEPT_BY_CHANCE: f64 = 0.001;
 /// Probability that all samples of an open queue are as short as those of a bounded one.
 const BOUNDED_BY_CHANCE: f64 = 0.003;
-/// A load is open if the variation of its interval means, over that of an open queue, is within
-/// this range.
+/// A load is open if the variation of its interval means, over that of an open queue, is within this range.
 const QUEUE_CHANCE: (f64, f64) = (0.5, 3.0);
 /// Standard deviation of a normal distribution over its median absolute deviation.
 const NORMAL_SPREAD: f64 = 1.4826;
@@ -86,8 +81,7 @@ pub(super) const WAITING_MIN: f64 = 0.5;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SufficientDepth {
     pub(crate) depth: f64,
-    /// IOPS at this depth as a share of the IOPS at the largest depth considered. `None` without a
-    /// profile.
+    /// IOPS at this depth as a share of the IOPS at the largest depth considered. `None` without a profile.
     pub(crate) rate_share: Option<f64>,
     /// The same as a share of the maximum IOPS of the mix.
     pub(crate) max_share: Option<f64>,
@@ -228,9 +222,8 @@ impl ExcessQueue {
     }
 }
 
-/// Confirms a doubtful busy counter that reads always busy: every one of many samples found a
-/// request in flight. The counting error of kernels 4.17 to 6.9 affects devices that are idle in
-/// between.
+/// Confirms a doubtful busy counter that reads always busy: every one of many samples found a request in
+/// flight. The counting error of kernels 4.17 to 6.9 affects devices that are idle in between.
 pub(crate) fn never_idle(series: &[IntervalTotals]) -> bool {
     let busy = IntervalTotals::sum(series).utilization().is_some_and(|busy| busy >= CONSTANT_BUSY);
     let each = || series.iter().filter_map(|one| one.in_flight);
@@ -350,9 +343,8 @@ fn while_busy(series: &[IntervalTotals], of: impl Fn(&IntervalTotals) -> Option<
     series.iter().filter_map(one).collect()
 }
 
-/// The robust variation of these numbers, from the median absolute deviation, but at least half of
-/// their overall variation. An interval or two in which a program could not submit do not describe
-/// the queue.
+/// The robust variation of these numbers, from the median absolute deviation, but at least half of their
+/// overall variation. An interval or two in which a program could not submit do not describe the queue.
 fn moves_mostly(values: &[f64]) -> Option<f64> {
     let all = moves(values)?;
     let middle = stats::median(values.to_vec());
@@ -420,8 +412,7 @@ impl OpenQueue {
     }
 }
 
-/// Whether the queue depth stays constant, as in a closed loop, apart from a few independent
-/// requests.
+/// Whether the queue depth stays constant, as in a closed loop, apart from a few independent requests.
 pub(crate) fn constant_depth(series: &[IntervalTotals]) -> bool {
     moves_of_busy(series).as_ref().is_some_and(is_constant)
 }
@@ -494,8 +485,7 @@ mod tests {
 
     #[test]
     fn what_programs_wait_for_says_who_keeps_a_queue_that_the_device_does_not_show() {
-        // The program keeps 230 outstanding; the device shows a queue that an open load could
-        // build.
+        // The program keeps 230 outstanding; the device shows a queue that an open load could build.
         let wanders = [40.0, 95.0, 60.0, 110.0, 80.0, 60.0, 70.0, 50.0];
         let series = wanders.map(|present| second(100_000.0, present, 0.7 * present, 1.0));
         let found = |waited_for: &[f64]| deep(&series, waited_for, false, four).unwrap();

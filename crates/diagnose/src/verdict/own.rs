@@ -1,17 +1,16 @@
 //! Estimates the expectation of a device without a profile, from the observation itself.
 //!
-//! Two numbers describe a device well enough: its latency at queue depth 1, and the number of
-//! requests that it serves in parallel. Both get weights on a grid. The prior comes from the
-//! device's class ([`super::classes`]). The evidence is:
+//! Two numbers describe a device well enough: its latency at queue depth 1, and the number of requests that
+//! it serves in parallel. Both get weights on a grid. The prior comes from the device's class
+//! ([`super::classes`]). The evidence is:
 //!
-//! - Latency against queue depth over all intervals with the same kind of requests. This separates
-//!   the part that grows with the queue from the part that does not.
+//! - Latency against queue depth over all intervals with the same kind of requests. This separates the part
+//!   that grows with the queue from the part that does not.
 //! - The largest rate, which is the least that the device can do.
-//! - Under an open load, the share of time in which the device is empty, and the variance of the
-//!   number in flight. Both distinguish a queue from parallel service.
+//! - Under an open load, the share of time in which the device is empty, and the variance of the number in
+//!   flight. Both distinguish a queue from parallel service.
 //!
-//! Rejected: comparing the latency with a threshold of the class. It would call every deep queue a
-//! slow disk.
+//! Rejected: comparing the latency with a threshold of the class. It would call every deep queue a slow disk.
 
 use super::alike::same_kind;
 use super::classes::Class;
@@ -43,8 +42,7 @@ const WAITS_FROM: f64 = 3.0;
 const NEAR_MAXIMUM: f64 = 0.9;
 const MEET: f64 = 1.6;
 const MUCH_TO_SPARE: f64 = 0.2;
-/// Upper bound of the probability "slow": the class of a device does not prove that this one is
-/// slow.
+/// Upper bound of the probability "slow": the class of a device does not prove that this one is slow.
 const SLOW_AT_MOST: f64 = 0.93;
 /// Size of halfpower's own test reads, and the largest request size that they can stand for.
 const LONE_READ_BYTES: f64 = 4096.0;
@@ -106,8 +104,7 @@ struct Seen {
     empty: Option<f64>,
     /// Variance over mean of the number in flight, and the standard deviation of its logarithm.
     scatter: Option<(f64, f64)>,
-    /// Latency of the fastest tenth of the test reads, and whether some of them found the device
-    /// idle.
+    /// Latency of the fastest tenth of the test reads, and whether some of them found the device idle.
     lone_read: Option<(f64, bool)>,
 }
 
@@ -302,8 +299,7 @@ pub(crate) fn expectation(
     Ok(Expectation::by_observation(mix, (unloaded_ns, at_concurrency), max_iops, posterior))
 }
 
-/// Lowers the probability of a queue that only the device's class suggests: most observed loads are
-/// healthy.
+/// Lowers the probability of a queue that only the device's class suggests: most observed loads are healthy.
 fn doubted(share: f64) -> f64 {
     let odds = HEALTHY_FIRST * share / (1.0 - share).max(1e-9);
     (odds / (1.0 + odds)).clamp(0.001, 0.999)

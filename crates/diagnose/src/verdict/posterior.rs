@@ -7,9 +7,8 @@ use record::{LoneReads, Rung};
 /// Conclusions without a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Posterior {
-    /// Probabilities that the device is slower than it should be; that requests wait far longer
-    /// than their service takes, or the rate is near the maximum; and that the device has much
-    /// spare capacity.
+    /// Probabilities that the device is slower than it should be; that requests wait far longer than their
+    /// service takes, or the rate is near the maximum; and that the device has much spare capacity.
     pub(crate) slow: f64,
     pub(crate) overloaded: f64,
     pub(crate) spare: f64,

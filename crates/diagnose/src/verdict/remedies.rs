@@ -1,8 +1,7 @@
-//! The table of remedies: the causes that each strategy addresses, the change it makes, and its
-//! text.
+//! The table of remedies: the causes that each strategy addresses, the change it makes, and its text.
 //!
-//! An empty text means the text of the change ([`model::whatif::words`]). A row without a change
-//! states why its effect is not predicted.
+//! An empty text means the text of the change ([`model::whatif::words`]). A row without a change states why
+//! its effect is not predicted.
 
 use super::device_users::NeighbourGroup;
 use super::expected::Expectation;
@@ -54,8 +53,7 @@ pub(super) enum Fixes {
     Device,
     /// The load.
     Load,
-    /// The order of requests under an excessive load. It costs nothing: the setting can be
-    /// reverted.
+    /// The order of requests under an excessive load. It costs nothing: the setting can be reverted.
     Order,
     /// Capacity, by a purchase.
     Room,
@@ -482,8 +480,7 @@ pub(super) static ROWS: [Row; 34] = [
                 let now = segment.facts?.read_ahead_bytes?;
                 let sequential = segment.known.sequential? >= 0.6;
                 let reads = segment.tally.read_share()? >= 0.8;
-                // Only buffered reads use read-ahead; their requests are then as large as the
-                // window.
+                // Only buffered reads use read-ahead; their requests are then as large as the window.
                 if !sequential || !reads || segment.tally.all.request_bytes()? < 0.5 * now as f64 {
                     return None;
                 }

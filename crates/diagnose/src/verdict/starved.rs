@@ -11,8 +11,7 @@ use record::{HistogramSnapshot, Traced, bucket_mid, format_count, format_nanos};
 /// A wait is unusual if it has at least this length and this ratio to the median wait.
 const LONG_NS: f64 = 1e6;
 const LONG_TIMES: f64 = 50.0;
-/// Mean number of such requests waiting from which a program is starved, and the least number
-/// observed.
+/// Mean number of such requests waiting from which a program is starved, and the least number observed.
 const AT_ONCE: f64 = 0.3;
 const SEEN: f64 = 10.0;
 

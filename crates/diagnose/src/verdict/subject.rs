@@ -25,17 +25,15 @@ use record::{
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Segments shorter than `RETURNING_MAX` intervals are joined if at least `RETURNS_MIN` of them
-/// recur.
+/// Segments shorter than `RETURNING_MAX` intervals are joined if at least `RETURNS_MIN` of them recur.
 const RETURNING_MAX: usize = 7;
 const RETURNS_MIN: usize = 3;
 /// Fewest intervals of a segment from which its first one may be left out, and its last one.
 const BODY_MIN: (usize, usize) = (3, 4);
 /// Number of intervals on each side of a range that determine the usual rate.
 const AROUND: usize = 6;
-/// Largest shares of the requests and of their time at which writes unknown to the profile are
-/// ignored. (The log of a rebuilding array was 1.5 % of a disk's requests, each with a flush, and a
-/// fifth of their time.)
+/// Largest shares of the requests and of their time at which writes unknown to the profile are ignored. (The
+/// log of a rebuilding array was 1.5 % of a disk's requests, each with a flush, and a fifth of their time.)
 const FEW_WRITES: (f64, f64) = (0.1, 0.3);
 /// 95 of 100 devices of one model differ by at most this factor.
 const OF_A_MODEL: f64 = 1.25;
@@ -116,9 +114,8 @@ impl<'a> Subject<'a> {
         subject
     }
 
-    /// The part of a range that is analysed. A use begins and ends within an interval, and requests
-    /// submitted before it complete after its start. The intervals at inner boundaries therefore
-    /// mix two uses.
+    /// The part of a range that is analysed. A use begins and ends within an interval, and requests submitted
+    /// before it complete after its start. The intervals at inner boundaries therefore mix two uses.
     pub(super) fn body(&self, range: &Range<usize>) -> Range<usize> {
         let (mut from, mut to) = (range.start, range.end);
         if from > 0 && to - from >= BODY_MIN.0 {
@@ -244,8 +241,7 @@ impl<'a> Subject<'a> {
         }
         let woken = wakeup_latency::woken(segment.facts);
         let each_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
-        // Wake-up time that the profile's lone reads include is expected already and is not
-        // subtracted again.
+        // Wake-up time that the profile's lone reads include is expected already and is not subtracted again.
         let expected_ns = segment.best_look().and_then(|(look, _)| look.rest_ns);
         segment.waking_ns = (woken * each_ns - expected_ns.unwrap_or(0.0)).max(0.0);
         segment.deep = self.deep(&segment);
@@ -258,8 +254,7 @@ impl<'a> Subject<'a> {
         segment
     }
 
-    /// Adapts the expectations to this device if the profile is of another device of the same
-    /// model.
+    /// Adapts the expectations to this device if the profile is of another device of the same model.
     fn of_this_device(&self, looks: Vec<Expectation>) -> Vec<Expectation> {
         match self.profile.value() {
             Some(profile) if profile.by == MatchedBy::Model => {

@@ -21,8 +21,7 @@ const HELD_NS: f64 = 5e5;
 const NEARLY_ALL: f64 = 0.95;
 /// Share of idle CPU time below which the processors are full.
 const PROCESSORS_FULL: f64 = 0.05;
-/// The limit of idle CPU time if some program waits for a processor for at least `WAITED_FOR` of
-/// the time.
+/// The limit of idle CPU time if some program waits for a processor for at least `WAITED_FOR` of the time.
 const PROCESSORS_SHORT: f64 = 0.2;
 const WAITED_FOR: f64 = 0.5;
 
@@ -46,8 +45,7 @@ pub(crate) struct SystemContext {
     pub(crate) idle: Option<f64>,
     /// Mean bytes under write-back.
     pub(crate) writeback_bytes: Option<f64>,
-    /// Dirty bytes plus those under write-back, and the limit from which the kernel throttles
-    /// writers.
+    /// Dirty bytes plus those under write-back, and the limit from which the kernel throttles writers.
     pub(crate) unwritten: Option<(f64, f64)>,
     /// Bytes per second refaulted into the page cache shortly after eviction, and bytes per second
     /// read from all devices.
@@ -80,8 +78,7 @@ pub(crate) struct TracedSums {
     pub(crate) held: (f64, f64),
     /// Mean number of requests waiting to be started.
     pub(crate) waiting: f64,
-    /// Mean time from start to issue of a request in nanoseconds: in the scheduler, or behind a
-    /// full device.
+    /// Mean time from start to issue of a request in nanoseconds: in the scheduler, or behind a full device.
     pub(crate) queue_ns: f64,
     /// Mean time from issue to completion in nanoseconds.
     pub(crate) device_ns: f64,

@@ -94,8 +94,7 @@ fn name(one: &mut Judged<'_>, found: &[causes::Judged]) {
     let first = match one.judgement.rests_on {
         // A bridge or a drive that takes one request at a time has few tags.
         RestsOn::Means | RestsOn::State | RestsOn::Tail | RestsOn::Tags(_) => 0,
-        // A scheduler that does not serve by share holds the requests that the device does not
-        // accept.
+        // A scheduler that does not serve by share holds the requests that the device does not accept.
         RestsOn::Scheduler if one.segment.scheduler_by_share().is_none() => 0,
         _ => proven,
     };

@@ -1,15 +1,14 @@
-//! Judges the slowest requests, which means hide: a device that stalls occasionally has the
-//! expected mean latency, but programs wait for its stalls.
+//! Judges the slowest requests, which means hide: a device that stalls occasionally has the expected mean
+//! latency, but programs wait for its stalls.
 //!
-//! Only a tracer times single requests. Its device latencies are compared with the slowest of the
-//! profile's own requests under a similar load. A tail is long if it is at least twice as long, in
-//! at least two intervals, because a single event may have any cause. A program that keeps its
-//! queue depth constant cannot cause such a tail. A program that submits in bursts can, and no mean
-//! distinguishes that.
+//! Only a tracer times single requests. Its device latencies are compared with the slowest of the profile's
+//! own requests under a similar load. A tail is long if it is at least twice as long, in at least two
+//! intervals, because a single event may have any cause. A program that keeps its queue depth constant cannot
+//! cause such a tail. A program that submits in bursts can, and no mean distinguishes that.
 //!
-//! A profile rarely has enough requests for a p99.9. A latency below twice the profile's p99 is not
-//! long; one above may be. If the profile has no similar requests, an exponential distribution is
-//! used instead, and no tail excludes a device fault.
+//! A profile rarely has enough requests for a p99.9. A latency below twice the profile's p99 is not long; one
+//! above may be. If the profile has no similar requests, an exponential distribution is used instead, and no
+//! tail excludes a device fault.
 
 use super::expected::Expectation;
 use super::facts::Segment;

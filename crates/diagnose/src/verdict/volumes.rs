@@ -1,14 +1,13 @@
-//! Finds volumes that take time themselves: what the device mapper, a software array or a cache
-//! does to a request besides passing it on. A volume is above the counters of the disks below it.
-//! Their verdicts do not change, but the volume is the cause of the programs' waits.
+//! Finds volumes that take time themselves: what the device mapper, a software array or a cache does to a
+//! request besides passing it on. A volume is above the counters of the disks below it. Their verdicts do not
+//! change, but the volume is the cause of the programs' waits.
 //!
-//! Latencies are compared layer by layer, because a volume counts each request of a program, while
-//! a disk counts the merged, split or duplicated requests that result. Reads are compared, and also
-//! writes if there is a single device below, because an array writes several times per write.
-//! Rejected: the sum of times in flight, which merging reduces several times below the volume.
+//! Latencies are compared layer by layer, because a volume counts each request of a program, while a disk
+//! counts the merged, split or duplicated requests that result. Reads are compared, and also writes if there
+//! is a single device below, because an array writes several times per write. Rejected: the sum of times in
+//! flight, which merging reduces several times below the volume.
 //!
-//! A volume that took as large a share of the latency when its profile was made is working as
-//! intended.
+//! A volume that took as large a share of the latency when its profile was made is working as intended.
 
 use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::{IntervalTotals, OpTally};
@@ -57,9 +56,8 @@ fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> b
     })
 }
 
-/// Upper bound of the ratio of a volume's latency to that of its devices, from a profile of it or
-/// of a volume above it: the median over its loads. `None` if the profile is of another device or
-/// does not show it.
+/// Upper bound of the ratio of a volume's latency to that of its devices, from a profile of it or of a volume
+/// above it: the median over its loads. `None` if the profile is of another device or does not show it.
 fn then(observation: &Observation, profile: &Profile, volume: &ObservedDevice) -> Option<f64> {
     let device = profile.target.device.as_ref().filter(|device| !device.leaves.is_empty())?;
     let profiled = observation.devices.iter().find(|one| one.name == device.name)?;
@@ -71,8 +69,7 @@ fn then(observation: &Observation, profile: &Profile, volume: &ObservedDevice) -
     (!shares.is_empty()).then(|| stats::median(shares).recip())
 }
 
-/// The evidence that a volume holds requests during `time`. `then` is the ratio at the time of the
-/// profile.
+/// The evidence that a volume holds requests during `time`. `then` is the ratio at the time of the profile.
 fn held(
     observation: &Observation,
     volume: &ObservedDevice,

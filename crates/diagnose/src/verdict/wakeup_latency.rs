@@ -9,10 +9,9 @@ use record::{DeviceFacts, WakeUp};
 /// Number of steps in the average over idle times.
 const STEPS: u32 = 64;
 
-/// Wake-ups in the path of a request: one, and for a loop device another one of the kernel thread
-/// that carries out the request, mostly on another processor. (On one host a twentieth of a loop
-/// device's capacity took 27 to 51 us within two minutes without any change, while a wake-up took
-/// 10 to 20.)
+/// Wake-ups in the path of a request: one, and for a loop device another one of the kernel thread that
+/// carries out the request, mostly on another processor. (On one host a twentieth of a loop device's capacity
+/// took 27 to 51 us within two minutes without any change, while a wake-up took 10 to 20.)
 pub(crate) fn woken(facts: Option<&DeviceFacts>) -> f64 {
     if facts.is_some_and(|facts| facts.loop_file.is_some()) { 2.0 } else { 1.0 }
 }

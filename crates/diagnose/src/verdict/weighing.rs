@@ -35,9 +35,8 @@ pub(crate) fn weigh(segment: &Segment<'_>, elsewhere: &Elsewhere) -> Judgement {
     judgement
 }
 
-/// Whether a verdict implies that requests wait for each other or for a limit. A throttle is
-/// exempt: it holds requests where the device does not count them, and neither does the pressure if
-/// they are asynchronous.
+/// Whether a verdict implies that requests wait for each other or for a limit. A throttle is exempt: it holds
+/// requests where the device does not count them, and neither does the pressure if they are asynchronous.
 fn needs_a_waiter(one: &Explanation) -> bool {
     let throttled = matches!(one.rests_on, RestsOn::Limit(_));
     let queued =

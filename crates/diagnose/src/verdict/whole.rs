@@ -1,8 +1,7 @@
 //! Treats a built device as one: sums what its members did, for a profile of all of them together.
 //!
-//! This applies only if each request goes to one member, so that the sum of the members' counters
-//! is the programs' load. Rejected: mirrors and parity, whose members do more than the programs
-//! requested.
+//! This applies only if each request goes to one member, so that the sum of the members' counters is the
+//! programs' load. Rejected: mirrors and parity, whose members do more than the programs requested.
 
 use super::matching::{Fit, fit};
 use super::members::leaf;

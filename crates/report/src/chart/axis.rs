@@ -190,8 +190,7 @@ fn log_ticks(range: (f64, f64)) -> Vec<f64> {
     ticks.into_iter().step_by(every).collect()
 }
 
-/// The smallest of 1, 2 or 5 times a power of ten that is at least `least`; for bytes a power of
-/// two.
+/// The smallest of 1, 2 or 5 times a power of ten that is at least `least`; for bytes a power of two.
 fn round_step(unit: Option<Unit>, least: f64) -> f64 {
     if unit == Some(Unit::Bytes) { least.max(1.0).log2().ceil().exp2() } else { round_up(least) }
 }

@@ -137,8 +137,7 @@ struct FileSvg<'a> {
 }
 
 impl Chart {
-    /// The drawing as an SVG element. `attributes` are added to it and must not contain text from
-    /// outside.
+    /// The drawing as an SVG element. `attributes` are added to it and must not contain text from outside.
     #[must_use]
     pub(crate) fn svg(&self, attributes: &str) -> String {
         let mut drawing = Drawing {

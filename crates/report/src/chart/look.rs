@@ -1,15 +1,14 @@
 //! Distinguishes series by colour, mark and dash, and draws the legend.
 //!
-//! Series whose names differ only by a number (queue depths, request sizes, latency ranges) are
-//! ordered, and the drawing shows that: they get the steps of a ramp from light to dark, with one
-//! ramp for each group of names (`direct, iodepth 8` and `buffered, iodepth 8`). All others get a
-//! colour each. Any two of the first dozen also differ in mark or dash, so that a drawing can be
-//! read without colours. The marks are path strings relative to a position, so that the static
-//! drawing, the legend and the page's script draw the same ones. The colours were found by search:
-//! each has a contrast of at least 3 to the page, and any two of eight are at least 0.11 apart in
-//! OKLab, for normal vision and for readers without red or green vision (Machado and others 2009).
-//! Rejected: labels at the ends of curves (they overlap where curves meet, and these do), and names
-//! of rules within the drawing (they cover the data).
+//! Series whose names differ only by a number (queue depths, request sizes, latency ranges) are ordered, and
+//! the drawing shows that: they get the steps of a ramp from light to dark, with one ramp for each group of
+//! names (`direct, iodepth 8` and `buffered, iodepth 8`). All others get a colour each. Any two of the first
+//! dozen also differ in mark or dash, so that a drawing can be read without colours. The marks are path
+//! strings relative to a position, so that the static drawing, the legend and the page's script draw the same
+//! ones. The colours were found by search: each has a contrast of at least 3 to the page, and any two of
+//! eight are at least 0.11 apart in OKLab, for normal vision and for readers without red or green vision
+//! (Machado and others 2009). Rejected: labels at the ends of curves (they overlap where curves meet, and
+//! these do), and names of rules within the drawing (they cover the data).
 
 use super::shape::Shape;
 use super::{Chart, Form, Series};
@@ -260,8 +259,7 @@ pub(super) fn file_style() -> String {
     names.fold(classes(), |style, (name, colour)| style.replace(&format!("var({name})"), colour))
 }
 
-/// An entry of the legend: a series, drawn as in the chart in 34 by 12 units, or a rule with its
-/// letter.
+/// An entry of the legend: a series, drawn as in the chart in 34 by 12 units, or a rule with its letter.
 pub(super) struct Sample {
     pub(super) class: String,
     pub(super) name: String,

@@ -87,8 +87,7 @@ pub enum Form {
     Marks,
     /// Bars from the left edge, in a row chart.
     Bars,
-    /// Stacked bars without intervals, in a row chart: each begins at the end of the previous
-    /// series.
+    /// Stacked bars without intervals, in a row chart: each begins at the end of the previous series.
     Stack,
 }
 

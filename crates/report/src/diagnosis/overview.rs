@@ -24,8 +24,7 @@ pub(super) fn matters(device: &DeviceDiagnosis) -> bool {
         .is_some_and(|main| matches!(told(main.verdict).1, Tone::Bad | Tone::Warn))
 }
 
-/// Sort key, lower for a worse device: first the tone of its verdict, then the time that its
-/// requests lose.
+/// Sort key, lower for a worse device: first the tone of its verdict, then the time that its requests lose.
 pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
     let Some(main) = device.shown_episode() else { return f64::MAX };
     let place = match told(main.verdict).1 {
@@ -52,8 +51,7 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
         })
         .expendable(2);
         t.of("iops", |(_, main)| main.numbers.iops).expendable(3);
-        // Dropped first on a narrow terminal: the actions are listed below for each device with a
-        // problem.
+        // Dropped first on a narrow terminal: the actions are listed below for each device with a problem.
         t.left("do first", |(device, main)| advice::first_in_words(device, main)).expendable(4);
     });
     if !table.rows.is_empty() {

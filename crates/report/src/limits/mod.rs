@@ -1,11 +1,10 @@
 //! Builds the report on a run of `limits`: the path to a disk and its bottleneck.
 //!
-//! The answer is the bottleneck. The papers' table of advertised and real peaks follows (Chung,
-//! Gray, Worthington, Horst 2000, figure 1), with the source of the first and the measurement of
-//! the second below it, because a ratio is not credible without both. Then come the supporting
-//! tests: bus, hits, memory. In the plot, the rates of memory and disk are decades apart. The scale
-//! is therefore logarithmic, on which bars have no meaning, so marks are used. A part without a
-//! number keeps its row.
+//! The answer is the bottleneck. The papers' table of advertised and real peaks follows (Chung, Gray,
+//! Worthington, Horst 2000, figure 1), with the source of the first and the measurement of the second below
+//! it, because a ratio is not credible without both. Then come the supporting tests: bus, hits, memory. In
+//! the plot, the rates of memory and disk are decades apart. The scale is therefore logarithmic, on which
+//! bars have no meaning, so marks are used. A part without a number keeps its row.
 
 mod tests_behind;
 

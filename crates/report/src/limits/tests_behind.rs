@@ -1,5 +1,4 @@
-//! Reports the tests that support the path: rereads on one disk and on several, hits by size,
-//! memory.
+//! Reports the tests that support the path: rereads on one disk and on several, hits by size, memory.
 
 use crate::number::{self, rate_with_interval};
 use crate::story::{Cell, Section, Story, joined};

@@ -1,16 +1,14 @@
-//! Writes tables of typed columns as Parquet files, which DuckDB, pandas and Spark read with their
-//! types.
+//! Writes tables of typed columns as Parquet files, which DuckDB, pandas and Spark read with their types.
 //!
 //! A file is a sequence of column chunks with a footer that describes them
-//! (<https://parquet.apache.org/docs/file-format/>). This writer uses the smallest part of the
-//! format that every reader must support: one page per chunk, plain values, texts by a dictionary,
-//! no compression. Every column may contain nulls, so the schema of a table never depends on its
-//! rows.
+//! (<https://parquet.apache.org/docs/file-format/>). This writer uses the smallest part of the format that
+//! every reader must support: one page per chunk, plain values, texts by a dictionary, no compression. Every
+//! column may contain nulls, so the schema of a table never depends on its rows.
 //!
-//! Rejected: the crate `parquet`, which adds 669 kB to a program that should stay small (this adds
-//! 47 kB), and ten times as much to its build time; and an optional feature that is off by default,
-//! because users of the prebuilt program would not have it. The cost is the lack of compression:
-//! numbers take eight bytes each.
+//! Rejected: the crate `parquet`, which adds 669 kB to a program that should stay small (this adds 47 kB),
+//! and ten times as much to its build time; and an optional feature that is off by default, because users of
+//! the prebuilt program would not have it. The cost is the lack of compression: numbers take eight bytes
+//! each.
 #![forbid(unsafe_code)]
 
 mod chunk;

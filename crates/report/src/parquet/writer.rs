@@ -5,8 +5,7 @@ use crate::parquet::footer::{MAGIC, RowGroup, footer};
 use crate::parquet::{Column, Kind, Value};
 use thiserror::Error;
 
-/// Rows per row group, the unit in which readers divide their work. DuckDB's own have about twice
-/// as many.
+/// Rows per row group, the unit in which readers divide their work. DuckDB's own have about twice as many.
 const GROUP_ROWS: usize = 1 << 16;
 /// Size of a column in bytes that ends a row group, far below the 2 GiB limit of a page.
 const GROUP_BYTES: usize = 64 << 20;

@@ -1,8 +1,7 @@
 //! Plots rate and latency over the course of a run.
 //!
-//! A run has a thousand slices, and a drawing has space for a quarter of them. Neighbouring slices
-//! are averaged, and a band shows their minimum and maximum, so that a stall in one slice remains
-//! visible.
+//! A run has a thousand slices, and a drawing has space for a quarter of them. Neighbouring slices are
+//! averaged, and a band shows their minimum and maximum, so that a stall in one slice remains visible.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, points, xs};
 use crate::number;
@@ -29,8 +28,7 @@ pub(crate) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
     points.chunks(together).map(chunk).collect()
 }
 
-/// The values of named trials' slices, each at the middle of its time. Slices without a value are
-/// left out.
+/// The values of named trials' slices, each at the middle of its time. Slices without a value are left out.
 fn slices(named: &[(String, &Trial)], values: fn(&Trial) -> Vec<Option<f64>>) -> Vec<Series> {
     let series = named.iter().map(|(name, trial)| {
         let step = trial.result.series.interval_ns.0 as f64;

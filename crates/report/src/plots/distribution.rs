@@ -45,8 +45,7 @@ fn curve(histogram: &HistogramSnapshot) -> Vec<Point> {
     points
 }
 
-/// Trims a curve to the start of its axis. The share at the start is the one at the last time
-/// before it.
+/// Trims a curve to the start of its axis. The share at the start is the one at the last time before it.
 fn from_edge(series: Series, x: &Axis) -> Series {
     let before = series.points.iter().take_while(|point| point.x < x.range.0).count();
     let mut points = series.points;

@@ -1,9 +1,8 @@
 //! Reports the expected latency under load, and the recommendations.
 //!
-//! The load-dependent model is the answer. M/M/1 is shown next to it with its error, because
-//! readers know it, compute it themselves, and are misled by it on a parallel device. A
-//! recommendation includes its reason, the alternatives and their cost, and any rule of thumb that
-//! disagrees.
+//! The load-dependent model is the answer. M/M/1 is shown next to it with its error, because readers know it,
+//! compute it themselves, and are misled by it on a parallel device. A recommendation includes its reason,
+//! the alternatives and their cost, and any rule of thumb that disagrees.
 
 use crate::number;
 use crate::page::Tone;

@@ -1,8 +1,7 @@
 //! Tabulates the two curves: IOPS and latency against queue depth, throughput against request size.
 //!
-//! A reader compares the depth curve with fio: rates and percentiles. The rows of the size curve
-//! have bars that show its shape. All bars of a direction share one scale, on which its maximum
-//! rate fills the width.
+//! A reader compares the depth curve with fio: rates and percentiles. The rows of the size curve have bars
+//! that show its shape. All bars of a direction share one scale, on which its maximum rate fills the width.
 
 use super::{cell_of, common_size, missing_directions, not_measured};
 use crate::number;

@@ -1,10 +1,9 @@
 //! Builds the report on a profile.
 //!
-//! The order is that of a reader's questions: how fast is it, what should I set, what will I see
-//! under load, why, what is wrong, what is it. Reads are to the left of writes in every table with
-//! both. A section without numbers keeps its heading and gives the reason. The short page names the
-//! supporting parts and the flag that shows them, because an engineer who needs the reason for a
-//! number may not know the flag.
+//! The order is that of a reader's questions: how fast is it, what should I set, what will I see under load,
+//! why, what is wrong, what is it. Reads are to the left of writes in every table with both. A section
+//! without numbers keeps its heading and gives the reason. The short page names the supporting parts and the
+//! flag that shows them, because an engineer who needs the reason for a number may not know the flag.
 
 pub(crate) mod advice;
 mod areas;

@@ -1,11 +1,10 @@
-//! Explains a check that does not determine how fast a disk is: the first lines of its page say so,
-//! why, and what to do.
+//! Explains a check that does not determine how fast a disk is: the first lines of its page say so, why, and
+//! what to do.
 //!
-//! The interval of the maximum rate, as another run would find it, decides. Its parts are compared:
-//! the drift of the disk's speed, the differences between its files, and the differences between
-//! visits of one load. Parts that are small compared with the largest are not blamed. A check
-//! cannot see why a speed drifted: another program, another machine on the same storage, or the
-//! disk itself.
+//! The interval of the maximum rate, as another run would find it, decides. Its parts are compared: the drift
+//! of the disk's speed, the differences between its files, and the differences between visits of one load.
+//! Parts that are small compared with the largest are not blamed. A check cannot see why a speed drifted:
+//! another program, another machine on the same storage, or the disk itself.
 
 use super::largest;
 use crate::number;

@@ -1,10 +1,9 @@
 //! Chooses the abscissa, the curves and the plots of a set.
 //!
-//! An abscissa is an axis with numeric levels: a known quantity (request size, depth, rate, offset,
-//! number of targets), or else any number. Reads and writes get separate plots if sizes are
-//! compared, because each has its own maximum and therefore its own half-power line. The other axes
-//! become curves. While a plot has more than [`CURVES`] of them, the axis with the fewest levels
-//! becomes separate plots instead.
+//! An abscissa is an axis with numeric levels: a known quantity (request size, depth, rate, offset, number of
+//! targets), or else any number. Reads and writes get separate plots if sizes are compared, because each has
+//! its own maximum and therefore its own half-power line. The other axes become curves. While a plot has more
+//! than [`CURVES`] of them, the axis with the fewest levels becomes separate plots instead.
 
 use super::{Set, SetCell};
 use crate::plots::op_word;

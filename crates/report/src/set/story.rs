@@ -165,8 +165,7 @@ fn of_memory(cell: &SetCell<'_>) -> bool {
     written || cell.trials.iter().any(served)
 }
 
-/// The recommended sizes: for each group of levels, those of the depth that needs the smallest
-/// size.
+/// The recommended sizes: for each group of levels, those of the depth that needs the smallest size.
 fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
     let action = |reached: &ReachedSizes| {
         let levels = joined(&reached.levels, ", ", |(axis, level)| format!("{axis} {level}"));
@@ -303,8 +302,7 @@ fn rows<'s>(
     levelled(cells.map(|cell| (arrange::key(cell, axes), cell)))
 }
 
-/// Names of additional measurements, except those that add nothing (device requests as large as
-/// submitted).
+/// Names of additional measurements, except those that add nothing (device requests as large as submitted).
 fn extra_names<'a>(set: &'a Set<'_>) -> Vec<&'a str> {
     let names: BTreeSet<&str> =
         set.cells.iter().flat_map(|cell| cell.results.extras.keys()).map(String::as_str).collect();

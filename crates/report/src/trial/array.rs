@@ -8,8 +8,7 @@ use record::{
 
 /// Largest number of rows named.
 const NAMED: usize = 4;
-/// A rebuild that continues alone is reported from this fraction (one in `ALONE`) of the load's
-/// time.
+/// A rebuild that continues alone is reported from this fraction (one in `ALONE`) of the load's time.
 const ALONE: u64 = 10;
 
 pub(super) fn array(story: &mut Story, trial: &Trial) {

@@ -1,5 +1,4 @@
-//! Describes a workload in words without its default settings, so that what is special about it
-//! stands out.
+//! Describes a workload in words without its default settings, so that what is special about it stands out.
 
 use crate::number;
 use crate::story::joined;

@@ -1,5 +1,4 @@
-//! Reports one load from several machines: what each did, how well they coincided, and the share of
-//! each.
+//! Reports one load from several machines: what each did, how well they coincided, and the share of each.
 
 use crate::number;
 use crate::story::{Cell, Section, Story};

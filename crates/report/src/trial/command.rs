@@ -1,10 +1,9 @@
-//! Formats a trial as the command that repeats it: `halfpower run` with flags for all non-default
-//! settings.
+//! Formats a trial as the command that repeats it: `halfpower run` with flags for all non-default settings.
 //!
-//! A workload contains more than its flags state, and flags can state more than it contains. Run
-//! time, seed and area are always written, because their defaults depend on the machine. Flags that
-//! protect data (`--overwrite`, `--destroy-data-on`) are never written: the user who repeats the
-//! trial has to decide again.
+//! A workload contains more than its flags state, and flags can state more than it contains. Run time, seed
+//! and area are always written, because their defaults depend on the machine. Flags that protect data
+//! (`--overwrite`, `--destroy-data-on`) are never written: the user who repeats the trial has to decide
+//! again.
 
 use crate::story::joined;
 use record::{
@@ -38,8 +37,7 @@ pub(crate) fn command(trial: &Trial) -> String {
     format!("{text} --seed {}", trial.seed)
 }
 
-/// Quotes words as one argument. Double quotes, within which a line can be broken, are used if
-/// possible.
+/// Quotes words as one argument. Double quotes, within which a line can be broken, are used if possible.
 fn quoted(words: &str) -> String {
     if !words.contains(' ') || words.contains(['"', '$', '`', '\\', '!']) {
         return shell_word(words);
@@ -125,8 +123,7 @@ fn what(workload: &Workload) -> Vec<Flag> {
 
 /// Flags for the targets and the I/O method.
 fn place(workload: &Workload, trial: &Trial) -> Vec<Flag> {
-    // The size of a directory target is that of its test file. The area is the part after the
-    // offset.
+    // The size of a directory target is that of its test file. The area is the part after the offset.
     let made = trial.targets.iter().find(|target| target.kind == TargetKind::Directory);
     let size = made.map_or(workload.size_bytes.0, |target| target.size_bytes.0);
     let offset = workload.offset_bytes.0;

@@ -1,13 +1,12 @@
 //! Reports the utilization of a simulated device's components, and the bottleneck.
 //!
-//! The busiest component comes first, with the breakdown of its time. A component is the bottleneck
-//! if it was busy all or nearly all of the time: a faster other component would not raise the rate.
-//! A component that holds a transfer is busy while it waits for the next one on the way to the host
-//! (a drive for its bus, a bus for PCI). Among several that were always busy, the one nearest to
-//! the host is therefore the cause, and a device lists its components from the host outwards. If
-//! none was always busy, requests waited for one component after another, and the page says so
-//! instead of naming the busiest. Rejected: a row each (an array of a thousand drives has thousands
-//! of components).
+//! The busiest component comes first, with the breakdown of its time. A component is the bottleneck if it was
+//! busy all or nearly all of the time: a faster other component would not raise the rate. A component that
+//! holds a transfer is busy while it waits for the next one on the way to the host (a drive for its bus, a
+//! bus for PCI). Among several that were always busy, the one nearest to the host is therefore the cause, and
+//! a device lists its components from the host outwards. If none was always busy, requests waited for one
+//! component after another, and the page says so instead of naming the busiest. Rejected: a row each (an
+//! array of a thousand drives has thousands of components).
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;

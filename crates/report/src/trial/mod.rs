@@ -1,9 +1,8 @@
 //! Builds the report on a trial, the document of `halfpower run`.
 //!
-//! The rate with its interval comes first, then the distribution of latencies, then what determines
-//! whether the numbers are reliable: errors, the queue depth reached, CPU time, the device's own
-//! counters, the limit of the load generator. A part that was not measured keeps its place and
-//! gives the reason.
+//! The rate with its interval comes first, then the distribution of latencies, then what determines whether
+//! the numbers are reliable: errors, the queue depth reached, CPU time, the device's own counters, the limit
+//! of the load generator. A part that was not measured keeps its place and gives the reason.
 
 mod array;
 mod asked;

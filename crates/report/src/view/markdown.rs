@@ -71,8 +71,7 @@ fn one(story: &Story) -> String {
         |(name, condition): &(String, String)| format!("{}: {}", plain(name), plain(condition));
     list(&mut text, "Conditions", story.conditions.iter().map(named));
     list(&mut text, "To repeat it", story.commands.iter().map(|command| code(command)));
-    // A text that is the purpose of the document. It is indented, so that Markdown does not
-    // interpret it.
+    // A text that is the purpose of the document. It is indented, so that Markdown does not interpret it.
     for (name, lines) in story.texts.iter().filter(|_| story.commands_answer) {
         let _ = writeln!(text, "### {}\n", plain(name));
         lines.lines().for_each(|line| text.push_str(&format!("    {}\n", crate::escape(line))));

@@ -1,10 +1,9 @@
 //! Shows the depth curve of a profile with the present load between its points.
 //!
-//! The curve is the profile's: random requests of one size at constant depths. If the load has
-//! another size or mix, the caption says so, because a load off the curve may simply be a different
-//! load. The load is measured by counters, which do not include the path to the device and back.
-//! The curve's latencies are therefore reduced to the counters' part, and the load is placed by the
-//! depth that the counters show.
+//! The curve is the profile's: random requests of one size at constant depths. If the load has another size
+//! or mix, the caption says so, because a load off the curve may simply be a different load. The load is
+//! measured by counters, which do not include the path to the device and back. The curve's latencies are
+//! therefore reduced to the counters' part, and the load is placed by the depth that the counters show.
 
 use super::WatchRow;
 use crate::number;

@@ -1,10 +1,9 @@
-//! Draws the details of the selected device: the verdict in words, its evidence, its past, its
-//! curve.
+//! Draws the details of the selected device: the verdict in words, its evidence, its past, its curve.
 //!
-//! The same sections are used for the pane below the table and for the whole screen. Sections that
-//! do not fit are dropped from the end, so they are in order of importance. The two ways to split a
-//! latency are shown one above the other with their names, because they disagree on parallel
-//! devices, and a reader who sees only one of them trusts it.
+//! The same sections are used for the pane below the table and for the whole screen. Sections that do not fit
+//! are dropped from the end, so they are in order of importance. The two ways to split a latency are shown
+//! one above the other with their names, because they disagree on parallel devices, and a reader who sees
+//! only one of them trusts it.
 
 use super::{PastMoment, WatchData, WatchRow, WatchView, curve, words};
 use crate::chart::extremes;
@@ -25,8 +24,7 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
     let mut built = Page::of_screen(area.width.into());
     let pane = &mut built;
     title(pane, row);
-    // On the whole screen the figures come before the actions, so that a small screen has all
-    // figures.
+    // On the whole screen the figures come before the actions, so that a small screen has all figures.
     verdict(pane, row);
     if !whole {
         advice(pane, row);

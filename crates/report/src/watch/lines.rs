@@ -1,10 +1,9 @@
 //! Prints one line per device and interval, for scripts and logs.
 //!
-//! The columns are a contract: their names, order and units do not change, new ones are added at
-//! the end, and unknown values are `-`. `docs/watch.md` defines each. Numbers are plain, in the
-//! unit of the column's name, so that `awk` can count columns and a person can still read them.
-//! Names from outside are escaped, and their blanks become underscores. The screen has other
-//! columns, which depend on the width.
+//! The columns are a contract: their names, order and units do not change, new ones are added at the end, and
+//! unknown values are `-`. `docs/watch.md` defines each. Numbers are plain, in the unit of the column's name,
+//! so that `awk` can count columns and a person can still read them. Names from outside are escaped, and
+//! their blanks become underscores. The screen has other columns, which depend on the width.
 
 use super::WatchRow;
 use super::words::open;

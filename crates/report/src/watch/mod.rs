@@ -1,19 +1,18 @@
 //! Draws the live screen from the current data and the reader's choices.
 //!
-//! Drawing uses data alone: no clock, no terminal, no state of its own. Every size, every number of
-//! devices and every missing figure can therefore be tested, and a screen seen during an incident
-//! can be redrawn from a recording. The binary owns the terminal and the keys.
+//! Drawing uses data alone: no clock, no terminal, no state of its own. Every size, every number of devices
+//! and every missing figure can therefore be tested, and a screen seen during an incident can be redrawn from
+//! a recording. The binary owns the terminal and the keys.
 //!
-//! The reader's question is "is it this disk, and what is wrong with it". The upper part has one
-//! line per device, the busiest first, with the latency split in two, and with the saturation if
-//! there is a profile. The lower part explains the selected device in words. Unknown figures are
-//! dashes; how to obtain them is stated once. The width determines what else is shown: 80 columns
-//! have the essential figures, 200 have all.
+//! The reader's question is "is it this disk, and what is wrong with it". The upper part has one line per
+//! device, the busiest first, with the latency split in two, and with the saturation if there is a profile.
+//! The lower part explains the selected device in words. Unknown figures are dashes; how to obtain them is
+//! stated once. The width determines what else is shown: 80 columns have the essential figures, 200 have all.
 //!
-//! A colour means "look": figures beyond the profile's expectation are coloured, and marked for
-//! readers who see no colour. Rejected: gauges and colours for every figure (a colour that is
-//! always present has no meaning), fixed thresholds (10 ms are much for one disk and little for
-//! another), and tabs with one page per figure (the answer comes from comparing them).
+//! A colour means "look": figures beyond the profile's expectation are coloured, and marked for readers who
+//! see no colour. Rejected: gauges and colours for every figure (a colour that is always present has no
+//! meaning), fixed thresholds (10 ms are much for one disk and little for another), and tabs with one page
+//! per figure (the answer comes from comparing them).
 
 mod curve;
 mod detail;
@@ -195,8 +194,7 @@ const KEYS: [(&str, &str); 10] = [
     ("h, ?, q, Ctrl-C", "show or hide this page; quit"),
 ];
 
-/// The keys in the footer, the most important first: 80 columns show all, a narrow screen the first
-/// few.
+/// The keys in the footer, the most important first: 80 columns show all, a narrow screen the first few.
 const FOOTER: [&str; 11] = [
     "q:quit",
     "h:help",

@@ -109,8 +109,7 @@ fn is_wanted(row: &WatchRow, text: &str) -> bool {
     texts.chain(users.map(|user| &user.name)).any(|held| held.to_lowercase().contains(&text))
 }
 
-/// Number of past intervals without a request after which a device is idle: half a minute at one
-/// per second.
+/// Number of past intervals without a request after which a device is idle: half a minute at one per second.
 const IDLE_MOMENTS: usize = 30;
 
 /// Whether a device has had no request for a while.

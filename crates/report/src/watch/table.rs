@@ -1,10 +1,9 @@
-//! Draws the table of devices: the columns that fit, and as many rows as fit around the selected
-//! one.
+//! Draws the table of devices: the columns that fit, and as many rows as fit around the selected one.
 //!
-//! A single list has all columns, so that titles, entries, widths and help are consistent. Ranks
-//! determine which columns fit a width: 80 columns have the name, the load, the latency, the
-//! expectation and the verdict; 40 columns still have the verdict. The details are one key away.
-//! Without a screen the same columns are printed as text.
+//! A single list has all columns, so that titles, entries, widths and help are consistent. Ranks determine
+//! which columns fit a width: 80 columns have the name, the load, the latency, the expectation and the
+//! verdict; 40 columns still have the verdict. The details are one key away. Without a screen the same
+//! columns are printed as text.
 
 use super::{SortBy, WatchRow, WatchView, style, watch_order, words};
 use crate::number;
@@ -175,8 +174,7 @@ fn room(area: Rect) -> usize {
     usize::from(area.height).saturating_sub(1).max(1)
 }
 
-/// Index of the first row shown: the selected row is the last one shown, unless it is among the
-/// first.
+/// Index of the first row shown: the selected row is the last one shown, unless it is among the first.
 pub(super) fn first_shown(picked: usize, area: Rect) -> usize {
     (picked + 1).saturating_sub(room(area))
 }

@@ -42,8 +42,7 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> Vec<Span> {
     parts.into_iter().map(Span::plain).collect()
 }
 
-/// The spans that fit a line, each complete except for the first: a truncated number would be
-/// wrong.
+/// The spans that fit a line, each complete except for the first: a truncated number would be wrong.
 pub(super) fn fitting(spans: Vec<Span>, columns: usize) -> Vec<Span> {
     let mut used = 0;
     let fits = |(place, span): &(usize, Span)| {

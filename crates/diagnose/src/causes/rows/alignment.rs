@@ -34,8 +34,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         else {
             continue;
         };
-        // Smaller partitions are for booting, such as the first one of Proxmox, which begins at
-        // sector 34.
+        // Smaller partitions are for booting, such as the first one of Proxmox, which begins at sector 34.
         let sectors = number(&part.directory.join("size"));
         if sectors.is_some_and(|sectors| sectors < DATA_SECTORS) {
             continue;

@@ -1,5 +1,4 @@
-//! Detects TRIM problems: a storm of discards among other requests, or a flash drive that never
-//! gets one.
+//! Detects TRIM problems: a storm of discards among other requests, or a flash drive that never gets one.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};

@@ -37,9 +37,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// Only a rise within the observation counts. Polling SMART also raises the error count, because
-/// libata ends such commands with a check condition. Errors alone are therefore weak evidence, and
-/// time-outs are strong.
+/// Only a rise within the observation counts. Polling SMART also raises the error count, because libata ends
+/// such commands with a check condition. Errors alone are therefore weak evidence, and time-outs are strong.
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let rose = |name: &str| fact.rise(name).filter(|rise| *rise > 0.0);

@@ -25,8 +25,7 @@ const ITS_SHARE: &str = "share of the interrupts";
 const ITS_TIME: &str = "share of its time in interrupts";
 /// Largest number of processors that are read.
 const PROCESSORS_MAX: usize = 512;
-/// Share of the interrupts on one processor, and share of its time in interrupts, from which it is
-/// saturated.
+/// Share of the interrupts on one processor, and share of its time in interrupts, from which it is saturated.
 const ALL: f64 = 0.9;
 const FULL: f64 = 0.7;
 
@@ -63,8 +62,7 @@ fn processor_times(stat: &str) -> Vec<(f64, f64)> {
     stat.lines().filter_map(of).collect()
 }
 
-/// Names of a disk's interrupts, by its controller (`nvme0q1`, `virtio2-req.0`,
-/// `ahci[0000:00:1f.2]`).
+/// Names of a disk's interrupts, by its controller (`nvme0q1`, `virtio2-req.0`, `ahci[0000:00:1f.2]`).
 fn names_of(disk: &HostDevice) -> Vec<String> {
     let mut found = Vec::new();
     for directory in &disk.above {
@@ -90,8 +88,7 @@ fn interrupts_of(interrupts: &str, names: &[String]) -> Option<Vec<f64>> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let own = |word: &&str| {
             names.iter().any(|name| {
-                // `nvme0q12` belongs to nvme0, and `virtio1-req.0` to virtio1; `virtio10-req.0`
-                // does not.
+                // `nvme0q12` belongs to nvme0, and `virtio1-req.0` to virtio1; `virtio10-req.0` does not.
                 let rest = word.strip_prefix(name.as_str());
                 rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
             })
@@ -121,8 +118,7 @@ fn rises(fact: &SystemFact, begin: &str) -> Vec<f64> {
     .collect()
 }
 
-/// Keeps the three values of the processor with most interrupts: a machine may have hundreds of
-/// processors.
+/// Keeps the three values of the processor with most interrupts: a machine may have hundreds of processors.
 fn busiest(read: &SystemFact) -> Option<SystemFact> {
     let counts = rises(read, INTERRUPTS);
     let all: f64 = counts.iter().sum();

@@ -1,9 +1,8 @@
-//! Reads recent kernel messages about a disk: resets, time-outs, failed commands, a link that was
-//! slowed down.
+//! Reads recent kernel messages about a disk: resets, time-outs, failed commands, a link that was slowed
+//! down.
 //!
-//! Only lines that name the disk, its port or its controller and contain a problem word count. The
-//! log of the running kernel is read once. Journal entries of earlier boots describe another state
-//! of the machine.
+//! Only lines that name the disk, its port or its controller and contain a problem word count. The log of the
+//! running kernel is read once. Journal entries of earlier boots describe another state of the machine.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -131,8 +130,7 @@ fn names_of(disk: &HostDevice) -> Vec<String> {
     found
 }
 
-/// Whether a text contains a name as a word: `sda` is in `dev sda, sector 5` and `[sda]`, but not
-/// in `sdab`.
+/// Whether a text contains a name as a word: `sda` is in `dev sda, sector 5` and `[sda]`, but not in `sdab`.
 fn has_word(text: &str, name: &str) -> bool {
     let is_part = |character: Option<char>| character.is_some_and(|it| it.is_ascii_alphanumeric());
     text.match_indices(name).any(|(at, _)| {

@@ -1,5 +1,4 @@
-//! The table of causes. A row with facts is one file; a row for a rule of the diagnosis is one
-//! line.
+//! The table of causes. A row with facts is one file; a row for a rule of the diagnosis is one line.
 
 mod alignment;
 mod cache_mode;

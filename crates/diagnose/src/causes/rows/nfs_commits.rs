@@ -19,9 +19,8 @@ pub(super) const ROW: Check = Check {
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };
 
-/// Fields after the name of a call: calls, transmissions, time-outs, bytes sent and received, and
-/// the sums of the slot waits, of the round trips and of the total times, in ms
-/// (net/sunrpc/stats.c).
+/// Fields after the name of a call: calls, transmissions, time-outs, bytes sent and received, and the sums of
+/// the slot waits, of the round trips and of the total times, in ms (net/sunrpc/stats.c).
 const CALLS: usize = 0;
 const QUEUED_MS: usize = 5;
 const ROUND_TRIPS_MS: usize = 6;

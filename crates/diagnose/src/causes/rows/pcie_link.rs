@@ -1,5 +1,4 @@
-//! Detects a PCIe link of a drive or its controller that is narrower or slower than both ends
-//! support.
+//! Detects a PCIe link of a drive or its controller that is narrower or slower than both ends support.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};

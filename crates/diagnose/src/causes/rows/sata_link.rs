@@ -66,8 +66,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let speed = fact.number(SPEED)?;
-    // The kernel sets a limit of its own only after errors. A port without a limit reads
-    // "<unknown>".
+    // The kernel sets a limit of its own only after errors. A port without a limit reads "<unknown>".
     let (port, lowered) = (fact.number(LIMIT), fact.number(LOWERED));
     let slowed = lowered.is_some_and(|limit| port.is_none_or(|port| limit < port));
     let usual = if slowed || view.is_flash() { USUAL_GBPS } else { speed };

@@ -71,8 +71,7 @@ pub(crate) fn judged_by(
     judged(now, then, effects).into_iter().find(|one| one.check.name == check)
 }
 
-/// Asserts that the facts are a cause with the effect and harmless without it. Returns the text of
-/// the cause.
+/// Asserts that the facts are a cause with the effect and harmless without it. Returns the text of the cause.
 #[track_caller]
 pub(crate) fn cause_only_with_effect(
     check: &str,

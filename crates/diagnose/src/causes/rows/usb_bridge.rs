@@ -1,7 +1,6 @@
 //! Detects slow USB bridges: the old protocol without queueing, a USB 2 link, no TRIM.
 //!
-//! The facts of the disk include driver and speed. This check adds whether the bridge passes on
-//! TRIM.
+//! The facts of the disk include driver and speed. This check adds whether the bridge passes on TRIM.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};

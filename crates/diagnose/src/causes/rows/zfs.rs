@@ -1,9 +1,7 @@
-//! Detects ZFS problems: throttled writers, transaction groups that take long to sync, a degraded
-//! pool.
+//! Detects ZFS problems: throttled writers, transaction groups that take long to sync, a degraded pool.
 //!
-//! The kernel module keeps statistics of each pool, but they do not name the pool's disks. A fact
-//! of a pool is therefore a fact of the machine. Only the program `zpool` reports how full and
-//! fragmented a pool is.
+//! The kernel module keeps statistics of each pool, but they do not name the pool's disks. A fact of a pool
+//! is therefore a fact of the machine. Only the program `zpool` reports how full and fragmented a pool is.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};

@@ -1,5 +1,4 @@
-//! Weighs the states of the device itself: healthy, slow, overloaded, or both, compared with its
-//! expectation.
+//! Weighs the states of the device itself: healthy, slow, overloaded, or both, compared with its expectation.
 
 use crate::verdict::device_states::{Measure, profile_is_slower, served_by_a_cache};
 use crate::verdict::engine::{Explanation, Facts};
@@ -76,8 +75,7 @@ pub(super) fn quicker(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 pub(crate) fn too_quick_for(look: &Expectation, latency: f64, saturation: f64) -> String {
     let takes = format_nanos(latency);
     let least = percent(latency / look.expected_ns(false).max(1.0));
-    // The profile's closed loops met a limit at depth 1, and no open load of it shows latencies
-    // below that.
+    // The profile's closed loops met a limit at depth 1, and no open load of it shows latencies below that.
     let limited = look.side_by_side() < ONE_AT_A_TIME && saturation < NEAR_MAXIMUM;
     let why = if limited {
         "its maximum rate is no higher than the rate at QD 1, perhaps because of a limit"

@@ -13,16 +13,14 @@ use record::{Doubt, format_nanos};
 /// virtual machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile
 /// with lone reads already includes it; the same amount is then allowed for chance.
 const REST_NS: f64 = 120e3;
-/// Submission and completion time of one request: each request of a burst waits for those before
-/// it. (Measured: 64 page-cache writes at once took 650 µs each on a device that does 400,000
-/// IOPS.)
+/// Submission and completion time of one request: each request of a burst waits for those before it.
+/// (Measured: 64 page-cache writes at once took 650 µs each on a device that does 400,000 IOPS.)
 const HAND_OVER_NS: f64 = 10e3;
 /// The same while other programs use the CPUs: the time slice of the CPU scheduler.
 const SLICE_NS: f64 = 3e6;
 /// Idle times are short of this if the device has a request this share of the time.
 const RESTS_BELOW: f64 = 0.8;
-/// Prior odds that a light load is late because of its idle times rather than because of the
-/// device.
+/// Prior odds that a light load is late because of its idle times rather than because of the device.
 const MORE_OFTEN: f64 = 6.0;
 
 /// If programs hardly wait for the disk, these are the odds that it is not the cause, even if its

@@ -137,9 +137,8 @@ fn limits_here<'a>(segment: &'a Segment<'_>) -> impl Iterator<Item = &'a CgroupL
     segment.around.limits.iter().filter(ours)
 }
 
-/// Reads per second that kernel threads start. A throttle releases delayed requests through them.
-/// `None` for writes, which these threads also start on behalf of programs, and without per-process
-/// counts.
+/// Reads per second that kernel threads start. A throttle releases delayed requests through them. `None` for
+/// writes, which these threads also start on behalf of programs, and without per-process counts.
 fn let_go_later(segment: &Segment<'_>, op: OpKind) -> Option<f64> {
     let users = segment.around.users.as_ref().filter(|_| op == OpKind::Read)?;
     let threads = users.groups.iter().filter(|group| group.kernel_thread);
@@ -172,8 +171,7 @@ fn all_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND)
         || was_held(segment, limit.limited.op()) == Some(true);
     if share < AT_LIMIT.0 && waited {
-        // A machine that stalls occasionally is at its limit in between: the median interval
-        // counts.
+        // A machine that stalls occasionally is at its limit in between: the median interval counts.
         let each = segment.series.iter().map(|one| rate(one, limit.limited));
         let mut rates = each.collect::<Option<Vec<f64>>>()?;
         rates.sort_by(f64::total_cmp);

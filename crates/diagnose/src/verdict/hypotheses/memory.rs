@@ -49,8 +49,7 @@ impl Segment<'_> {
         (share >= READ_AGAIN).then_some(share)
     }
 
-    /// The control group at its memory limit that rereads most, if that is much of this device's
-    /// reads.
+    /// The control group at its memory limit that rereads most, if that is much of this device's reads.
     pub(crate) fn short_group(&self) -> Option<&MemoryLimit> {
         let read = self.tally.read.bytes? / self.tally.seconds.max(1e-9);
         let limit = self.around.memory_limit.as_ref()?;

@@ -1,5 +1,4 @@
-//! The table of hypotheses. Each file has one hypothesis or a close family. Removing a row changes
-//! no other.
+//! The table of hypotheses. Each file has one hypothesis or a close family. Removing a row changes no other.
 
 mod behind_writes;
 mod changes;

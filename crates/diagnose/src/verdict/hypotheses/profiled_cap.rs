@@ -7,8 +7,7 @@ use record::{Doubt, Verdict};
 
 /// A rate above this share of a cap is not limited by it.
 const ABOVE_CAP: f64 = 1.05;
-/// Requests wait at the cap if concurrency is this many times what the latency at queue depth 1
-/// explains.
+/// Requests wait at the cap if concurrency is this many times what the latency at queue depth 1 explains.
 const WAITS_FROM: f64 = 1.5;
 /// How much better this explains a queue than the device's own limit does: the check measured the
 /// cap, and the same rate is observed again.

@@ -10,8 +10,7 @@ use crate::verdict::{odds, starved};
 use crate::words::of_largest;
 use record::{Doubt, Verdict, format_nanos};
 
-/// Weight of traced single requests, which outweigh the states, because those include scheduler
-/// waits.
+/// Weight of traced single requests, which outweigh the states, because those include scheduler waits.
 const SEEN: f64 = 50.0;
 
 /// Schedulers that pass on a request whenever the device accepts one. A wait in them is a wait for

@@ -7,8 +7,7 @@ use record::{Doubt, Verdict, format_nanos};
 
 /// Ratio from which a different request pattern cannot explain how much slower a member is.
 const CLEAR: f64 = 4.0;
-/// Weight of siblings: more than that of the device's class, less than that of a profile of this
-/// device.
+/// Weight of siblings: more than that of the device's class, less than that of a profile of this device.
 const SIBLINGS: f64 = 200.0;
 
 /// A member that takes far longer than its siblings.

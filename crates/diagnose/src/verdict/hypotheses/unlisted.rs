@@ -1,6 +1,5 @@
-//! Represents causes that are not in the table. This explanation is always present. It weighs more
-//! if the other rows explain little: if programs wait longer than the device takes, and if there is
-//! no profile.
+//! Represents causes that are not in the table. This explanation is always present. It weighs more if the
+//! other rows explain little: if programs wait longer than the device takes, and if there is no profile.
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::LONGER;
@@ -25,8 +24,7 @@ pub(in crate::verdict) fn unlisted(
     let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER && !late);
     let explained: f64 =
         found.iter().filter(|one| EXPLAINS.contains(&one.verdict)).map(|one| one.weight).sum();
-    // An overloaded device explains waits in the program's own queue, as well as those in the
-    // device's.
+    // An overloaded device explains waits in the program's own queue, as well as those in the device's.
     let explained = explained + facts.states.overloaded() + facts.states.slow();
     let unexplained = waited
         .as_ref()

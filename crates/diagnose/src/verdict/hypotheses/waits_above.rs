@@ -47,8 +47,7 @@ pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explana
 pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let waits = IdleWaits::of(segment.series, &segment.around.io_some_each);
-    // Waits for flushes are waits for the device, but neither its latency nor its busy time
-    // includes them.
+    // Waits for flushes are waits for the device, but neither its latency nor its busy time includes them.
     let reliable = segment.known.busy && segment.many_flushes().is_none();
     let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| reliable) else {
         return;

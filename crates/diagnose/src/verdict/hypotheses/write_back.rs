@@ -14,8 +14,7 @@ const AT_LIMIT: f64 = 0.7;
 /// wait for at least this share of the time.
 const WRITTEN_OUT_S: f64 = 0.05;
 const STOPPED: f64 = 0.2;
-/// Odds that a queue of writes alone belongs to the page cache, rather than to a program that waits
-/// for them.
+/// Odds that a queue of writes alone belongs to the page cache, rather than to a program that waits for them.
 const MORE_OFTEN: f64 = 1.2;
 const HARDLY_READ: f64 = 0.05;
 /// Least share of writes among the requests.
@@ -86,9 +85,8 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// Dirty bytes and the limit that throttles programs, if the limit is reached. A limit that the
-/// device writes out within [`WRITTEN_OUT_S`] counts as reached, because a sample rarely coincides
-/// with it.
+/// Dirty bytes and the limit that throttles programs, if the limit is reached. A limit that the device writes
+/// out within [`WRITTEN_OUT_S`] counts as reached, because a sample rarely coincides with it.
 fn at_limit(segment: &Segment<'_>) -> Option<(f64, f64)> {
     let writes = segment.tally.read_share().is_some_and(|reads| 1.0 - reads >= WRITES_SHARE);
     let written_per_s = segment.tally.bytes_per_s().unwrap_or(0.0);

@@ -146,8 +146,7 @@ fn a_device_that_needs_more_than_64_kib_contradicts_the_rule() {
     assert!(rule.contains("64 KiB requests; here they give 13 %"), "{rule}");
 }
 
-/// A buffered cold cell and its direct counterpart: sequential reads at depth 1, in requests per
-/// second.
+/// A buffered cold cell and its direct counterpart: sequential reads at depth 1, in requests per second.
 fn read_pair(bs_bytes: u64, buffered: f64, direct: f64) -> Vec<Trial> {
     let twin = workload(OpKind::Read, Pattern::Sequential, bs_bytes, 1);
     let mut trials = visits(&twin, direct);

@@ -189,8 +189,7 @@ fn the_map_of_a_path_has_every_layer_the_cause_in_its_place_and_what_is_out_of_s
     let [blamed] = blamed[..] else { panic!("{map:#?}") };
     assert_eq!((blamed.kind, blamed.devices.concat()), (LayerKind::Device, "b".to_owned()));
     assert_eq!(blamed.causes, [CauseCode::SlowestMember.name()]);
-    // The file and the host below the virtual disk cannot be observed. Loop devices have no host
-    // below them.
+    // The file and the host below the virtual disk cannot be observed. Loop devices have no host below them.
     let [below] = of(LayerKind::Below)[..] else { panic!("{map:#?}") };
     assert_eq!((below.devices.concat(), &below.now), ("a".to_owned(), &None));
     assert_eq!(of(LayerKind::File)[0].now, None);

@@ -1,6 +1,5 @@
-//! Tests conditions that differ from the profile, the I/O scheduler, and waits for other things
-//! than the disk. Each is a named doubt, a verdict if the tracer saw the wait, or a cause with its
-//! figure.
+//! Tests conditions that differ from the profile, the I/O scheduler, and waits for other things than the
+//! disk. Each is a named doubt, a verdict if the tracer saw the wait, or a cause with its figure.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, by_no_profile, closed, diagnosed, first_advice, has_cause, has_doubt,
@@ -53,8 +52,7 @@ fn traced(mut observation: Observation, queue_ns: u64, device_ns: u64) -> Observ
     observation
 }
 
-/// A device of 3 ms instead of 1 ms: a healthy device as seen by a program that the scheduler
-/// delays.
+/// A device of 3 ms instead of 1 ms: a healthy device as seen by a program that the scheduler delays.
 const WAITING: &str = "mmc,servers=8,service=3ms";
 
 #[test]

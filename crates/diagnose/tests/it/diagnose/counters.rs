@@ -1,5 +1,4 @@
-//! Tests conclusions from counters alone: figures of episodes, and where the use of a device
-//! changes.
+//! Tests conclusions from counters alone: figures of episodes, and where the use of a device changes.
 
 use crate::diagnose::staged::diagnosed;
 use record::{

@@ -64,8 +64,7 @@ fn hits_of_another_size_are_not_compared() {
     assert!(codes(&trials).is_empty());
 }
 
-/// 43 cells, visited three times each. The rate of each trial is `speed` of its position in the run
-/// (0 to 1).
+/// 43 cells, visited three times each. The rate of each trial is `speed` of its position in the run (0 to 1).
 fn run_with(speed: impl Fn(f64) -> f64, noise_rel: f64, seed: u64) -> Vec<Trial> {
     let mut design = depths(OpKind::Read, 128);
     design.extend(depths(OpKind::Write, 128));

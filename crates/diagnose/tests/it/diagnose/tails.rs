@@ -6,8 +6,7 @@ use crate::diagnose::staged::{
 };
 use record::{CauseCode, NoteCode, Strategy, Verdict};
 
-/// Eight servers of 1 ms that stall for 25 ms, 2.5 times a second: this affects 10 of 4,000
-/// requests.
+/// Eight servers of 1 ms that stall for 25 ms, 2.5 times a second: this affects 10 of 4,000 requests.
 const STANDS_STILL: &str = "mmc,servers=8,service=1ms,stall=25ms,stall-every=400ms";
 
 #[test]

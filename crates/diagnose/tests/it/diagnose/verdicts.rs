@@ -1,5 +1,4 @@
-//! Tests staged cases, each with a counterpart that differs in one condition and has its own
-//! verdict.
+//! Tests staged cases, each with a counterpart that differs in one condition and has its own verdict.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, at, by_no_profile, closed, diagnosed, first_advice, has_cause, load,

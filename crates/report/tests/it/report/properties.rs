@@ -1,5 +1,4 @@
-//! Tests properties of every page for any record: no line too wide, no terminal control sequence,
-//! no panic.
+//! Tests properties of every page for any record: no line too wide, no terminal control sequence, no panic.
 
 use crate::report::{LOG, common};
 use record::{CacheMode, Capability, Cell, Estimate, Measured, OpKind, Profile, Trial};
@@ -294,8 +293,7 @@ fn empty_records_make_short_pages() {
     (profile.limits.read_bytes_per_s, profile.limits.write_bytes_per_s) = (None, None);
     let text = report::terminal(&report::profile(&profile, &[]), &LOG);
     assert_proper(&text, 80);
-    // Six answers, then advice, service times and both curves. The other parts state what they
-    // lack.
+    // Six answers, then advice, service times and both curves. The other parts state what they lack.
     assert_eq!(text.matches("not measured (no valid trial)").count(), 10, "{text}");
     let mut trial = common::clean_trial();
     trial.targets.clear();

@@ -11,8 +11,7 @@ fn between(value: f64, low: f64, high: f64) -> Estimate {
     Estimate::spanning(value, low, high, 12)
 }
 
-/// A validation with these median errors: of predictions that follow the device, and of those that
-/// do not.
+/// A validation with these median errors: of predictions that follow the device, and of those that do not.
 fn validation(since: Option<SinceProfile>, follows: f64, still: Option<f64>) -> Validation {
     let accuracy = ModelAccuracy {
         model: ModelName::Calibrated,
