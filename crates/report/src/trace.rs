@@ -1,8 +1,8 @@
 //! Reads and writes SQLIO traces: one line of 14 comma-separated fields per run, as in Table 8 of Chung,
 //! Gray, Worthington and Horst, "Windows 2000 Disk IO Performance" (MSR-TR-2000-55).
 //!
-//! Units are the paper's own: MB and KB are 2^20 and 2^10 bytes, so MB/s is IO/s times the block size over
-//! 1024. Time and Clock are in seconds. OutstandingIOs is 0 for synchronous requests. The buffering letters
+//! Units are the paper's own: MB and KB are 2^20 and 2^10 bytes, so MB/s is IO/s times 1/1024 of the block
+//! size. Time and Clock are in seconds. OutstandingIOs is 0 for synchronous requests. The buffering letters
 //! are Y, S, H and N. The paper's 0 means the same as Y; it is read but never written. Fields that were not
 //! measured, or have no time (a simulated run), are empty. The paper shows no header line. One is written at
 //! the start of a new file, because spreadsheets need it; files without one are continued without. As in the
