@@ -1,12 +1,12 @@
-//! Limits that a check met which are not the device's own: a provider's caps, a hypervisor's.
+//! Finds limits in a check that are not the device's own: caps of a provider or a hypervisor.
 //!
-//! A flash drive, an arm and a link have ceilings, too. A cap differs in what it does not depend on:
-//! requests of several sizes, depths and places end at one rate, hits of a cache included, to within a
-//! few parts in a hundred; a lone request takes far less than the cap leaves it; and the rate varies from
-//! visit to visit by less than chance would have it. A device of several equal servers can look like
-//! that. So one more sign is asked for: a ceiling of bytes beside the one of requests, or a cap that is no
-//! whole number of lone requests side by side. A ceiling of bytes by itself may be a link's. Rejected: a
-//! published limit at that rate as a sign; eight servers of 0.5 ms do 16,000 requests a second, too.
+//! Flash drives, disk arms and links have ceilings too. A cap differs in three ways. Requests of several
+//! sizes, depths and places, cache hits included, end at the same rate within a few percent. A request at
+//! queue depth 1 takes far less time than the cap would allow it. The rate varies less between visits than
+//! chance allows. A device of several equal servers can look the same, so one more sign is required: a
+//! ceiling of bytes besides the one of requests, or a cap that is no whole multiple of the rate at queue
+//! depth 1. A ceiling of bytes alone may be a link's. Rejected: a published limit at that rate as a sign,
+//! because eight servers of 0.5 ms complete 16,000 requests per second, too.
 
 use crate::published_limits::published_limit;
 use model::counts;
@@ -15,31 +15,31 @@ use record::{
 };
 use std::collections::BTreeSet;
 
-/// Rates this close to a cap are held at it.
+/// Rates within this share of a cap are at the cap.
 const AT_CAP: f64 = 0.02;
-/// Depths, sizes and cells that have to be held at a cap of requests, and sizes for one of bytes.
+/// Fewest depths, sizes and cells at a cap of requests, and fewest sizes at a cap of bytes.
 const DEPTHS_MIN: usize = 2;
 const SIZES_MIN: usize = 2;
 const CELLS_MIN: usize = 3;
 const SIZES_OF_BYTES_MIN: usize = 3;
-/// Share of the cap that a lone request after the other reaches at most.
+/// Largest share of the cap that queue depth 1 reaches.
 const ALONE_MAX: f64 = 0.75;
-/// The most that a capped rate varies from visit to visit: as a share of what chance would make of as
-/// many requests, and as a share of the rate where that is less.
+/// Largest variation of a capped rate between visits: as a share of the counting noise of as many
+/// requests, but at least `VARIATION` of the rate.
 const OF_CHANCE: f64 = 0.5;
 const VARIATION: f64 = 0.005;
-/// Largest request that a cap of bytes does not hold before one of requests.
+/// Largest request size that a cap of requests limits before one of bytes does.
 const SMALL_BYTES: u64 = 4 << 10;
-/// How near to a whole number of lone requests side by side the rate of equal servers lies.
+/// Largest distance from a whole number of parallel requests for equal servers.
 const WHOLE: f64 = 0.1;
 
-/// The cells that are held at a ceiling, and its level.
+/// The cells at a ceiling, and its rate.
 struct Ceiling<'a> {
     per_s: Estimate,
     cells: Vec<&'a Cell>,
 }
 
-/// The caps of a profile; `trials` are those that it was made of.
+/// The caps of a profile. `trials` are the trials that the profile was made from.
 #[must_use]
 pub fn caps(profile: &Profile, trials: &[Trial]) -> Vec<Cap> {
     let mut found: Vec<Cap> = Vec::new();
@@ -64,10 +64,10 @@ pub fn caps(profile: &Profile, trials: &[Trial]) -> Vec<Cap> {
     of_both(found)
 }
 
-/// What a load ended at once its credit was used up.
+/// The rate at which a load ended after its credit was used up.
 fn after_credit(load: &Sustained, most_bytes_per_s: f64) -> Option<Cap> {
     let step = load.step.as_ref().filter(|step| step.cause == StepCause::Credit)?;
-    // Small requests end at a cap of requests, large ones at one of bytes.
+    // A cap of requests limits small requests, a cap of bytes large ones.
     let size = load.workload.max_bs().0;
     let bytes = size > SMALL_BYTES;
     let per_s = if bytes { step.iops.scaled(size as f64) } else { step.iops };
@@ -75,13 +75,13 @@ fn after_credit(load: &Sustained, most_bytes_per_s: f64) -> Option<Cap> {
     Some(Cap { op: load.workload.only_op(), bytes, per_s, cells: 1, published })
 }
 
-/// The largest throughput that was measured of the device itself.
+/// The largest throughput measured with direct I/O.
 pub(crate) fn most_bytes_per_s(profile: &Profile) -> f64 {
     let direct = profile.cells.iter().filter(|cell| cell.workload.cache == CacheMode::Device);
     direct.map(|cell| cell.bytes_per_s.value).fold(0.0, f64::max)
 }
 
-/// Closed loops of an operation that reach the device.
+/// Closed-loop cells of one operation with direct I/O.
 fn direct(profile: &Profile, op: OpKind) -> Vec<&Cell> {
     let cells = profile.cells.iter().filter(|cell| {
         let workload = &cell.workload;
@@ -96,7 +96,7 @@ fn per_s(cell: &Cell, bytes: bool) -> f64 {
     if bytes { cell.bytes_per_s.value } else { cell.iops.value }
 }
 
-/// Where the largest rates end, if that is the same for several sizes and depths, whatever they are.
+/// The ceiling of the largest rates, if several sizes and depths share it.
 fn ceiling<'a>(cells: &[&'a Cell], trials: &[Trial], bytes: bool) -> Option<Ceiling<'a>> {
     let rate = |cell: &&Cell| per_s(cell, bytes);
     let largest = cells.iter().map(rate).reduce(f64::max)?;
@@ -106,7 +106,7 @@ fn ceiling<'a>(cells: &[&'a Cell], trials: &[Trial], bytes: bool) -> Option<Ceil
     let level = *rates.get(rates.len() / 2)?;
     let held: Vec<&Cell> =
         cells.iter().filter(|cell| (rate(cell) / level - 1.0).abs() <= AT_CAP).copied().collect();
-    // One beyond it is one that the cap let pass.
+    // A cell clearly above the ceiling disproves the cap.
     let beyond = cells.iter().any(|cell| {
         let estimate = if bytes { cell.bytes_per_s } else { cell.iops };
         estimate.low > level * (1.0 + AT_CAP)
@@ -126,16 +126,16 @@ fn ceiling<'a>(cells: &[&'a Cell], trials: &[Trial], bytes: bool) -> Option<Ceil
     let of_held = visits.filter(|trial| held.iter().any(|cell| cell.cell == trial.cell));
     let of_held: Vec<&Trial> = of_held.collect();
     let rates: Vec<f64> = of_held.iter().map(|trial| settled_rate(trial, bytes)).collect();
-    // A window cuts off part of a request, whatever the rate.
+    // The end of a window cuts off a part of a request, whatever the rate.
     let requests: u64 = of_held.iter().map(|trial| trial.completed()).sum();
     let counting = (of_held.len() as f64).sqrt() / requests.max(1) as f64;
-    // The middle one: some cells are held at it only now and then, and lie a little below.
+    // The median: some cells reach the cap only part of the time and are slightly below it.
     let level = stats::median_interval(rates.clone()).or_else(|| stats::visits_mean(&rates))?;
     Some(Ceiling { per_s: level.at_least(2.0 * counting), cells: held })
 }
 
-/// Rate or throughput of the second half of a visit: what a cap lets pass at once after a rest is in the
-/// first.
+/// Rate or throughput of the second half of a visit. The burst that a cap admits after idle time
+/// falls in the first half.
 fn settled_rate(trial: &Trial, bytes: bool) -> f64 {
     let ios = &trial.result.series.ios;
     let (all, late): (u64, u64) = (ios.iter().sum(), ios[ios.len() / 2..].iter().sum());
@@ -145,14 +145,14 @@ fn settled_rate(trial: &Trial, bytes: bool) -> f64 {
     gain * trial.iops() * size
 }
 
-/// Whether visits to the same cells vary by less than chance would have it.
+/// Whether visits to the same cells vary less than chance allows.
 fn is_exact(held: &[&Cell], trials: &[Trial]) -> bool {
     let (mut squares, mut allowed) = (0.0, 0.0);
     for cell in held {
         let of_cell = trials.iter().filter(|trial| counts(trial) && trial.cell == cell.cell);
         let visits: Vec<&Trial> = of_cell.collect();
         let mean = stats::mean(&visits.iter().map(|trial| trial.iops()).collect::<Vec<f64>>());
-        // Their mean is one of them: a degree of freedom less.
+        // Their mean uses up one degree of freedom.
         let free = 1.0 - 1.0 / visits.len().max(1) as f64;
         for trial in visits {
             let by_chance = OF_CHANCE / (trial.completed() as f64).sqrt();
@@ -163,7 +163,7 @@ fn is_exact(held: &[&Cell], trials: &[Trial]) -> bool {
     allowed > 0.0 && squares <= allowed
 }
 
-/// Whether a ceiling of requests is no limit of the device by itself.
+/// Whether a ceiling of requests is a cap rather than the device's own limit.
 fn is_above_the_device(cells: &[&Cell], ceiling: &Ceiling<'_>, with_bytes: bool) -> bool {
     let alone = cells.iter().find(|cell| {
         let workload = &cell.workload;
@@ -180,7 +180,7 @@ fn cell_is_smallest(cells: &[&Cell], cell: &Cell) -> bool {
     cells.iter().all(|other| other.workload.max_bs() >= cell.workload.max_bs())
 }
 
-/// Caps of reads and of writes that are one.
+/// Merges equal caps of reads and of writes.
 fn of_both(found: Vec<Cap>) -> Vec<Cap> {
     let mut all: Vec<Cap> = Vec::new();
     for cap in found {
@@ -189,7 +189,7 @@ fn of_both(found: Vec<Cap>) -> Vec<Cap> {
         };
         match all.iter_mut().find(same) {
             Some(other) => {
-                // The one that is known better stands for both.
+                // The more precise estimate represents both.
                 if cap.per_s.relative_half_width() < other.per_s.relative_half_width() {
                     other.per_s = cap.per_s;
                 }

@@ -1,23 +1,23 @@
-//! Whether commits are good enough for programs that state what they need.
+//! Judges whether commits are fast enough for programs with published requirements.
 //!
-//! Only programs whose makers give a number stand here, each with its source. A program that takes
-//! whatever it gets, as PostgreSQL and MySQL do, has settings that follow ([`mod@crate::settings`]).
+//! The list has only programs whose makers give a number, each with its source. Programs that
+//! accept any disk, such as PostgreSQL and MySQL, have settings instead ([`mod@crate::settings`]).
 //!
-//! Facts: etcd's documentation wants the 99th percentile of `wal_fsync_duration_seconds` below 10 ms
-//! on a disk that is fast enough, at least 50 sequential IOPS, and 500 for a cluster under heavy
-//! load; OpenShift asks for the same 50 and 500 of writes of 8000 bytes with fdatasync. Its log
-//! lies in files that it reserves and never writes twice, so that the blocks are new.
+//! Facts: etcd's documentation requires the 99th percentile of `wal_fsync_duration_seconds` below
+//! 10 ms for a disk that is fast enough, at least 50 sequential IOPS, and 500 for a cluster under
+//! heavy load. OpenShift requires the same 50 and 500 for writes of 8000 bytes with fdatasync.
+//! etcd's log is in files that it preallocates and never overwrites, so the blocks are new.
 
 use record::{CommitNeed, CommitVerdict, Commits, Estimate, LogKind, Measured};
 
-/// What a program needs, how much of it, and who says so.
+/// Program, requirement, limit and source.
 const NEEDS: [(&str, CommitNeed, f64, &str); 3] = [
     ("etcd", CommitNeed::FlushP99Ns, 10e6, "etcd, FAQ: what does \"slow fdatasync\" mean"),
     ("etcd", CommitNeed::CommitsPerS, 50.0, "etcd, hardware recommendations: disks"),
     ("etcd under heavy load", CommitNeed::CommitsPerS, 500.0, "OpenShift, etcd practices"),
 ];
 
-/// Whether each need is met, with one committer.
+/// Whether each requirement is met with a single committer.
 #[must_use]
 pub fn commit_verdicts(commits: &Commits) -> Vec<CommitVerdict> {
     let verdict = |&(program, need, limit, source): &(&str, CommitNeed, f64, &str)| {
@@ -48,10 +48,10 @@ fn measured(commits: &Commits, need: CommitNeed) -> Measured<Estimate> {
     }
 }
 
-/// An interval wider than this share of its value says too little for a verdict.
+/// Widest interval that allows a verdict, as a share of its value.
 const WIDEST: f64 = 1.0;
 
-/// `None` where the interval holds the limit, or is too wide.
+/// `None` if the interval includes the limit or is too wide.
 fn met(value: &Estimate, need: CommitNeed, limit: f64) -> Option<bool> {
     if value.includes(limit) || value.relative_half_width() > WIDEST {
         return None;

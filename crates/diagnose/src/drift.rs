@@ -1,40 +1,39 @@
-//! Whether the device became faster or slower while it was measured.
+//! Tests whether the device became faster or slower during the measurement.
 //!
-//! All cells are tested together first ([`stats::drift_across`]); only if they do not drift
-//! together, those with enough visits one by one (Bonferroni), because writes that fill a cache
-//! slow down while reads stay. Time is the running time of the trials, since simulated ones have no
-//! clock. A drift counts if it is significant at 1 % and larger than 5 % over the whole, as in a
-//! single trial's steadiness test.
+//! All cells are tested together first ([`stats::drift_across`]). If they show no common drift,
+//! cells with enough visits are tested one by one (Bonferroni), because writes that fill a cache
+//! slow down while reads do not. Time is the running time of the trials, since simulated trials
+//! have no clock. A drift counts if it is significant at 1 % and exceeds 5 % over the whole
+//! measurement, as in the steadiness test of a single trial.
 
 use record::Trial;
 use stats::grouped;
 
 const P_VALUE: f64 = 0.01;
 const LEAST_CHANGE_REL: f64 = 0.05;
-/// Visits from which on a cell is tested by itself: with five, even a perfect trend has a p-value
-/// of 1.7 %.
+/// Fewest visits to test a cell alone: with five, even a perfect trend has a p-value of 1.7 %.
 const LONE_CELL_VISITS: usize = 6;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Drift {
-    /// Change of the rate over the whole measurement as a share of its mean.
+    /// Change of the rate over the whole measurement, as a share of its mean.
     pub change_rel: f64,
-    /// Probability of such a trend on a device that stands still.
+    /// Probability of such a trend on a device without drift.
     pub p_value: f64,
     pub visits: usize,
-    /// The cell that drifted by itself; `None` where all cells together did.
+    /// The cell that drifted alone; `None` if all cells drifted together.
     pub cell: Option<String>,
 }
 
-/// The visits of one cell: the middles of their windows in seconds of running time, their rates.
+/// The visits of one cell: the midpoints of their windows in seconds of running time, and their rates.
 struct Visits<'a> {
     cell: &'a str,
     times_s: Vec<f64>,
     iops: Vec<f64>,
 }
 
-/// The drift of all cells together, or else of the cell that drifted most; `None` without a
-/// significant one. `trials` are in the order in which they were run.
+/// The common drift of all cells, or else of the cell that drifted most; `None` without a
+/// significant one. `trials` are in the order in which they ran.
 pub(crate) fn drift(trials: &[Trial]) -> Option<Drift> {
     let groups = visits_by_cell(trials);
     pooled(&groups).or_else(|| lone_cell(&groups))

@@ -1,7 +1,6 @@
-//! What a reader must know about a device or its measurement before the numbers are used: rules
-//! from the profile to a finding or to nothing. A rule names its evidence and is silent where that
-//! was not measured or cannot decide. What was found on the target when it was opened is not found
-//! again here.
+//! Derives what a reader must know about a device or its measurement before using the numbers. Each rule maps
+//! a profile to a finding or to nothing. A rule cites its evidence, and returns nothing if that was not
+//! measured or cannot decide. Findings from the opening of the target are not repeated here.
 
 use crate::drift::drift;
 use crate::words::{described, percent, times};
@@ -11,33 +10,33 @@ use record::{
     format_bytes, format_iops,
 };
 
-/// How much faster re-reads must be before they are called cached: a cache in front of any device
-/// gains far more, and less may be locality (shorter seeks, an address table in the drive).
+/// How much faster rereads must be to count as cached. A cache in front of any device gains far
+/// more. A smaller gain may be locality (shorter seeks, an address table in the drive).
 const CACHE_GAIN: f64 = 1.25;
-/// Standard error of the level, as a share, from which it is worth a warning: half of the
-/// precision that cells are asked for.
+/// Relative standard error of the level from which a warning is issued: half of the precision that
+/// cells must reach.
 const LEVEL_SE_MAX: f64 = 0.025;
-/// How much quicker one area is than another where that is worth a warning.
+/// Ratio of the speeds of two areas from which a warning is issued.
 const AREA_RATIO: f64 = 1.15;
-/// And by how many standard errors of one area, as logarithms: of the largest of six against the smallest
-/// chance makes five.
+/// The ratio must also exceed this many standard errors of one area, as logarithms. Between the
+/// largest and the smallest of six areas, chance alone makes five.
 const AREA_ERRORS: f64 = 6.0;
-/// An area below this share of the device is called small.
+/// An area below this share of the device counts as small.
 const SMALL_AREA_SHARE: f64 = 0.1;
 
-/// What a characterisation left out; the trials themselves cannot tell.
+/// What a characterisation left out, which the trials alone do not show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omitted {
-    /// The user asked for no writes.
+    /// The user excluded writes.
     pub writes: bool,
-    /// Points of the curves that the budget did not allow.
+    /// Curve points that the time budget did not allow.
     pub points: u32,
     /// The run was interrupted before its end.
     pub interrupted: bool,
 }
 
-/// All findings on a profile, gravest first. `trials` are those that the profile was made of, in
-/// the order in which they were run.
+/// All findings on a profile, the most severe first. `trials` are the trials that the profile was
+/// made from, in the order in which they ran.
 #[must_use]
 pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -> Vec<Finding> {
     let mut findings: Vec<Finding> = [
@@ -61,7 +60,7 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
     findings
 }
 
-/// Files of one disk that differ by more than chance, under the loads where they do most.
+/// Files on one disk whose speeds differ by more than chance, for the loads with the largest difference.
 fn areas_differ(profile: &Profile) -> Option<Finding> {
     let ends = |spread: &AreaSpread| {
         let known = spread.rates.iter().enumerate().filter_map(|(at, rate)| Some((at, (*rate)?)));
@@ -97,7 +96,7 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
     })
 }
 
-/// A level that wanders without a trend.
+/// A speed that drifts without a trend.
 fn wandered(profile: &Profile) -> Option<Finding> {
     let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
     let claim = format!(
@@ -106,7 +105,7 @@ fn wandered(profile: &Profile) -> Option<Finding> {
         percent(NORMAL_95 * se)
     );
     if profile.simulated {
-        // No neighbour moves it: its own state does, as that of a bucket of credit.
+        // A simulated device has no neighbours. Its own state changes its speed, like a credit bucket.
         return Some(Finding::note(FindingCode::Drift, claim, "").confidence(Confidence::Likely));
     }
     let remedy = "Run the check again on a quiet machine. From the third check on, the ± \
@@ -122,7 +121,7 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
         format!("At {}, the device", described(&cell.workload))
     });
     let direction = if drift.change_rel < 0.0 { "slower" } else { "faster" };
-    // What one run drifted, another may differ by.
+    // Another run may differ by as much as this one drifted.
     let margin = match (lone, profile.level_se_rel) {
         (None, Some(_)) => {
             "the numbers describe the middle of the check, and their ± allows for the drift \
@@ -139,7 +138,7 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
             .confidence(Confidence::Likely)
     };
     if profile.simulated {
-        // It has no neighbours: what moves its rates is its model, which is what was asked for.
+        // A simulated device has no neighbours: its model changes its rates, as configured.
         let claim = format!(
             "{what} became {change} {direction} during the check: the state of a simulated device \
              changes with the load."
@@ -164,12 +163,12 @@ fn precision(profile: &Profile) -> Option<Finding> {
     let median = widths[cells / 2];
     let few = wide.len();
     let widest_text = if few * 2 > cells {
-        // One number cannot stand for most of a page.
+        // One number cannot represent most of a page.
         format!("the median is ±{}, the widest ±{most} ({name})", percent(median))
     } else {
         format!("widest: {name}, ±{most}")
     };
-    // Neither a simulated device nor memory has neighbours.
+    // Simulated devices and memory have no neighbours.
     let shared = !profile.simulated && profile.target.device.is_some();
     let remedy = if shared {
         "Increase --budget; other users of a shared disk cause variation."
@@ -189,8 +188,8 @@ fn precision(profile: &Profile) -> Option<Finding> {
     )
 }
 
-/// Re-reads of a small area against random reads of the whole, one request at a time: the smallest
-/// request size that decides.
+/// Compares rereads of a small area with random reads of the whole, both at queue depth 1: the
+/// smallest request size that decides.
 fn cache(profile: &Profile) -> Option<Finding> {
     let mut reads: Vec<&Cell> = profile
         .cells
@@ -210,7 +209,7 @@ fn cache(profile: &Profile) -> Option<Finding> {
     })
 }
 
-/// A cache, none, or `None` where the intervals cannot decide.
+/// A finding of a cache or of none; `None` if the intervals cannot decide.
 fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
     let gain = hit.iops.over(&random.iops);
     let (ratio, half_width) = (gain.value, gain.half_width());
@@ -288,9 +287,9 @@ fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
     })
 }
 
-/// What all loads end at, whatever they are.
+/// A ceiling that all loads share.
 fn cap_met(profile: &Profile) -> Option<Finding> {
-    // What a load ended at when its credit was used up is another finding.
+    // The rate after a load used up its credit is a separate finding.
     let met: Vec<&Cap> = profile.caps.iter().filter(|cap| cap.cells > 1).collect();
     let first = met.first()?;
     let levels: Vec<String> = met.iter().map(|cap| cap.text()).collect();
@@ -314,7 +313,7 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
     Some(finding.with("cells held at the first", f64::from(first.cells), ""))
 }
 
-/// A rate that fell while its load went on.
+/// A rate that fell while its load continued.
 fn stepped(load: &Sustained) -> Option<Finding> {
     let step = load.step.as_ref()?;
     let back = match step.back_after_ns.known() {
@@ -382,7 +381,7 @@ fn interrupted(omitted: Omitted) -> Option<Finding> {
     })
 }
 
-/// Writes that were not measured: as asked, or because an existing file or device is only read.
+/// Writes that were not measured: at the user's request, or because an existing file or device is only read.
 fn writes_omitted(profile: &Profile, omitted: Omitted) -> Option<Finding> {
     let kind = profile.target.kind;
     let only_read = matches!(kind, TargetKind::File | TargetKind::BlockDevice)

@@ -1,8 +1,9 @@
-//! What to conclude from a profile, an experiment or an observation: findings, advice, verdicts.
-//! Pure functions of recorded data. Nothing is said of what was not measured, and where numbers
-//! contradict a rule of thumb, the numbers win and it is said.
+//! Draws conclusions from a profile, an experiment or an observation: findings, advice, verdicts.
+//! Most are pure functions of recorded data. Nothing is concluded from what was not measured. If
+//! numbers contradict a rule of thumb, the numbers win, and the output states that.
 //!
-//! [`causes`] also reads the facts that its table needs, and [`observe`] takes live samples. The rest is pure.
+//! [`causes`] also reads the facts that its table needs, and [`observe`] takes live samples. The
+//! rest is pure.
 #![forbid(unsafe_code)]
 
 mod advice;

@@ -1,4 +1,5 @@
-//! What is asked "what if" of an observation: the load of the episode in which a device did the most.
+//! Selects the load for a what-if question on an observation: that of the episode in which a device
+//! was busiest.
 
 use crate::verdict::FittedProfile;
 use model::whatif::{BalanceSide, Setup, balance};
@@ -7,7 +8,7 @@ use record::{
     ObservedLoad,
 };
 
-/// The episode in which a device did the most.
+/// The episode with the most IOPS.
 fn busiest(device: &DeviceDiagnosis) -> Option<&Episode> {
     device.episodes.iter().max_by(|a, b| a.numbers.iops.total_cmp(&b.numbers.iops))
 }
@@ -21,7 +22,7 @@ fn load(device: &DeviceDiagnosis) -> Result<(&Episode, &EpisodeLoad), String> {
     Ok((episode, episode.load.as_ref().ok_or_else(|| named(why))?))
 }
 
-/// The profile that a device was diagnosed by.
+/// The profile used for the diagnosis of a device.
 fn profile<'a>(
     device: &DeviceDiagnosis,
     observation: &Observation,
@@ -33,10 +34,10 @@ fn profile<'a>(
     found.ok_or_else(|| format!("{}: {why}", device.device))
 }
 
-/// The load of a device, else of the device that did the most, and the profile of that.
+/// The load of the named device, or of the one with the most IOPS, and its profile.
 ///
 /// # Errors
-/// If there is no such device, or no load or profile of it.
+/// If the device does not exist, or has no load or no profile.
 pub fn observed_load<'a>(
     observation: &Observation,
     diagnosis: &Diagnosis,
@@ -75,7 +76,7 @@ pub fn observed_load<'a>(
 /// The load of all devices, moved between them until they are equally full.
 ///
 /// # Errors
-/// If fewer than two can take part.
+/// If fewer than two devices can take part.
 pub fn balanced<'a>(
     observation: &Observation,
     diagnosis: &Diagnosis,

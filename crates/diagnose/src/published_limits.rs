@@ -1,7 +1,8 @@
-//! Rates at which providers cap volumes, by their own pages.
+//! Lists the rates at which providers cap volumes, from their own pages.
 //!
-//! A rate alone fits too many devices: one that moves more bytes than the volume can is another. (Limits of
-//! Amazon's volumes and of Azure's disks with their bursts, as published in 2026; Google's per machine size.)
+//! A rate alone matches too many devices: one with a larger throughput than the volume allows is a
+//! different device. (Limits of Amazon's volumes and of Azure's disks with their bursts, as
+//! published in 2026; Google's depend on the machine size.)
 
 const MIB_PER_S: f64 = 1_048_576.0;
 
@@ -9,7 +10,7 @@ const MIB_PER_S: f64 = 1_048_576.0;
 struct Published {
     per_s: f64,
     bytes: bool,
-    /// The most bytes per second of any volume with this cap, bursts included.
+    /// The largest throughput of any volume with this cap, bursts included, in bytes per second.
     bandwidth: f64,
     name: &'static str,
 }
@@ -18,7 +19,7 @@ const fn requests(per_s: f64, bandwidth: f64, name: &'static str) -> Published {
     Published { per_s, bytes: false, bandwidth, name }
 }
 
-/// A burst goes beyond a cap of bytes, so that no throughput speaks against it.
+/// A burst exceeds a cap of bytes, so no throughput contradicts it.
 const fn throughput(per_s: f64, name: &'static str) -> Published {
     Published { per_s, bytes: true, bandwidth: f64::INFINITY, name }
 }
@@ -47,12 +48,12 @@ const PUBLISHED: [Published; 14] = [
     requests(15_000.0, 800e6, "a Google balanced or SSD disk on a small machine"),
     requests(20_000.0, 1e9, "an Azure P80 disk"),
 ];
-/// How near a rate lies to a published one that is that.
+/// Largest relative distance from a published rate that still matches it.
 const NEAR: f64 = 0.012;
-/// A device that moves this many times the bytes of a volume is another one.
+/// A device with this many times a volume's throughput is a different one.
 const CLEARLY_ABOVE: f64 = 1.25;
 
-/// What has a published cap at this rate, and moves as many bytes per second as were seen.
+/// The published cap at this rate whose volume allows the observed throughput.
 pub(crate) fn published_limit(
     per_s: f64,
     bytes: bool,

@@ -1,4 +1,4 @@
-//! What the findings of many trials amount to in a profile.
+//! Combines the findings of many trials into the findings of a profile.
 //!
 //! A trial reports on itself as if it were the only one; in a profile it is a short visit among
 //! hundreds. So each kind is rolled up (failures are added up, of anything else the worst is
@@ -13,29 +13,29 @@ use record::{
 };
 use stats::grouped;
 
-/// Share of trials that must have moved before it is said.
+/// Share of unsteady trials from which this is reported.
 const UNSTEADY_SHARE: f64 = 0.1;
 /// Requests in all visits below which a cell is called thin.
 const FEW_REQUESTS: u64 = 100;
 const CELLS_NAMED: usize = 3;
-/// Share of the cells without a request above which a profile is too incomplete to conclude from.
+/// Share of cells without a request above which a profile is too incomplete for conclusions.
 const EMPTY_SHARE: f64 = 0.2;
-/// Share of the trials below which what was found in them changes no number of a profile.
+/// Share of the trials below which their findings do not affect the numbers of a profile.
 const RARE_SHARE: f64 = 0.01;
-/// Kinds that explain a trial by itself and say nothing of a profile.
+/// Kinds that explain only a single trial, not a profile.
 const OF_A_TRIAL: [FindingCode; 3] =
     [FindingCode::RequestsMerged, FindingCode::RequestsSplit, FindingCode::WarmUpCut];
 
-/// Kinds that are judged over all trials.
+/// Kinds that are judged again over all trials.
 const JUDGED_AGAIN: [FindingCode; 3] =
     [FindingCode::NotSteady, FindingCode::TooFewRequests, FindingCode::CpuTaken];
 
-/// Kinds that state a fact of the target, the same in every trial, in whatever words.
+/// Kinds that state a fact of the target, which is the same in every trial, whatever its wording.
 const FACTS: [FindingCode; 3] =
     [FindingCode::CgroupLimit, FindingCode::CompressedFilesystem, FindingCode::UnwrittenExtents];
 
-/// What the trials' own findings amount to, gravest first. `already` is what the profile says
-/// anyway: findings with the code and claim of one of those are skipped.
+/// The combined findings of the trials, the most severe first. Findings with the code and claim of
+/// one in `already`, which the profile states anyway, are skipped.
 #[must_use]
 pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let mut findings = rolled_up(trials, already);
@@ -47,10 +47,10 @@ pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     findings
 }
 
-/// One finding for each code: what failed in all, else the worst of its kind, and in how many trials.
+/// One finding for each code: the total of failures, or the worst case, with the number of trials.
 fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let known = |finding: &Finding| {
-        // A profile says that its area is small in its own words.
+        // A profile reports a small area in its own words.
         let small = finding.code == FindingCode::CacheSizedArea
             && finding.severity == Severity::Info
             && already.iter().any(|other| other.code == FindingCode::SmallArea);
@@ -71,9 +71,9 @@ fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
         .collect()
 }
 
-/// Graver, or as grave with numbers that are further off. The first number of a finding says how
-/// far: traffic of others and rates upwards, the share that reached the device and the requests in
-/// progress downwards.
+/// Whether `one` is more severe, or as severe with worse numbers. The first number of a finding
+/// measures its extent. Larger is worse for most; smaller is worse for the share that reached the
+/// device and for the queue depth.
 fn worse(one: &Finding, other: &Finding) -> bool {
     let extent = |finding: &Finding| {
         let value = finding.evidence.first().map_or(0.0, |evidence| evidence.value);
@@ -90,13 +90,13 @@ fn worse(one: &Finding, other: &Finding) -> bool {
     }
 }
 
-/// All findings of a kind, each with its trial, as one.
+/// Combines all findings of one kind, each given with its trial.
 fn summary(kind: &[(&Trial, &Finding)], all: usize) -> Finding {
     let findings = kind.iter().map(|(_, finding)| *finding);
     let first = kind[0].1;
     let worst = findings.fold(first, |worst, one| if worse(one, worst) { one } else { worst });
     let mut finding = worst.clone();
-    // Each once.
+    // Each trial once.
     let mut trials: Vec<&Trial> = kind.iter().map(|(trial, _)| *trial).collect();
     trials.dedup_by(|one, other| std::ptr::eq(*one, *other));
     let count = trials.len();
@@ -108,7 +108,7 @@ fn summary(kind: &[(&Trial, &Finding)], all: usize) -> Finding {
     };
     if requests > 0 {
         let requests = format!("{requests} request{}", if requests == 1 { "" } else { "s" });
-        // The counts of one trial would read as those of all.
+        // The counts of one trial would read as totals.
         for evidence in &mut finding.evidence {
             let of_trial = |trial: &&Trial| {
                 let same = trial.findings.iter().find(|other| other.code == finding.code)?;
@@ -123,7 +123,7 @@ fn summary(kind: &[(&Trial, &Finding)], all: usize) -> Finding {
             format!("{requests} transferred less than requested {place}; they are not counted.")
         };
     } else if finding.code != FindingCode::CacheSizedArea {
-        // All trials share the area: how many of them mention it says nothing.
+        // All trials share the area: the number of trials that mention it means nothing.
         let worst =
             if count > 1 && !finding.evidence.is_empty() { " (worst case shown)" } else { "" };
         finding.claim = format!("In {count} of {all} trials{worst}: {}", finding.claim);
@@ -142,7 +142,8 @@ fn directions<'a>(trials: &[&'a Trial]) -> impl Iterator<Item = &'a DirectionRes
     trials.iter().flat_map(|trial| trial.result.read.iter().chain(&trial.result.write))
 }
 
-/// `: 130 x Input/output error, 8 x No space left on device`, summed over the trials.
+/// Error messages with counts, summed over the trials: `: 130 x Input/output error, 8 x No space
+/// left on device`.
 fn error_kinds(trials: &[&Trial]) -> String {
     let errors = directions(trials).flat_map(|direction| &direction.error_kinds);
     let text = |(message, errors): &(&String, Vec<&ErrorCount>)| {
@@ -153,7 +154,7 @@ fn error_kinds(trials: &[&Trial]) -> String {
     if texts.is_empty() { String::new() } else { format!(": {}", texts.join(", ")) }
 }
 
-/// What to do about a finding in a profile, where a trial of its own has flags that `check` has not.
+/// The remedy for a finding of a profile, if that of a trial names flags that `check` lacks.
 fn remedy_in_profile(code: FindingCode) -> Option<&'static str> {
     match code {
         FindingCode::IoErrors => Some(
@@ -188,9 +189,9 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
     })
 }
 
-/// Requests of all visits of each cell, fewest first.
+/// Requests of each cell over all visits, fewest first.
 fn requests_of_cells(trials: &[Trial]) -> Vec<(u64, &Workload)> {
-    // Of lone reads there are few by intention.
+    // Lone reads are few by design.
     let all = trials.iter().filter(|trial| !model::is_lone(&trial.workload));
     let visits = grouped(all.map(|trial| (&trial.cell, trial)));
     let requests = |trials: &[&Trial]| trials.iter().map(|one| one.completed()).sum();
@@ -200,8 +201,8 @@ fn requests_of_cells(trials: &[Trial]) -> Vec<(u64, &Workload)> {
     cells
 }
 
-/// Cells in which no request completed. The numbers of the others hold, unless more than [`EMPTY_SHARE`] of
-/// all cells or every cell of an operation is empty.
+/// Cells in which no request completed. The numbers of the other cells are valid, unless more than
+/// [`EMPTY_SHARE`] of all cells or every cell of an operation is empty.
 fn empty_cells(cells: &[(u64, &Workload)]) -> Option<Finding> {
     let empty: Vec<&Workload> =
         cells.iter().filter(|(ios, _)| *ios == 0).map(|(_, workload)| *workload).collect();

@@ -1,6 +1,5 @@
-//! Numbers as advice and findings write them: one place for signs, digits and comparisons, so that
-//! "faster" means the same in each sentence: more than the intervals allow for, and enough to
-//! matter.
+//! Formats numbers for advice and findings: signs, digits and comparisons. "Faster" thus means the
+//! same in each sentence: a difference beyond the intervals, and large enough to matter.
 
 pub(crate) use record::format_share as percent;
 use record::{
@@ -10,14 +9,14 @@ use record::{
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
 
-/// `+12 %`, `-3.4 %`: a change from one value to another.
+/// Change from one value to another: `+12 %`, `-3.4 %`.
 pub(crate) fn change(from: f64, to: f64) -> String {
     let text = percent(to / from - 1.0);
     if text.starts_with('-') || text == "0 %" { text } else { format!("+{text}") }
 }
 
-/// A rate as a share of the largest that the profile predicts, which a device may exceed: a check
-/// measures the largest rate of a mix with an error, or computes it from other mixes.
+/// A rate as a share of the profile's predicted maximum. A device may exceed it: a check measures
+/// the maximum rate of a mix with an error, or computes it from other mixes.
 pub(crate) fn of_largest(share: f64) -> String {
     if share <= 1.0 {
         format!("{} of the maximum", percent(share))
@@ -26,7 +25,7 @@ pub(crate) fn of_largest(share: f64) -> String {
     }
 }
 
-/// `±2.1 %`: the half-width of an interval.
+/// The half-width of an interval: `±2.1 %`.
 fn plus_minus(estimate: &Estimate) -> String {
     format!("±{}", percent(estimate.relative_half_width()))
 }
@@ -51,7 +50,7 @@ pub(crate) fn exceeds(larger: &Estimate, smaller: &Estimate) -> bool {
     larger.exceeds(smaller) && larger.value - smaller.value > MATTERS_REL * smaller.value
 }
 
-/// `random 4 KiB reads at depth 8`, with the cache mode where it is not the usual one.
+/// `random 4 KiB reads at QD 8`, with the cache mode unless it is the usual one.
 pub(crate) fn described(workload: &Workload) -> String {
     let op = match workload.only_op() {
         Some(op) => format!("{}s", op.name()),
@@ -69,7 +68,7 @@ pub(crate) fn described(workload: &Workload) -> String {
     )
 }
 
-/// Conditions that are others now: `write cache write through, now write back; …`.
+/// Changed conditions: `write cache write through, now write back; …`.
 pub(crate) fn changed<'a>(conditions: impl Iterator<Item = &'a ComparedCondition>) -> String {
     let value = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".to_owned());
     let each: Vec<String> = conditions

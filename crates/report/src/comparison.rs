@@ -1,11 +1,10 @@
-//! What is said of a comparison: what it comes to, what differs in the conditions, then row by row.
+//! Builds the report on a comparison: the result, the conditions that differ, then each row.
 //!
-//! Who compares wants one sentence: worse, better, or nothing to see. It comes first, with the rows
-//! that it rests on. The conditions that differ come before the tables, because a difference of the
-//! file's place or of the kernel is read otherwise than a difference of the disk. A row gives the
-//! change from A to B with an interval; a reader who sees twelve intervals takes all of them for
-//! true, so they are such that all of them are. What is inconclusive is said once for each reason,
-//! under its table, and not left out.
+//! A reader wants one sentence: worse, better, or no difference. It comes first, with the rows that support
+//! it. Different conditions come before the tables, because a difference caused by the file's location or by
+//! the kernel does not mean the same as one caused by the disk. A row gives the change from A to B with an
+//! interval. A reader of twelve intervals takes all of them to be true, so they are computed to be true
+//! together. Inconclusive rows are not left out: each reason is stated once, below its table.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
@@ -19,17 +18,17 @@ use stats::{Ordered, grouped};
 
 const CONDITIONS: usize = 24;
 const NAMED: usize = 4;
-/// A ratio from which a factor is easier to read than a percentage.
+/// Ratio from which a factor is easier to read than a percentage.
 const FACTOR: f64 = 3.0;
-/// An interval that reaches so many times to either side is not written out.
+/// An interval that exceeds this factor on both sides is not printed.
 const UNBOUNDED: f64 = 1_000.0;
 const ROWS: usize = 30;
-/// Cells of which every row fits a screen.
+/// Largest number of cells for which all rows fit a screen.
 const FEW_CELLS: usize = 4;
-/// A ratio whose interval reaches farther than this factor does not stretch the axis.
+/// A ratio whose interval exceeds this factor does not extend the axis.
 const FAR: f64 = 16.0;
 
-/// A compared quantity, in the order of the tables: title, word within a sentence, unit.
+/// A compared quantity, in table order: title, name within a sentence, unit.
 type Metric = (ComparedMetric, &'static str, &'static str, Unit);
 
 const METRICS: [Metric; 5] = [
@@ -91,7 +90,7 @@ pub fn comparison(comparison: &Comparison) -> Story {
     story
 }
 
-/// `experiment 0192ab34 of /data (cache=all), 2026-11-22 06:50 UTC, by blocks`.
+/// `experiment 0192ab34 of /data, where cache=all, 2026-11-22 06:50 UTC; one value per block`.
 fn side_line(side: &ComparedSide) -> String {
     let kind = match side.kind {
         ComparedKind::Trial => "trial",
@@ -153,7 +152,7 @@ fn result(comparison: &Comparison) -> Badge {
     Badge::new(words, tone, because)
 }
 
-/// `93 % slower: `, where the rates of all cells together, or of the only one, tell that.
+/// `93 % slower: `, if the rates of all cells together, or of the only cell, show it.
 fn overall_words(comparison: &Comparison) -> String {
     let only = match comparison.cells.as_slice() {
         [cell] => cell.rows.iter().find(|row| row.metric == ComparedMetric::RatePerS),
@@ -174,7 +173,7 @@ fn overall_words(comparison: &Comparison) -> String {
     }
 }
 
-/// What would decide where nothing is decided.
+/// How to obtain a decision if nothing is decided.
 fn decided_by(comparison: &Comparison) -> Option<String> {
     let decided = [ComparedVerdict::Better, ComparedVerdict::Worse, ComparedVerdict::Same];
     if decided.iter().any(|verdict| comparison.count(*verdict) > 0) {
@@ -208,7 +207,7 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Whether B passes the limit that was asked for.
+/// Whether B meets the limit that the user set.
 fn limit(story: &mut Story, comparison: &Comparison) {
     let Some(limit) = comparison.fail_on_worse_rel.filter(|_| !comparison.is_nothing()) else {
         return;
@@ -223,7 +222,7 @@ fn limit(story: &mut Story, comparison: &Comparison) {
     story.badges.push(Badge::new(words, tone, ""));
 }
 
-/// The order of rows, and of series: what needs attention first.
+/// Order of rows and series: what needs attention comes first.
 const ORDER: [ComparedVerdict; 5] = [
     ComparedVerdict::Worse,
     ComparedVerdict::Better,
@@ -237,7 +236,7 @@ fn rows_of_cells(comparison: &Comparison) -> impl Iterator<Item = (&str, &Compar
     cells.flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
 }
 
-/// The rows that changed most, all cells together, and groups of cells.
+/// The rows that changed most, the result for all cells together, and groups of cells.
 fn named(story: &mut Story, comparison: &Comparison) {
     for kind in [ComparedVerdict::Worse, ComparedVerdict::Better] {
         let all = rows_of_cells(comparison);
@@ -270,7 +269,7 @@ fn summary(row: &ComparedRow) -> String {
     format!("{ratio} ({interval}): {}", verdict(row.verdict).0)
 }
 
-/// What differs besides what was measured.
+/// Conditions that differ, apart from the measurements.
 fn differences(story: &mut Story, comparison: &Comparison) {
     let conditions = &comparison.conditions;
     let remark = match conditions.is_empty() {
@@ -349,7 +348,7 @@ fn reasons<'a>(section: &mut Section, rows: impl Iterator<Item = &'a ComparedRow
     }
 }
 
-/// A row per cell, sorted by verdict and then by how much it changed; those without a ratio come last.
+/// A row per cell, in order of verdict and then of change. Cells without a ratio come last.
 fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Chart> {
     let all = comparison.overall.iter().map(|row| ("all cells together", row));
     let rows = all.chain(rows_of_cells(comparison)).filter(|(_, row)| row.metric == metric);
@@ -359,7 +358,7 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
         let place = ORDER.iter().position(|verdict| *verdict == row.verdict);
         (row.ratio.is_none(), place, Ordered(-change(row)))
     });
-    // Sorted as they are, the first is the largest change that was found.
+    // The rows are sorted, so the first is the largest change that was found.
     let (label, first) = *found.first()?;
     let ratio = number::digits(first.ratio?);
     let finding = match first.verdict {
@@ -421,7 +420,7 @@ fn short(label: &str) -> String {
     label.replace(", depth ", " x").replace(", cache ", ", ")
 }
 
-/// `-14 to -6 %`; what may lie a thousand times off to either side says nothing by its digits.
+/// `-14 to -6 %`. The digits of an interval that spans a factor of a thousand both ways mean nothing.
 fn interval(row: &ComparedRow) -> String {
     let (Some(low), Some(high)) = (row.ratio_low, row.ratio_high) else {
         return number::NONE.to_owned();

@@ -1,8 +1,7 @@
-//! What is said of a cost fit: fixed and marginal processor cost, and the break-even.
+//! Builds the report on a cost fit: fixed and marginal CPU cost, and the break-even.
 //!
-//! The two lines come first, because they are what is taken away; then the size at which they
-//! cross; then the points, side by side in both cache modes, so that a reader sees where a line
-//! is only a line.
+//! The two lines come first, because they are the result. Then come the size at which they cross, and the
+//! points of both cache modes next to each other, so that a reader sees how well a line describes them.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::story::{Cell, Story, joined, told};
@@ -66,7 +65,7 @@ fn points(story: &mut Story, fit: &CostFit) {
     });
 }
 
-/// Measured costs and the lines through them, over the size.
+/// Measured costs and the lines through them, against size.
 fn lines(fit: &CostFit) -> Option<Chart> {
     let ns = |us: f64| us * 1e3;
     let mode = |cache: CacheMode| format!("cache {}", cache.name());

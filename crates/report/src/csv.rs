@@ -1,7 +1,7 @@
-//! Tables for other programs: the plots of stories, the intervals of a run, the series of a diagnosis.
+//! Writes tables for other programs: the plots of stories, the intervals of a run, the series of a diagnosis.
 //!
-//! The columns of each are the same in every file; what has no value is an empty field. Numbers are
-//! printed in the shortest form that reads back the same.
+//! Each table has the same columns in every file. Missing values are empty fields. Numbers are printed in the
+//! shortest form that reads back the same.
 
 use crate::chart::CSV_HEADER;
 use crate::page::csv_field;
@@ -12,7 +12,7 @@ use crate::tables::{
 };
 use record::{Diagnosis, Moment, Trial};
 
-/// Every value of every plot, with a head line.
+/// Every value of every plot, with a header line.
 #[must_use]
 pub fn csv(stories: &[Story]) -> String {
     let mut csv = format!("{CSV_HEADER}\n");
@@ -25,7 +25,7 @@ pub fn csv(stories: &[Story]) -> String {
     csv
 }
 
-/// The names of the columns of [`intervals_csv`], without a line end.
+/// The column names of [`intervals_csv`], without a line end.
 #[must_use]
 pub fn intervals_header() -> String {
     let own = INTERVAL.iter().map(|(name, ..)| (*name).to_owned());
@@ -34,8 +34,8 @@ pub fn intervals_header() -> String {
     format!("trial_id,target,{}", names.join(","))
 }
 
-/// The intervals of a trial below their head line; only that where it has none. Columns are those of the
-/// table of intervals ([`crate::TrialTables`]), of the first job.
+/// The intervals of a trial's first job below a header line, with the columns of the table of
+/// intervals ([`crate::TrialTables`]). Without intervals, only the header.
 #[must_use]
 pub fn intervals_csv(trial: &Trial) -> String {
     let mut csv = intervals_header() + "\n";
@@ -56,18 +56,17 @@ pub fn intervals_csv(trial: &Trial) -> String {
     csv
 }
 
-/// The names of the columns of [`diagnosis_csv`].
+/// The column names of [`diagnosis_csv`].
 pub const DIAGNOSIS_CSV_HEADER: &str = "device,begin_ns,duration_ns,episode,verdict,iops,read_share,\
 request_bytes,bytes_per_s,latency_ns,read_latency_ns,write_latency_ns,concurrency,\
 friedman_utilization,friedman_service_ns,friedman_queue_ns,unloaded_ns,expected_ns,expected_low_ns,\
 expected_high_ns,expected_at_rate_ns,calibrated_queue_ns,latency_ratio,saturation,sequential_share,\
 disk_time_percent,queue_length,svctm_ns,iostat_busy_percent";
 
-/// Both splits of the latency over time, a row per device and interval, below their head line.
+/// Both splits of the latency over time, a row per device and interval, below a header line.
 ///
 /// Friedman's columns are those of his figures 9 and 10: utilization, service time and queue time. The
-/// calibrated ones stand beside them, then what other tools would print. All are explained in
-/// `docs/diagnosis.md`.
+/// calibrated ones follow, and then what other tools would print. `docs/diagnosis.md` explains all of them.
 #[must_use]
 pub fn diagnosis_csv(diagnosis: &Diagnosis) -> String {
     let mut csv = format!("{DIAGNOSIS_CSV_HEADER}\n");

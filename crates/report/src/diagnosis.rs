@@ -1,13 +1,12 @@
-//! What is said of a diagnosis: the verdict first, then what to do, then why.
+//! Builds the report on a diagnosis: the verdict first, then the actions, then the reasons.
 //!
-//! A reader at 3 a.m. reads ten lines: the verdict and how sure it is, its alternatives by name, the
-//! cause, the first thing to do and what that gives. Why the alternatives remain and how to check them
-//! follows. Of several devices a table comes first, the worst on top; who is idle shares one line, and
-//! who is well is folded. Both splits of the latency are shown for the worst episode (without one, for
-//! the longest) with the sentence that says which of them holds on this device; the counters that
-//! mislead are shown once, each with the reason not to use it. Both are folded. Where nothing is wrong
-//! the page says so; "leave it alone" takes a profile and proof that nobody waits. What happened second by second is in the CSV and in
-//! the document.
+//! A reader at 3 a.m. reads ten lines: the verdict with its confidence, the alternatives by name, the cause,
+//! the first action and its gain. The reasons for the alternatives and how to check them follow. For several
+//! devices a table comes first, with the worst on top; idle devices share one line, and healthy devices are
+//! folded. Both splits of the latency are shown for the worst episode (without one, for the longest), with a
+//! sentence on which of them applies to this device. Misleading counters are shown once, each with the reason
+//! not to use it. Both are folded. If nothing is wrong, the page says so, but "leave it alone" requires a
+//! profile and proof that no program waits. The course second by second is in the CSV and in the document.
 
 mod advice;
 mod handover;
@@ -28,13 +27,13 @@ use record::{
 };
 use stats::Ordered;
 
-/// Episodes that are listed; of more the worst and the longest.
+/// Largest number of listed episodes; among more, the worst and the longest.
 const EPISODES_MAX: usize = 16;
 const SECOND_NS: f64 = 1e9;
-/// A verdict on this share of the time is one on all of it.
+/// A verdict on this share of the time counts as one on all of it.
 const NEARLY_ALL: f64 = 0.995;
 
-/// A verdict in words, and how bad it is, the same wherever it is shown.
+/// A verdict in words and its tone, the same in every place.
 pub(crate) fn told(verdict: Verdict) -> (&'static str, Tone) {
     match verdict {
         Verdict::Healthy => ("healthy", Tone::Good),
@@ -74,7 +73,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         devices.sort_by_cached_key(|one| Ordered(rank(one)));
         overview(&mut story, &devices, &idle);
         let ill = devices.iter().filter(|device| matters(device)).count();
-        // Where all are well, the first says what to do.
+        // If all devices are healthy, the first one has the recommendation.
         let (told, folded) = devices.split_at(ill.max(1).min(devices.len()));
         told.iter().for_each(|it| tell_device(&mut story, diagnosis, it, &it.device));
         folded.iter().for_each(|device| fold_device(&mut story, diagnosis, device));
@@ -88,7 +87,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     story
 }
 
-/// Checks that could not be made, by the reason: what they look for stays possible.
+/// Checks that could not run, grouped by reason: what they would detect remains possible.
 fn not_read(story: &mut Story, not_read: &[FactNotRead]) {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for one in not_read {
@@ -113,7 +112,7 @@ fn not_read(story: &mut Story, not_read: &[FactNotRead]) {
     items.iter().for_each(|item| section.item(item));
 }
 
-/// What is said of a device; `subject` is its name where there are several.
+/// The story of a device. `subject` is its name if there are several.
 fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosis, subject: &str) {
     let place = device.shown().and_then(|index| Some((index, device.episodes.get(index)?)));
     story.condition(if subject.is_empty() { "profile" } else { subject }, profile(device));
@@ -125,12 +124,12 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     advice(story, device, main, subject);
     let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
-    // The verdict names the cause; a profile that had to be extended puts it in doubt.
+    // The verdict names the cause; a profile that had to be extrapolated makes it uncertain.
     if main.extrapolated.is_empty() {
         section.supporting();
     }
     section.open = true;
-    // Of several devices the overview has the figures that are compared.
+    // For several devices, the overview has the figures to compare.
     if !subject.is_empty() {
         figures(main, |name, value| section.row(name, value));
     }
@@ -177,7 +176,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     }
 }
 
-/// A device that is well, of several: all that is said of it in one folded section.
+/// A healthy device among several: its whole story in one folded section.
 fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosis) {
     let mut own = Story::default();
     tell_device(&mut own, diagnosis, device, "");
@@ -200,7 +199,7 @@ fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     }
 }
 
-/// The verdict, and alternatives that are as good.
+/// The verdict, and equally probable alternatives.
 fn verdict_text(episode: &Episode) -> String {
     let mut words = told(episode.verdict).0.to_owned();
     for alternative in episode.as_good() {
@@ -211,7 +210,7 @@ fn verdict_text(episode: &Episode) -> String {
 }
 
 fn badge(source: &str, device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
-    // To be certain that one does not know is no information.
+    // Certainty about not knowing is no information.
     let sure = (main.verdict != Verdict::NotEnoughEvidence)
         .then(|| confidence(main.confidence).to_owned());
     let share = device.shares.iter().find(|share| share.verdict == main.verdict);
@@ -258,7 +257,7 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
             tell(name, value);
         }
     }
-    // Where both are as all of them are, they need no lines of their own.
+    // If both operations have the same verdict as the whole, they need no lines of their own.
     if episode.operations.iter().any(|one| one.verdict != episode.verdict) {
         for one in &episode.operations {
             tell(one.op.plural(), operation(one));
@@ -292,7 +291,7 @@ fn slowest(tail: &Tail) -> String {
     text
 }
 
-/// `slow: 41.0 ms, where 2.10 ms are expected; 300 IOPS, the same in every interval`.
+/// `slow: 41.0 ms (expected: 2.10 ms); 300 IOPS, the same in every interval`.
 fn operation(one: &OperationVerdict) -> String {
     let constant = if one.constant { ", the same in every interval" } else { "" };
     format!(
@@ -323,7 +322,7 @@ fn profile(device: &DeviceDiagnosis) -> String {
     format!("profile {} of {}{time}; {by}", profile.profile_id, profile.target)
 }
 
-/// When an episode began, from the first interval on.
+/// Start of an episode relative to the first interval.
 fn since_start(device: &DeviceDiagnosis, episode: &Episode) -> f64 {
     let first = device.episodes.first().map_or(0, |first| first.begin_ns);
     episode.begin_ns.saturating_sub(first) as f64
@@ -397,7 +396,7 @@ fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
     }
 }
 
-/// The latency as service and queue, by each of the two ways to split it.
+/// The latency split into service and queue, in both ways.
 fn split_chart(device: &DeviceDiagnosis, episode: &Episode, subject: &str) -> Option<Chart> {
     let latency = episode.numbers.latency_ns?;
     let by_profile = episode.calibrated.as_ref();
@@ -482,7 +481,7 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
     });
 }
 
-/// Latency as seen and as expected; `subject` as in [`tell_device`].
+/// Observed and expected latency over time. `subject` is as in [`tell_device`].
 fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart> {
     let begin = device.series.first()?.begin_ns;
     let at = |moment: &Moment| (moment.begin_ns - begin) as f64 + moment.duration_ns as f64 / 2.0;

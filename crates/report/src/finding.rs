@@ -1,9 +1,9 @@
-//! Findings: what is wrong or worth knowing, on which numbers it rests, what to do about it.
+//! Formats findings: what is wrong or worth knowing, the supporting numbers, and what to do.
 //!
-//! The worst come first. The code of a finding is printed at its end, because it is what one searches
-//! for in the documentation and in other people's logs. The remedy has a line of its own: a reader in
-//! a hurry looks for arrows. Of the numbers behind a finding two are printed, and none that its claim
-//! states already: the document has them all.
+//! The worst come first. The code of a finding is printed at its end, because users search for it
+//! in the documentation and in other logs. The remedy has a separate line, because a reader in a
+//! hurry looks for arrows. At most two of the numbers are printed, and none that the claim already
+//! states: the document has all of them.
 
 use crate::number;
 use crate::story::{bracketed, doubt, joined};
@@ -11,12 +11,12 @@ use record::{Evidence, Finding};
 
 const NUMBERS: usize = 2;
 
-/// The claim with its doubt: `It drifted. (likely)`.
+/// The claim with its confidence, if below certain: `It drifted. (likely)`.
 pub(crate) fn doubted(finding: &Finding) -> String {
     format!("{}{}", finding.claim.trim(), bracketed(doubt(finding.confidence), ""))
 }
 
-/// The claim with its support: `It drifted. (likely; change: 12 %)`.
+/// The claim with confidence and numbers: `It drifted. (likely; change: 12 %)`.
 pub(crate) fn supported(finding: &Finding) -> String {
     let new = finding.evidence.iter().filter(|evidence| !states(&finding.claim, evidence));
     let numbers = joined(new.take(NUMBERS), ", ", |evidence| {
@@ -27,8 +27,8 @@ pub(crate) fn supported(finding: &Finding) -> String {
     format!("{}{}", finding.claim.trim(), bracketed(support, "; "))
 }
 
-/// Whether a claim holds a number: as it would be printed here, or, for counts and shares, rounded
-/// to the digits that the claim gives; without its sign, which a claim puts in words.
+/// Whether a claim contains a number: as it would be printed here or, for counts and shares,
+/// rounded to the claim's digits; without its sign, which a claim expresses in words.
 fn states(claim: &str, evidence: &Evidence) -> bool {
     let plain = match evidence.unit.as_str() {
         "share" => evidence.value.abs() * 100.0,
@@ -42,7 +42,7 @@ fn states(claim: &str, evidence: &Evidence) -> bool {
     })
 }
 
-/// A number with its unit; units that have a format of their own get it.
+/// A number with its unit, in the unit's own format if there is one.
 pub(crate) fn number_text(evidence: &Evidence) -> String {
     let value = evidence.value;
     match evidence.unit.as_str() {

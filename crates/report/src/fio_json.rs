@@ -1,10 +1,10 @@
-//! Trials in the form of fio's JSON (`--output-format=json+`), for the tools that read that: fio's
-//! own converters, fio-plot, dashboards.
+//! Writes trials in the form of fio's JSON (`--output-format=json+`), for tools that read it: fio's own
+//! converters, fio-plot, dashboards.
 //!
-//! What fio tells and this program does not measure is left out, and so is a percentile with fewer than ten
-//! requests beyond it; a reader that asks for it has to say that it is missing. Sums are those of the
-//! measured window. What fio takes apart as `slat`, the call that hands a request over, is not measured
-//! apart: `clat` has it too, and is fio's `lat` in a closed loop. Facts: fio 3.33 and its HOWTO.
+//! Values that fio reports but this program does not measure are left out. So are percentiles with fewer than
+//! ten requests beyond them; a reader of these has to handle their absence. Sums are those of the measured
+//! window. fio's `slat`, the time of the submission call, is not measured separately: `clat` includes it, and
+//! equals fio's `lat` in a closed loop. Facts: fio 3.33 and its HOWTO.
 
 use crate::trial::jobs_of;
 use record::{
@@ -18,11 +18,11 @@ const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
-/// Bounds of fio's table of latencies, in each of its units.
+/// Bounds of fio's latency table, in each of its units.
 const BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const KIB: f64 = 1024.0;
 
-/// Jobs with their names as the document that fio would print of them.
+/// Converts named jobs to the document that fio would print for them.
 #[must_use]
 pub fn fio_json(jobs: &[(String, Trial)]) -> Value {
     let first = jobs.first().map(|(_, trial)| trial);
@@ -34,7 +34,7 @@ pub fn fio_json(jobs: &[(String, Trial)]) -> Value {
     })
 }
 
-/// The jobs of a trial: one by the name that it was given, or several by their own.
+/// The jobs of a trial: a single one has the given name, several have their own.
 fn of_trial(name: &str, trial: &Trial) -> Vec<Value> {
     match jobs_of(trial).as_slice() {
         [_] => vec![job(name, trial)],
@@ -70,14 +70,14 @@ fn job(name: &str, trial: &Trial) -> Value {
         job[key] = table(&all, unit_ns, last);
     }
     if let Some(cpu) = trial.cpu.value().filter(|_| seconds > 0.0) {
-        // Of one processor, as fio has it.
+        // As a share of one CPU, like fio.
         job["usr_cpu"] = json!(cpu.user_ms / (seconds * 10.0));
         job["sys_cpu"] = json!(cpu.system_ms / (seconds * 10.0));
     }
     job
 }
 
-/// The options that ask fio for the same.
+/// The fio options for the same load.
 fn options(name: &str, workload: &Workload) -> Map<String, Value> {
     let order = if matches!(workload.pattern, Pattern::Sequential) { "" } else { "rand" };
     let rw = match workload.only_op() {
@@ -139,7 +139,7 @@ fn flushes(flush: Option<&DirectionResult>) -> Value {
     })
 }
 
-/// Times as fio prints them, with percentiles and bins where their histogram is given.
+/// Times in fio's form, with percentiles and bins if there is a histogram.
 fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSnapshot>) -> Value {
     let Some(times) = times else {
         return json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
@@ -162,7 +162,7 @@ fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSn
     found
 }
 
-/// Shares of the requests in percent whose latency lies below each bound and not below the one before.
+/// Percentage of requests with a latency below each bound but not below the previous one.
 fn table(histogram: &HistogramSnapshot, unit_ns: u64, last: bool) -> Value {
     let total = histogram.count().max(1) as f64;
     let share = |from: f64, to: f64| {
@@ -172,7 +172,7 @@ fn table(histogram: &HistogramSnapshot, unit_ns: u64, last: bool) -> Value {
         json!(100.0 * count as f64 / total)
     };
     let unit = unit_ns as f64;
-    // The table of a unit begins where that of the smaller one ends.
+    // The table of a unit begins where that of the smaller unit ends.
     let mut from = if unit_ns == 1 { 0.0 } else { unit };
     let mut found = Map::new();
     for bound in BOUNDS {

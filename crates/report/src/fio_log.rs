@@ -1,23 +1,24 @@
-//! The intervals of a trial as fio's logs over time (`write_bw_log` and the like), for the tools that read those.
+//! Writes the intervals of a trial in the form of fio's time logs (`write_bw_log` and others), for tools that
+//! read them.
 //!
-//! A line is `milliseconds, value, direction, block size, offset, priority`, as fio 3.33 writes averages: the last
-//! three are 0. The time is that of the end of the interval, and a direction without requests has no line.
+//! A line is `milliseconds, value, direction, block size, offset, priority`, as fio 3.33 writes averages: the
+//! last three are 0. The time is the end of the interval. A direction without requests has no line.
 
 use record::{IntervalDirection, Trial};
 use std::fmt::Write;
 
-/// What a log holds.
+/// The quantity in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FioLogColumn {
     /// KiB per second.
     KibPerSecond,
     /// Requests per second.
     Iops,
-    /// Mean latency.
+    /// Mean latency in nanoseconds.
     LatencyNs,
 }
 
-/// The log of a job that was measured with intervals; empty without.
+/// The log of a job that was measured with intervals; empty without intervals.
 #[must_use]
 pub fn fio_log(job: &Trial, column: FioLogColumn) -> String {
     let mut text = String::new();
@@ -46,7 +47,7 @@ fn value(direction: &IntervalDirection, column: FioLogColumn) -> Option<f64> {
     }
 }
 
-/// Whether a line is one of such a log, of fio or of this program.
+/// Whether a line belongs to such a log, written by fio or by this program.
 #[must_use]
 pub fn is_fio_log_line(line: &str) -> bool {
     let fields: Vec<&str> = line.trim_end().split(", ").collect();

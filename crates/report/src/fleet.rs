@@ -1,5 +1,5 @@
-//! What is said of a fleet: what slow devices have in common, which are slow by themselves, and how far
-//! the fleet lets one tell.
+//! Builds the report on a fleet: what slow devices have in common, which ones are slow individually,
+//! and how small a difference the fleet can show.
 
 use crate::number;
 use crate::page::Tone;
@@ -8,7 +8,7 @@ use record::{
     Estimate, FleetDevice, FleetDiagnosis, FleetLabels, FleetLeftOut, FleetSlowness, FleetYardstick,
 };
 
-/// Labels that name a device, and are no news of it.
+/// Labels that only name a device.
 const NAMES: [&str; 2] = ["instance", "device"];
 const DAY_S: f64 = 86_400.0;
 
@@ -62,7 +62,7 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     story
 }
 
-/// Devices that were left out, why, and which they are.
+/// Devices that were left out: number, reason and examples.
 fn not_judged(one: &FleetLeftOut) -> String {
     let more = if one.devices as usize > one.examples.len() { ", ..." } else { "" };
     format!("{}: {} ({}{more})", of_devices(one.devices), one.reason, one.examples.join(", "))
@@ -101,7 +101,7 @@ fn headline(document: &FleetDiagnosis) -> String {
     let what: Vec<String> = together.into_iter().chain(alone).chain(own).collect();
     if what.is_empty() {
         let devices: u32 = document.kinds.iter().map(|kind| kind.devices).sum();
-        // A slow disk among these would be no news of a page that speaks of the others alone.
+        // A slow disk among these would contradict a page that covers only the others.
         let unknown = match devices.saturating_sub(compared) {
             0 => String::new(),
             others => format!("; {others} could not be compared"),
@@ -111,12 +111,12 @@ fn headline(document: &FleetDiagnosis) -> String {
     format!("Slow: {}; {} compared.", what.join("; "), of_devices(compared))
 }
 
-/// A whole number: of a fleet the last ones count.
+/// A whole number: for a fleet the last digits matter.
 fn of_devices(count: u32) -> String {
     format!("{count} device{}", if count == 1 { "" } else { "s" })
 }
 
-/// What a row's ratio is of.
+/// What a row's ratio refers to.
 fn against(device: &FleetDevice) -> &'static str {
     match (device.against, device.now_and_then) {
         (FleetYardstick::Peers, false) => "peers",
@@ -152,7 +152,7 @@ fn days(slow: &FleetSlowness) -> String {
     number::digits((slow.end_s - slow.begin_s) as f64 / DAY_S)
 }
 
-/// The ratio as a cell, toned by its size.
+/// The ratio as a cell. Its tone depends on its size.
 fn ratio(ratio: &Estimate) -> Cell {
     let tone = if ratio.low > 1.5 { Tone::Bad } else { Tone::Warn };
     Cell::toned(number::digits(ratio.value), tone)
@@ -200,7 +200,8 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         t.left("since", |one| since(&one.slow));
         t.left("until", |one| until(&one.slow)).expendable(2);
         t.right("days", |one| days(&one.slow)).expendable(3);
-        // Not flexible: a host that is cut short is not found, and these are in the document.
+        // Not flexible: a truncated host name cannot be searched for, and the other labels are in
+        // the document.
         t.left("", |one| other(&one.labels)).expendable(1);
     });
 }
@@ -233,7 +234,7 @@ fn kinds(story: &mut Story, document: &FleetDiagnosis) {
     let remark = "devices that are compared with each other";
     story.section("Peers", remark).table(&document.kinds, |t| {
         t.left("kind", |kind| {
-            // The model last would be the first that a narrow terminal cuts off.
+            // If the model came last, a narrow terminal would cut it off first.
             let (family, labels): (Vec<_>, Vec<_>) =
                 kind.labels.iter().partition(|(name, _)| name.as_str() == "family");
             let labels = labels.into_iter().chain(family);
@@ -244,7 +245,7 @@ fn kinds(story: &mut Story, document: &FleetDiagnosis) {
         t.right("devices", |kind| kind.devices.to_string());
         t.right("compared", |kind| kind.compared.to_string());
         t.right("healthy ones differ by", |kind| match kind.compared {
-            // What the deviation is then is where a search for it begins.
+            // Without compared devices, the deviation is only the start value of its estimation.
             0 => Cell::from("unknown"),
             _ => Cell::from(format!("±{}", number::percent(kind.level_deviation.exp_m1()))),
         });

@@ -1,18 +1,17 @@
-//! The page of `halfpower report`: stories in one self-contained file, answer first.
+//! Renders the page of `halfpower report`: stories in one self-contained HTML file, answer first.
 //!
-//! A page needs no network: it is mailed, committed, opened years later. A reader who opens it from a
-//! mail has a minute: verdict or headline, one large plot, three conclusions and the figures of the
-//! answer fill a screen, and all else folds below its title. A fold is the browser's own and needs no
-//! script; paper shows what is in it. Each plot carries its sentence, so that it can be read without
-//! studying it, and a table of its data, so that it can be read without seeing it. Light and dark follow
-//! the reader's system or choice; a narrow screen gets one column, and tables that are wider than it
-//! scroll by themselves.
+//! A page needs no network: it is mailed, committed, and opened years later. A reader who opens it from a
+//! mail has a minute. The first screen has the verdict or headline, one large plot, three conclusions and the
+//! key figures; everything else is folded below its title. Folding uses the browser's own elements and needs
+//! no script. Printing shows the folded parts. Each plot has a sentence with its conclusion, and a table of
+//! its data for readers who cannot see it. Light or dark follows the reader's system or choice. A narrow
+//! screen gets one column, and tables wider than that scroll separately.
 //!
-//! Mail and viewers strip the script, so nothing that a page says needs it. Characters that steer a
-//! terminal are written out in the whole page at the end: pages are looked at in terminals, too.
-//! Rejected: all plots in a row after all sentences (a reader of the top saw lists of twenty lines), a
-//! tab per document (what is hidden is not printed), and a plotting library from a server (the page would
-//! be empty without it).
+//! Mail programs and viewers strip the script, so no content of a page depends on it. At the end, characters
+//! that control a terminal are written out in the whole page, because pages are viewed in terminals, too.
+//! Rejected: all plots in a row after all sentences (readers of the first screen saw lists of twenty lines),
+//! a tab per document (hidden tabs are not printed), and a plotting library from a server (the page would be
+//! empty offline).
 
 use crate::chart::{Chart, MARKS};
 use crate::finding::supported;
@@ -25,25 +24,25 @@ use record::Severity;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The first line of every page, by which a file is known as one.
+/// The first line of every page, which identifies the file.
 pub const HTML_HEAD: &str = "<!DOCTYPE html><!-- halfpower page -->";
 
-/// Conclusions at the top of a document.
+/// Number of conclusions at the top of a document.
 const CONCLUSIONS: usize = 3;
-/// Figures at the top; more are folded.
+/// Number of figures at the top; others are folded.
 const FACTS: usize = 8;
-/// Letters of the longest text that stands in a tile or a badge.
+/// Longest text in a tile or a badge, in characters.
 const LONG: usize = 40;
-/// Rows of a plot that is no large one: it stands at the top with the next.
+/// Largest number of rows in a small plot. A small plot shares the top with the next one.
 const SMALL_ROWS: usize = 3;
 
-/// Layout, and the colours that are not those of the drawings.
+/// Layout, and the colours other than those of the drawings.
 pub(crate) const STYLE: &str = include_str!("html/page.css");
 /// The script of a page with plots.
 pub(crate) const SCRIPT: &str = include_str!("html/page.js");
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Stories as a page that needs nothing else.
+/// Renders stories as a self-contained page.
 #[must_use]
 pub fn report_html(stories: &[Story]) -> String {
     let charts = stories.iter().flat_map(|story| &story.charts);
@@ -67,25 +66,25 @@ pub fn report_html(stories: &[Story]) -> String {
 struct Page<'a> {
     policy: String,
     articles: Vec<Article<'a>>,
-    /// The charts as JSON that may stand in a script element; empty where there are none.
+    /// The charts as JSON that is safe in a script element; empty without charts.
     data: String,
 }
 
 struct Article<'a> {
     story: &'a Story,
-    /// Charts with their places among all of the page.
+    /// Charts, each with its index among all charts of the page.
     figures: Vec<(&'a Chart, usize)>,
     conclusions: Vec<Conclusion>,
-    /// The figures at the top, the short ones first, so that tiles stand side by side.
+    /// The figures at the top, short ones first, so that tiles are adjacent.
     facts: Vec<&'a Fact>,
     more_facts: Vec<&'a Fact>,
-    /// Whether the figures at the top stand in lines and not in tiles.
+    /// Whether the figures at the top are lines rather than tiles.
     in_lines: bool,
-    /// How many findings of each kind there are: ` (2 warnings, 1 note)`.
+    /// Number of findings of each kind: ` (2 warnings, 1 note)`.
     found: String,
 }
 
-/// What a reader should take away, a sentence.
+/// A conclusion for the reader, in one sentence.
 struct Conclusion {
     label: String,
     tone: Tone,
@@ -97,7 +96,7 @@ impl<'a> Article<'a> {
         let (first, others) = first_facts(&story.facts);
         let (long, short): (Vec<&Fact>, Vec<&Fact>) =
             first.iter().copied().partition(|fact| is_long(&fact.value));
-        // Few tiles among lines would look as if they weighed more.
+        // A few tiles among lines would look more important.
         let in_lines = 2 * long.len() >= first.len();
         let mut article = Self {
             story,
@@ -109,14 +108,15 @@ impl<'a> Article<'a> {
             found: found(story),
         };
         article.conclusions = article.conclude();
-        // A figure that is a conclusion stands there.
+        // A figure that repeats a conclusion is left out.
         let conclusions = &article.conclusions;
         article.facts.retain(|fact| conclusions.iter().all(|one| one.text != fact.value));
         article
     }
 
-    /// Three sentences: the answers of the one verdict where it has any; else what the large plots say, what
-    /// to do first, the worst finding, takeaways, then what the other plots say.
+    /// Up to three sentences. If there is a single verdict with answers, these are used. Otherwise,
+    /// in this order: the conclusions of the large plots, the first action, the worst finding,
+    /// takeaways, and the conclusions of the other plots.
     fn conclude(&self) -> Vec<Conclusion> {
         let said = |label: &str, tone, text: &str| Conclusion {
             label: label.to_owned(),
@@ -149,13 +149,13 @@ impl<'a> Article<'a> {
         large.into_iter().chain(first).chain(rest).take(CONCLUSIONS).collect()
     }
 
-    /// Whether the answers of a verdict are the conclusions.
+    /// Whether the conclusions are a verdict's answers.
     fn leads_with(&self, badge: &Badge) -> bool {
         let alone = self.story.verdicts().count() == 1;
         alone && !badge.answers.is_empty() && !badge.fold
     }
 
-    /// The plots at the top: the first one; after a small one the next.
+    /// The plots at the top: the first one, and also the next if that is small.
     fn large(&self) -> &[(&'a Chart, usize)] {
         let is_small = |chart: &Chart| chart.is_rows() && chart.y.names.len() <= SMALL_ROWS;
         let count = match self.figures.first() {
@@ -170,7 +170,7 @@ impl<'a> Article<'a> {
         &self.figures[self.large().len()..]
     }
 
-    /// Sentences of plots that are no conclusion.
+    /// Plots whose conclusion is not at the top.
     fn sentences(&self) -> Vec<&(&'a Chart, usize)> {
         let untold = |chart: &Chart| !chart.finding.is_empty() && !self.is_told(chart);
         self.figures.iter().filter(|(chart, _)| untold(chart)).collect()
@@ -180,12 +180,12 @@ impl<'a> Article<'a> {
         self.conclusions.iter().any(|one| one.text == chart.finding)
     }
 
-    /// Whether the sentences of the large plots are among the conclusions.
+    /// Whether the conclusions include those of the large plots.
     fn large_are_told(&self) -> bool {
         self.large().iter().all(|(chart, _)| self.is_told(chart))
     }
 
-    /// Whether findings are part of the answer: those that no conclusion tells.
+    /// Whether findings are shown unfolded: if there are serious ones and no conclusion states them.
     fn findings_are_open(&self) -> bool {
         let mut findings = self.story.findings.iter();
         findings.any(|finding| finding.severity != Severity::Info)
@@ -196,7 +196,7 @@ impl<'a> Article<'a> {
         !self.conclusions.is_empty() || !self.facts.is_empty()
     }
 
-    /// Whether a section is part of the answer; without any plot the first one is.
+    /// Whether a section is shown unfolded. Without plots, the first one is.
     fn is_open(&self, section: &Section) -> bool {
         let first = self.story.sections.iter().find(|section| !section.folds());
         let stands_in =
@@ -205,7 +205,7 @@ impl<'a> Article<'a> {
     }
 }
 
-/// The figures at the top and the others: of several parts (reads, writes) as many of each.
+/// The figures at the top, and the others. Of several parts (reads, writes) each gets as many.
 fn first_facts(facts: &[Fact]) -> (Vec<&Fact>, Vec<&Fact>) {
     let mut parts: Vec<&str> = facts.iter().map(|fact| fact.of.as_str()).collect();
     parts.sort_unstable();
@@ -219,19 +219,19 @@ fn first_facts(facts: &[Fact]) -> (Vec<&Fact>, Vec<&Fact>) {
     (at(first), at(others))
 }
 
-/// Whether a text needs a line of its own, and is none for a badge.
+/// Whether a text is too long for a badge and needs a line of its own.
 pub(crate) fn is_long(text: &str) -> bool {
     text.chars().count() > LONG
 }
 
-/// A sentence as markup: what stands between backticks is code.
+/// Converts a sentence to markup: text in backticks becomes code.
 pub(crate) fn prose(text: impl AsRef<str>) -> String {
     let escaped = |part: &str| askama::filters::escape(part, Html).map(|it| it.to_string());
     let parts: Vec<&str> = text.as_ref().split('`').collect();
     let mut markup = String::new();
     for (place, part) in parts.iter().enumerate() {
         let part = escaped(part).unwrap_or_default();
-        // One backtick alone is itself.
+        // An unpaired backtick is kept as it is.
         match (place % 2 == 1, place + 1 < parts.len()) {
             (true, true) => markup.push_str(&format!("<code>{part}</code>")),
             (true, false) => markup.push_str(&format!("`{part}")),
@@ -241,13 +241,13 @@ pub(crate) fn prose(text: impl AsRef<str>) -> String {
     markup
 }
 
-/// The part of a document that a plot is of: what its title has in brackets.
+/// The part of a document that a plot shows: the text in brackets at the end of its title.
 fn part(title: &str) -> &str {
     let inner = title.strip_suffix(')').and_then(|title| title.rsplit_once('('));
     inner.map_or("", |(_, part)| part)
 }
 
-/// How many findings of each kind there are.
+/// Number of findings of each kind, in words.
 fn found(story: &Story) -> String {
     let count = |wanted: Severity, word: &str| {
         let all = story.findings.iter().filter(|finding| finding.severity == wanted).count();
@@ -279,8 +279,8 @@ impl Side {
     }
 }
 
-/// JSON that may stand in a `<script>` element: the letters that could end it or open a comment are
-/// escapes of JSON; those that could make a name look like another one are written out as text.
+/// Makes JSON safe in a `<script>` element. Characters that could end it or open a comment become
+/// JSON escapes. Characters that could make a name look like another one are written out as text.
 fn script_safe(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {

@@ -1,14 +1,14 @@
-//! Who uses a device, by unit, container or program, the same wherever it is shown.
+//! Lists the users of a device by unit, container or program, in the same way on all pages.
 
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Columns, Story};
 use record::{IoGroup, Observation, OpKind, io_groups};
 
-/// Groups that are listed; the document has more.
+/// Largest number of listed groups; the document has more.
 pub(crate) const GROUPS_MAX: usize = 6;
 
-/// A group, and its share of the requests of all.
+/// A group, and its share of all requests.
 pub(crate) struct Row {
     device: String,
     group: IoGroup,
@@ -42,7 +42,7 @@ pub(crate) fn columns(t: &mut Columns<'_, Row>) {
     t.right("of all", |row| number::percent(row.share)).gap(1);
 }
 
-/// The table of an observation; nothing where nobody was counted.
+/// Adds the table of an observation, unless no process was counted.
 pub(crate) fn issuers(story: &mut Story, observation: &Observation) {
     let mut found: Vec<Row> = Vec::new();
     for device in &observation.devices {
@@ -56,7 +56,7 @@ pub(crate) fn issuers(story: &mut Story, observation: &Observation) {
     }
 }
 
-/// The table in a section of its own, with what it leaves out.
+/// Adds the table, with a note on what it leaves out.
 pub(crate) fn table(section: &mut crate::story::Section, rows: Vec<Row>) {
     section.table(rows, columns);
     section.note(

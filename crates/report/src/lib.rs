@@ -1,13 +1,14 @@
-//! Every rendering: pure functions from records to text.
+//! Renders records as text, in pure functions.
 //!
-//! A reader at a terminal is tired, has 80 columns, may have no colour, and may be reading a log
-//! file a week later. So each page gives the answer first, then what supports it; says what each
-//! number means beside it; and uses glyphs that take one column. Nothing here computes a result:
-//! what is printed was recorded, and the same record gives the same bytes. Rejected: a templating
-//! language (alignment is the work here, and templates do not align), and printing straight to
-//! the terminal (pages could be neither compared in tests nor sent elsewhere).
+//! A reader at a terminal is tired, has 80 columns and perhaps no colour, or reads a log file a
+//! week later. Each page therefore gives the answer first and then its support, explains each
+//! number next to it, and uses single-width characters. Nothing here computes a result: only
+//! recorded values are printed, and the same record gives the same bytes. Rejected: a templating
+//! language (most of the work is alignment, which templates do not do), and printing straight to
+//! the terminal (pages could neither be compared in tests nor sent elsewhere).
 //!
-//! `number` writes values, `page` escapes, wraps and paints; most other modules tell one document each.
+//! `number` formats values, `page` escapes, wraps and colours; most other modules render one kind
+//! of document each.
 //!
 //! [`parquet`] writes the files of `export`.
 #![forbid(unsafe_code)]
@@ -102,35 +103,34 @@ pub use watch::{
 pub use whatif::whatif;
 pub use zones::zones;
 
-/// How a page is to look.
+/// The style of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Whether to send colour codes to a terminal.
     pub color: bool,
-    /// Columns of the terminal. Pages are at least 60 and at most 160 columns wide, and no
-    /// paragraph is wider than 100.
+    /// Columns of the terminal. Pages are 60 to 160 columns wide, and paragraphs at most 100.
     pub width: usize,
-    /// How much of a story is told.
+    /// How much of a story to print.
     pub extent: Extent,
-    /// The words that name the database of a saved document in the commands that ask for it, such as
-    /// `--db FILE`; empty where these commands find it without.
+    /// Words that name the database in printed commands for a saved document, such as `--db FILE`;
+    /// empty if these commands find it by themselves.
     pub database: &'static str,
 }
 
-/// How much of a story a terminal is told.
+/// How much of a story a terminal page has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     /// The answer in one line.
     Line,
-    /// What a user needs, on a screen; what is left out is named.
+    /// The essential parts, on one screen. The parts left out are named.
     Short,
-    /// All of it.
+    /// Everything.
     #[default]
     Whole,
 }
 
 impl Default for Style {
-    /// For a log file: no colour, 80 columns, all of it.
+    /// For a log file: no colour, 80 columns, everything.
     fn default() -> Self {
         Self { color: false, width: 80, extent: Extent::Whole, database: "" }
     }

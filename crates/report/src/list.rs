@@ -1,5 +1,4 @@
-//! Short lists: saved profiles and experiments, presets, what this machine can measure, what to do
-//! next.
+//! Prints short lists: saved profiles and experiments, presets, the capabilities of this machine, next steps.
 
 use crate::page::{Page, Span, Tone};
 use crate::profile::largest;
@@ -20,7 +19,7 @@ fn when(time: Option<&str>, simulated: bool) -> String {
     }
 }
 
-/// The saved profiles, in the given order: identifier, time and target, then the largest rates.
+/// The saved profiles in the given order: id, time and target, then the maximum rates.
 #[must_use]
 pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
     let mut page = Page::new(style);
@@ -46,8 +45,8 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
     page.finish()
 }
 
-/// What is kept, in the given order: short id, kind, time and target, a line each. `inner` is the number of trials that
-/// belong to listed documents and are not listed themselves.
+/// The saved documents in the given order: short id, kind, time and target, a line each. `inner` is
+/// the number of trials that belong to listed documents and are not listed themselves.
 #[must_use]
 pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> String {
     let mut page = Page::new(style);
@@ -74,7 +73,7 @@ pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> Str
     page.finish()
 }
 
-/// The presets with what they look for.
+/// The presets, each with its purpose.
 #[must_use]
 pub fn preset_list_text(designs: &[Design], style: &Style) -> String {
     let mut page = Page::new(style);
@@ -112,7 +111,7 @@ pub fn experiment_list_text(experiments: &[Experiment], style: &Style) -> String
     page.finish()
 }
 
-/// What this machine can measure and what not, with the reason and the remedy.
+/// What this machine can and cannot measure, with reason and remedy.
 #[must_use]
 pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
     let mut page = Page::new(style);
@@ -130,7 +129,7 @@ pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
     };
     page.paragraph(0, &verdict, Tone::Strong);
     page.blank();
-    // A name of unreasonable length may push its own line aside, not everybody's.
+    // An extremely long name shifts its own line, but not the others.
     let names = rows.iter().map(|row| Span::plain(&row.name).width()).max().unwrap_or(0).min(28);
     for row in rows {
         let (mark, tone) = if row.available { ("yes", Tone::Good) } else { ("no ", Tone::Warn) };
@@ -153,8 +152,8 @@ pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
     page.finish()
 }
 
-/// The commands to try next, one a line. A command that is too long goes on after a backslash, so
-/// that it can still be pasted into a shell.
+/// The commands to try next, one per line. A long command continues after a backslash, so that it
+/// can be pasted into a shell.
 #[must_use]
 pub fn next_steps_text(steps: &[String], style: &Style) -> String {
     let mut page = Page::new(style);
@@ -167,7 +166,7 @@ pub fn next_steps_text(steps: &[String], style: &Style) -> String {
     page.finish()
 }
 
-/// Codes with a sentence on each, under a title.
+/// Codes, each with a sentence, under a title.
 #[must_use]
 pub fn codes_text(title: &str, rows: &[(&str, &str)], style: &Style) -> String {
     let mut page = Page::new(style);
@@ -179,7 +178,7 @@ pub fn codes_text(title: &str, rows: &[(&str, &str)], style: &Style) -> String {
     page.finish()
 }
 
-/// What a code means: paragraphs, and the items of a list.
+/// The meaning of a code: paragraphs and list items.
 #[must_use]
 pub fn code_text(code: &str, paragraphs: &[String], style: &Style) -> String {
     let mut page = Page::new(style);

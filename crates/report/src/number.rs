@@ -1,4 +1,4 @@
-//! Short names of the formats of `record`, the one home of how numbers are printed.
+//! Short names for the number formats of `record`, the only module that defines them.
 
 use record::Unit;
 pub(crate) use record::{

@@ -1,10 +1,9 @@
-//! What is said of an observation: where from, when, which devices, and what it cannot answer.
+//! Builds the report on an observation: its source, its time, its devices, and what it cannot answer.
 //!
-//! A reader wants to know whether this is the right recording before concluding anything from it:
-//! the machine, the span of time, the disks and how busy they were. What is missing follows at
-//! once, because it decides which questions are worth asking. Figures of a source are as fine as its
-//! counters, so that each is drawn with its resolution as the band. Whether the device is slow is the
-//! matter of a diagnosis, which is a document of its own.
+//! A reader first wants to know whether this is the right recording: the machine, the time span, the disks
+//! and their load. Missing data follow at once, because they determine which questions can be answered. The
+//! resolution of a figure is that of the source's counters, so each is drawn with its resolution as a band.
+//! Whether a device is slow is decided by a diagnosis, which is a separate document.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::issuers::issuers;
@@ -16,12 +15,12 @@ use crate::traced::traced;
 use record::{Figure, Interval, Observation, ObservedDevice, Unit};
 use stats::{Ordered, weighted_mean};
 
-/// Devices in one plot: the busiest.
+/// Largest number of devices in a plot: the busiest.
 const DEVICES: usize = 6;
 const POINTS: usize = 400;
-/// Devices that are listed; the document has all.
+/// Largest number of listed devices; the document has all.
 const MOST_DEVICES: usize = 40;
-/// Devices without requests that are named.
+/// Largest number of named devices without requests.
 pub(crate) const IDLE_MAX: usize = 12;
 
 /// The story of an observation.
@@ -89,7 +88,7 @@ fn span(observation: &Observation) -> String {
     format!("{from} to {to} UTC: {length}, {count} {of} over {devices}")
 }
 
-/// A moment in UTC to the second.
+/// A time in UTC to the second.
 pub(crate) fn moment(ns: u64) -> String {
     let time = jiff::Timestamp::from_nanosecond(ns.into()).unwrap_or_default();
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
@@ -98,7 +97,7 @@ pub(crate) fn moment(ns: u64) -> String {
 struct Row<'a> {
     device: &'a ObservedDevice,
     own: Vec<&'a Interval>,
-    /// Requests per second over its time.
+    /// IOPS over the device's time.
     rate: Option<f64>,
 }
 
@@ -114,7 +113,7 @@ impl Row<'_> {
         let steps = self.own.iter().filter_map(|it| latency(it)).map(|it| it.resolution);
         let finest = steps.fold(f64::INFINITY, f64::min);
         Cell::or_none(weighted_mean(self.own.iter().filter_map(of)), |mean| match mean < finest {
-            // A mean of 0 is one that the source could not distinguish from 0.
+            // The source could not distinguish a mean of 0 from 0.
             true => format!("<{}", number::time(finest)),
             false => number::time(mean),
         })
@@ -163,7 +162,7 @@ fn devices(story: &mut Story, observation: &Observation) {
     );
 }
 
-/// A figure that is drawn over time: title, unit, and whether the ordinate is logarithmic.
+/// A figure plotted over time: title, unit, whether the ordinate is logarithmic, and how to get it.
 type Quantity = (&'static str, Option<Unit>, bool, fn(&Interval) -> Option<Figure>);
 
 const QUANTITIES: [Quantity; 5] = [
@@ -200,7 +199,7 @@ fn series(
     devices.iter().map(of_device).collect()
 }
 
-/// A figure with its resolution as the interval.
+/// A point with the figure's resolution as its interval.
 fn resolved(x: f64, figure: &Figure) -> Point {
     let half = figure.resolution / 2.0;
     Point::within(x, figure.value, (figure.value - half).max(0.0), figure.value + half)
@@ -246,7 +245,7 @@ fn over_time(
     })
 }
 
-/// Latency of each interval against its rate: what load does to a device.
+/// Latency of each interval against its rate: the effect of load on a device.
 fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<Chart> {
     let mut series = series(observation, devices, Form::Marks, |interval| {
         Some(resolved(rate(interval)?.value, &latency(interval)?))

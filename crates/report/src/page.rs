@@ -1,39 +1,38 @@
-//! Lines of a terminal page: escaped, wrapped, never too wide, painted last.
+//! Formats lines of a terminal page: escaped, wrapped, limited in width, and coloured last.
 //!
-//! Text from outside (device models, paths, mount options, error messages) may hold terminal
-//! escape sequences. A [`Span`] is the only way on to a page and its constructor escapes, so no
-//! rendering can forget it. Colour is applied when the page is finished, after all widths are
-//! settled: a page is therefore the same text with colour and without. Rejected: escaping where
-//! each field is printed (one forgotten call is a hole), and a terminal library that measures
-//! styled strings (widths would depend on the styling).
+//! Text from outside (device models, paths, mount options, error messages) may contain terminal escape
+//! sequences. All text reaches a page through [`Span`], whose constructor escapes it, so no renderer can
+//! forget that. Colour is applied to the finished page, after all widths are known. A page therefore has the
+//! same text with and without colour. Rejected: escaping where each field is printed (one forgotten call is a
+//! hole), and a terminal library that measures styled strings (widths would depend on the styling).
 
 use crate::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Narrowest and widest page: below 60 no table fits, above 160 the eye loses the row.
+/// Narrowest and widest page: below 60 columns no table fits, above 160 the eye loses the row.
 const WIDTHS: (usize, usize) = (60, 160);
-/// Columns of the narrowest paragraph: text fits where tables do not.
+/// Columns of the narrowest paragraph: paragraphs fit where tables do not.
 const PROSE_MIN: usize = 40;
 /// Columns of the widest paragraph: longer lines are hard to read.
 const PROSE_MAX: usize = 100;
 
-/// What a piece of text is, which decides its colour in every view.
+/// The role of a piece of text, which determines its colour in every view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// Normal text.
     #[default]
     Plain,
     /// Headings and answers.
     Strong,
-    /// Explanations beside the numbers.
+    /// Explanations next to numbers.
     Faint,
     /// Needs attention.
     Warn,
-    /// Wrong, or not what was asked for.
+    /// Wrong, or not as requested.
     Bad,
-    /// Fine.
+    /// Good.
     Good,
-    /// The one that the reader picked.
+    /// The item that the reader selected.
     Picked,
 }
 
@@ -73,9 +72,9 @@ impl Span {
     }
 }
 
-/// Whether a character could change how a terminal shows what follows: control characters (C0,
-/// DEL, C1), line and paragraph separators, marks that take no column, and those that reverse
-/// the writing direction (Unicode Standard Annex 9), by which one name can look like another.
+/// Whether a character could affect how a terminal shows the following text: control characters
+/// (C0, DEL, C1), line and paragraph separators, zero-width marks, and marks that reverse the
+/// writing direction (Unicode Standard Annex 9), which can make one name look like another.
 pub(crate) fn is_hostile(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -84,8 +83,8 @@ pub(crate) fn is_hostile(character: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text from outside as it may be printed: characters that could steer a terminal are written as
-/// `\x1b` or `\u{202e}`. Everything else, backslashes too, stays as it is.
+/// Makes text from outside safe to print: characters that could control a terminal become `\x1b` or
+/// `\u{202e}`. Everything else, including backslashes, is unchanged.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -101,12 +100,12 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// The same of a page of many lines, whose ends stay.
+/// Escapes text of many lines and keeps the line ends.
 pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
-/// A field of CSV (RFC 4180). What a spreadsheet would take for a formula is led by an apostrophe.
+/// A field of CSV (RFC 4180). An apostrophe is added before text that a spreadsheet would treat as a formula.
 pub(crate) fn csv_field(text: &str) -> String {
     let text = escape(text);
     let formula = text.starts_with(['=', '+', '@', '-', '\t']) && text.parse::<f64>().is_err();
@@ -118,7 +117,7 @@ pub(crate) fn csv_field(text: &str) -> String {
     }
 }
 
-/// The beginning of a text that takes at most so many columns.
+/// The longest beginning of a text that fits into this many columns.
 fn beginning(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let beyond = text.char_indices().find(|(_, letter)| {
@@ -128,12 +127,12 @@ fn beginning(text: &str, columns: usize) -> &str {
     &text[..beyond.map_or(text.len(), |(at, _)| at)]
 }
 
-/// Text of at most so many columns, with an ellipsis where it is cut.
+/// Text of at most this many columns, truncated with an ellipsis.
 pub(crate) fn shortened(text: &str, columns: usize) -> String {
     if text.width() <= columns { text.to_owned() } else { cut(text, columns) }
 }
 
-/// Text cut to at most so many columns; the last one says that something is missing.
+/// Truncates text to at most this many columns, of which the last one is an ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     match columns.checked_sub(1) {
         Some(columns) => beginning(text, columns).to_owned() + "…",
@@ -141,14 +140,14 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// Words that belong to the number before them.
+/// Units, which stay on the line of the number before them.
 const UNITS: [&str; 17] = [
     "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s", "k", "M",
     "G", "IOPS",
 ];
 
-/// The words of a text. A number and its unit are one word, so that no line ends between them;
-/// so are a value and its interval (`118k IOPS ±2 %`).
+/// Splits a text into words that may be separated by a line break. A number and its unit are one
+/// word. So are a value and its interval (`118k IOPS ±2 %`).
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -168,8 +167,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// `text` in pieces of at most `width` columns (the first at most `first`), broken at spaces; a
-/// longer word is cut. Leading and repeated spaces go.
+/// Breaks `text` at spaces into lines of at most `width` columns (the first at most `first`).
+/// Longer words are cut. Leading and repeated spaces are removed.
 pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
@@ -181,7 +180,7 @@ pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
             (used, room) = (0, width);
         }
         while rest.width() > room {
-            // A letter may be wider than the room.
+            // A single character may be wider than the line.
             let letter = rest.chars().next().map_or(0, char::len_utf8);
             let (head, tail) = rest.split_at(beginning(rest, room).len().max(letter));
             lines.last_mut().into_iter().for_each(|line| line.push_str(head));
@@ -217,7 +216,7 @@ impl Page {
         Self { width, prose, color: style.color, lines: Vec::new() }
     }
 
-    /// A part of a screen: as wide as it is, and painted by who draws it.
+    /// A part of a screen: as wide as given, and coloured by the caller.
     pub(crate) fn of_screen(width: usize) -> Self {
         Self { width, prose: width, color: false, lines: Vec::new() }
     }
@@ -226,7 +225,7 @@ impl Page {
         self.width
     }
 
-    /// The columns that a terminal has, which may be less than tables take.
+    /// The columns of the terminal, which may be fewer than tables need.
     pub(crate) fn room(&self) -> usize {
         if self.prose < WIDTHS.0 { self.prose } else { self.width }
     }
@@ -235,19 +234,19 @@ impl Page {
         &self.lines
     }
 
-    /// An empty line between sections; none at the top, never two.
+    /// Adds an empty line between sections; none at the top, never two in a row.
     pub(crate) fn blank(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(Vec::new());
         }
     }
 
-    /// One line; what is too long for the page is cut.
+    /// Adds one line. Text beyond the page width is truncated.
     pub(crate) fn line(&mut self, spans: Vec<Span>) {
         self.lines.push(spans);
     }
 
-    /// A section's heading, with a remark in the same paragraph.
+    /// Adds a section heading, with a remark in the same paragraph.
     pub(crate) fn heading(&mut self, title: &str, remark: &str) {
         self.blank();
         if remark.is_empty() {
@@ -257,13 +256,13 @@ impl Page {
         self.flowing(vec![title], 2, remark, Tone::Faint);
     }
 
-    /// Wrapped text. The first line begins with `lead`, the others with as many spaces.
+    /// Adds wrapped text. The first line begins with `lead`, the others are indented by its width.
     pub(crate) fn hanging(&mut self, lead: Vec<Span>, text: &str, tone: Tone) {
         let indent = lead.iter().map(Span::width).sum();
         self.flowing(lead, indent, text, tone);
     }
 
-    /// Wrapped text. The first line begins with `lead`, the others with `indent` spaces.
+    /// Adds wrapped text. The first line begins with `lead`, the others with `indent` spaces.
     pub(crate) fn flowing(&mut self, lead: Vec<Span>, indent: usize, text: &str, tone: Tone) {
         let used: usize = lead.iter().map(Span::width).sum();
         let first = self.prose.saturating_sub(used);
@@ -279,8 +278,7 @@ impl Page {
         self.hanging(vec![Span::plain(" ".repeat(indent))], text, tone);
     }
 
-    /// A command; one that is too long goes on after a backslash, so that it can still be pasted into
-    /// a shell.
+    /// Adds a command. A long one is continued after a backslash, so that it can be pasted into a shell.
     pub(crate) fn command(&mut self, command: &str) {
         for line in continued(&escape(command), self.width) {
             self.line(vec![Span::plain(line)]);
@@ -312,7 +310,7 @@ fn painted(line: &[Span], width: usize, color: bool) -> String {
     text
 }
 
-/// The spans of a line without trailing spaces, cut to `width` columns.
+/// The spans of a line without trailing spaces, truncated to `width` columns.
 fn trimmed(line: &[Span], width: usize) -> Vec<Span> {
     let mut room = width;
     let total: usize = line.iter().map(Span::width).sum();
@@ -333,7 +331,7 @@ fn trimmed(line: &[Span], width: usize) -> Vec<Span> {
     kept
 }
 
-/// A command over several lines: broken before a word, outside quotes, with ` \` at the end.
+/// A command on several lines, broken before words outside quotes, with ` \` at the end of each.
 fn continued(command: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = "  ".to_owned();
@@ -344,7 +342,7 @@ fn continued(command: &str, width: usize) -> Vec<String> {
             line = "     ".to_owned();
         }
         line = if line.trim().is_empty() { line + word } else { line + " " + word };
-        // A single longer word goes on at the left edge, where the shell joins it again.
+        // A single longer word is continued in the first column, where the shell joins it again.
         while line.chars().count() > width {
             let head: String = line.chars().take(width - 1).collect();
             line = line.chars().skip(width - 1).collect();
@@ -355,7 +353,7 @@ fn continued(command: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The words of a command; spaces between quotes do not part them.
+/// The words of a command. Spaces within quotes do not separate words.
 fn command_words(command: &str) -> impl Iterator<Item = &str> {
     let mut quote = None;
     let parts = move |letter: char| {

@@ -1,11 +1,11 @@
-//! What is said of `halfpower papers`: the answer, then every published value beside its reproduction.
+//! Builds the report of `halfpower papers`: the result, then every published value next to its reproduction.
 //!
-//! The counts come first, then what fails with its cause, because a reader who doubts begins there.
-//! After that there is one line per row, grouped by paper and figure, because a reader comes with a
-//! figure in hand. What is not tried is listed by reason, its ids together: a hundred lines saying "an
-//! input" would bury the ten that matter. The plots of a figure come in pairs, published and
-//! reproduced, on the same ordinate: a reader compares shapes first and numbers after. Rejected: both
-//! in one plot, in which eight curves become sixteen.
+//! The counts come first, followed by failures and their causes, because a sceptical reader begins there.
+//! After that there is one line per row, grouped by paper and figure, because a reader looks up a figure.
+//! Values that are not attempted are listed by reason, with all their ids together: a hundred lines saying
+//! "an input" would hide the ten that matter. The plots of a figure come in pairs, published and reproduced,
+//! with the same ordinate, because a reader compares shapes first and numbers later. Rejected: both in one
+//! plot, in which eight curves become sixteen.
 
 use crate::chart::{self, Axis, Form, Series};
 use crate::number;
@@ -16,22 +16,22 @@ use model::papers::{Chart, Class, ClassCount, Paper, Point, Report, Row, Verdict
 use stats::grouped;
 use std::collections::BTreeMap;
 
-/// What a row may be off by, for those who read the page alone; the details say it row by row.
+/// The tolerances, for readers of this page alone; the details state them row by row.
 const ALLOWED: &str = "values: within 15 % or the printed decimals; sizes: within one step of the \
                        paper's axis; series: within 15 % in the median and 40 % at each point, \
                        with half to double the published rise or fall, and curves that are 10 % \
                        apart in the paper do not cross; formulae: to the printed digits";
 
-/// Rows that fit a screen with the summary above them.
+/// Largest number of rows that fits a screen with the summary above them.
 const FEW_ROWS: usize = 16;
 
-/// The story of a report. Of few rows the short page shows every one.
+/// The story of a report. If there are few rows, the short page shows all of them.
 #[must_use]
 pub fn papers(report: &Report) -> Story {
     let mut story = Story::new("Papers", "published figures next to the reproduced ones", false);
     summary(&mut story, report);
     story.charts.extend(verdicts(report));
-    // The verdicts alone: below them stand pairs, published and reproduced.
+    // Only the verdicts: below them are pairs, published and reproduced.
     story.lead = 1;
     failures(&mut story, report);
     for paper in Paper::ALL {
@@ -92,7 +92,7 @@ fn tell_figure(section: &mut Section, rows: &[&Row]) {
     }
 }
 
-/// How far off a row is: a claim with its sign, a series by its median and its worst point.
+/// The deviation of a row: a claim with its sign, a series by its median and its worst point.
 fn deviation_text(row: &Row) -> String {
     match (row.deviation, row.deviation_max) {
         (Some(median), Some(max)) if row.chart.is_some() => {
@@ -180,7 +180,7 @@ fn summary(story: &mut Story, report: &Report) {
     story.fact("allowed", ALLOWED);
 }
 
-/// What a reader takes away: what is reproduced best, what fails most, and how to look at either.
+/// The conclusions: what is reproduced best, what fails most, and how to view either.
 fn conclusions(report: &Report) -> Vec<(String, String)> {
     let series = || report.rows.iter().filter(|row| row.chart.is_some() && row.class.is_judged());
     let mut off: Vec<f64> = series().filter_map(|row| row.deviation).collect();
@@ -212,7 +212,7 @@ fn conclusions(report: &Report) -> Vec<(String, String)> {
     named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
 }
 
-/// How many rows of each paper are reproduced; of one paper by figure.
+/// The number of reproduced rows for each paper; for a single paper, by figure.
 fn verdicts(report: &Report) -> Option<chart::Chart> {
     let papers: Vec<Paper> = Paper::ALL
         .into_iter()
@@ -258,7 +258,7 @@ fn verdicts(report: &Report) -> Option<chart::Chart> {
     .unless_empty()
 }
 
-/// What fails, in one list: a reader who doubts begins here.
+/// All failures in one list: a sceptical reader begins here.
 fn failures(story: &mut Story, report: &Report) {
     let failing = |row: &&Row| row.verdict.fails();
     if !report.rows.iter().any(|row| failing(&row)) {
@@ -274,7 +274,7 @@ fn failures(story: &mut Story, report: &Report) {
         t.left("what", |row| row.subject.clone()).flexible().expendable(2);
         t.right("off by", |row| deviation_text(row));
     });
-    // The same cause stands once, behind all that it explains.
+    // A cause common to several rows is stated once, after their ids.
     let causes = report.rows.iter().filter(failing).map(|row| (row.reason.as_str(), row));
     for (reason, rows) in grouped(causes) {
         match rows.as_slice() {
@@ -287,7 +287,7 @@ fn failures(story: &mut Story, report: &Report) {
     }
 }
 
-/// One chart twice, published and reproduced; nothing where none of it is reproduced.
+/// One chart twice, published and reproduced; nothing if no part of it is reproduced.
 fn draw(story: &mut Story, chart: &Chart, rows: &[&Row]) {
     let rows: Vec<&&Row> =
         rows.iter().filter(|row| row.chart.as_deref() == Some(&chart.name)).collect();

@@ -1,4 +1,4 @@
-//! The way from a program to a medium, a row for each layer; the cause is marked on it.
+//! Draws the path from a program to a medium, a row per layer, and marks the cause on it.
 
 use crate::story::Story;
 use record::{LayerKind, PathLayer, PathMap};
@@ -6,8 +6,8 @@ use record::{LayerKind, PathLayer, PathMap};
 /// The marker of a layer in which a cause was found.
 const CAUSE: &str = "> ";
 
-/// Draws the maps of a diagnosis: a single one, or of several those with a cause. What each layer can
-/// explain is folded, but for those out of sight.
+/// Draws the maps of a diagnosis: a single one, or those with a cause if there are several. What
+/// each layer can explain is folded, except for layers that cannot be observed.
 pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
     let has_cause = |map: &&PathMap| map.layers.iter().any(|layer| !layer.causes.is_empty());
     for map in maps.iter().filter(|map| maps.len() == 1 || has_cause(map)) {
@@ -44,7 +44,7 @@ fn name(layer: &PathLayer) -> String {
 }
 
 fn text(layer: &PathLayer) -> String {
-    // A volume says its name by itself, and the whole path has none.
+    // A volume states its name itself, and the whole path has none.
     let of = match layer.kind {
         LayerKind::Volume => String::new(),
         _ => crate::story::prefix(&layer.devices.join(", ")),

@@ -1,10 +1,10 @@
-//! The plots of stories as SVG files.
+//! Writes the plots of stories as SVG files.
 
 use crate::story::Story;
 
-/// The first line of every SVG file, by which one is known when the command is repeated.
+/// The first line of every SVG file, by which a repeated command recognises its own files.
 pub const PLOT_MARK: &str = "<!-- halfpower plot -->";
-/// Letters of a title in a file name.
+/// Largest length of a title in a file name, in characters.
 const NAME_LETTERS: usize = 60;
 
 /// Names without extension (document, number and title), and SVG, of all plots.
@@ -20,7 +20,7 @@ pub fn plot_files(stories: &[Story]) -> Vec<(String, String)> {
     charts.map(file).collect()
 }
 
-/// A title as a part of a file name.
+/// Converts a title to a part of a file name.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for letter in title.chars().flat_map(char::to_lowercase) {

@@ -1,8 +1,8 @@
-//! What is said of a prediction.
+//! Builds the report on a prediction.
 //!
-//! A prediction answers first: what a request will take, and how full the device will be. Then come
-//! all models beside each other with their errors, so that a reader sees which to trust and what the
-//! textbook would have said; then what the answer rests on that was not measured.
+//! The answer comes first: the latency of a request, and the utilization of the device. Then all
+//! models are listed with their errors, so that a reader sees which to trust and what the textbook
+//! predicts. Last come the parts of the answer that were not measured.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, ends_across, xs};
 use crate::number;
@@ -15,7 +15,7 @@ use record::{
     shell_word,
 };
 
-/// An interval whose upper end is this many times the mean comes from bounds of the time in the queue.
+/// An interval whose upper end is this many times the mean comes from bounds on the queueing time.
 const BOUNDED: f64 = 1.5;
 
 /// The story of a prediction.
@@ -75,7 +75,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     story
 }
 
-/// An offered load in words, in front of its mix.
+/// An offered load in words, to precede its mix.
 pub(crate) fn offered_text(offered: Option<Offered>) -> String {
     match offered {
         Some(Offered::PoissonPerS(rate)) => {
@@ -87,12 +87,12 @@ pub(crate) fn offered_text(offered: Option<Offered>) -> String {
     }
 }
 
-/// A number as it was typed.
+/// A number as the user typed it.
 pub(crate) fn plain(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { number::digits(value) }
 }
 
-/// A mix in words: `70 % reads of 8 KiB, 20 % sequential`.
+/// A mix in words: `70 % reads, rest writes, of 8 KiB, 20 % sequential, rest random`.
 pub(crate) fn mix_text(mix: &Mix) -> String {
     let ops = match mix.reads() {
         reads if reads > 0.999 => "reads".to_owned(),
@@ -121,7 +121,7 @@ pub(crate) fn mix_text(mix: &Mix) -> String {
     format!("{ops} of {sizes_text}, {parts}{random}")
 }
 
-/// `16 sessions that commit to a log overwritten, 200 us of work between two commits, 2 processors`
+/// `16 sessions committing (log overwritten), 200 µs of work between commits, 2 processors`.
 fn sessions_text(commits: &CommitPrediction) -> String {
     let CommitPrediction { sessions, work_ns, processors, log, .. } = commits;
     let sessions = record::counted(f64::from(*sessions), "session");
@@ -191,7 +191,7 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     }
 }
 
-/// The run that measures what was predicted, and what error it leaves.
+/// The run that measures the predicted load, and the remaining error.
 fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) -> String {
     let latency = &prediction.latency_ns;
     let all = (latency.high / latency.low).ln() / 2.0;
@@ -214,7 +214,7 @@ fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) 
     }
 }
 
-/// The same as a command, on the area of the profile: on a disk with an arm a larger one is slower.
+/// The run as a command, on the area of the profile: on a rotating disk a larger area is slower.
 fn run_of(target: &str, area_bytes: Option<u64>, prediction: &Prediction) -> String {
     let Prediction { mix, offered, .. } = prediction;
     let place = |locality| mix.share(|class| class.locality == locality);
@@ -268,7 +268,7 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
                     number::with_interval(&at.iops, number::per_second),
                     plain(depth)
                 ),
-                // The rate is asked for, and has no error of its own.
+                // The rate is given and has no error of its own.
                 _ => {
                     format!("at most {}, {share} of the maximum", number::per_second(at.iops.value))
                 }
@@ -321,7 +321,7 @@ fn of_sheet(story: &mut Story, sheet: &SheetPrediction) {
     story.facts.push(Fact { name, of: String::new(), value, tone: Tone::Warn });
 }
 
-/// What was asked about, on the axis of the curve: its place and its title, and whether it is a rate.
+/// The load in question, on the axis of the curve: position, title, and whether it is a rate.
 fn asked(document: &PredictionDocument) -> Option<(f64, &'static str, bool)> {
     if let Some(commits) = &document.commits {
         return Some((f64::from(commits.sessions), "sessions that commit", false));
@@ -334,7 +334,7 @@ fn asked(document: &PredictionDocument) -> Option<(f64, &'static str, bool)> {
     })
 }
 
-/// Latency over the load, with the load that was asked about.
+/// Latency over the load, with the load in question.
 fn curve(document: &PredictionDocument) -> Option<Chart> {
     let (at, title, is_rate) = asked(document)?;
     let points = &document.curve;
@@ -387,7 +387,7 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     .unless_empty()
 }
 
-/// What each model says of the load that was asked about.
+/// The prediction of each model for the load in question.
 fn by_models(document: &PredictionDocument, advised: &Prediction) -> Option<Chart> {
     let all = &document.predictions;
     if all.len() < 2 {

@@ -1,5 +1,5 @@
-//! What is said of `halfpower cost --price`: accesses per second and per unit of money, and disks that fill
-//! something.
+//! Builds the report of `halfpower cost --price`: accesses per second and per unit of money, and the
+//! number of disks that saturate a path.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends_across, ys};
 use crate::number;
@@ -76,7 +76,7 @@ fn fills(story: &mut Story, document: &PriceDocument) {
     }
 }
 
-/// What an access costs, or how many disks it takes.
+/// The cost of an access, or the number of disks needed.
 fn headline(document: &PriceDocument) -> String {
     let best = document.rows.iter().filter_map(|row| Some((row, row.price_per_kaps?)));
     let best = best.min_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -93,7 +93,8 @@ fn headline(document: &PriceDocument) -> String {
     cost.or(first).unwrap_or_default()
 }
 
-/// What a number of disks delivers, and what it fills: they break even where a line meets a rule.
+/// The throughput of a number of disks, and the limits that it saturates: the break-even is where a
+/// line meets a rule.
 fn filled(document: &PriceDocument) -> Option<Chart> {
     let fills = &document.fills;
     let first = fills.first()?;
@@ -102,7 +103,7 @@ fn filled(document: &PriceDocument) -> Option<Chart> {
     let counts: Vec<f64> = std::iter::successors(Some(1.0), |count| Some(count * 2.0))
         .take_while(|count| *count < 2.0 * most as f64)
         .collect();
-    // What one disk delivers follows from what it fills.
+    // The throughput of a single disk follows from the limit and the number of disks that saturate it.
     let line = |name: &str, of: fn(&Fill) -> &Sizing| {
         let each = first.bytes_per_s / of(first).quotient;
         let points = counts.iter().map(|count| Point::bare(*count, count * each));

@@ -1,4 +1,4 @@
-//! What is said of recorded requests: what they come to.
+//! Builds the report on recorded requests: their totals.
 
 use crate::chart::{Axis, Chart, Form, Point, Series, xs, ys};
 use crate::number::{self, counted};
@@ -9,7 +9,7 @@ use record::{
     shell_word,
 };
 
-/// Share of the reads from which on a cache is worth a line.
+/// Least share of reads for which a cache size is listed.
 const CACHE_SHARE_MIN: f64 = 0.005;
 
 /// The story of recorded requests.
@@ -34,7 +34,7 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     story
 }
 
-/// What came with the requests.
+/// The other requests in the recording.
 fn beside(story: &mut Story, summary: &RequestsSummary) {
     let section = story.section("Other requests", "");
     let many = |count: u64| number::count(count as f64);
@@ -47,7 +47,7 @@ fn beside(story: &mut Story, summary: &RequestsSummary) {
     }
 }
 
-/// What caches of some sizes would have served of recorded requests, in a line.
+/// The shares of recorded reads that caches of some sizes would have served, in one line.
 #[must_use]
 pub fn reuse(curve: &[CachePoint], source: &str) -> String {
     let told = curve.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
@@ -60,10 +60,10 @@ pub fn reuse(curve: &[CachePoint], source: &str) -> String {
     format!("{source}: share of the reads that a cache would have served: {sizes}")
 }
 
-/// What a cache of each size would have served.
+/// The reads that a cache of each size would have served.
 fn cache(story: &mut Story, summary: &RequestsSummary) {
     let Some(last) = summary.cache.last().filter(|last| last.read_hit_share > 0.0) else { return };
-    // Sizes that differ: below the first that serves anything there is nothing to see.
+    // Sizes below the first that serves any reads are left out.
     let told = summary.cache.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
     let section = story.section(
         "Reads that a cache would serve",
@@ -120,7 +120,7 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     story.fact_of(name, "popularity", popular);
 }
 
-/// Reads that a cache of each size would have served.
+/// The share of reads that a cache of each size would have served.
 fn cached(summary: &RequestsSummary) -> Option<Chart> {
     let enough = enough_cache(&summary.cache).filter(|point| point.read_hit_share > 0.0)?;
     let points = summary.cache.iter().map(|it| Point::bare(it.bytes.0 as f64, it.read_hit_share));
@@ -144,13 +144,13 @@ fn cached(summary: &RequestsSummary) -> Option<Chart> {
     .unless_empty()
 }
 
-/// How large the requests are.
+/// The distribution of request sizes.
 fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
     let mut bytes: Vec<u64> =
         summary.sides().flat_map(|(_, side)| side.sizes.iter().map(|size| size.bytes.0)).collect();
     bytes.sort_unstable();
     bytes.dedup();
-    // One size says the headline.
+    // The headline states a single size.
     if summary.sides().all(|(_, side)| side.sizes.len() < 2) {
         return None;
     }

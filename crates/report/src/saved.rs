@@ -1,4 +1,4 @@
-//! The stories of saved documents.
+//! Builds the reports on saved documents.
 
 use crate::comparison::comparison;
 use crate::cost_fit::cost_fit;
@@ -20,11 +20,11 @@ use crate::whatif::whatif;
 use crate::zones::zones;
 use record::{SavedDocument, Trial};
 
-/// Trials given one by one, from which on each has no plots of its own.
+/// Number of separately given trials from which on they have no plots of their own.
 const TRIALS_APART: usize = 6;
 
-/// The stories of documents, in their order; trials that were given one by one are also told
-/// together, where the first of them stands.
+/// The stories of documents, in their order. Trials that were given one by one also have a common
+/// story, at the position of the first.
 #[must_use]
 pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
     let loose = saved.iter().filter_map(|saved| match saved {
@@ -60,7 +60,7 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Settings(one) => settings(one),
             SavedDocument::Requests(one) => requests(one),
             SavedDocument::Fleet(one) => fleet(one),
-            // The diagnosis in it is in no database, so that its id asks for nothing.
+            // No database contains the inner diagnosis, so its id is useless in commands.
             SavedDocument::Shared(one) => shared(one).unsaved(""),
         };
         stories.push(story);

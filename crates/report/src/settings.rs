@@ -1,7 +1,7 @@
-//! Settings to paste: comments with the derivation, then the line.
+//! Prints settings to paste: the derivation as comments, then the line.
 //!
-//! On a terminal the page is the file. Everything that is not a setting is a comment of that program's, so that
-//! the whole output can be redirected into place; a setting without a value is a comment, too.
+//! On a terminal the page is the file. Everything else is a comment in the syntax of the target program, so
+//! that the whole output can be redirected into place. A setting without a value is a comment, too.
 
 use crate::number;
 use crate::page::{escape, wrap};
@@ -9,10 +9,10 @@ use crate::story::Story;
 use record::{Setting, Settings};
 use std::collections::BTreeSet;
 
-/// Columns of a comment.
+/// Width of a comment in columns.
 const COLUMNS: usize = 80;
 
-/// The story of settings, with the file in it.
+/// The story of settings, including the file.
 #[must_use]
 pub fn settings(settings: &Settings) -> Story {
     let subject = format!("{} for {}", settings.program, settings.target);
@@ -47,7 +47,7 @@ pub fn settings(settings: &Settings) -> Story {
     story
 }
 
-/// The file.
+/// The text of the file.
 #[must_use]
 pub fn settings_text(settings: &Settings) -> String {
     let mut text = String::new();
@@ -76,7 +76,7 @@ pub fn settings_text(settings: &Settings) -> String {
     text
 }
 
-/// Why a profile gives no setting, each reason once, and what would.
+/// Why a profile supports no setting, each reason once, and what would help.
 fn without_settings(settings: &Settings) -> String {
     let reasons = settings.settings.iter().filter_map(|one| one.value.reason());
     let reasons: BTreeSet<&str> = reasons.collect();

@@ -1,12 +1,12 @@
-//! What is said of a disk that several hosts share: who fills it, each host's part, and then the disk
-//! under all of them as any diagnosis tells it.
+//! Builds the report on a disk that several hosts share: which host saturates it, each host's part,
+//! and then the whole disk like any diagnosis.
 
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Story, told};
 use record::{SharedDiagnosis, SharedHost};
 
-/// Share of the others' waiting outside of a host's bursts that is worth a word.
+/// Share of the others' waiting outside a host's bursts that deserves a note.
 const MUCH_ELSEWHERE: f64 = 0.15;
 
 /// The story of a shared disk.
@@ -78,7 +78,7 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
     story
 }
 
-/// The sum of the hosts, and that it is of all of the time, as theirs are.
+/// The sum over all hosts. It covers the whole time, as their rows do.
 fn all_together(hosts: &[SharedHost]) -> String {
     let sum = |of: fn(&SharedHost) -> f64| hosts.iter().map(of).sum::<f64>();
     let timed = || hosts.iter().filter_map(|host| Some((host.per_s, host.latency_ns?)));
@@ -121,7 +121,7 @@ fn headline(document: &SharedDiagnosis) -> String {
     }
 }
 
-/// That the answer rests on the clocks of hosts, where these could not be compared.
+/// A note if the answer relies on host clocks that could not be compared.
 fn unsure_clocks(document: &SharedDiagnosis) -> String {
     let unsure = document.hosts.iter().filter(|it| it.ahead_s.value().is_none());
     let names: Vec<&str> = unsure.map(|it| it.host.as_str()).collect();
@@ -131,7 +131,7 @@ fn unsure_clocks(document: &SharedDiagnosis) -> String {
     }
 }
 
-/// The others' latency as a ratio, where it is higher beyond doubt.
+/// The ratio of the others' latency, if it is clearly higher.
 fn effect(host: &SharedHost) -> Cell {
     match host.effect.value() {
         Some(effect) if host.slows_others() => {

@@ -1,16 +1,15 @@
-//! What one document says, before it becomes a page, a ticket, a web page or a table.
+//! Defines the content of one document, before it becomes a page, a ticket, a web page or a table.
 //!
-//! A [`Story`] has the order of a reader's questions: what is the answer, which figures carry it, what
-//! to do, what supports it, what was found, under which conditions it holds, how to repeat it.
-//! Rejected: a renderer per kind and view, in which one verdict was red on one page and yellow on
-//! another.
+//! A [`Story`] follows the order of a reader's questions: the answer, its figures, the actions, the
+//! supporting data, the findings, the conditions, and the commands that repeat it. Rejected: a
+//! renderer per kind and view. One verdict was then red on one page and yellow on another.
 
 use crate::chart::Chart;
 use crate::number;
 use crate::page::Tone;
 use record::{Confidence, Estimate, Finding, Measured, Severity, WIDE, quantity};
 
-/// The label and the tone of a severity, the same in every view.
+/// Label and tone of a severity, the same in every view.
 #[must_use]
 pub fn severity(severity: Severity) -> (&'static str, Tone) {
     match severity {
@@ -29,7 +28,7 @@ pub(crate) fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
-/// The word of a confidence that is less than certain.
+/// The word for a confidence below certain.
 pub(crate) fn doubt(doubted: Confidence) -> Option<String> {
     (doubted != Confidence::Certain).then(|| confidence(doubted).to_owned())
 }
@@ -41,26 +40,26 @@ pub struct Alternative {
     pub what: String,
     /// Why it is not excluded.
     pub because: String,
-    /// What decides between the two; may be empty.
+    /// How to decide between the two; may be empty.
     pub how_to_check: String,
 }
 
-/// The answer about one subject.
+/// The verdict on one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Badge {
-    /// The device or part; empty where the document has one subject.
+    /// The device or part; empty if the document has a single subject.
     pub subject: String,
     /// The verdict in a few words.
     pub words: String,
-    /// How good or bad that is.
+    /// Its tone.
     pub tone: Tone,
-    /// Why, in a sentence or two.
+    /// The reason, in a sentence or two.
     pub because: String,
-    /// What a reader in a hurry asks next, by name: the cause, what to do first, what that gives.
+    /// Answers to the next questions of a reader in a hurry, by name: cause, first action, gain.
     pub answers: Vec<(String, String)>,
-    /// What is not excluded.
+    /// Explanations that are not excluded.
     pub alternatives: Vec<Alternative>,
-    /// Whether the overview of the page and a folded section say all of it.
+    /// Whether the page's overview and a folded section contain all of it.
     pub fold: bool,
 }
 
@@ -70,25 +69,26 @@ impl Badge {
     }
 }
 
-/// A figure that answers a question.
+/// A figure of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is.
+    /// Name of the quantity.
     pub name: String,
-    /// What it is of (`reads`); empty where there is one. Figures of one name stand side by side.
+    /// The part that it describes (`reads`); empty if there is only one. Figures with the same name
+    /// are shown next to each other.
     pub of: String,
-    /// The value with its interval and unit.
+    /// Value with interval and unit.
     pub value: String,
-    /// Its tone.
+    /// Tone of the value.
     pub tone: Tone,
 }
 
-/// Something to do.
+/// A recommended action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Action {
-    /// What it is about; may be empty.
+    /// Subject; may be empty.
     pub subject: String,
-    /// What to do.
+    /// The action.
     pub what: String,
     /// Reason, effect, cost and so on, by name.
     pub details: Vec<(String, String)>,
@@ -99,7 +99,7 @@ impl Action {
         Self { subject: subject.into(), what: what.into(), details: Vec::new() }
     }
 
-    /// The same with one more detail, unless it is empty.
+    /// Adds a detail, unless it is empty.
     pub(crate) fn with(mut self, name: &str, text: impl AsRef<str>) -> Self {
         let text = text.as_ref().trim();
         if !text.is_empty() {
@@ -109,34 +109,34 @@ impl Action {
     }
 }
 
-/// How a column is aligned.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
-    /// Text from the left.
+    /// Left-aligned text.
     #[default]
     Left,
-    /// Numbers from the right.
+    /// Right-aligned numbers.
     Right,
-    /// A bar, in the room that is left over.
+    /// A bar in the remaining width.
     Bar,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// Its title; may be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// What the title means; empty where it speaks for itself.
+    /// Explanation of the title; empty if it is self-explanatory.
     pub help: &'static str,
-    /// Its alignment.
+    /// Alignment.
     pub side: Side,
-    /// A title over this column and its neighbours of the same group; may be empty.
+    /// Title above this column and its neighbours in the same group; may be empty.
     pub group: String,
-    /// Spaces before it on a terminal.
+    /// Spaces before the column on a terminal.
     pub gap: usize,
-    /// Whether its texts may be cut where a terminal is too narrow.
+    /// Whether its texts may be truncated on a narrow terminal.
     pub flexible: bool,
-    /// Columns with the largest rank go first where a terminal is too narrow; zero stays.
+    /// Order of removal on a narrow terminal: the highest rank goes first; a column of rank 0 stays.
     pub expendable: u8,
 }
 
@@ -146,20 +146,20 @@ impl Column {
         self
     }
 
-    /// Lets its texts be cut on a narrow terminal.
+    /// Allows truncation on a narrow terminal.
     pub(crate) fn flexible(&mut self) -> &mut Self {
         self.flexible = true;
         self
     }
 
-    /// Lets it be dropped on a narrow terminal; larger ranks go first.
+    /// Allows removal on a narrow terminal; higher ranks go first.
     pub(crate) fn expendable(&mut self, rank: u8) -> &mut Self {
         self.expendable = rank;
         self
     }
 }
 
-/// The columns of a table in the making; each is filled for all rows when it is added.
+/// A table under construction. Each column is filled for all rows when it is added.
 pub(crate) struct Columns<'r, R> {
     rows: &'r [R],
     group: String,
@@ -174,7 +174,7 @@ impl<R> Columns<'_, R> {
         &mut self.columns[place].0
     }
 
-    /// Sets the group of the columns that follow.
+    /// Sets the group of the following columns.
     pub(crate) fn group(&mut self, group: &str) {
         group.clone_into(&mut self.group);
     }
@@ -195,7 +195,7 @@ impl<R> Columns<'_, R> {
         self.add(Column { title: title.into(), side: Side::Right, ..Column::default() }, cell)
     }
 
-    /// Cells below the title of a reported quantity, with its help.
+    /// A column with the title and the help of a reported quantity.
     pub(crate) fn titled<C: Into<Cell>>(
         &mut self,
         id: &str,
@@ -206,7 +206,7 @@ impl<R> Columns<'_, R> {
         column
     }
 
-    /// Values of a reported quantity in its unit; a dash where there is none.
+    /// Values of a reported quantity in its unit, or a dash.
     pub(crate) fn of<V: Into<Option<f64>>>(
         &mut self,
         id: &str,
@@ -216,12 +216,12 @@ impl<R> Columns<'_, R> {
         self.titled(id, |row| Cell::or_none(value(row).into(), format))
     }
 
-    /// The intervals of the values in the column before; empty where there is none.
+    /// The intervals of the values in the previous column, or nothing.
     pub(crate) fn interval<V: Into<Option<Estimate>>>(
         &mut self,
         value: impl Fn(&R) -> V,
     ) -> &mut Column {
-        // Of one that is wider than its value is large, half of its width says nothing.
+        // If an interval is very wide relative to its value, its half-width is meaningless.
         let interval = |it: Estimate| match it.relative_half_width() {
             wide if wide > WIDE && wide.is_finite() => {
                 let ends = [it.low, it.high].map(|end| number::digits((end / it.value).max(0.0)));
@@ -237,14 +237,14 @@ impl<R> Columns<'_, R> {
     }
 }
 
-/// What stands in one place of a table.
+/// A table cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Its text; of a bar the mark behind it.
+    /// Text; for a bar, the mark after it.
     pub text: String,
-    /// Its tone.
+    /// Tone of the text.
     pub tone: Tone,
-    /// The share (0 to 1) of the column that a bar fills.
+    /// For a bar: the share of the column that it fills, 0 to 1.
     pub bar: Option<f64>,
 }
 
@@ -253,17 +253,17 @@ impl Cell {
         Self { text: text.into(), tone, bar: None }
     }
 
-    /// A bar with a mark right behind it.
+    /// A bar followed by a mark.
     pub(crate) fn bar(share: f64, mark: &str) -> Self {
         Self { text: mark.to_owned(), tone: Tone::Strong, bar: Some(share) }
     }
 
-    /// A value where there is one, a dash otherwise.
+    /// A value, or a dash if there is none.
     pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> Self {
         number::or_none(value, format).into()
     }
 
-    /// A value where there is one, nothing otherwise.
+    /// A value, or nothing.
     pub(crate) fn or_empty<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> Self {
         value.map(format).unwrap_or_default().into()
     }
@@ -278,14 +278,14 @@ impl<T: Into<String>> From<T> for Cell {
 /// A table with aligned columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Its columns.
+    /// The columns.
     pub columns: Vec<Column>,
-    /// Its rows, as long as the columns.
+    /// The rows, each with a cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// A row for each of these; columns in which nothing stands are left out.
+    /// Builds a table with a row per item. Empty columns are left out.
     pub(crate) fn of<R>(
         rows: impl IntoIterator<Item = R>,
         columns: impl FnOnce(&mut Columns<'_, R>),
@@ -304,15 +304,15 @@ impl Table {
     }
 }
 
-/// How soon a reader asks for a part of a story.
+/// Importance of a part of a story.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// Needed to use the answer: the short page of a terminal has it.
+    /// Needed to use the answer: included in the short page of a terminal.
     #[default]
     Essential,
-    /// Supports the answer: the short page names it.
+    /// Supports the answer: the short page only names it.
     Support,
-    /// Few readers need it: a web page folds it, too.
+    /// Needed by few readers: folded on a web page, too.
     Detail,
 }
 
@@ -321,7 +321,7 @@ pub enum Level {
 pub enum Block {
     /// A table.
     Table(Table),
-    /// A name and its text; neighbours are aligned.
+    /// A name and its text; adjacent rows are aligned.
     Row(String, String),
     /// A paragraph.
     Text(String, Tone),
@@ -329,20 +329,20 @@ pub enum Block {
     Item(String),
 }
 
-/// What supports the answer, under one heading.
+/// Supporting data under one heading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Its heading; may be empty.
+    /// Heading; may be empty.
     pub title: String,
-    /// What the numbers below mean; may be empty.
+    /// Explanation of the numbers below; may be empty.
     pub remark: String,
-    /// Its content.
+    /// Content.
     pub blocks: Vec<Block>,
-    /// How soon a reader asks for it.
+    /// Importance.
     pub level: Level,
-    /// Whether it belongs to the answer, so that a web page, which folds all other sections, shows it.
+    /// Whether it is part of the answer, so that a web page shows it unfolded.
     pub open: bool,
-    /// The subject of a [`Badge`] in whose ticket it stands; none where no other team needs it.
+    /// The subject of the [`Badge`] whose ticket includes it; `None` if no other team needs it.
     pub ticket: Option<String>,
 }
 
@@ -352,13 +352,13 @@ impl Section {
         self.level == Level::Detail
     }
 
-    /// Lets the short page of a terminal name it only.
+    /// Marks it as supporting: the short page of a terminal only names it.
     pub(crate) fn supporting(&mut self) -> &mut Self {
         self.level = Level::Support;
         self
     }
 
-    /// A table, unless it is empty.
+    /// Adds a table, unless it is empty.
     pub(crate) fn table<R>(
         &mut self,
         rows: impl IntoIterator<Item = R>,
@@ -370,7 +370,7 @@ impl Section {
         }
     }
 
-    /// A name and its text, unless that is empty.
+    /// Adds a name and its text, unless the text is empty.
     pub(crate) fn row(&mut self, name: &str, text: impl Into<String>) {
         let text = text.into();
         if !text.is_empty() {
@@ -378,7 +378,7 @@ impl Section {
         }
     }
 
-    /// Texts below one name.
+    /// Adds several texts under one name.
     pub(crate) fn rows<T: Into<String>>(&mut self, name: &str, texts: impl IntoIterator<Item = T>) {
         for (at, text) in texts.into_iter().enumerate() {
             self.row(if at == 0 { name } else { "" }, text);
@@ -389,7 +389,7 @@ impl Section {
         self.blocks.push(Block::Text(text.into(), Tone::Plain));
     }
 
-    /// A paragraph of explanation.
+    /// Adds an explanatory paragraph.
     pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Text(text.into(), Tone::Faint));
     }
@@ -399,51 +399,51 @@ impl Section {
     }
 }
 
-/// What is said of one document.
+/// The content of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Story {
-    /// What it is: `Profile`, `Trial`, ….
+    /// Kind: `Profile`, `Trial`, ….
     pub kind: String,
-    /// What it is of.
+    /// Subject.
     pub subject: String,
-    /// Its id; empty for several documents together.
+    /// Id; empty for several documents together.
     pub id: String,
     /// Whether it was measured on a simulated target.
     pub simulated: bool,
-    /// Several subjects side by side, the worst first; empty where there is one.
+    /// Several subjects compared, the worst first; empty for a single subject.
     pub overview: Vec<Block>,
-    /// The verdicts, the worst first; empty where a document judges nothing.
+    /// The verdicts, the worst first; empty if the document has none.
     pub badges: Vec<Badge>,
-    /// The answer in a sentence; empty where the verdicts say it.
+    /// The answer in a sentence; empty if the verdicts state it.
     pub headline: String,
-    /// The same in one line with its intervals; empty where the headline or the verdicts serve.
+    /// The answer in one line with its intervals; empty if the headline or the verdicts are used.
     pub line: String,
     /// The figures of the answer.
     pub facts: Vec<Fact>,
-    /// What to do.
+    /// Recommended actions.
     pub actions: Vec<Action>,
-    /// Sentences for the top of a page, by name, of what sections tell of every case: those of the case
-    /// that answers. A terminal has the sections in view.
+    /// Sentences for the top of a page, by name: the part of the sections that applies to this
+    /// case. A terminal shows the sections anyway.
     pub takeaways: Vec<(String, String)>,
-    /// What supports the answer.
+    /// Supporting sections.
     pub sections: Vec<Section>,
-    /// The plots.
+    /// Plots.
     pub charts: Vec<Chart>,
-    /// How many of them a page shows at its top; 0 for the usual number.
+    /// Number of plots at the top of a page; 0 for the default.
     pub lead: usize,
-    /// What is not drawn and why, a sentence each.
+    /// Plots that are left out, with the reason, a sentence each.
     pub left_out: Vec<String>,
-    /// Conclusions of the document.
+    /// Findings of the document.
     pub findings: Vec<Finding>,
     /// Conditions, by name.
     pub conditions: Vec<(String, String)>,
     /// Commands that repeat it.
     pub commands: Vec<String>,
-    /// Whether these and the texts are what the reader came for, and not a way to see the same again.
+    /// Whether the commands and texts are the purpose of the document, rather than a way to repeat it.
     pub commands_answer: bool,
-    /// The command that prints all of it once more and measures nothing; empty where there is none.
+    /// The command that prints all of it again without measuring; empty if there is none.
     pub again: String,
-    /// Longer texts, by name: a design.
+    /// Longer texts by name, such as a design.
     pub texts: Vec<(String, String)>,
 }
 
@@ -452,36 +452,36 @@ impl Story {
         Self { kind: kind.to_owned(), subject: subject.into(), simulated, ..Self::default() }
     }
 
-    /// The same of a document with an id and findings.
+    /// Sets the id and the findings of a saved document.
     pub(crate) fn saved(mut self, id: &str, findings: &[Finding]) -> Self {
         self.id = id.to_owned();
         self.findings = findings.to_vec();
         self
     }
 
-    /// The verdicts that stand by themselves.
+    /// The verdicts that are not folded.
     pub(crate) fn verdicts(&self) -> impl Iterator<Item = &Badge> {
         self.badges.iter().filter(|badge| !badge.fold)
     }
 
-    /// The first finding that says that the numbers are not what was asked for.
+    /// The first finding that makes the numbers invalid.
     pub(crate) fn not_valid(&self) -> Option<&Finding> {
         Finding::first_invalid(&self.findings)
     }
 
-    /// Findings, the worst first.
+    /// Findings, the most severe first.
     pub(crate) fn sorted_findings(&self) -> Vec<&Finding> {
         let mut sorted: Vec<&Finding> = self.findings.iter().collect();
         sorted.sort_by_cached_key(|finding| std::cmp::Reverse(finding.severity));
         sorted
     }
 
-    /// A figure of the answer.
+    /// Adds a figure of the answer.
     pub(crate) fn fact(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.fact_of("", name, value);
     }
 
-    /// A figure of one part (`reads`) of the answer. A name that ends in IOPS says the unit.
+    /// Adds a figure of one part (`reads`) of the answer. If its name ends in IOPS, the value omits the unit.
     pub(crate) fn fact_of(&mut self, of: &str, name: impl Into<String>, value: impl Into<String>) {
         let (name, of, mut value) = (name.into(), of.to_owned(), value.into());
         if name.ends_with("IOPS") {
@@ -498,7 +498,7 @@ impl Story {
         &mut self.sections[place]
     }
 
-    /// A new section of a part that may be missing: the part, or the section with the reason.
+    /// Returns a part that may be missing, or adds a section with the reason.
     pub(crate) fn part<'p, T>(&mut self, title: &str, part: &'p Measured<T>) -> Option<&'p T> {
         if let Err(reason) = part.known() {
             self.section(title, "").text(format!("not measured: {reason}"));
@@ -506,7 +506,7 @@ impl Story {
         part.value()
     }
 
-    /// A list, unless it is empty.
+    /// Adds a list, unless it is empty.
     pub(crate) fn list(&mut self, title: &str, remark: &str, items: &[String]) {
         if !items.is_empty() {
             let section = self.section(title, remark);
@@ -514,21 +514,21 @@ impl Story {
         }
     }
 
-    /// A new section of details.
+    /// Adds a folded section of details.
     pub(crate) fn fold(&mut self, title: impl Into<String>) -> &mut Section {
         let section = self.section(title, "");
         section.level = Level::Detail;
         section
     }
 
-    /// Sets the answer in one line of what was measured, and says there that it is valid where it is.
+    /// Sets the one-line answer of a measurement, marked as valid if it is.
     pub(crate) fn measured_line(&mut self, answer: &str) {
         let valid = if self.not_valid().is_none() { ", valid" } else { "" };
         self.line = format!("{}{valid}", answer.trim_end_matches('.'));
     }
 
-    /// Without what only a saved document can be asked by: its id, and where it is not empty, the other
-    /// id with the commands that name it.
+    /// Removes what applies only to saved documents: the id and, unless `other` is empty, that
+    /// other id with the commands that use it.
     #[must_use]
     pub fn unsaved(mut self, other: &str) -> Self {
         let gone = |text: &str| !other.is_empty() && text.contains(other);
@@ -539,7 +539,7 @@ impl Story {
         self
     }
 
-    /// A sentence for the top of a page, unless it is empty.
+    /// Adds a sentence for the top of a page, unless it is empty.
     pub(crate) fn takeaway(&mut self, name: &str, text: impl Into<String>) {
         let text = text.into();
         if !text.is_empty() {
@@ -547,7 +547,7 @@ impl Story {
         }
     }
 
-    /// A condition, unless it is empty.
+    /// Adds a condition, unless it is empty.
     pub(crate) fn condition(&mut self, name: &str, text: impl Into<String>) {
         let text = text.into();
         if !text.is_empty() {
@@ -555,14 +555,14 @@ impl Story {
         }
     }
 
-    /// The program that wrote a document, and its id.
+    /// Adds the program version and the id as conditions.
     pub(crate) fn written_by(&mut self, version: &str) {
         self.condition("version", format!("halfpower {version}"));
         self.condition("id", self.id.clone());
     }
 }
 
-/// A text about what was measured, or the reason why it was not.
+/// The text for a measured value, or the reason why it is missing.
 pub(crate) fn told<T>(part: &Measured<T>, text: impl FnOnce(&T) -> String) -> String {
     match part.known() {
         Ok(value) => text(value),
@@ -570,7 +570,8 @@ pub(crate) fn told<T>(part: &Measured<T>, text: impl FnOnce(&T) -> String) -> St
     }
 }
 
-/// A name before its text; nothing for an empty one, and no second colon behind a letter of Windows.
+/// A name and a colon before a text. Empty for an empty name, and without a second colon after a
+/// Windows drive letter.
 pub(crate) fn prefix(name: &str) -> String {
     match name {
         "" => String::new(),
@@ -579,13 +580,13 @@ pub(crate) fn prefix(name: &str) -> String {
     }
 }
 
-/// Words behind a text in brackets; nothing where there are none.
+/// Words in brackets after a text; empty without words.
 pub(crate) fn bracketed(words: impl IntoIterator<Item = String>, between: &str) -> String {
     let words: Vec<String> = words.into_iter().collect();
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(between)) }
 }
 
-/// The first names of many, and how many more there are.
+/// The first `most` names, and the number of the others.
 pub(crate) fn named(names: &[String], most: usize) -> String {
     let mut text = names[..names.len().min(most)].join(", ");
     let more = names.len().saturating_sub(most);
@@ -601,7 +602,7 @@ pub(crate) fn joined<T>(
     all.into_iter().map(words).collect::<Vec<String>>().join(between)
 }
 
-/// Clauses as a sentence; without any, another sentence.
+/// Joins clauses to a sentence, or returns `otherwise` if there are none.
 pub(crate) fn sentence(clauses: impl IntoIterator<Item = String>, otherwise: &str) -> String {
     match joined(clauses, "; ", |clause| clause) {
         nothing if nothing.is_empty() => otherwise.to_owned(),

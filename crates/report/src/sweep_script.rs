@@ -1,21 +1,21 @@
-//! What `--dry-run` prints: the trials as a script of `halfpower run` lines, as `cmdgen` made one of
-//! SQLIO calls from all its arguments.
+//! Prints the trials of `--dry-run` as a script of `halfpower run` lines, as `cmdgen` made a script
+//! of SQLIO calls from all its arguments.
 //!
-//! Each line can be run by itself and gives what the trial of the sweep gives: on a simulated target
-//! the same document, byte for byte. Only what a preset does between trials is not in it; a line
-//! that lacks something says so.
+//! Each line can be run separately and gives the result of the sweep's trial: on a simulated target
+//! the same document, byte for byte. Only the actions of a preset between trials are missing; a
+//! line that lacks something says so.
 
 use crate::escape;
 use crate::story::joined;
 use record::{Experiment, PlannedTrial, shell_word};
 use std::collections::BTreeMap;
 
-/// A text that cannot end a comment.
+/// Makes a text safe in a comment: it cannot end the line.
 fn comment(text: &str) -> String {
     escape(&text.replace(['\n', '\r'], " "))
 }
 
-/// What stands for a trial on the command line: its targets and flags.
+/// The command-line words of a trial: its targets and flags.
 #[derive(Clone, Debug)]
 pub struct ScriptLine {
     /// The targets.
@@ -24,8 +24,8 @@ pub struct ScriptLine {
     pub flags: Vec<String>,
 }
 
-/// The script of an experiment that was not run and takes at most `longest`; `lines` has the line of
-/// each combination.
+/// The script of an experiment that has not run and would take at most `longest`. `lines` has the
+/// command-line words of each combination.
 #[must_use]
 pub fn sweep_script(
     experiment: &Experiment,
@@ -52,14 +52,14 @@ pub fn sweep_script(
     text
 }
 
-/// One trial.
+/// The line of one trial.
 fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -> String {
     let seed = planned.seed.to_string();
     let mut words: Vec<&str> = vec!["halfpower", "run"];
     words.extend(command.targets.iter().chain(&command.flags).map(String::as_str));
     words.extend(["--seed", &seed]);
     let trace = format!("{}.csv", experiment.design.rsplit('/').next().unwrap_or("sweep"));
-    // A line of the trace has one operation and size, and its comment has no commas.
+    // A trace line has a single operation and size, and a comment without commas.
     let traced = crate::check_trace_workload(&planned.workload).is_ok()
         && crate::check_trace_comment(&experiment.note).is_ok();
     let mut remarks = Vec::new();

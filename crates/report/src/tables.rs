@@ -1,10 +1,10 @@
-//! Trials as tables for other programs: a row per job, per interval, per bucket of a histogram, and per
-//! client of a load that several machines made.
+//! Exports trials as tables for other programs: a row per job, per interval, per histogram bucket,
+//! and per client of a load made by several machines.
 //!
-//! Names are those of the JSON, with the operation in front and the unit at the end; what was not
-//! measured is null. All columns are always there, whatever was run, so that the files of many
-//! machines can be read as one. Rejected: a row for each operation, since a reader then has to join
-//! what belongs to one moment; tables of documents that hold no trials, whose shape is theirs alone.
+//! Names are those of the JSON, with the operation as a prefix and the unit at the end. Values that
+//! were not measured are null. All columns are always present, so that files from many machines can
+//! be read together. Rejected: a row per operation, since a reader would have to join what belongs
+//! to one moment; and tables of documents without trials, each of which has a shape of its own.
 
 use crate::parquet::{Column, Kind, ParquetError, Value, Writer};
 use crate::story::joined;
@@ -15,17 +15,17 @@ use record::{
 use serde::Serialize;
 use thiserror::Error;
 
-/// The version of names and meanings, which each file bears as `halfpower.schema`.
+/// Version of the names and meanings, stored in each file as `halfpower.schema`.
 const TABLES_VERSION: u32 = 1;
-/// The program's name as the writer of a file, before its version.
+/// The program's name as the writer of a file; the version follows.
 pub const CREATED_BY: &str = "halfpower version ";
 /// Names of the tables and of their files, without `.parquet`.
 pub const TABLES: [&str; 4] = ["trials", "intervals", "histograms", "clients"];
 
-/// The operations whose columns stand side by side.
+/// The operations with columns of their own.
 pub(crate) const OPERATIONS: [&str; 4] = ["read", "write", "trim", "flush"];
 
-/// What a value of a thing is called, of which kind it is, and how it is read.
+/// A column: name, type, and how to get the value from a record.
 pub(crate) type Quantity<T> = (&'static str, Kind, fn(&T) -> Value);
 
 use Kind::{Flag, Integer, Number, Text, Timestamp, Unsigned};
@@ -96,7 +96,7 @@ const DIRECTION: [Quantity<DirectionResult>; 8] = [
     ("offered_iops", Number, |it| it.offered_iops.into()),
 ];
 
-/// The times of requests in a trial, each with its name.
+/// The latency summaries of a trial, with their names.
 type Times = fn(&DirectionResult) -> Option<&TimeSummary>;
 const DIRECTION_TIMES: [(&str, Times); 2] =
     [("latency", |it| it.latency_ns.as_ref()), ("completion", |it| it.completion_ns.as_ref())];
@@ -136,7 +136,7 @@ const BUCKET: [(&str, Kind); 5] = [
     ("ios", Integer),
 ];
 
-/// What each client did, and how its clock lies.
+/// The result of each client, and its clock offset.
 const CLIENT: [Quantity<Client>; 18] = [
     ("host", Text, |it| it.host.as_str().into()),
     ("hostname", Text, |it| it.hostname.as_str().into()),
@@ -160,7 +160,7 @@ const CLIENT: [Quantity<Client>; 18] = [
     ("lost_bytes", Integer, |it| it.lost.as_ref().map(|lost| lost.bytes).into()),
 ];
 
-/// What holds of all clients of a trial: the same in each of their rows.
+/// Values common to all clients of a trial, repeated in each row.
 const TOGETHER: [Quantity<Clients>; 7] = [
     ("clients", Integer, |it| (it.each.len() as u64).into()),
     ("sharing", Text, |it| word(it.sharing).into()),
@@ -171,8 +171,8 @@ const TOGETHER: [Quantity<Clients>; 7] = [
     ("jain_index", Number, |it| it.jain_index.into()),
 ];
 
-/// What of [`TRIAL`] is said of the own trial of a client. What was asked is the same for all, and stands in
-/// the row of the trial.
+/// The columns of [`TRIAL`] that describe a client's own trial. The requested load is common to all
+/// clients and is in the trial's row.
 const OF_PART: [&str; 20] = [
     "valid",
     "findings",
@@ -196,55 +196,55 @@ const OF_PART: [&str; 20] = [
     "harness_ceiling_iops",
 ];
 
-/// A trial that the tables cannot hold.
+/// A trial that cannot be stored in the tables.
 #[derive(Debug, Error)]
 pub enum TableError {
-    /// Its time is none.
+    /// Its time is invalid.
     #[error("trial {id}: its time {time:?} is not an RFC 3339 time after 1677 and before 2262")]
     Time {
-        /// Its id.
+        /// Id of the trial.
         id: String,
-        /// What it says.
+        /// The time as recorded.
         time: String,
     },
-    /// A bucket of a histogram that does not exist.
+    /// A histogram bucket that does not exist.
     #[error("trial {id}: its histogram has a bucket {bucket}, but only {BUCKETS} exist")]
     Bucket {
-        /// Its id.
+        /// Id of the trial.
         id: String,
-        /// The bucket.
+        /// Index of the bucket.
         bucket: u32,
     },
     /// A number is too large.
     #[error("trial {id}: {cause}")]
     Value {
-        /// Its id.
+        /// Id of the trial.
         id: String,
-        /// Which.
+        /// The value and its column.
         cause: ParquetError,
     },
 }
 
-/// The tables of trials, which are added one by one.
+/// Tables under construction; trials are added one by one.
 #[derive(Debug)]
 pub struct TrialTables {
     writers: [Writer; 4],
     trials: usize,
 }
 
-/// A table that is complete.
+/// A finished table.
 #[derive(Debug)]
 pub struct TableFile {
-    /// Its name, one of [`TABLES`].
+    /// Name, one of [`TABLES`].
     pub name: &'static str,
-    /// Its rows.
+    /// Number of rows.
     pub rows: usize,
     /// The Parquet file.
     pub bytes: Vec<u8>,
 }
 
 impl Default for TrialTables {
-    /// Without rows.
+    /// Tables without rows.
     fn default() -> Self {
         let of_job = [("trial_id", Text), ("job", Integer)];
         let named = |(name, kind): (&str, Kind)| Column { name: name.to_owned(), kind };
@@ -271,7 +271,7 @@ impl TrialTables {
     /// Adds a trial with all of its jobs.
     ///
     /// # Errors
-    /// If it holds what no trial of this program does; the tables are then of no use.
+    /// If it contains values that no trial of this program has. The tables are unusable afterwards.
     pub fn add(&mut self, trial: &Trial) -> Result<(), TableError> {
         for (index, job) in (0..).map_while(|index| Some((index, trial.job(index)?))) {
             self.add_job(index as u64, &job)?;
@@ -281,7 +281,7 @@ impl TrialTables {
         Ok(())
     }
 
-    /// The trials so far.
+    /// Number of trials added so far.
     #[must_use]
     pub fn trials(&self) -> usize {
         self.trials
@@ -324,7 +324,7 @@ impl TrialTables {
         Ok(())
     }
 
-    /// A row for each client, also for one that has no result.
+    /// Adds a row for each client, including those without a result.
     fn add_clients(&mut self, trial: &Trial) -> Result<(), TableError> {
         let [.., table] = &mut self.writers;
         let Some(clients) = &trial.clients else { return Ok(()) };
@@ -363,12 +363,12 @@ fn values_of<T>(quantities: &[Quantity<T>], of: Option<&T>) -> Vec<Value> {
     quantities.iter().map(|(_, _, value)| of.map_or(Value::Null, value)).collect()
 }
 
-/// The quantities of [`OF_PART`].
+/// The columns listed in [`OF_PART`].
 fn of_part() -> impl Iterator<Item = &'static Quantity<Trial>> {
     TRIAL.iter().filter(|(name, ..)| OF_PART.contains(name))
 }
 
-/// The columns of the operations of a trial.
+/// Columns of a trial's operations.
 fn operation_columns() -> Vec<Column> {
     let of = |operation: &str| {
         let mut all = columns(&format!("{operation}_"), &DIRECTION);
@@ -380,7 +380,7 @@ fn operation_columns() -> Vec<Column> {
     OPERATIONS.into_iter().flat_map(of).collect()
 }
 
-/// Their values; null where there is no result.
+/// Values of these columns; null without a result.
 fn operation_values(result: Option<&TrialResult>) -> Vec<Value> {
     let of = |direction: Option<&DirectionResult>| {
         let mut all = values_of(&DIRECTION, direction);
@@ -392,7 +392,7 @@ fn operation_values(result: Option<&TrialResult>) -> Vec<Value> {
     result.map_or([None; 4], operations).into_iter().flat_map(of).collect()
 }
 
-/// The columns of the operations of an interval.
+/// Columns of an interval's operations.
 pub(crate) fn interval_operation_columns() -> Vec<Column> {
     let of = |operation: &str| {
         let mut all = columns(&format!("{operation}_"), &INTERVAL_DIRECTION);
@@ -402,7 +402,7 @@ pub(crate) fn interval_operation_columns() -> Vec<Column> {
     OPERATIONS.into_iter().flat_map(of).collect()
 }
 
-/// Their values.
+/// Values of these columns.
 pub(crate) fn interval_operation_values(interval: &IntervalResult) -> Vec<Value> {
     let of = |direction: Option<&IntervalDirection>| {
         let mut all = values_of(&INTERVAL_DIRECTION, direction);
@@ -413,12 +413,12 @@ pub(crate) fn interval_operation_values(interval: &IntervalResult) -> Vec<Value>
     [read, write, trim, flush].into_iter().flat_map(|it| of(it.as_ref())).collect()
 }
 
-/// The names of all targets.
+/// The names of all targets, separated by spaces.
 pub(crate) fn target_names(trial: &Trial) -> String {
     joined(&trial.targets, " ", |target| target.path.clone())
 }
 
-/// In the order of [`OPERATIONS`].
+/// Results in the order of [`OPERATIONS`].
 fn operations(result: &TrialResult) -> [Option<&DirectionResult>; 4] {
     [&result.read, &result.write, &result.trim, &result.flush].map(Option::as_ref)
 }
@@ -443,13 +443,13 @@ fn only_size(sizes: &[SizeShare]) -> Option<u64> {
     if let [only] = sizes { Some(only.bytes.0) } else { None }
 }
 
-/// Sizes and their percentages, as `--bs` takes them; `None` of a single size.
+/// Sizes and their percentages in the syntax of `--bs`; `None` for a single size.
 fn size_mix(sizes: &[SizeShare]) -> Option<String> {
     let share = |share: &SizeShare| format!("{}/{}", share.bytes.0, share.percent);
     (sizes.len() != 1).then(|| joined(sizes, ":", share))
 }
 
-/// An enum as in JSON.
+/// An enum value as in JSON.
 fn word(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()

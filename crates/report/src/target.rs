@@ -1,8 +1,8 @@
-//! What was found under the target: everything that changes what a number can mean.
+//! Describes what is below the target: all facts that affect the meaning of a number.
 //!
-//! Facts are printed as the kernel states them, and where the kernel's word is worth nothing (a
-//! virtual disk's rotational flag) that is said in the same place. A fact that is not known is
-//! left out; a list of question marks helps nobody.
+//! Facts are printed as the kernel reports them. If a report is unreliable (a virtual disk's
+//! rotational flag), this is stated next to it. Unknown facts are left out, because a list of
+//! question marks helps no reader.
 
 use crate::page::{Page, Span, Tone};
 use crate::story::{Story, joined};
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Column at which the facts begin.
 const FACTS: usize = 16;
 
-/// What lies under a target: file system, device, queue, layers and limits.
+/// What is below a target: file system, device, queue, layers and limits.
 #[must_use]
 pub fn target_text(target: &Target, environment: Option<&Environment>, style: &Style) -> String {
     let mut page = Page::new(style);
@@ -29,7 +29,7 @@ pub fn target_text(target: &Target, environment: Option<&Environment>, style: &S
     page.finish()
 }
 
-/// What lies under a target, by name; without its path.
+/// The facts below a target, by name, without its path.
 fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(filesystem) = &target.filesystem {
@@ -54,12 +54,12 @@ fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static st
     facts
 }
 
-/// The targets of a document in a few words.
+/// Short descriptions of a document's targets.
 pub(crate) fn summaries(targets: &[Target]) -> String {
     joined(targets, " and ", summary)
 }
 
-/// A target in a few words: `/data on vda (virtual disk, 64 GiB), ext4`.
+/// Short description of a target: `/data on vda (virtual disk, 64 GiB), ext4`.
 pub(crate) fn summary(target: &Target) -> String {
     let mut text = target.path.clone();
     if target.kind == TargetKind::Simulated {
@@ -91,7 +91,7 @@ fn what_it_is(target: &Target) -> String {
     }
 }
 
-/// The source of the mount is named only where no device is, which says the same and more.
+/// The mount source is named only if the device is unknown, which would include it.
 fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
     let source = if with_source { format!(" from {}", filesystem.source) } else { String::new() };
     let [free, size] = [filesystem.free_bytes, filesystem.size_bytes].map(|it| format_bytes(it.0));
@@ -105,7 +105,8 @@ fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
     parts.join("; ")
 }
 
-/// `virtual disk`, `SSD`, `rotating disk` or `disk`, by what can be believed.
+/// `virtual disk`, `solid state`, `rotating disk`, `export of a file server` or `disk`, as far as
+/// the facts are reliable.
 fn device_kind(device: &DeviceFacts) -> &'static str {
     match (device.virtual_disk, device.rotational, device.rotational_trusted) {
         _ if device.is_export() => "export of a file server",
@@ -132,7 +133,7 @@ pub(crate) fn device_line(device: &DeviceFacts) -> String {
     }
     parts.extend(known(&device.serial).map(|serial| format!("serial {serial}")));
     parts.extend(known(&device.firmware).map(|firmware| format!("firmware {firmware}")));
-    // A link that repeats the driver's name (`virtio`, `virtio_blk`) is one fact, not two.
+    // A link named like the driver (`virtio`, `virtio_blk`) is one fact, not two.
     match (known(&device.link), known(&device.driver)) {
         (Some(link), Some(driver)) if !driver.starts_with(&link) => {
             parts.extend([link, format!("driver {driver}")]);
@@ -175,7 +176,7 @@ fn queue_line(device: &DeviceFacts) -> String {
         (None, Some(size)) => Some(format!("requests {size}")),
         (count, None) => count,
     });
-    // Merging is the rule; only its absence is worth a word.
+    // Merging is the default, so only its absence is reported.
     parts.extend(match device.nomerges {
         Some(0) | None => None,
         Some(1) => Some("merging partly off".to_owned()),
@@ -215,7 +216,7 @@ fn environment_parts(environment: Option<&Environment>) -> Vec<String> {
     parts
 }
 
-/// Targets, machine, version, time and seed of a story.
+/// Adds targets, machine, version, time and seed as conditions.
 pub(crate) fn conditions(
     story: &mut Story,
     targets: &[Target],
@@ -240,7 +241,7 @@ pub(crate) fn conditions(
     story.condition("id", story.id.clone());
 }
 
-/// The same of a trial, which may be of another program's file: that tells neither device nor machine.
+/// The same for a trial. If another program's file is its source, device and machine are unknown.
 pub(crate) fn conditions_of_trial(story: &mut Story, targets: &[Target], trial: &Trial) {
     let Some(program) = &trial.measured_by else {
         let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
@@ -254,7 +255,7 @@ pub(crate) fn conditions_of_trial(story: &mut Story, targets: &[Target], trial: 
     story.condition("id", story.id.clone());
 }
 
-/// The machines that made a load together, where there are several.
+/// The machines that made a load together, if there are several.
 pub(crate) fn clients(story: &mut Story, clients: &[String]) {
     if !clients.is_empty() {
         let names = clients.join(", ");

@@ -1,35 +1,34 @@
-//! The trace of SQLIO: one line of 14 comma separated fields a run, as in Table 8 of Chung, Gray,
-//! Worthington and Horst, "Windows 2000 Disk IO Performance" (MSR-TR-2000-55).
+//! Reads and writes SQLIO traces: one line of 14 comma-separated fields per run, as in Table 8 of Chung,
+//! Gray, Worthington and Horst, "Windows 2000 Disk IO Performance" (MSR-TR-2000-55).
 //!
-//! The paper's own units: MB and KB are 2^20 and 2^10 bytes, so that MB/s is IO/s times the block
-//! size over 1024. Time and Clock are in seconds. OutstandingIOs is 0 for synchronous requests.
-//! The buffering letters are Y, S, H and N; the paper's 0 means the same as Y, is read and never
-//! written. What was not measured, or has no time (a simulated run), is an empty field. The paper
-//! shows no head line; one is written at the start of a new file, because spreadsheets want it,
-//! and files without one are continued as they are. Fields are never quoted, as in the paper, so
-//! nothing that would need it is let in. Reading takes what spreadsheets make of such a file as
-//! well: other line ends, a byte order mark, spaces around fields. Rejected: averages over a mix of reads and writes or of
-//! sizes, for which the format has no field.
+//! Units are the paper's own: MB and KB are 2^20 and 2^10 bytes, so MB/s is IO/s times 1/1024 of the block
+//! size. Time and Clock are in seconds. OutstandingIOs is 0 for synchronous requests. The buffering letters
+//! are Y, S, H and N. The paper's 0 means the same as Y; it is read but never written. Fields that were not
+//! measured, or have no time (a simulated run), are empty. The paper shows no header line. One is written at
+//! the start of a new file, because spreadsheets need it; files without one are continued without. As in the
+//! paper, fields are never quoted, so text that would need quotes is rejected. Reading also accepts what
+//! spreadsheets make of such a file: other line ends, a byte order mark, spaces around fields. Rejected:
+//! averages over a mix of reads and writes or of sizes, for which the format has no field.
 
 use record::{EngineName, OpKind, Trial, Workload, format_bytes};
 
 /// The names of the fields.
 pub const TRACE_HEADER: &str = "MB/s,IO/s,Operation,BlockSize,OutstandingIOs,Buffering,NumThreads,\
     Time,FileSize,Clock(s),User(ms),Kernel(ms),Time Stamp,Comment";
-/// How many there are.
+/// The number of fields.
 const FIELDS: usize = 14;
 const MIB: f64 = (1 << 20) as f64;
 const KIB: f64 = (1 << 10) as f64;
 
-/// Why something is no trace or cannot become one, in words for the user.
+/// Why a file is not a trace, or a run cannot be written as one, in words for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TraceError(String);
 
-/// Whether a comment can stand in a trace.
+/// Checks that a comment can be stored in a trace.
 ///
 /// # Errors
-/// Names what it cannot hold: a comma, a quotation mark, or a line end.
+/// Names the character that cannot be stored: a comma, a quotation mark, or a line end.
 pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
     let what = comment.chars().find_map(|character| match character {
         ',' => Some("comma"),
@@ -46,10 +45,10 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
     })
 }
 
-/// Whether a workload can be told in one line.
+/// Checks that a workload can be written as one line.
 ///
 /// # Errors
-/// Names what it mixes.
+/// Names what the workload mixes.
 pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
     if workload.instead.is_some() {
         let text = "--sqlio-csv supports only reads and writes, and this run trims; omit it";
@@ -67,10 +66,10 @@ pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
     )))
 }
 
-/// Whether a file that begins with this line is a trace.
+/// Checks that a file that begins with this line is a trace.
 ///
 /// # Errors
-/// Says what the line is instead.
+/// Describes the line.
 pub fn check_trace_line(line: &str) -> Result<(), TraceError> {
     let line = line.trim_end_matches(['\r', '\n']);
     if line == TRACE_HEADER {
@@ -89,41 +88,41 @@ pub struct TraceLine {
     pub op: OpKind,
     /// Request size, in units of 1,024 bytes.
     pub block_kib: f64,
-    /// Requests outstanding per thread; 0 where they are synchronous.
+    /// Requests outstanding per thread; 0 if synchronous.
     pub outstanding: u32,
-    /// Buffering: Y (which 0 stands for as well), S, H or N.
+    /// Buffering: Y (also written as 0), S, H or N.
     pub buffering: char,
     /// Threads.
     pub threads: u32,
-    /// Size of the file, in units of 1,024 bytes; `None` where the field is empty.
+    /// File size in units of 1,024 bytes; `None` if the field is empty.
     pub file_kib: Option<f64>,
-    /// Measured time.
+    /// Measured time in seconds.
     pub clock_s: f64,
-    /// CPU time in user mode; `None` where the field is empty.
+    /// CPU time in user mode, in milliseconds; `None` if the field is empty.
     pub user_ms: Option<f64>,
-    /// CPU time in the kernel.
+    /// CPU time in the kernel, in milliseconds; `None` if the field is empty.
     pub kernel_ms: Option<f64>,
-    /// When, as it was written; may be empty.
+    /// Time stamp as written; may be empty.
     pub time: String,
-    /// The user's text.
+    /// The user's comment.
     pub comment: String,
 }
 
 impl TraceLine {
-    /// Requests completed.
+    /// Number of completed requests.
     #[must_use]
     pub fn requests(&self) -> f64 {
         self.iops * self.clock_s
     }
 
-    /// CPU time per request; `None` where it was not measured.
+    /// CPU time per request in microseconds; `None` if it was not measured.
     #[must_use]
     pub fn cpu_us_per_io(&self) -> Option<f64> {
         let us = (self.user_ms? + self.kernel_ms?) * 1e3 / self.requests();
         us.is_finite().then_some(us)
     }
 
-    /// Its cell in a few words, with the comment where it tells cells apart.
+    /// The cell in a few words, with the comment if that distinguishes cells.
     #[must_use]
     pub fn cell(&self, by_comment: bool) -> String {
         let size = format_bytes((self.block_kib * 1024.0) as u64);
@@ -140,10 +139,10 @@ impl TraceLine {
     }
 }
 
-/// Reads a trace, with or without a head line.
+/// Reads a trace, with or without a header line.
 ///
 /// # Errors
-/// Names the first line that is none of a trace.
+/// Names the first line that does not belong to a trace.
 pub fn read_trace(text: &str) -> Result<Vec<TraceLine>, TraceError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut lines = Vec::new();
@@ -158,7 +157,7 @@ pub fn read_trace(text: &str) -> Result<Vec<TraceLine>, TraceError> {
     Ok(lines)
 }
 
-/// Whether a line names the fields, whatever its spaces and letters.
+/// Whether a line is the header, ignoring spaces and case.
 fn is_head(line: &str) -> bool {
     let bare = |text: &str| text.replace([' ', '"'], "").to_ascii_lowercase();
     bare(line.trim()) == bare(TRACE_HEADER)
@@ -212,7 +211,7 @@ fn read_line(line: &str) -> Result<TraceLine, String> {
 /// The line of a trial, with its line end.
 ///
 /// # Errors
-/// If the comment or the workload cannot be in a trace.
+/// If the comment or the workload cannot be stored in a trace.
 pub fn trace_line(trial: &Trial, comment: &str) -> Result<String, TraceError> {
     let workload = &trial.workload;
     check_trace_comment(comment)?;

@@ -1,8 +1,8 @@
-//! What the block-layer tracer saw of single requests, over all of an observation.
+//! Tabulates what the block-layer tracer measured for single requests over an observation.
 //!
-//! The counters give means; the tracer tells the two parts of a latency apart (in the queue,
-//! in the device) with their distributions. Two percentiles of each stand for them: the usual request
-//! and the one in a hundred that somebody complains about. The document has the histograms.
+//! The counters give means. The tracer separates the two parts of a latency (in the queue, in the
+//! device) and gives their distributions. Two percentiles represent each part: the median request,
+//! and the one in a hundred that users complain about. The document has the histograms.
 
 use crate::number::{self, counted};
 use crate::page::Tone;
@@ -34,7 +34,7 @@ pub(crate) fn columns(t: &mut Columns<'_, Row>) {
     t.right("sequential", |row| Cell::or_none(row.traced.sequential_share, number::percent));
 }
 
-/// One operation of what was traced.
+/// One operation of a trace.
 pub(crate) fn op_of(traced: &Traced, op: OpKind) -> &TracedOp {
     match op {
         OpKind::Read => &traced.read,
@@ -42,7 +42,7 @@ pub(crate) fn op_of(traced: &Traced, op: OpKind) -> &TracedOp {
     }
 }
 
-/// The tables; nothing where nothing was traced.
+/// Adds the tables, unless no request was traced.
 pub(crate) fn traced(story: &mut Story, observation: &Observation) {
     if observation.intervals.iter().all(|interval| interval.traced.is_none()) {
         return;
@@ -84,7 +84,7 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
     }
 }
 
-/// One operation over several intervals.
+/// Merges one operation over several intervals.
 fn together(ops: &[&TracedOp]) -> TracedOp {
     let merged = |of: fn(&TracedOp) -> &HistogramSnapshot| {
         ops.iter().fold(HistogramSnapshot::default(), |sum, op| sum.merged(of(op)))

@@ -1,7 +1,7 @@
-//! What is said of a validation.
+//! Builds the report on a validation.
 //!
-//! A validation shows its predictions before it measures, and its errors beside the repeatability,
-//! because no prediction can be nearer to a measurement than the next measurement is.
+//! A validation shows its predictions before it measures. It shows its errors next to the repeatability,
+//! because no prediction can be closer to a measurement than the next measurement is.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;
@@ -12,10 +12,10 @@ use record::{
     ValidationTrial,
 };
 
-/// Columns of a load in the table of a validation.
+/// Width of the load column in the table of a validation.
 const LOAD_COLUMNS: usize = 34;
 
-/// The predictions of a validation, before any of it is measured.
+/// The predictions of a validation before any measurement.
 #[must_use]
 pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> Story {
     let subject = "predicted before any measurement; mean latency";
@@ -120,13 +120,13 @@ fn known(share: Option<f64>) -> String {
     share.map_or_else(|| "not measured".to_owned(), error)
 }
 
-/// An error as a share of the value; a factor where it is many times that.
+/// An error as a share of the value, or as a factor if it is many times the value.
 pub(crate) fn error(share: f64) -> String {
     if share >= 9.995 { format!("{share:.0} x") } else { number::percent(share) }
 }
 
-/// How far the device itself has moved since it was profiled, and what predictions that do not follow
-/// it are off by.
+/// The change of the device since its profile was made, and the error of predictions that do not
+/// account for it.
 fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     let mut text = format!("{}, which the predictions follow", level_text(since));
     if let (Some(least), Some(most)) = (since.least_deep_ratio, since.most_deep_ratio) {
@@ -141,7 +141,7 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     text
 }
 
-/// Rates of the profile's own loads, now over then.
+/// Ratio of the rates of the profile's own loads, now to then.
 pub(crate) fn level_text(since: &SinceProfile) -> String {
     let ratio = |one: &Estimate| format!("x {}", number::with_range(one, number::digits));
     let kinds = [
@@ -209,7 +209,7 @@ fn measured(story: &mut Story, validation: &Validation) {
     }
 }
 
-/// Predicted relative to measured latency of each load, over how full the device was.
+/// Predicted over measured latency of each load, against the utilization of the device.
 fn errors(validation: &Validation) -> Option<Chart> {
     let advised = validation.summary.advised;
     let points = validation.trials.iter().filter_map(|trial| {

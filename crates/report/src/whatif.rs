@@ -1,8 +1,8 @@
-//! What is said of a what-if: the load as it is, what each change makes of it, and why to believe it.
+//! Builds the report on a what-if: the present load, the effect of each change, and its justification.
 //!
-//! The table answers; below it stands for each change what its figure takes for granted, what it
-//! costs and how to check it, because a figure about something that does not exist can be judged by
-//! nothing else. Computed and simulated stand in one row.
+//! The table is the answer. Below it, each change has its assumptions, its cost and how to check it, because
+//! a figure about something that does not exist cannot be judged otherwise. Computed and simulated values are
+//! in the same row.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
@@ -14,7 +14,7 @@ use record::{
     WhatIfCase, format_bytes,
 };
 
-/// Times from the least to the largest by which an axis from zero would hide the small ones.
+/// Ratio of the largest to the smallest time from which an axis from zero would hide the small ones.
 const SPREAD: f64 = 12.0;
 
 /// The story of a what-if.
@@ -102,7 +102,7 @@ fn title(changes: &[Change]) -> String {
     }
 }
 
-/// The quickest change by itself: its case, and its latency over that of the load as it is.
+/// The single change with the lowest latency: its case, and its latency over the present one.
 fn quickest(document: &WhatIf) -> Option<(&WhatIfCase, &Estimate)> {
     let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
     let known = alone.filter_map(|case| Some((case, case.latency_ratio.as_ref()?)));
@@ -115,7 +115,7 @@ fn times(ratio: &Estimate) -> String {
     format!("{ratio} times the latency")
 }
 
-/// Which change gives the most, what to do first, and the plots.
+/// The change with the largest effect, the first action, and the plots.
 fn answer(story: &mut Story, document: &WhatIf) {
     let before = document.before.as_ref();
     story.headline = match quickest(document).zip(before) {
@@ -146,7 +146,7 @@ fn answer(story: &mut Story, document: &WhatIf) {
     story.charts.extend([latencies(document), fullness(document)].into_iter().flatten());
 }
 
-/// What the simulation says of the changes; empty where none was simulated.
+/// The result of simulating the changes; empty if none was simulated.
 fn simulation(document: &WhatIf) -> String {
     let simulated = document.cases.iter().filter_map(|case| {
         Some((title(&case.changes), case.simulated.as_ref()?.value()?.breaks.as_ref()))
@@ -165,7 +165,7 @@ fn simulation(document: &WhatIf) -> String {
     }
 }
 
-/// Whether a change makes a load bearable that is too much for the disk.
+/// Whether a change makes an excessive load sustainable.
 fn sustained(document: &WhatIf) -> String {
     let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
     let known = alone.filter_map(|case| Some((case, case.after.value()?)));
@@ -182,7 +182,7 @@ fn sustained(document: &WhatIf) -> String {
     }
 }
 
-/// The load as it is and after each change, in the order of the document.
+/// The load now and after each change, in the order of the document.
 fn states(
     document: &WhatIf,
 ) -> impl Iterator<Item = (String, Option<&LoadState>, Option<&SimulatedState>)> {
@@ -259,7 +259,7 @@ fn latencies(document: &WhatIf) -> Option<Chart> {
     .unless_empty()
 }
 
-/// How much of its largest rate each state uses.
+/// The share of the maximum rate that each state uses.
 fn fullness(document: &WhatIf) -> Option<Chart> {
     let before = document.before.as_ref()?;
     let bars = states(document)
@@ -325,7 +325,7 @@ fn ends(estimate: &Estimate) -> String {
 
 fn grounds(story: &mut Story, case: &WhatIfCase) {
     let remark = case.latency_ratio.as_ref().map(times);
-    // The last case is that of all changes together.
+    // The last case combines all changes.
     story.line = match &remark {
         Some(remark) => format!("{}: {remark}", title(&case.changes)),
         None if case.after.value().is_some() => story.headline.clone(),

@@ -1,4 +1,4 @@
-//! What is said of a zone map: the bands, the loss, the lowest rate, and the map as bars.
+//! Builds the report on a zone map: the bands, the loss, the lowest rate, and the map as bars.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;
@@ -9,12 +9,12 @@ use record::{
     shell_word,
 };
 
-/// Lines of the map; more positions are drawn several to a line.
+/// Largest number of lines in the map; more positions share lines.
 const LINES: usize = 30;
-/// An array that gives less than this of what its members could is held back by something else: request by
-/// request, members wait for each other by some per cent.
+/// An array below this share of its members' total is limited by something else. Members that wait
+/// for each other request by request cost a few percent.
 const HELD_BACK: f64 = 0.9;
-/// Positions and passes of a map for which the user names none.
+/// Default positions and passes of a map.
 const USUAL: (usize, u32) = (60, 5);
 
 /// The story of a zone map.
@@ -72,10 +72,10 @@ pub fn zones(map: &ZoneMap) -> Story {
     story
 }
 
-/// The command that makes the map again.
+/// The command that repeats the map.
 fn command(map: &ZoneMap) -> String {
     let array = map.array.as_ref().and_then(Measured::value);
-    // A stripe of halfpower's own has members with names of their own.
+    // Members of halfpower's own stripe have individual names.
     let stripe = array.filter(|array| array.members.len() > 1);
     let mut words = vec!["halfpower zones".to_owned()];
     match stripe {
@@ -92,7 +92,7 @@ fn command(map: &ZoneMap) -> String {
     words.join(" ")
 }
 
-/// What an array gives of what its members could, and each of them.
+/// The array's share of its members' total, and each member.
 fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     let count = f64::from(array.count);
     let give = |share: &Measured<Estimate>| {
@@ -107,7 +107,7 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     };
     story.fact("first positions", give(&array.first_share));
     story.fact("last positions", give(&array.last_share));
-    // Members without zones have no slow one.
+    // Members without zones have no slow zone.
     let zoned = array.members.iter().filter(|member| member.bands.len() > 1);
     let slow = zoned.filter_map(|member| member.inner_loss.value());
     let most = slow.max_by(|a, b| a.value.total_cmp(&b.value));
@@ -119,7 +119,7 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
         );
         story.fact("slow zone", text);
     }
-    // Of members that are alike, none is the slowest.
+    // Among equal members, none is the slowest.
     if array.members.len() > 1 {
         let cost = told(&array.slowest_cost, |cost| {
             let share = number::with_range(cost, number::percent);

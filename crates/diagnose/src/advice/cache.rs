@@ -1,16 +1,14 @@
-//! Which caches to use, from pairs of cells that differ in nothing but the cache mode: one piece of
-//! advice for reads, one for writes. A difference counts if the intervals separate it and it is 5 %
-//! or more.
+//! Recommends cache modes from pairs of cells that differ only in the cache mode: one recommendation for
+//! reads, one for writes. A difference counts if the intervals separate it and it is 5 % or more.
 //!
-//! *Reads*: buffered on a cold page cache against direct. Where there is no measurable difference,
-//! the mode that costs less CPU time, else the direct one, which leaves the page cache to
-//! others. The rule: the file-system cache below 8 KB, bypassed above 64 KB (Riedel, van Ingen,
-//! Gray 1997).
+//! *Reads*: buffered with a cold page cache versus direct. If there is no measurable difference, the mode
+//! with less CPU time wins, and otherwise direct I/O, which leaves the page cache to other programs. The rule
+//! of thumb: use the file-system cache below 8 KB, bypass it above 64 KB (Riedel, van Ingen, Gray 1997).
 //!
-//! *Writes*: the device's cache against writing through it. What completed into that cache is lost
-//! when the power fails, so the advice names the risk and the price of durability, and advises
-//! durability where it has no measurable price. A size whose interval cannot exclude a price of a
-//! quarter follows the sizes that were decided.
+//! *Writes*: the device's cache versus writing through it. Data in that cache is lost on power failure. The
+//! recommendation therefore names the risk and the cost of durability, and prefers durability if its cost is
+//! not measurable. A size whose interval does not exclude a cost of a quarter follows the sizes that were
+//! decided.
 
 use super::sizes::{Choice, by_size};
 use crate::words::{change, exceeds, rate, throughput, times};
@@ -18,21 +16,20 @@ use record::{Advice, CacheMode, Cell, DropCache, OpKind, Workload, format_bytes,
 
 /// Requests above this size should bypass the file-system cache, by the rule of thumb.
 const RULE_BYPASS_ABOVE_BYTES: u64 = 64 << 10;
-/// Requests below this size should use it.
+/// Requests below this size should use it, by the same rule.
 const RULE_BUFFER_BELOW_BYTES: u64 = 8 << 10;
-/// A price of durability below this share of the rate is small enough to be called none, if the
-/// interval excludes more.
+/// A cost of durability below this share of the rate counts as none, if the interval excludes more.
 const PRICE_EXCLUDED_REL: f64 = 0.25;
 
-/// Two cells that ask the same of the device in two cache modes.
+/// Two cells with the same load on the device in two cache modes.
 struct Pair<'a> {
-    /// The one with the other cache mode.
+    /// The cell with the other cache mode.
     cached: &'a Cell,
-    /// The one with `--cache device`.
+    /// The cell with `--cache device`.
     device: &'a Cell,
-    /// Whether `device` is advised.
+    /// Whether `device` is recommended.
     use_device: bool,
-    /// Whether the rates differ measurably.
+    /// Whether the difference is decided.
     decided: bool,
 }
 
@@ -51,8 +48,8 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Cells of one cache mode, each with the cell of mode `device` that asks the same of the device,
-/// by rising request size.
+/// Cells of one cache mode, each paired with the cell of mode `device` that puts the same load on
+/// the device, in order of request size.
 fn pairs<'a>(
     cells: &'a [Cell],
     op: OpKind,
@@ -78,13 +75,13 @@ fn pairs<'a>(
     pairs
 }
 
-/// What a workload asks, the cache mode and what goes with it set aside. The engine is set aside
-/// too: a buffered cell may need another one, and the cost of an engine is small beside a cache.
+/// The load of a workload without its cache mode and related settings. The engine is ignored too: a
+/// buffered cell may need another one, and the cost of an engine is small compared with a cache.
 fn without_cache(workload: &Workload) -> (u8, record::Pattern, Vec<record::SizeShare>, u32) {
     (workload.read_percent, workload.pattern, workload.bs.clone(), workload.depth)
 }
 
-/// The advice for reads; `None` without a buffered cold cell that has a direct twin.
+/// The recommendation for reads; `None` if no buffered cold cell has a direct counterpart.
 pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
     let pairs = pairs(cells, OpKind::Read, CacheMode::All, |buffered, direct| {
         let buffered_faster = exceeds(&buffered.bytes_per_s, &direct.bytes_per_s);
@@ -135,7 +132,7 @@ fn against_read_rule(pair: &Pair) -> Option<String> {
     }
 }
 
-/// The advice for writes; `None` without a written-through cell that has a cached twin.
+/// The recommendation for writes; `None` if no write-through cell has a cached counterpart.
 pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     let mut pairs = pairs(cells, OpKind::Write, CacheMode::None, |durable, cached| {
         let costs = exceeds(&cached.iops, &durable.iops);
@@ -198,7 +195,7 @@ fn write_alternative(pair: &Pair) -> String {
     format!("{effect}{risk}")
 }
 
-/// What the other mode would change at each size; what is the same for all sizes is said once.
+/// The effect of the other mode at each size. An effect common to all sizes is stated once.
 fn alternatives(pairs: &[Pair], effect: fn(&Pair) -> String) -> String {
     let mode = |pair: &Pair| pair.chosen().1.workload.cache.name();
     let size = |pair: &Pair| format_bytes(pair.bytes());
@@ -219,7 +216,7 @@ fn list(pairs: &[Pair], text: impl Fn(&Pair) -> String) -> String {
     pairs.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
-/// CPU time per request of one over that of the other, where both were measured.
+/// Ratio of the CPU times per request, if both were measured.
 fn cpu_ratio(cell: &Cell, other: &Cell) -> Option<f64> {
     let (cost, of) = (cell.cpu_us_per_io.value()?, other.cpu_us_per_io.value()?);
     (of.value > 0.0).then(|| cost.value / of.value)

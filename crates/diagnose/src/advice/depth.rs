@@ -1,9 +1,9 @@
-//! How many random requests to keep outstanding: the smallest depth that gives 80 % of the largest
-//! rate (`model::deep_enough`, by which a diagnosis calls a queue too deep as well), with the share
-//! that it gives, and the depths that the errors of the curve leave open. Rejected: the depth of the
-//! largest rate, which on a plateau is noise. The rule of thumb is two to four deep (Riedel, van
-//! Ingen, Gray 1997; Chung and others 2000); it is contradicted where the knee lies deeper, and
-//! where even two only wait for each other.
+//! Recommends a queue depth for random requests: the smallest depth that gives 80 % of the maximum
+//! rate (`model::deep_enough`, which a diagnosis also uses to call a queue too deep). The
+//! recommendation includes the share of the rate and the depths that the errors of the curve allow.
+//! Rejected: the depth of the maximum rate, which is noise on a plateau. The rule of thumb is a
+//! depth of two to four (Riedel, van Ingen, Gray 1997; Chung and others 2000). It is contradicted
+//! if the knee is deeper, or if two requests already only wait for each other.
 
 use crate::words::{change, percent, rate};
 use model::DEFAULT_KNEE_GAIN;
@@ -47,7 +47,8 @@ fn because(curve: &DepthCurve, chosen: &DepthPoint) -> String {
     format!("{at}, {share} of the maximum rate")
 }
 
-/// The depths before and behind the advised one, each compared with it. `None` for a lone point.
+/// The depths just below and above the recommended one, each compared with it. `None` if the curve
+/// has a single point.
 fn next_best(points: &[DepthPoint], at: usize) -> Option<String> {
     let from = &points[at];
     let shallower = at.checked_sub(1).map(|index| &points[index]);

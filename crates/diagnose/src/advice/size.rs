@@ -1,6 +1,6 @@
-//! How large sequential requests should be: the smallest size with 90 % of the largest throughput,
-//! at the shallowest depth whose best is within 90 % of the best of all, because most programs
-//! issue one request after the other. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
+//! Recommends a size for sequential requests: the smallest size with 90 % of the maximum throughput. It is
+//! chosen at the shallowest depth whose best throughput is within 90 % of the best of all depths, because
+//! most programs issue one request after another. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
 
 use crate::words::{change, exceeds, percent, throughput};
 use record::{
@@ -38,8 +38,8 @@ fn advice_for(profile: &Profile, op: OpKind) -> Option<Advice> {
     })
 }
 
-/// The shallowest and smallest load of one size that moves nearly as much as any of the profile, where
-/// that is more than enough beyond `best`.
+/// The shallowest and smallest load of a single size whose throughput is nearly the profile's
+/// maximum, if that clearly exceeds `best`.
 fn more(profile: &Profile, op: OpKind, best: f64) -> Option<&Cell> {
     let cells = || {
         profile.cells.iter().filter(|cell| {
@@ -78,7 +78,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
     }
 }
 
-/// What a size at a depth gives in place of a throughput.
+/// The throughput of another size at a depth, in words.
 fn instead(bytes_per_s: f64, depth: u32, other: &SizePoint) -> String {
     format!(
         "{}, QD {depth}: {} throughput ({})",
@@ -108,8 +108,8 @@ fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
     )
 }
 
-/// The best of what else could be done: another size at this depth (the next smaller one, which is
-/// what a reader would be tempted to use, or else the next larger), or another depth.
+/// The best alternative: another size at this depth (the next smaller one, which tempts most
+/// readers, or else the next larger), or another depth.
 fn next_best(curves: &[&SizeCurve], curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {
     let index = curve.points.iter().position(|point| point.bytes == chosen.bytes)?;
     let beside = if index > 0 { index - 1 } else { 1 };

@@ -1,13 +1,13 @@
-//! One sentence for choices that depend on the request size.
+//! Formats choices that depend on the request size as one sentence.
 
 use record::format_bytes;
 
 /// A request size in bytes, and what to choose for it.
 pub(super) type Choice = (u64, String);
 
-/// `A for 4 KiB requests, B from 64 KiB`; only `A` where one choice serves all sizes. `choices`
-/// come by rising size; neighbours with the same text are one. What lies between two measured
-/// sizes is left open: nobody measured where the change is.
+/// `A for 4 KiB requests, B from 64 KiB`; only `A` if one choice fits all sizes. `choices` are in
+/// order of size, and neighbours with the same text are merged. The range between two measured
+/// sizes is left open, because the crossover was not measured.
 pub(super) fn by_size(choices: &[Choice]) -> String {
     let runs: Vec<&[Choice]> = choices.chunk_by(|a, b| a.1 == b.1).collect();
     if let [run] = runs.as_slice() {

@@ -1,39 +1,39 @@
-//! A row of the table of causes.
+//! Defines a row of the table of causes.
 
 use crate::causes::effect::Claim;
 use crate::causes::host::{Host, Reader};
 use crate::causes::view::View;
 use record::{CauseCode, LayerKind, SystemFact};
 
-/// When a check reads.
+/// When a check reads its data.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
-    /// Once, when an observation or a profile begins.
+    /// Once, at the beginning of an observation or a profile.
     Begin,
-    /// At the beginning and at the end: what counts is the difference.
+    /// At the beginning and at the end, to compare the two.
     BothEnds,
-    /// At the end, of drives that served requests meanwhile: a call that the drive itself answers, which must
-    /// not wake one that sleeps.
+    /// At the end, from drives that served requests during the observation. The drive itself
+    /// answers the call, which must not wake a sleeping drive.
     InUse,
-    /// The same, and also once the drive has served its first requests: what counts is the difference.
+    /// The same, and also after the drive's first requests, to compare the two.
     InUseTwice,
-    /// As [`When::BothEnds`], of many values, of which this function keeps what the judge needs. It is given what
-    /// was read at the end, with the values of the beginning.
+    /// Like [`When::BothEnds`], with many values that this function reduces to what the judge
+    /// needs. It gets the facts of the end, with the values of the beginning.
     Between(fn(&SystemFact) -> Option<SystemFact>),
 }
 
-/// Who names the cause.
+/// What decides that the cause is present.
 #[derive(Clone, Copy)]
 pub enum Basis {
     /// The rules of the diagnosis, by these codes.
     Rule(&'static [CauseCode]),
-    /// What this check reads, as it judges it.
+    /// The check's own facts and judge.
     Facts {
         /// When it reads.
         when: When,
-        /// Reads; does nothing where it does not apply.
+        /// Reads the facts. Does nothing if the check does not apply.
         read: fn(&Host<'_>, &mut Reader<'_>),
-        /// What is unusual, and what that would explain. Pure.
+        /// Returns what is unusual, and what that would explain. Pure.
         judge: fn(&View<'_>) -> Option<Claim>,
     },
 }
@@ -41,17 +41,17 @@ pub enum Basis {
 /// A row of the table.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// Its name in documents and on pages.
+    /// Name in documents and on pages.
     pub name: &'static str,
-    /// Numbers of the causes in docs/causes.md that it names.
+    /// Numbers in docs/causes.md of the causes that it detects.
     pub causes: &'static [u8],
-    /// The layer of the path that it is about.
+    /// The layer of the path that it concerns.
     pub layer: LayerKind,
-    /// What it reads: files, or the call.
+    /// The files or the call that it reads.
     pub reads: &'static str,
-    /// The public document that says what the figures are.
+    /// Address of the public documentation of its figures.
     pub source: &'static str,
-    /// Who names the cause.
+    /// What decides that the cause is present.
     pub basis: Basis,
 }
 

@@ -1,25 +1,26 @@
-//! What programs or the device suffer, as the numbers show it: without one of these there is no cause.
+//! Names the harm that programs or the device suffer, as the numbers show it. Without such an
+//! effect there is no cause.
 
 use record::Evidence;
 
-/// A kind of harm that a fact may explain.
+/// Harm that a system fact may explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Reads take longer than expected of the device.
+    /// Reads take longer than expected.
     SlowReads,
-    /// Writes do.
+    /// Writes take longer than expected.
     SlowWrites,
-    /// Flushes take many times as long as writes, and are many.
+    /// Flushes take many times as long as writes, and are frequent.
     SlowFlushes,
-    /// Requests that come alone take longer than expected.
+    /// Requests at queue depth 1 take longer than expected.
     SlowLone,
-    /// The rate is constant below what is asked for.
+    /// The rate stays constant below the demand.
     CappedRate,
-    /// Programs wait for more than the device does.
+    /// Programs wait longer than the device takes.
     WaitsAbove,
-    /// Requests wait before they are started, as the tracer sees them.
+    /// The tracer sees requests wait before they are started.
     WaitsBefore,
-    /// The rate fell while the load stayed.
+    /// The rate fell under an unchanged load.
     SteppedDown,
     /// A volume above the device takes most of the latency.
     VolumeHolds,
@@ -27,47 +28,48 @@ pub enum Effect {
     StandsStill,
     /// Requests queue at the device.
     Overloaded,
-    /// Requests are as large as the kernel lets them be: it cuts those of programs.
+    /// The kernel splits the programs' requests: they are as large as it allows.
     CutRequests,
 }
 
 impl Effect {
-    /// Effects of a link that carries all that it can.
+    /// Effects of a saturated link.
     pub(crate) const FULL_LINK: [Self; 4] =
         [Self::CappedRate, Self::SlowReads, Self::SlowWrites, Self::Overloaded];
-    /// Effects of a drive or bridge that gets requests one by one.
+    /// Effects of a drive or bridge that accepts one request at a time.
     pub(crate) const ONE_AT_A_TIME: [Self; 5] =
         [Self::SlowReads, Self::SlowWrites, Self::CappedRate, Self::WaitsBefore, Self::Overloaded];
 }
 
-/// An effect that was seen.
+/// An observed effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// Which.
+    /// Kind of effect.
     pub effect: Effect,
     /// The effect in a sentence, with its numbers.
     pub says: String,
-    /// Whether it is one against a profile of this device: what was the same then does not explain it.
+    /// Whether it is relative to a profile of this device. Facts unchanged since the profile do not
+    /// explain it then.
     pub by_profile: bool,
 }
 
-/// A rate that fell while the load stayed.
+/// A rate that fell under an unchanged load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateStep {
-    /// Bytes per second before it, and after it.
+    /// Bytes per second before the step.
     pub before: f64,
-    /// See `before`.
+    /// Bytes per second after the step.
     pub after: f64,
-    /// Bytes that were written before it.
+    /// Bytes written before the step.
     pub written: f64,
     /// Share of writes among the requests, 0 to 1.
     pub writes: f64,
 }
 
-/// What was asked of the device. `None` is "not known".
+/// The load on the device. `None` means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Length, seconds.
+    /// Length in seconds.
     pub seconds: f64,
     /// Reads per second.
     pub reads_per_s: f64,
@@ -75,9 +77,9 @@ pub struct Load {
     pub writes_per_s: f64,
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,
-    /// Mean latency of a write, nanoseconds.
+    /// Mean write latency in nanoseconds.
     pub write_ns: Option<f64>,
-    /// Mean time of a flush, nanoseconds.
+    /// Mean flush latency in nanoseconds.
     pub flush_ns: Option<f64>,
     /// Flushes per second.
     pub flushes_per_s: Option<f64>,
@@ -85,34 +87,34 @@ pub struct Load {
     pub discards_per_s: Option<f64>,
     /// Mean requests in flight while the device is busy.
     pub depth: Option<f64>,
-    /// Share of the time with a request at the device, discards and flushes among them.
+    /// Utilization, 0 to 1, including discards and flushes.
     pub busy: Option<f64>,
-    /// Dirty pages as a share of the limit at which the kernel stops programs that write.
+    /// Dirty pages as a share of the limit at which the kernel throttles writers.
     pub dirty: Option<f64>,
-    /// A rate that fell.
+    /// A drop of the rate, if any.
     pub step: Option<RateStep>,
 }
 
-/// The load of a device, and what it suffers.
+/// The load of a device, and its observed effects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
-    /// What was asked of it.
+    /// The load on the device.
     pub load: Load,
-    /// What was seen.
+    /// The observed effects.
     pub seen: Vec<Seen>,
-    /// The volume that holds requests, by its kernel name, where one does.
+    /// Kernel name of the volume that holds requests, if any.
     pub holder: Option<String>,
 }
 
 impl Effects {
-    /// The first of these that was seen, in their order.
+    /// The first of these effects that was observed, in the order given.
     #[must_use]
     pub fn first(&self, of: &[Effect]) -> Option<&Seen> {
         of.iter().find_map(|effect| self.seen.iter().find(|seen| seen.effect == *effect))
     }
 }
 
-/// What is unusual about a system, and what that would explain.
+/// An unusual fact of a system, and the effects that it would explain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The fact in a sentence.
@@ -123,19 +125,19 @@ pub struct Claim {
     pub action: String,
     /// The numbers of the fact.
     pub evidence: Vec<Evidence>,
-    /// How far from usual it is, on a scale of the check's own: compared with that of the profile's time.
+    /// How unusual it is, on the check's own scale. It is compared with the degree when the profile was made.
     pub degree: f64,
-    /// How much it tells by itself: 1 for a fact that many healthy machines have, 2 for one that is rarely
-    /// without harm, 3 for harm that the system counted.
+    /// Weight as evidence: 1 for a fact that many healthy machines share, 2 for one that is rarely
+    /// harmless, 3 for harm that the system counted.
     pub weight: f64,
-    /// Whether it is worth a note where it does no harm.
+    /// Whether it deserves a note even if it does no harm.
     pub notable: bool,
-    /// Since when, RFC 3339, where the source tells.
+    /// Start of the condition, RFC 3339, if the source reports it.
     pub since: Option<String>,
 }
 
 impl Claim {
-    /// A claim of a fact that healthy machines have too, and that is not worth a note.
+    /// A fact that healthy machines share and that deserves no note.
     #[must_use]
     pub fn usual(says: String, explains: &[Effect], action: impl Into<String>) -> Self {
         Self {
@@ -150,19 +152,19 @@ impl Claim {
         }
     }
 
-    /// A claim of a fact that is rarely without harm.
+    /// A fact that is rarely harmless.
     #[must_use]
     pub fn unusual(says: String, explains: &[Effect], action: impl Into<String>) -> Self {
         Self { weight: 2.0, notable: true, ..Self::usual(says, explains, action) }
     }
 
-    /// A claim of harm that the system itself counted meanwhile.
+    /// Harm that the system itself counted during the observation.
     #[must_use]
     pub fn counted(says: String, explains: &[Effect], action: impl Into<String>) -> Self {
         Self { weight: 3.0, notable: true, ..Self::usual(says, explains, action) }
     }
 
-    /// The same with a number behind it.
+    /// Adds a number as evidence.
     #[must_use]
     pub fn with(mut self, what: &str, value: f64, unit: &str) -> Self {
         let (what, unit) = (what.to_owned(), unit.to_owned());
@@ -170,7 +172,7 @@ impl Claim {
         self
     }
 
-    /// The same, so far from usual.
+    /// Sets the degree.
     #[must_use]
     pub fn by(self, degree: f64) -> Self {
         Self { degree, ..self }

@@ -1,8 +1,8 @@
-//! The machine that checks read, and how they note what they read.
+//! Describes the machine for the system checks, and records what they read.
 //!
-//! Checks know no device by guessing names: the devices are those of an observation or of a target, with the
-//! directories that sysfs keeps of them. Calls and programs ask the machine at hand alone: below other roots they
-//! would speak of another one.
+//! Checks do not guess device names. They use the devices of an observation or of a target, with
+//! their sysfs directories. System calls and programs query only this machine: with other root
+//! directories they would describe the wrong machine.
 
 use host::kernel::device_calls::block_devices;
 use host::kernel::read::base_name;
@@ -11,20 +11,20 @@ use record::{DeviceFacts, FactData, FactNotRead, FactValue, FactsRead, SystemFac
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A block device: a disk, a partition, or a volume.
+/// A block device: a disk, a partition or a volume.
 #[derive(Clone, Debug)]
 pub struct HostDevice {
     /// Kernel name.
     pub name: String,
-    /// Its directory in sysfs, without links.
+    /// Its sysfs directory, with links resolved.
     pub directory: PathBuf,
-    /// Directories from its parent device up, the nearest first.
+    /// Directories from its parent device upward, the nearest first.
     pub above: Vec<PathBuf>,
-    /// Whole disks that it lies on; itself, for a disk.
+    /// Whole disks below it; the device itself if it is a disk.
     pub disks: Vec<String>,
-    /// What sysfs says of its first disk.
+    /// sysfs facts of its first disk.
     pub facts: DeviceFacts,
-    /// Whether its disk served requests in the observation.
+    /// Whether its disk served requests during the observation.
     pub in_use: bool,
 }
 
@@ -36,21 +36,21 @@ impl HostDevice {
     }
 }
 
-/// The machine that is looked at.
+/// The machine that the checks read.
 #[derive(Debug)]
 pub struct Host<'a> {
-    /// Where its trees are.
+    /// Root directories of procfs and sysfs.
     pub roots: &'a Roots,
     /// The disks, and the partitions and volumes on them.
     pub devices: Vec<HostDevice>,
-    /// Exports of file servers that are mounted, by their names.
+    /// Mounted file-server exports, by name.
     pub exports: Vec<String>,
-    /// The program `smartctl`, or why it is not asked.
+    /// Path of `smartctl`, or why it is not run.
     pub smartctl: Result<PathBuf, String>,
 }
 
 impl<'a> Host<'a> {
-    /// The machine with these disks and exports; `in_use` says whether one of them served requests.
+    /// The machine with these disks and exports. `in_use` returns whether one of them served requests.
     #[must_use]
     pub fn new(roots: &'a Roots, disks: &[DeviceFacts], in_use: &dyn Fn(&str) -> bool) -> Self {
         let exports = disks.iter().filter(|facts| facts.is_export());
@@ -73,14 +73,14 @@ impl<'a> Host<'a> {
         Self { roots, devices: found.collect(), exports, smartctl: smartctl(roots) }
     }
 
-    /// Says again which disks have served requests.
+    /// Updates which disks have served requests.
     pub fn mark_used(&mut self, in_use: &dyn Fn(&str) -> bool) {
         for device in &mut self.devices {
             device.in_use = device.disks.iter().any(|disk| in_use(disk));
         }
     }
 
-    /// The whole disks.
+    /// Iterates over the whole disks.
     pub fn disks(&self) -> impl Iterator<Item = &HostDevice> {
         self.devices.iter().filter(|device| device.is_disk())
     }
@@ -91,14 +91,14 @@ impl<'a> Host<'a> {
         self.devices.iter().find(|device| device.name == name)
     }
 
-    /// A file of procfs as text.
+    /// The text of a procfs file.
     #[must_use]
     pub fn proc(&self, file: &str) -> Option<String> {
         kernel::read::text(&self.roots.proc.join(file))
     }
 }
 
-/// Where smartctl is, if it may be run.
+/// Path of smartctl, if it may be run.
 fn smartctl(roots: &Roots) -> Result<PathBuf, String> {
     if *roots != Roots::default() {
         return Err("smartctl can query only the drives of this machine".to_owned());
@@ -107,7 +107,7 @@ fn smartctl(roots: &Roots) -> Result<PathBuf, String> {
         return Err("smartctl needs root".to_owned());
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Where administrators' programs are, which the path of a service may leave out.
+    // Directories of administrators' programs, which the PATH of a service may omit.
     let more = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).chain(more);
     let found = folders.map(|folder| folder.join("smartctl")).find(|program| program.is_file());
@@ -124,7 +124,7 @@ fn is_root() -> bool {
     false
 }
 
-/// What is read of one thing, value by value.
+/// The values that a check read about one subject.
 #[derive(Debug, Default)]
 pub struct Fact(SystemFact);
 
@@ -142,13 +142,13 @@ impl Fact {
         Self(SystemFact { device: Some(device.name.clone()), disks, ..SystemFact::default() })
     }
 
-    /// Of something with a name that is no block device: an export, a pool.
+    /// A fact of a named subject that is no block device, such as an export or a pool.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self(SystemFact { device: Some(name.to_owned()), ..SystemFact::default() })
     }
 
-    /// A fact of the same subject as another, without values.
+    /// A fact without values about the same subject as another.
     pub(crate) fn again(of: &SystemFact) -> Self {
         Self(SystemFact { values: Vec::new(), ..of.clone() })
     }
@@ -163,19 +163,19 @@ impl Fact {
         self
     }
 
-    /// The same with a number, where it is known.
+    /// Adds a number, if known.
     #[must_use]
     pub fn number(self, name: &str, number: impl Into<Option<f64>>, unit: &str) -> Self {
         self.value(name, number.into().filter(|it| it.is_finite()).map(FactData::Number), unit)
     }
 
-    /// The same with a text, where it is known.
+    /// Adds a text, if known.
     #[must_use]
     pub fn text<'t>(self, name: &str, text: impl Into<Option<&'t str>>) -> Self {
         self.value(name, text.into().map(|it| FactData::Text(it.to_owned())), "")
     }
 
-    /// The same with the time since when it is so.
+    /// Sets the time since when the fact holds.
     #[must_use]
     pub fn since(mut self, since: Option<String>) -> Self {
         self.0.since = since;
@@ -183,7 +183,7 @@ impl Fact {
     }
 }
 
-/// Notes what one check read.
+/// Collects what one check reads.
 #[derive(Debug)]
 pub struct Reader<'a> {
     check: &'static str,
@@ -196,14 +196,14 @@ impl<'a> Reader<'a> {
         Self { check, found }
     }
 
-    /// Keeps a fact, unless it has no value.
+    /// Adds a fact, unless it has no value.
     pub fn add(&mut self, fact: Fact) {
         if !fact.0.values.is_empty() {
             self.found.facts.push(SystemFact { check: self.check.to_owned(), ..fact.0 });
         }
     }
 
-    /// Says why a device, or the machine, was not looked at.
+    /// Records why a device, or the machine, was not read.
     pub fn not_read(&mut self, device: Option<&HostDevice>, reason: impl Into<String>) {
         let device = device.map(|device| device.name.clone());
         let (check, reason) = (self.check.to_owned(), reason.into());
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The end of a path's name that is a device's (`ata1` of `.../ata1`), with a number behind the word.
+/// Whether a directory's name is `word` followed by a number (`ata1` for `ata`).
 pub(crate) fn is_numbered(directory: &Path, word: &str) -> bool {
     base_name(directory).strip_prefix(word).is_some_and(|rest| rest.parse::<u32>().is_ok())
 }

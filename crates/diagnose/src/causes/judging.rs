@@ -1,4 +1,4 @@
-//! From facts and effects to causes: the one place that decides whether a fact is one.
+//! Decides which facts are causes, by matching facts with effects. No other place decides that.
 
 use crate::causes::check::{Basis, Check};
 use crate::causes::effect::{Claim, Effects, Seen};
@@ -6,22 +6,22 @@ use crate::causes::rows::TABLE;
 use crate::causes::view::{Machine, View};
 use record::SystemFact;
 
-/// A fact that was as far from usual when the profile was made explains nothing that is worse than the profile;
-/// it was, from this share of what it is now on.
+/// A fact that was as unusual when the profile was made cannot explain a device slower than the
+/// profile. This is the least ratio of its former degree to its present one.
 const AS_THEN: f64 = 0.95;
-/// What a fact gains as a cause that is not what it was when the profile was made.
+/// Factor on the weight of a cause that has changed since the profile was made.
 const SINCE_PROFILE: f64 = 1.5;
 
-/// A claim of a check, with what it explains.
+/// A claim of a check, with the effect that it explains.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// The row.
+    /// The row of the check.
     pub check: &'static Check,
     /// What it claims.
     pub claim: Claim,
-    /// The effect that it explains; `None` where there is none, so that the fact is harmless.
+    /// The effect that it explains; `None` if the fact is harmless.
     pub seen: Option<Seen>,
-    /// How well it explains that beside other claims.
+    /// How well it explains the effect, compared with other claims.
     pub weight: f64,
 }
 
@@ -36,14 +36,14 @@ impl Judged {
     }
 }
 
-/// What the checks make of a disk, causes first, the best one at the front. `then` is the machine when the
-/// profile of the disk was made.
+/// All claims of the checks on a disk, causes first, the best one in front. `then` is the machine
+/// when the disk's profile was made.
 #[must_use]
 pub fn judged(now: Machine<'_>, then: Option<Machine<'_>>, effects: &Effects) -> Vec<Judged> {
     let (now, then) = (with_facts(now), then.map(with_facts));
     let mut found: Vec<Judged> =
         TABLE.iter().filter_map(|row| judged_by(row, &now, then.as_ref(), effects)).collect();
-    // A stable sort: of equals the row that comes first in the table wins.
+    // The sort is stable: among equals the row that comes first in the table wins.
     found.sort_by(|a, b| {
         (b.seen.is_some(), b.weight)
             .partial_cmp(&(a.seen.is_some(), a.weight))
@@ -68,10 +68,10 @@ fn judged_by(
     let Basis::Facts { judge, .. } = check.basis else { return None };
     let view = View::of(check.name, now.0, &now.1, effects);
     let claim = judge(&view)?;
-    // The profile's time had another load.
+    // The load at the time of the profile was different.
     let unloaded = Effects::default();
     let before = then.map(|then| View::of(check.name, then.0, &then.1, &unloaded));
-    // Of a check that was not made then nothing is known.
+    // If a check was not made then, nothing is known about it.
     let before = before.filter(|before| view.facts.is_empty() || !before.facts.is_empty());
     let compared = before.is_some();
     let as_then = before

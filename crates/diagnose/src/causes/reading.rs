@@ -1,25 +1,25 @@
-//! Which checks read when: files at the beginning, counters at both ends, and what a drive answers by itself only
-//! after it has served requests, so that none is woken up.
+//! Schedules what the checks read: files at the beginning, counters at both ends, and data that the
+//! drive itself returns only after it has served requests, so that no drive is woken up.
 
 use crate::causes::check::{Basis, When};
 use crate::causes::host::{Host, Reader};
 use crate::causes::rows::TABLE;
 use record::{FactsRead, SystemFact};
 
-/// Which of the checks are asked to read.
+/// A set of checks that read at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// At the beginning of an observation.
+    /// Beginning of an observation.
     Begin,
-    /// When disks have served their first requests.
+    /// After disks have served their first requests.
     FirstUse,
-    /// At its end.
+    /// End of an observation.
     End,
-    /// All of them: of a machine that is looked at once, whose disks are in use.
+    /// A single reading of all checks, on a machine whose disks are in use.
     Once,
 }
 
-/// Reads what the checks of a round read.
+/// Runs the checks of a round.
 #[must_use]
 pub fn read(host: &Host<'_>, round: Round) -> FactsRead {
     let mut found = FactsRead::default();
@@ -29,7 +29,7 @@ pub fn read(host: &Host<'_>, round: Round) -> FactsRead {
             Round::Begin => matches!(when, When::Begin | When::BothEnds | When::Between(_)),
             Round::FirstUse => matches!(when, When::InUseTwice),
             Round::End => !matches!(when, When::Begin),
-            // One look shows no difference.
+            // A single reading shows no difference.
             Round::Once => !matches!(when, When::Between(_)),
         };
         if asked {
@@ -39,7 +39,8 @@ pub fn read(host: &Host<'_>, round: Round) -> FactsRead {
     found
 }
 
-/// Facts of the end of an observation with their rise since its begin; a check may reduce its own.
+/// Merges the facts of both ends of an observation: those of the end, with their rises. A check may
+/// reduce its own facts.
 #[must_use]
 pub fn between(begin: FactsRead, mut end: FactsRead) -> FactsRead {
     end.since_begin(begin);

@@ -1,18 +1,18 @@
-//! When the next sample is due.
+//! Schedules the samples.
 //!
-//! Samples are due at multiples of the interval from the start, so a slow sample does not shift the
-//! later ones. Samples that the machine missed, because it slept or stood still, are not made up
-//! for: the interval is longer and says so. Rejected: sleeping for an interval between samples,
+//! Samples are due at multiples of the interval from the start, so a slow sample does not shift
+//! later ones. Samples missed because the machine slept or stalled are not made up: the interval is
+//! longer, and its recorded length shows that. Rejected: sleeping for one interval between samples,
 //! which drifts by the cost of each sample.
 
 use record::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a sleep lasts before the stop flag is read again.
+/// Longest sleep before the stop flag is read again.
 const NAP: Duration = Duration::from_millis(50);
 
-/// When the next sample is due.
+/// The schedule of samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     interval: Duration,
@@ -28,13 +28,13 @@ impl Pace {
         Self { interval, due: Instant::now() + interval, missed: 0 }
     }
 
-    /// The time until the next sample is due.
+    /// Time until the next sample is due.
     #[must_use]
     pub fn left(&self) -> Duration {
         self.due.saturating_duration_since(Instant::now())
     }
 
-    /// A sample is taken now: the next one is due at the next multiple in the future.
+    /// Marks a sample as taken. The next one is due at the next multiple in the future.
     pub fn step(&mut self) {
         let now = Instant::now();
         self.due += self.interval;
@@ -46,13 +46,13 @@ impl Pace {
         }
     }
 
-    /// Samples that were due and not taken so far.
+    /// Number of samples that were due but not taken.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// Sleeps until the sample is due; `false` if `stop` was set meanwhile.
+    /// Sleeps until the next sample is due. Returns `false` if `stop` was set in the meantime.
     pub fn wait(&mut self, stop: &AtomicBool) -> bool {
         while !stop.load(Ordering::Relaxed) {
             let left = self.left();

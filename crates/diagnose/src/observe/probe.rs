@@ -1,10 +1,11 @@
-//! Lone reads of a device during an observation, for devices without a profile.
+//! Times lone reads of a device during an observation: single reads, each after a pause. They
+//! replace a profile if there is none.
 //!
-//! One thread reads random blocks of 4 KiB with direct I/O, one after the other. After each read it waits a
-//! hundred times as long as the read took, so the reads use at most 1 % of the device's time. They queue like
-//! other requests. If the device has idle time, some of them find it idle, and the fastest tenth is the lone
-//! latency. A device that the user did not name is read only after it has served another program, which wakes no
-//! sleeping disk.
+//! One thread reads random 4 KiB blocks with direct I/O, one after another. After each read it
+//! pauses a hundred times as long as the read took, so the reads use at most 1 % of the device's
+//! time. They queue like other requests. If the device has idle time, some of the reads find it
+//! idle, and the fastest tenth gives the latency at queue depth 1. A device that the user did not
+//! name is read only after it has served another program, so no sleeping disk is woken up.
 
 use host::kernel::Roots;
 use host::target::{self, Access};
@@ -19,16 +20,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A read, which is also the strictest alignment that devices ask for.
+/// Size of a read, which is also the strictest alignment that devices require.
 const BLOCK: usize = 4096;
 const LENGTH: Duration = Duration::from_secs(5);
-/// A rest, as a multiple of the read before it, and the shortest one.
+/// Pause as a multiple of the previous read's time, and the shortest pause.
 const REST: u32 = 100;
 const REST_MIN: Duration = Duration::from_millis(50);
-/// Fewer reads say nothing.
+/// Fewest reads for a result.
 const READS_MIN: usize = 5;
 
-/// Reads of a device, going on by themselves.
+/// A background thread that reads a device.
 pub(crate) struct Probe {
     pub(crate) device: String,
     times_ns: Arc<Mutex<Vec<u64>>>,
@@ -36,7 +37,7 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// Begins to read a device of this machine; `None` where it cannot be opened.
+    /// Starts reading a device of this machine; `None` if it cannot be opened.
     pub(crate) fn start(device: &str) -> Option<Self> {
         let path = Path::new("/dev").join(device);
         let block = Bytes(BLOCK as u64);
@@ -47,13 +48,13 @@ impl Probe {
         let probe =
             Self { device: device.to_owned(), times_ns: Arc::default(), over: Arc::default() };
         let (times_ns, over) = (Arc::clone(&probe.times_ns), Arc::clone(&probe.over));
-        // Nobody waits for it: a read of a device that no longer answers does not end.
+        // The thread is never joined: a read of a device that no longer answers does not return.
         let read = move || read_on(file, blocks, &times_ns, &over);
         thread::Builder::new().name("lone-reads".to_owned()).spawn(read).ok()?;
         Some(probe)
     }
 
-    /// Ends it; what it found, if that is enough.
+    /// Stops it and returns the result, if there are enough reads.
     pub(crate) fn finish(self) -> Option<LoneReads> {
         self.over.store(true, Ordering::Relaxed);
         let mut times = self.times_ns.lock().unwrap_or_else(PoisonError::into_inner).clone();

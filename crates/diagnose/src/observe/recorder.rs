@@ -1,4 +1,4 @@
-//! Samples become an observation, which is saved as it grows.
+//! Records samples as an observation, and saves it repeatedly while it grows.
 
 use crate::causes::{self, Round};
 use crate::observe::probe::Probe;
@@ -12,20 +12,20 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How much recorded time passes before the observation is saved again.
+/// Recorded time between two saves of the observation.
 const SAVED_EVERY: Nanos = Nanos(60_000_000_000);
-/// Longest joined interval: a diagnosis divides time at the ends of intervals.
+/// Longest joined interval. A diagnosis can divide time only at interval boundaries.
 const JOINED: Nanos = Nanos(60_000_000_000);
 
-/// Keeps an observation; it is called again with the same observation as it grows.
+/// Saves an observation. It is called again with the same observation as that grows.
 type Save<E> = Box<dyn FnMut(&Observation) -> Result<(), E>>;
 
 /// A recording in progress.
 pub struct Recorder<E> {
     observation: Observation,
-    /// Place of each device in the observation, and what was last known of it.
+    /// Index of each device in the observation, and its last description.
     devices: HashMap<String, (usize, Arc<ObservedDevice>)>,
-    /// Place of the last interval of each device.
+    /// Index of each device's last interval.
     last: HashMap<String, usize>,
     save: Save<E>,
     length_ns: u64,
@@ -33,8 +33,8 @@ pub struct Recorder<E> {
 }
 
 impl<E> Recorder<E> {
-    /// Begins a recording of `host` by this version of the program. `save` keeps it once a minute
-    /// and at its end.
+    /// Begins a recording of `host`. `version` is that of the program. `save` is called once a
+    /// minute and at the end.
     #[must_use]
     pub fn new(
         version: &str,
@@ -54,7 +54,7 @@ impl<E> Recorder<E> {
         Self { observation, devices, last, save: Box::new(save), length_ns: 0, unsaved_ns: 0 }
     }
 
-    /// The recorded time so far.
+    /// Recorded time so far.
     #[must_use]
     pub fn length(&self) -> Nanos {
         Nanos(self.length_ns)
@@ -88,8 +88,8 @@ impl<E> Recorder<E> {
         Ok(())
     }
 
-    /// Keeps the latest description of each device. A device that is gone stays in the observation,
-    /// because its intervals do.
+    /// Stores the latest description of each device. A device that disappears stays in the
+    /// observation, as its intervals do.
     fn add_devices(&mut self, seen: &[Arc<ObservedDevice>]) {
         let devices = &mut self.observation.devices;
         for device in seen {
@@ -127,7 +127,7 @@ impl<E> Recorder<E> {
         intervals.push(interval.clone());
     }
 
-    /// Saves the observation, with its intervals in order of time: a joined interval began before
+    /// Saves the observation with its intervals in order of time: a joined interval begins before
     /// others that were added earlier.
     fn save(&mut self) -> Result<(), E> {
         self.observation.intervals.sort_by_cached_key(|interval| interval.begin_ns);
@@ -149,28 +149,28 @@ impl<E> Recorder<E> {
     }
 }
 
-/// How often samples are taken, and for how long.
+/// The sampling interval and the length of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     /// Time between two samples, more than 0.
     pub interval: Nanos,
-    /// Time that the samples are to cover.
+    /// Time to record.
     pub length: Nanos,
 }
 
-/// A recording that ended.
+/// A finished recording.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What was recorded.
+    /// The observation.
     pub observation: Observation,
-    /// Samples taken; 0 if the user ended it before the first one.
+    /// Number of samples; 0 if the user stopped before the first one.
     pub taken: u64,
-    /// Whether the user ended it before its time.
+    /// Whether the user stopped it early.
     pub interrupted: bool,
 }
 
 impl Source {
-    /// Records until the schedule ends or `stop` is set, and calls `progress` after each sample with
+    /// Records until the schedule ends or `stop` is set. Calls `progress` after each sample with
     /// the recorded time and the number of devices.
     ///
     /// # Errors
@@ -182,16 +182,17 @@ impl Source {
         stop: &AtomicBool,
         mut progress: impl FnMut(Nanos, usize),
     ) -> Result<Recorded, E> {
-        // A device that dies within the first interval was there.
+        // A device that disappears within the first interval was present.
         recorder.add_devices(&self.devices());
         let samples = schedule.length.0.div_ceil(schedule.interval.0.max(1));
         let mut pace = Pace::new(schedule.interval);
         let mut probes: Vec<Probe> = Vec::new();
         let mut taken = 0;
-        // Disks that served requests: others may sleep, and are asked nothing that they answer themselves.
+        // Disks that served requests. Other disks may sleep, and are sent no commands that the
+        // drive itself answers.
         let mut used: BTreeSet<String> = BTreeSet::new();
         let roots = self.roots().clone();
-        // Looked at once: finding the devices takes most of the time of the checks.
+        // Read once: finding the devices takes most of the time of the checks.
         let mut host = self.looked_at(&roots);
         let mut facts = causes::read(&host, Round::Begin);
         while taken < samples && pace.wait(stop) {
@@ -228,7 +229,7 @@ impl Source {
 }
 
 impl Source {
-    /// Those of devices that are awake: the user named them, or they have just served somebody.
+    /// Starts test reads on devices that are awake: the user named them, or they have just served requests.
     fn begin_probes(&mut self, sample: &Sample) -> Vec<Probe> {
         let serves = |name: &String| {
             let of = sample.intervals.iter().find(|it| it.device == *name);
@@ -242,7 +243,7 @@ impl Source {
     }
 }
 
-/// Whether the device did nothing at all, as far as the kernel counts it.
+/// Whether the device was idle, as far as the kernel's counters show.
 fn is_idle(interval: &Interval) -> bool {
     let zero = |figure: Option<Figure>| figure.is_some_and(|figure| figure.value == 0.0);
     let none = |figure: Option<Figure>| figure.is_none_or(|figure| figure.value == 0.0);

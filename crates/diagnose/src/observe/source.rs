@@ -1,11 +1,10 @@
-//! The sampler of counters, who uses the disks where that may be counted, and, where the user asked
-//! for it, the tracer of single requests.
+//! Combines the counter sampler with the per-process counts, where permitted, and with the request tracer, if
+//! the user asked for it.
 //!
-//! Counting by process takes privileges that most who watch a disk do not have, so that it is
-//! silent where it may not. A tracer that cannot run is a finding, not a failure: the counters answer most questions without
-//! it. The tracer follows the disks that are there at the start; disks that come later have counters
-//! only. Rejected: a new tracer for each interval, which would lose the requests in flight at
-//! every boundary.
+//! Per-process counts need privileges that most users lack, so they are left out silently if not permitted. A
+//! tracer that cannot run is a finding, not a failure: the counters answer most questions without it. The
+//! tracer follows the disks present at the start. Disks that appear later have counters only. Rejected: a new
+//! tracer for each interval, which would lose the requests in flight at every boundary.
 
 use crate::causes::Host;
 use host::kernel::live::{Sampler, Selection};
@@ -23,35 +22,36 @@ use std::sync::Arc;
 /// One sample of all devices.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// What each device did since the sample before, in the order of the kernel.
+    /// Activity of each device since the previous sample, in kernel order.
     pub intervals: Vec<Interval>,
-    /// The system meanwhile.
+    /// State of the system in the same time.
     pub context: Context,
-    /// The devices that are there now.
+    /// The devices present now.
     pub devices: Vec<Arc<ObservedDevice>>,
-    /// What the user named, with all that lies below, or what is built of several devices.
+    /// The paths that the user named, with all layers below them, or the devices that are built of
+    /// several others.
     pub paths: Arc<[ObservedPath]>,
-    /// How many devices the selection leaves out.
+    /// Number of devices that the selection leaves out.
     pub hidden: usize,
-    /// How late threads of this machine wake up.
+    /// Wake-up latencies of threads on this machine.
     pub wake_ups: &'static [WakeUp],
-    /// Release of the kernel, where it tells.
+    /// Kernel release, if available.
     pub kernel: Option<Arc<str>>,
-    /// What happened beside the figures since the start.
+    /// Findings since the start.
     pub findings: Vec<Finding>,
 }
 
-/// How much is asked of the kernel beside the counters.
+/// Which data to collect besides the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
-    /// Who asks for what, where privileges allow it.
+    /// Requests per process, if privileges allow it.
     pub processes: bool,
-    /// What happens to each request: `None` asks where privileges and the kernel allow it, and says
-    /// nothing where they do not.
+    /// Traces of single requests. `None` traces if privileges and the kernel allow it, and reports
+    /// nothing if they do not.
     pub requests: Option<bool>,
 }
 
-/// Where samples come from.
+/// A source of samples.
 #[derive(Debug)]
 pub struct Source {
     roots: Roots,
@@ -59,22 +59,22 @@ pub struct Source {
     paths: Arc<[ObservedPath]>,
     tracer: Option<Tracer>,
     issuers: Option<Issuers>,
-    /// Names of the traced disks, by their device numbers.
+    /// Names of the traced disks, by device number.
     traced: HashMap<(u32, u32), String>,
     impossible: ImpossibleFigures,
     findings: Vec<Finding>,
-    /// Devices of which lone reads are made, and whether the user named them.
+    /// Devices that get test reads. `named` is whether the user named devices.
     pub(crate) probed: Vec<String>,
     pub(crate) named: bool,
 }
 
 impl Source {
-    /// Takes the first reading of the counters, and starts what is asked for beside them.
+    /// Takes the first reading of the counters and starts the other collectors.
     ///
     /// # Errors
-    /// If the counters cannot be read, or a selected device is not among them.
+    /// If the counters cannot be read, or a selected device is missing.
     pub fn open(roots: &Roots, selection: Selection, depth: Depth) -> Result<Self, KernelError> {
-        // How files lie is looked at only where the user asks about them.
+        // File layouts are read only for paths that the user named.
         let named = !selection.named.is_empty();
         let sampler = Sampler::new(roots.clone(), selection)?;
         let (traced, impossible) = (HashMap::new(), ImpossibleFigures::default());
@@ -95,7 +95,7 @@ impl Source {
         let disks = request_disks(roots, devices.iter().map(|device| device.name.as_str()));
         let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
         source.traced = disks.into_iter().map(|(name, number)| (number, name)).collect();
-        // The counters of another machine's files are no requests of this kernel.
+        // Counter files of another machine do not describe requests of this kernel.
         if depth.requests.unwrap_or(*roots == Roots::default()) {
             source.start_tracer(roots, &numbers, depth.requests.is_some());
         }
@@ -103,7 +103,7 @@ impl Source {
             source.start_issuers(roots, &numbers);
         }
         if *roots == Roots::default() {
-            // All of them begin now: what happened while they were started is in no interval.
+            // All collectors begin now. Activity during their start belongs to no interval.
             source.sample()?;
         }
         Ok(source)
@@ -163,7 +163,7 @@ impl Source {
         match self.issuers.as_mut().map(Issuers::read) {
             Some(Ok(issuers)) => {
                 for (number, mut processes) in issuers {
-                    // The lone reads of the probe are not part of the load.
+                    // The test reads of the probe are not part of the load.
                     processes.retain(|row| row.process != Some(std::process::id()));
                     if let Some(interval) = of_device(&mut intervals, self.traced.get(&number)) {
                         interval.processes = Some(processes);
@@ -188,31 +188,31 @@ impl Source {
         })
     }
 
-    /// The devices that are watched.
+    /// The observed devices.
     #[must_use]
     pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
         self.sampler.devices()
     }
 
-    /// Name of the machine, where the kernel tells it.
+    /// Host name, if the kernel reports it.
     #[must_use]
     pub fn host(&self) -> Option<String> {
         self.sampler.host()
     }
 
-    /// The machine for the checks of causes, with the devices that are there now, none of which has served requests.
+    /// The machine as the system checks see it, with the current devices, all marked as unused.
     pub(crate) fn looked_at<'a>(&self, roots: &'a Roots) -> Host<'a> {
         let devices = self.devices();
         let facts: Vec<DeviceFacts> = devices.iter().filter_map(|it| it.facts.clone()).collect();
         Host::new(roots, &facts, &|_| false)
     }
 
-    /// Where the machine's trees are.
+    /// Root directories of the machine's procfs and sysfs.
     pub(crate) fn roots(&self) -> &Roots {
         &self.roots
     }
 
-    /// What the sampler and the tracer found so far.
+    /// Findings of the sampler and the tracer so far.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = self.sampler.findings();
@@ -221,15 +221,14 @@ impl Source {
         findings
     }
 
-    /// Also shows partitions and devices that were never used, or leaves them out again. It has no
-    /// effect where the user named devices.
+    /// Shows or hides partitions and devices that were never used. It has no effect if the user
+    /// named devices.
     pub fn show_all(&mut self, all: bool) {
         self.sampler.show(all, all);
     }
 }
 
-/// The same paths with how the files below them lie: of this machine alone, because the files of another
-/// one are not below its `/proc`.
+/// Adds file layouts to the paths. Only for this machine: files of another one are not below its `/proc`.
 fn with_layouts(roots: &Roots, paths: &[ObservedPath], named: bool) -> Arc<[ObservedPath]> {
     let here = named && *roots == Roots::default();
     let with_layout = |path: &ObservedPath| {
@@ -240,7 +239,7 @@ fn with_layouts(roots: &Roots, paths: &[ObservedPath], named: bool) -> Arc<[Obse
     paths.iter().map(with_layout).collect()
 }
 
-/// The interval of a device, where it has one.
+/// The interval of a device, if it has one.
 fn of_device<'a>(intervals: &'a mut [Interval], name: Option<&String>) -> Option<&'a mut Interval> {
     intervals.iter_mut().find(|one| Some(&one.device) == name)
 }

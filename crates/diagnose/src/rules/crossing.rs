@@ -1,14 +1,14 @@
-//! The request size at which the page cache stops paying on striped disks. More disks speed up
-//! requests past the page cache, not the copy through it, so the size depends on the disks (Riedel
-//! 1997, Figure 10: 64 KB for three). Stated as the two measured sizes between which it lies, where
-//! all effects that can be told agree on an order. Rejected: interpolation, a number that nobody
-//! measured.
+//! Finds the request size at which the page cache stops paying off on striped disks. More disks
+//! speed up direct I/O but not the copy through the page cache, so the size depends on the number
+//! of disks (Riedel 1997, Figure 10: 64 KB for three). The result is the two measured sizes between
+//! which it lies, if all conclusive effects agree on an order. Rejected: interpolation, because it
+//! yields a number that was never measured.
 
 use super::effects::{BUFFERED, Sign, WRONG, change, tell};
 use record::{Advice, Experiment, ExperimentEffect, format_bytes};
 use std::collections::BTreeMap;
 
-/// Where the sizes cross by the rule of thumb (Riedel 1997, Figure 10).
+/// The crossing size by the rule of thumb (Riedel 1997, Figure 10).
 const RULE_BYTES: u64 = 64 << 10;
 /// The axes of disks and of request sizes.
 const DISKS: &str = "disks";
@@ -30,7 +30,7 @@ fn disks(effect: &ExperimentEffect) -> Option<u64> {
     effect.within.get(DISKS)?.parse().ok()
 }
 
-/// The crossing of an operation, on the largest number of disks that shows one.
+/// The crossing for an operation, on the largest number of disks that shows one.
 pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
     let asked = |effect: &&ExperimentEffect| {
         BUFFERED.is_of(effect) && effect.within.get("rw").is_some_and(|rw| rw == op)
@@ -87,8 +87,8 @@ pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
     })
 }
 
-/// The largest size at which buffered is faster and the smallest at which it is slower, if the first
-/// lies below the second at all sizes that can be told.
+/// The largest size at which buffered I/O is faster and the smallest at which it is slower, if the
+/// first is below the second among all conclusive sizes.
 fn crossing(mut effects: Vec<AtSize<'_>>, miss: f64) -> Option<[AtSize<'_>; 2]> {
     effects.sort_by_cached_key(|(size, _)| *size);
     let is = |effect, sign| tell(effect, miss).is_some_and(|told| told.sign == sign);

@@ -1,24 +1,24 @@
-//! From the effects of an experiment to the advice of one rule. All effects that a rule looks at
-//! are judged together (Bonferroni): ten of them at 95 % each would find evidence by chance every
-//! fourth time. A difference counts where its interval excludes none and it is 3 % or more; that
-//! there is none, where the interval ends within 10 %.
+//! Turns the effects of an experiment into the advice of one rule. All effects that a rule uses are
+//! judged together (Bonferroni): ten of them at 95 % each would find evidence by chance every
+//! fourth time. A difference counts if its interval excludes zero and it is 3 % or more. A
+//! difference is ruled out if the interval ends within 10 %.
 
 use crate::words::times;
 use record::{Advice, EffectMeasure, Estimate, ExperimentEffect};
 use stats::{LogRatio, Ordered};
 
-/// A change below this share is none, however certain.
+/// Changes below this share do not matter, however certain.
 const MATTERS_REL: f64 = 0.03;
-/// An interval within this distance of one says that there is no difference.
+/// An interval within this distance of one rules out a difference.
 const SAME_REL: f64 = 0.1;
-/// Probability that any effect that a rule looks at is judged wrongly.
+/// Probability that any effect used by a rule is judged wrongly.
 pub(super) const WRONG: f64 = 0.05;
-/// Blocks without which nothing is told.
+/// Fewest blocks for a conclusion.
 const MIN_BLOCKS: u32 = 3;
-/// Effects that are quoted.
+/// Largest number of effects quoted.
 const QUOTED: usize = 3;
 
-/// What a level does against its base.
+/// The effect of a level compared with its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sign {
     Less,
@@ -26,11 +26,11 @@ pub(super) enum Sign {
     More,
 }
 
-/// What to do in a case, and what that costs.
+/// A recommendation for one case, with its cost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Action {
     pub recommendation: &'static str,
-    /// What it costs or risks; empty for nothing.
+    /// Its cost or risk; empty for none.
     pub price: &'static str,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct Action {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contrast(pub &'static str, pub &'static str, pub &'static str);
 
-/// Through the page cache against past it.
+/// Through the page cache compared with direct I/O.
 pub(super) const BUFFERED: Contrast = Contrast("cache", "buffered", "direct");
 
 impl Contrast {
-    /// Whether an effect is what the level does to the throughput.
+    /// Whether an effect is that of this level on the throughput.
     pub(super) fn is_of(self, effect: &ExperimentEffect) -> bool {
         let Self(axis, level, base) = self;
         (effect.axis.as_str(), effect.level.as_str(), effect.base.as_str()) == (axis, level, base)
@@ -56,13 +56,13 @@ pub(super) struct Rule {
     pub subject: &'static str,
     /// The effects that decide.
     pub effect: Contrast,
-    /// Levels of other axes for which the rule holds.
+    /// Levels of other axes at which the rule applies.
     pub within: &'static [(&'static str, &'static [&'static str])],
-    /// What to do where the level is slower.
+    /// The action if the level is slower.
     pub less: Action,
     pub same: Action,
     pub more: Action,
-    /// What the papers say, and where.
+    /// The papers' recommendation, with its source.
     pub thumb: &'static str,
     pub predicts: Sign,
 }
@@ -118,7 +118,7 @@ fn distance(effect: &ExperimentEffect) -> f64 {
     libm::fabs(libm::log(effect.ratio.value))
 }
 
-/// What an effect says, with the interval that holds for all that the rule looks at.
+/// The conclusion from an effect, with the interval that holds for all effects of the rule.
 pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<StatedEffect<'_>> {
     let ratio = &effect.ratio;
     if ratio.n < MIN_BLOCKS || ratio.low <= 0.0 {
@@ -146,14 +146,14 @@ pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<StatedEffect<
     Some(StatedEffect { effect, sign, low, high })
 }
 
-/// What to do, case by case where cases differ.
+/// The recommendation, by case if the cases differ.
 fn recommendation(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> String {
     let part =
         |sign: &Sign| format!("{}{}", rule.action(*sign).recommendation, places(told, *sign));
     signs.iter().map(part).collect::<Vec<_>>().join("; ")
 }
 
-/// Where effects of a sign were found, unless all have it: ` (iodepth 8; iodepth 1)`.
+/// The places of effects with this sign, unless all have it: ` (iodepth 8; iodepth 1)`.
 fn places(told: &[StatedEffect], sign: Sign) -> String {
     if told.iter().all(|told| told.sign == sign) {
         return String::new();
@@ -176,7 +176,7 @@ fn place(effect: &ExperimentEffect) -> String {
     words.join(" ")
 }
 
-/// The effects behind it: `append against written: iodepth 8 -87 % (-88 to -86 %)`.
+/// The supporting effects: `append compared with written: iodepth 8 -87 % (-88 to -86 %)`.
 fn because(rule: &Rule, told: &[StatedEffect]) -> String {
     let quoted: Vec<String> = told
         .iter()
@@ -203,7 +203,7 @@ pub(super) fn change(ratio: f64) -> String {
     if ratio >= 3.0 { times(ratio) } else { crate::words::change(1.0, ratio) }
 }
 
-/// Where what was measured is not what the papers predict.
+/// Where the measurement contradicts the papers.
 fn against_rule(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> Option<String> {
     let others: Vec<String> = signs
         .iter()
@@ -221,7 +221,7 @@ fn against_rule(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> Option<St
         .then(|| format!("rule of thumb: {}; here {}", rule.thumb, others.join(", ")))
 }
 
-/// What following the advice gains where the effect is largest.
+/// The gain from the advice where the effect is largest.
 fn gain(told: &StatedEffect) -> Estimate {
     let ratio = told.effect.ratio.value;
     let (value, low, high) = match told.sign {

@@ -1,12 +1,11 @@
-//! The papers' recommendations as questions to this disk. A rule names the effect that would
-//! support it, and what to do where the effect is there, is not, or is the other way round; its
-//! advice follows the measurement and says where the papers said otherwise. Without evidence, or
-//! with an interval that cannot tell, it is silent.
+//! Tests the papers' recommendations on this disk. A rule names the effect that would support it, and what to
+//! do if that effect is present, absent or reversed. Its advice follows the measurement and states where the
+//! papers disagree. Without evidence, or if an interval cannot decide, it gives no advice.
 //!
-//! An effect between two levels of an axis is a row of a table ([`table`]); what takes more than
-//! two levels is a function. Depth, size and cache mode of a profile are in [`crate::advise`].
-//! Rejected: rules in a file, because each needs a test with a device on which it is wrong, and
-//! scores. No rule: DMA (all controllers do), IDE or SCSI by price (`halfpower cost --price`).
+//! An effect between two levels of an axis is a row of a table ([`table`]). Rules with more than two levels
+//! are functions. Depth, size and cache mode of a profile are in [`crate::advise`]. Rejected: rules in a
+//! file, because each needs a test with a device on which it is wrong; and scores. No rule for DMA (all
+//! controllers use it), nor for IDE or SCSI by price (`halfpower cost --price`).
 
 mod crossing;
 mod effects;
@@ -15,7 +14,7 @@ mod table;
 
 use record::{Advice, Experiment};
 
-/// All advice that an experiment supports. Empty where it has fewer than three blocks.
+/// All advice that an experiment supports. Empty with fewer than three blocks.
 #[must_use]
 pub fn advise_experiment(experiment: &Experiment) -> Vec<Advice> {
     let rules = table::RULES.iter().filter_map(|rule| effects::judge(rule, &experiment.effects));

@@ -1,4 +1,4 @@
-//! Rules that take more than an effect between two levels.
+//! Holds rules that need more than an effect between two levels.
 
 use crate::words::{percent, throughput};
 use record::{Advice, Estimate, Experiment};
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 const ENOUGH: f64 = 0.9;
 
-/// "N+1 outstanding requests of a chunk keep N disks busy" (Riedel 6): on the largest number of disks
-/// that was measured, is that depth within a tenth of the best?
+/// "N+1 outstanding requests of a chunk keep N disks busy" (Riedel 6): tests, for the largest
+/// number of disks measured, whether that depth is within a tenth of the best.
 pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<Advice> {
-    // By number of disks: depths and what they move.
+    // By number of disks: depths and their throughputs.
     let mut stripes: BTreeMap<u32, Vec<(u32, &Estimate)>> = BTreeMap::new();
     for cell in experiment.cells.iter().filter(|cell| cell.trials >= 3) {
         let level = |axis: &str| cell.levels.get(axis).map(String::as_str);
@@ -34,7 +34,7 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<
     let more_needed = short.low > 1.0 && by_rule.value < ENOUGH * best.value;
     let fewer = by_rule.over(chosen);
     let fewer_do = enough < rule_depth && fewer.high < 1.0 / ENOUGH;
-    // Between the two, the intervals cannot tell.
+    // In between, the intervals cannot decide.
     if !more_needed && short.high > 1.0 / ENOUGH / ENOUGH {
         return None;
     }

@@ -1,15 +1,15 @@
-//! The recommendations that rest on one effect each. Riedel is Riedel, van Ingen and Gray 1997;
-//! Chung is Chung, Gray, Worthington and Horst 2000; the number behind is the section. Levels are
-//! those of the designs of `halfpower sweep`.
+//! Lists the recommendations that depend on one effect each. Riedel is Riedel, van Ingen and Gray
+//! 1997; Chung is Chung, Gray, Worthington and Horst 2000; the number after the name is the
+//! section. Levels are those of the designs of `halfpower sweep`.
 
 use super::effects::{Action, BUFFERED, Contrast, Rule, Sign};
 
-/// What a crash may cost where a write is done before it is on the medium.
+/// Cost of a crash if a write completes before it is on the medium.
 const LOST: &str = "a crash loses writes that were not flushed, and the rate excludes the flush: \
                     not for logs and metadata";
-/// What reading through the page cache costs.
+/// Cost of reading through the page cache.
 const COPIED: &str = "an extra copy of each byte, and page-cache memory taken from other files";
-/// What a file costs that gets its blocks at once.
+/// Cost of allocating a file's blocks in advance.
 const TAKEN: &str = "the space is allocated up front";
 
 const fn action(recommendation: &'static str) -> Action {

@@ -1,9 +1,9 @@
-//! etcd: how often the leader speaks, and how long others wait for it.
+//! Derives settings of etcd: the heartbeat interval, and how long members wait for a heartbeat.
 //!
-//! Facts: `heartbeat-interval` is 100 ms by default, `election-timeout` 1000 ms, at least five and
-//! by the manual ten times as long, and at most 50 s. A leader whose log waits for the disk sends no
-//! heartbeat, so the manual has both raised where the disk is slow. Of the network between members a
-//! profile says nothing; its round trip may ask for more.
+//! Facts: `heartbeat-interval` is 100 ms by default. `election-timeout` is 1000 ms; it is at least five times
+//! the heartbeat interval, ten times according to the manual, and at most 50 s. A leader whose log waits for
+//! the disk sends no heartbeat, so the manual recommends raising both if the disk is slow. A profile does not
+//! cover the network between members, whose round trip may require more.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};
@@ -15,7 +15,7 @@ use record::{
 const HEARTBEAT_MS: f64 = 100.0;
 const ELECTION_HEARTBEATS: f64 = 10.0;
 const ELECTION_MOST_MS: f64 = 50_000.0;
-/// The share of flushes that a heartbeat outlasts.
+/// Share of flushes that are shorter than a heartbeat.
 const OUTLASTED: f64 = 0.999;
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
@@ -25,7 +25,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     vec![fast_enough, line(interval, heartbeat(facts)), line(timeout, election(facts))]
 }
 
-/// Whether the disk meets what etcd's makers ask for, which no setting replaces.
+/// Whether the disk meets the requirements of etcd's authors, which no setting can replace.
 fn fast_enough(facts: &ProfileFacts<'_>) -> Derived {
     let commits = facts.commits()?;
     let of = |program, need| {
@@ -68,8 +68,8 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
     facts.settled(&slow, &derivation, |slow_ns| beat_ms(slow_ns).to_string())
 }
 
-/// The flush that [`OUTLASTED`] of all are shorter than, as another run would find it: with the error of
-/// its rank among the flushes and that of the highest percentile that all files share.
+/// The flush latency at percentile [`OUTLASTED`], as another run would measure it: with the error
+/// of its rank among the flushes, and the error of the highest percentile that all files share.
 fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
     let (point, words) = facts.commit(LogKind::NewBlocks)?;
     let flushes = point.histogram.count();

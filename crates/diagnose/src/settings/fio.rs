@@ -1,7 +1,7 @@
-//! A job for fio with the load that the profile recommends: random reads at the knee.
+//! Writes a fio job with the load that the profile recommends: random reads at the knee.
 //!
-//! Reads only: a job that somebody pastes must not write over anything. It is the load of the
-//! recommended depth, so that fio confirms (or contradicts) the profile's figure.
+//! The job only reads: a job that a user pastes must not overwrite anything. It is the load at the
+//! recommended depth, so that fio confirms or contradicts the profile's figure.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned, setting};
@@ -23,10 +23,10 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     ]
 }
 
-/// The target: a directory gets a file of fio's own, as large as the one of the profile.
+/// The target. A directory gets a file of fio's own, as large as that of the profile.
 fn place(facts: &ProfileFacts<'_>) -> Setting {
     let target = &facts.profile.target;
-    // fio separates files by colons.
+    // fio uses colons to separate file names.
     let path = target.path.replace(':', "\\:");
     let size = target.size_bytes.0;
     let (name, why) = match target.kind {

@@ -1,11 +1,10 @@
-//! The cost model of control groups: six coefficients, in one line.
+//! Derives the cost model of control groups: six coefficients in one line.
 //!
-//! Facts: io.cost.model takes per device `ctrl=user model=linear` and the largest throughput
-//! (`rbps`, `wbps`) and the largest rates of 4 KiB requests in sequence and at random (`rseqiops`,
-//! `rrandiops`, `wseqiops`, `wrandiops`). The kernel makes a cost per request and one per page of
-//! them. All six are needed: the kernel would fill the others from a table for no device in
-//! particular. A device capped by rate *and* throughput is not linear; its sizes in between are
-//! charged twice.
+//! Facts: io.cost.model takes per device `ctrl=user model=linear`, the maximum throughput (`rbps`,
+//! `wbps`) and the maximum sequential and random 4 KiB IOPS (`rseqiops`, `rrandiops`, `wseqiops`,
+//! `wrandiops`). The kernel derives a cost per request and one per page from them. All six are
+//! needed: the kernel would take missing ones from a table that describes no particular device. A
+//! device capped by rate *and* throughput is not linear; sizes in between are charged twice.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};

@@ -1,25 +1,24 @@
-//! The block layer: read-ahead, requests, scheduler.
+//! Derives settings of the block layer: read-ahead, requests, scheduler.
 //!
-//! Facts: `read_ahead_kb` is the largest read-ahead of a buffered reader, 128 by default;
-//! `nr_requests` is how many requests may be allocated, at least 4; `scheduler` is none,
-//! mq-deadline, kyber or bfq, as far as the kernel has them. A scheduler can only order requests
-//! that wait ahead of the device, so it pays where order saves much, which is an arm, and costs
-//! CPU time where it does not.
+//! Facts: `read_ahead_kb` is the largest read-ahead of a buffered reader, 128 by default. `nr_requests` is
+//! the number of requests that may be allocated, at least 4. `scheduler` is none, mq-deadline, kyber or bfq,
+//! if the kernel has them. A scheduler can only order requests that wait in front of the device. It therefore
+//! pays off on rotating disks, where order saves much time, and costs CPU time elsewhere.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};
 use record::{DeviceFacts, Locality, OpKind, Setting};
 
-/// Two windows: one that is read, one that is on its way.
+/// Two windows: one being read, one in flight.
 const WINDOWS: u64 = 2;
-/// Requests of the block layer for each that the device makes use of.
+/// Block-layer requests for each one that the device can use.
 const SPARE: u32 = 2;
 const REQUESTS_MIN: u32 = 4;
-/// Random requests of 4 KiB that cost this many sequential ones are paid for with an arm.
+/// Ratio of random to sequential 4 KiB latency from which a device counts as a rotating disk.
 const ARM: f64 = 20.0;
-/// A device that serves fewer side by side has one.
+/// A device that serves fewer requests in parallel counts as a rotating disk.
 const SIDE_BY_SIDE: f64 = 8.0;
-/// The kernel's default: it costs memory only, and nothing measured speaks for less.
+/// The kernel's default. It costs only memory, and no measurement suggests less.
 const READ_AHEAD_MIN: u64 = 128 << 10;
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
@@ -52,7 +51,7 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
 
-/// Refuses what needs a queue of requests on a device that has none, as RAM disks and volumes.
+/// Rejects settings that need a request queue on a device without one, such as RAM disks and volumes.
 fn has_queue(facts: &ProfileFacts<'_>) -> Result<(), String> {
     let without = |device: &DeviceFacts| device.nr_requests.is_none() && device.scheduler.is_none();
     match facts.device() {
@@ -66,7 +65,8 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
     let (depth, words) = facts.deepest()?;
     let before = facts.device().and_then(|device| device.nr_requests);
     let wanted = |depth: f64| (depth as u32 * SPARE).next_power_of_two().max(REQUESTS_MIN);
-    // What waits here waits in the program otherwise: nothing measured speaks for fewer than there are.
+    // Requests that do not wait here wait in the program instead: no measurement suggests fewer
+    // than the default.
     let value = |depth: f64| before.unwrap_or_default().max(u64::from(wanted(depth)));
     let wanted = wanted(depth.value);
     let least = if value(depth.value) > u64::from(wanted) {

@@ -1,9 +1,8 @@
-//! Settings of other programs that a profile has an answer to, each with its derivation: numbers,
-//! formula and default, so that whoever disagrees can put another number in its place. A setting
-//! without its measurement says what is missing, and one that the errors of its measurement leave open
-//! says between what. Rejected: classes of devices ("SSD: 1.1 and 200"), silent clamps,
-//! and one limit on the ± of a check for all settings, because a wide one may decide a setting that is
-//! clamped, and a narrow one leave a choice open.
+//! Derives settings of other programs from a profile. Each setting comes with its numbers, formula and
+//! default, so that a reader who disagrees can substitute another number. A setting without its measurement
+//! states what is missing. One whose measurement is too uncertain states the possible range. Rejected:
+//! classes of devices ("SSD: 1.1 and 200"), silent clamps, and one limit on the ± of a check for all
+//! settings: a wide interval may decide a setting that is clamped, and a narrow one may leave a choice open.
 
 mod etcd;
 mod fio;
@@ -17,7 +16,7 @@ mod scylla;
 use profile_facts::ProfileFacts;
 use record::{Measured, Profile, SETTINGS_SCHEMA, Setting, Settings, Severity};
 
-/// A program that can be told how to use a disk.
+/// A program with settings for its use of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// PostgreSQL.
@@ -30,14 +29,14 @@ pub enum Program {
     Linux,
     /// The cost model of control groups.
     IoCost,
-    /// ScyllaDB, and whatever else is built on Seastar.
+    /// ScyllaDB, and other programs built on Seastar.
     Scylla,
     /// A job for fio.
     Fio,
 }
 
 impl Program {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Self; 7] = [
         Self::PostgreSql,
         Self::MySql,
@@ -48,13 +47,13 @@ impl Program {
         Self::Fio,
     ];
 
-    /// The name on the command line.
+    /// Name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.facts().0
     }
 
-    /// Its name, where its settings belong, the lines before them, and the settings.
+    /// Its name, the place of its settings, the lines before them, and the settings.
     fn facts(self) -> Facts {
         match self {
             Self::PostgreSql => {
@@ -82,9 +81,9 @@ impl Program {
 type Facts =
     (&'static str, &'static str, &'static [&'static str], fn(&ProfileFacts<'_>) -> Vec<Setting>);
 
-/// The settings of a program that a profile gives. What its measurement cannot tell from what an earlier profile
-/// of the same disk gave (`earlier`, the latest first) stays as it was, so that two checks in a row do not
-/// contradict each other by chance.
+/// The settings of a program that a profile supports. A setting keeps the value from an earlier
+/// profile of the same disk (`earlier`, the latest first) if this measurement does not exclude it.
+/// Two checks in a row then do not contradict each other by chance.
 #[must_use]
 pub fn settings(
     profile: &Profile,
@@ -107,7 +106,7 @@ pub fn settings(
     }
 }
 
-/// A profile that does not count gives no setting.
+/// An invalid profile supports no setting.
 fn judged(profile: &Profile, mut settings: Vec<Setting>) -> Vec<Setting> {
     let invalid = profile.findings.iter().find(|finding| finding.severity == Severity::Invalid);
     if let Some(finding) = invalid {
@@ -123,7 +122,7 @@ fn judged(profile: &Profile, mut settings: Vec<Setting>) -> Vec<Setting> {
 /// A value with its derivation, or why there is none.
 type Derived = Result<(String, String), String>;
 
-/// A setting with the lines that `line` makes of its value.
+/// A setting with the lines that `line` makes from its value.
 fn setting(name: &str, derived: Derived, line: impl Fn(&str) -> String) -> Setting {
     match derived {
         Ok((value, derivation)) => Setting {
@@ -141,8 +140,8 @@ fn setting(name: &str, derived: Derived, line: impl Fn(&str) -> String) -> Setti
     }
 }
 
-/// The same for a setting that programs before a version refuse to start with: it is a comment that names the
-/// version.
+/// The same for a setting that prevents older versions of the program from starting: it is
+/// commented out and names the version.
 fn assigned_since(name: &str, version: &str, derived: Derived) -> Setting {
     setting(name, derived, |value| {
         format!("# {version} and later (remove the #):\n# {name} = {value}")

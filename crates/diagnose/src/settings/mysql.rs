@@ -1,23 +1,22 @@
-//! MySQL: how fast InnoDB may write back, and whether neighbours are worth it.
+//! Derives settings of MySQL: how fast InnoDB may write back, and whether flushing neighbours pays off.
 //!
-//! Facts: `innodb_io_capacity` is what background work may use, 100 or more, by default 200 (8.0)
-//! or 10000 (8.4); the manual asks for the rate of the system, as low as practical, and not above
-//! 20000 without need. `innodb_io_capacity_max` is the limit when flushing falls behind.
-//! `innodb_flush_neighbors` writes dirty pages of the same extent together: 0 (the default since
-//! 8.0) or 1 for disks where that saves seeks. `innodb_read_io_threads` is 1 to 64; each holds 256
-//! requests.
+//! Facts: `innodb_io_capacity` is the rate that background work may use, 100 or more, by default 200 (8.0) or
+//! 10000 (8.4). The manual recommends the rate of the system, as low as practical, and not above 20000
+//! without need. `innodb_io_capacity_max` is the limit when flushing falls behind. `innodb_flush_neighbors`
+//! writes dirty pages of the same extent together: 0 (the default since 8.0), or 1 for disks where that saves
+//! seeks. `innodb_read_io_threads` is 1 to 64; each holds 256 requests.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned};
 use record::{Locality, LogKind, OpKind, Setting, format_count, format_nanos};
 
 const PAGE: u64 = 16 << 10;
-/// Share of the largest rate that background work may use all the time: as much as it leaves.
+/// Share of the maximum rate that background work may use all the time: it leaves as much for programs.
 const BACKGROUND: f64 = 0.5;
-/// The same when it falls behind: below the rate at which the queue grows without end.
+/// The same when flushing falls behind: below the rate at which the queue grows without bound.
 const BEHIND: f64 = 0.9;
 const CAPACITY: (f64, f64) = (100.0, 20_000.0);
-/// A random write that costs this many sequential ones pays for writing its neighbours.
+/// Ratio of random to sequential write latency from which writing the neighbours pays off.
 const NEIGHBOURS: f64 = 4.0;
 const THREAD_HOLDS: u32 = 256;
 const THREADS: (u32, u32) = (4, 64);
@@ -86,7 +85,7 @@ fn threads(facts: &ProfileFacts<'_>, op: OpKind) -> Derived {
     facts.settled(&knee, &derivation, |depth| value(depth).to_string())
 }
 
-/// Always the durable value: what it costs is for the reader to weigh.
+/// Always the durable value: the reader decides whether it is worth its cost.
 fn durable(facts: &ProfileFacts<'_>) -> Derived {
     let (redo, words) = facts.commit(LogKind::Overwritten)?;
     let (binary, _) = facts.commit(LogKind::NewBlocks)?;

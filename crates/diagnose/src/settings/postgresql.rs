@@ -1,12 +1,12 @@
-//! PostgreSQL: what the planner takes a random page to cost, and how far ahead it may ask.
+//! Derives settings of PostgreSQL: the planner's cost of a random page, and how far ahead it may read.
 //!
-//! Facts: `random_page_cost` is 4.0 by default, relative to `seq_page_cost` = 1, and not sensibly
-//! below it; the manual explained the default (until 17) as pages that are 40 times as slow, nine of
-//! ten being cached. `effective_io_concurrency` and `maintenance_io_concurrency` go from 0 to 1000;
-//! the former is 16 by default from 18 on, 1 before; since 13 it is the number of requests itself.
+//! Facts: `random_page_cost` is 4.0 by default, relative to `seq_page_cost` = 1, and should not be lower than
+//! that. The manual explained the default (until 17) with pages that are 40 times as slow, of which nine in
+//! ten are cached. `effective_io_concurrency` and `maintenance_io_concurrency` range from 0 to 1000. The
+//! former is 16 by default from 18 on, 1 before; since 13 it is the number of requests itself.
 //! `io_combine_limit` (17 and later) is 128 kB by default, at most 256 kB in 17. `commit_delay` (0 by
-//! default, in microseconds, at most 100000) has one flush wait for more commits to serve; the manual
-//! advises half the time of a flush after a write of 8 kB, and it acts only where `commit_siblings` (5)
+//! default, in microseconds, at most 100000) makes one flush wait so that it serves more commits. The manual
+//! recommends half the time of a flush after an 8 kB write. It takes effect only while `commit_siblings` (5)
 //! other transactions are active.
 
 use super::profile_facts::ProfileFacts;
@@ -14,9 +14,9 @@ use super::{Derived, assigned, assigned_since};
 use record::{Estimate, LogKind, OpKind, Setting};
 
 const PAGE: u64 = 8 << 10;
-/// Share of random page reads that the default takes to be cached.
+/// Share of random page reads that the default assumes to be cached.
 const CACHED: f64 = 0.9;
-/// Two checks of one disk give this ratio to about this share.
+/// Two checks of the same disk agree on this ratio to about this share.
 const SAME_RATIO: f64 = 0.2;
 const CONCURRENCY_MAX: u32 = 1_000;
 const COMMIT_DELAY_MAX: f64 = 100_000.0;

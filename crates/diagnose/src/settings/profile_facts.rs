@@ -1,4 +1,4 @@
-//! What settings ask of a profile.
+//! Answers the questions that the settings of other programs ask of a profile.
 
 use super::Derived;
 use model::Predictor;
@@ -7,34 +7,34 @@ use record::{
     Offered, OpKind, Profile, format_bytes, format_count, format_nanos,
 };
 
-/// Share of the largest throughput from which on larger requests are not worth their memory.
+/// Share of the maximum throughput from which larger requests are not worth their memory.
 const NEARLY: f64 = 0.9;
 
-/// The largest value that the errors of a check leave possible over the smallest one, up to which a number
-/// is a setting: about ±50 %.
+/// Largest ratio of the highest to the lowest value that the errors of a check allow, for which a
+/// number is still given as a setting: about ±50 %.
 const OPEN_MAX: f64 = 3.0;
 
 pub(super) struct ProfileFacts<'a> {
     pub(super) profile: &'a Profile,
     predictor: Predictor,
-    /// Those of the profile of this disk before it.
+    /// Facts of this disk's previous profile.
     earlier: Option<Box<Self>>,
 }
 
 impl<'a> ProfileFacts<'a> {
-    /// Of a profile, and of those of the same disk before it, the latest first.
+    /// From a profile, and from earlier profiles of the same disk, the latest first.
     pub(super) fn new(profile: &'a Profile, earlier: &'a [Profile]) -> Self {
         let earlier =
             earlier.split_first().map(|(first, others)| Box::new(Self::new(first, others)));
         Self { profile, predictor: Predictor::new(profile), earlier }
     }
 
-    /// What the profile before this one of the same disk says.
+    /// Facts of the previous profile of this disk.
     pub(super) fn earlier(&self) -> Option<&Self> {
         self.earlier.as_deref()
     }
 
-    /// Cells of one kind past the page cache in a closed loop, with the size of their requests.
+    /// Closed-loop cells of one kind with direct I/O, with their request sizes.
     fn cells(&self, op: OpKind, place: Locality) -> impl Iterator<Item = (&'a Cell, u64)> {
         self.profile.cells.iter().filter_map(move |cell| {
             let workload = &cell.workload;
@@ -45,12 +45,12 @@ impl<'a> ProfileFacts<'a> {
         })
     }
 
-    /// Sequential requests one at a time.
+    /// Sequential requests at queue depth 1.
     fn streams_alone(&self, op: OpKind) -> impl Iterator<Item = (&'a Cell, u64)> {
         self.cells(op, Locality::Sequential).filter(|(cell, _)| cell.workload.depth == 1)
     }
 
-    /// An error unless requests of a kind were measured.
+    /// An error unless requests of this kind were measured.
     fn known(&self, op: OpKind, locality: Locality) -> Result<(), String> {
         if self.predictor.knows(op, locality) {
             return Ok(());
@@ -59,7 +59,7 @@ impl<'a> ProfileFacts<'a> {
         Err(format!("the profile has no {place} {op}s with direct I/O"))
     }
 
-    /// The largest rate of requests of a kind and size, and whether that size was measured.
+    /// Maximum rate of requests of a kind and size, and whether that size was measured.
     pub(super) fn rate(
         &self,
         op: OpKind,
@@ -73,7 +73,7 @@ impl<'a> ProfileFacts<'a> {
         Ok((max, if measured { "" } else { ", computed from the sizes that were measured" }))
     }
 
-    /// The time of a request of a kind and size with no other in progress.
+    /// Latency of a request of a kind and size at queue depth 1.
     pub(super) fn alone_ns(
         &self,
         op: OpKind,
@@ -85,13 +85,13 @@ impl<'a> ProfileFacts<'a> {
         Ok(found.map_err(|error| error.to_string())?.latency_ns)
     }
 
-    /// The sequential requests with the largest throughput, and their size.
+    /// The sequential requests with the maximum throughput, and their size.
     pub(super) fn fastest_stream(&self, op: OpKind) -> Result<(&'a Cell, u64), String> {
         let best = fastest(self.cells(op, Locality::Sequential));
         best.ok_or_else(|| format!("the profile has no sequential {}s", op.name()))
     }
 
-    /// The largest throughput of sequential requests, in words.
+    /// The maximum sequential throughput, in words.
     pub(super) fn largest_flow(&self, op: OpKind) -> Derived {
         let (cell, bytes) = self.fastest_stream(op)?;
         let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
@@ -102,8 +102,8 @@ impl<'a> ProfileFacts<'a> {
         self.settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
     }
 
-    /// The value that follows from an estimate, if what follows from the ends of its interval is the same, or
-    /// a number that differs by less than [`OPEN_MAX`]; else the command that narrows it.
+    /// The value derived from an estimate, if both ends of its interval give the same value, or numbers whose
+    /// ratio is at most [`OPEN_MAX`]. Otherwise an error with the command that narrows it.
     pub(super) fn settled(
         &self,
         estimate: &Estimate,
@@ -128,12 +128,12 @@ impl<'a> ProfileFacts<'a> {
         ))
     }
 
-    /// The throughput of a cell as another check would find it.
+    /// The throughput of a cell as another check would measure it.
     pub(super) fn flow(&self, cell: &Cell) -> Estimate {
         model::rerun(self.profile, &cell.workload, &cell.bytes_per_s)
     }
 
-    /// The largest rate of requests of 4 KiB, in words.
+    /// The maximum rate of 4 KiB requests, in words.
     pub(super) fn largest_rate(&self, op: OpKind, locality: Locality) -> Derived {
         let (rate, how) = self.rate(op, locality, 4 << 10)?;
         let (place, op) = (locality.word(), op.name());
@@ -141,9 +141,9 @@ impl<'a> ProfileFacts<'a> {
         self.settled(&rate, &words, |per_s| format!("{per_s:.0}"))
     }
 
-    /// The smallest measured size of sequential requests, one at a time, that gives nearly the
-    /// largest throughput of such, and the words of its derivation; the sizes between which the errors
-    /// leave it come with it.
+    /// The smallest measured size of sequential requests at queue depth 1 that gives nearly the
+    /// maximum throughput at that depth, with the words of its derivation. Its interval spans the
+    /// sizes that the errors allow.
     pub(super) fn enough_bytes(&self, op: OpKind) -> Result<(Estimate, String), String> {
         let mut sizes: Vec<(u64, Estimate)> =
             self.streams_alone(op).map(|(cell, bytes)| (bytes, cell.bytes_per_s)).collect();
@@ -178,9 +178,9 @@ impl<'a> ProfileFacts<'a> {
         curve.ok_or_else(|| format!("the profile has no depth curve of random {}s", op.name()))
     }
 
-    /// The depth that is enough, between the depths that the errors of the curve leave open, with the
-    /// derivation's words. One that an earlier check of the disk gave stays, unless this measurement
-    /// excludes it.
+    /// The sufficient depth, with an interval of the depths that the errors of the curve allow, and
+    /// the words of its derivation. A value from an earlier check of the disk stays unless this
+    /// measurement excludes it.
     pub(super) fn knee(&self, op: OpKind) -> Result<(Estimate, String), String> {
         let curve = self.curve(op)?;
         let (name, size) = (op.name(), format_bytes(curve.bs_bytes));
@@ -223,8 +223,8 @@ impl<'a> ProfileFacts<'a> {
         Ok((between(chosen), words))
     }
 
-    /// The deeper of the depths that are enough for random reads and for random writes, with the
-    /// derivation's words.
+    /// The larger of the sufficient depths for random reads and for random writes, with the words
+    /// of its derivation.
     pub(super) fn deepest(&self) -> Result<(Estimate, String), String> {
         let (reads, _) = self.knee(OpKind::Read)?;
         let Ok((writes, _)) = self.knee(OpKind::Write) else {
@@ -243,9 +243,9 @@ impl<'a> ProfileFacts<'a> {
         Ok((Estimate::spanning(value, low, high, 0), words))
     }
 
-    /// How much longer a random request takes than its share of a sequential stream, both at queue
-    /// depth 1, with both in words. A stream asks ahead in large requests, so that its share is that of
-    /// the size with the largest throughput at that depth.
+    /// Ratio of the latency of a random request to its share of a sequential stream, both at queue
+    /// depth 1, with both in words. A stream uses large requests by read-ahead, so its share is
+    /// that of the size with the maximum throughput at that depth.
     pub(super) fn random_over_sequential(
         &self,
         op: OpKind,
@@ -254,7 +254,7 @@ impl<'a> ProfileFacts<'a> {
         let random = self.alone_ns(op, Locality::Random, bytes)?;
         let (cell, size) = fastest(self.streams_alone(op))
             .ok_or_else(|| format!("the profile has no sequential {}s at QD 1", op.name()))?;
-        // What another run differs by as a whole is in the time of the random request.
+        // The variation between runs is part of the random request's error.
         let per_s = cell.bytes_per_s;
         let sequential = bytes as f64 / per_s.value * 1e9;
         let words = format!(
@@ -272,12 +272,12 @@ impl<'a> ProfileFacts<'a> {
         Ok((Estimate::within_ratio(ratio, libm::hypot(rel[0], rel[1])), words))
     }
 
-    /// What commits came to, or why that is not known.
+    /// The measured commits, or why they are unknown.
     pub(super) fn commits(&self) -> Result<&'a Commits, String> {
         self.profile.commits.known().map_err(|why| format!("the profile has no commits: {why}"))
     }
 
-    /// One committer on a log, with its numbers in words.
+    /// A single committer on a log, with its numbers in words.
     pub(super) fn commit(&self, log: LogKind) -> Result<(&'a CommitPoint, String), String> {
         let point = self
             .commits()?
@@ -299,7 +299,7 @@ impl<'a> ProfileFacts<'a> {
     }
 }
 
-/// Of cells with their sizes the one with the largest throughput.
+/// The cell with the maximum throughput, and its request size.
 fn fastest<'a>(cells: impl Iterator<Item = (&'a Cell, u64)>) -> Option<(&'a Cell, u64)> {
     cells.max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value))
 }

@@ -1,8 +1,9 @@
-//! ScyllaDB and Seastar: the four speeds of a mount point, and the request length that reaches them.
+//! Derives settings of ScyllaDB and Seastar: the four speeds of a mount point, and the request
+//! length that reaches them.
 //!
 //! Facts (Seastar's io-properties-file.md): `read_iops`, `read_bandwidth`, `write_iops` and
-//! `write_bandwidth` are needed, all of them; `read_saturation_length` and
-//! `write_saturation_length` are optional: the length of a buffer that saturates the throughput.
+//! `write_bandwidth` are all required. `read_saturation_length` and `write_saturation_length` are
+//! optional: the length of a buffer that saturates the throughput.
 
 use super::profile_facts::ProfileFacts;
 use super::setting;

@@ -1,11 +1,9 @@
-//! What to do about a cause, and what that changes. A remedy answers causes and nothing else. Its
-//! change is data, and [`model::whatif`] predicts its effect on the load of the episode, as
-//! `halfpower predict` does.
+//! Recommends remedies for causes, with their effects. A remedy addresses causes and nothing else. Its change
+//! is data, and [`model::whatif`] predicts the effect on the episode's load, as `halfpower predict` does.
 //!
-//! Order: fix the device, fix the load, reorder requests, buy; within each by the share of the time
-//! per byte that it saves. What answers a cause that soon passed comes last. (Rejected: gain alone.
-//! New disks then come first nearly always, because near saturation everything gains nearly
-//! everything.)
+//! Order: fix the device, fix the load, reorder requests, buy; within each, by the share of the time per byte
+//! that it saves. Remedies for short-lived causes come last. (Rejected: order by gain alone. New disks would
+//! almost always come first, because near saturation almost every change gains a lot.)
 
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
@@ -14,12 +12,12 @@ use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
 use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Strategy, Verdict};
 
-/// A cause that lasted less than this share of the time of the one that lasted longest comes last.
+/// Minimum duration of a cause as a share of the longest one; shorter causes come last.
 const PASSING: f64 = 0.2;
 const GAIN_MIN: f64 = 0.05;
 const NO_PROFILE: &str = "no profile fits this load";
 
-/// A remedy with its place in the order.
+/// A remedy with its sort keys.
 struct Ranked {
     remedy: Remedy,
     fixes: Fixes,
@@ -36,15 +34,15 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
     let mut all: Vec<Ranked> = Vec::new();
     for (episode, one) in (0..).zip(judged) {
         let case = Case::new(one, reference);
-        // What the kernel says of an array needs no other evidence.
+        // The kernel's report on an array needs no other evidence.
         let evident = one.judgement.verdict != Verdict::NotEnoughEvidence;
         let rows = ROWS.iter().filter(|row| evident || row.fixes == Fixes::Array);
         let rows = one.causes.iter().flat_map(|cause| rows.clone().map(move |row| (row, cause)));
         let by_rows = rows.filter_map(|(row, cause)| case.remedy(row, cause, episode));
         let by_facts = one.causes.iter().filter_map(|cause| put_right(one, cause, episode));
         for found in by_facts.chain(by_rows) {
-            // The same strategy for several episodes is named once, where it gains most; what is to be
-            // done about an array is something else than about its disks.
+            // A strategy for several episodes is listed once, where it gains most. A remedy for an
+            // array differs from one for its disks.
             let same = |known: &&mut Ranked| {
                 let of_arrays = [known.fixes, found.fixes].map(|fixes| fixes == Fixes::Array);
                 known.remedy.strategy == found.remedy.strategy
@@ -69,7 +67,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
     all.into_iter().map(|one| one.remedy).collect()
 }
 
-/// What the check that found a cause says to do.
+/// The action of the check that found a cause.
 fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
     let name = cause.check.as_deref()?;
     let claim = &one.claims.iter().find(|claim| claim.check.name == name)?.claim;
@@ -90,7 +88,7 @@ fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
 }
 
 impl Case<'_> {
-    /// The remedy of a row; `None` where it does not answer the cause or apply, or not even helps.
+    /// The remedy of a row; `None` if it does not address the cause, does not apply, or does not help.
     fn remedy(&self, row: &'static Row, cause: &Cause, episode: u32) -> Option<Ranked> {
         if !row.causes.contains(&cause.code) {
             return None;
@@ -138,8 +136,8 @@ impl Case<'_> {
         Some(Ranked { remedy, fixes, seconds: self.judged.segment.tally.seconds })
     }
 
-    /// The effect of a change, and the share of the time per byte that it saves: of the latency, or of
-    /// the time between completions where the rate is what grows.
+    /// The effect of a change, and the share of the time per byte that it saves: of the latency, or
+    /// of the time between completions if the rate is what grows.
     fn effect(&self, change: Change, by_rate: bool) -> Result<(Effect, f64), WhatIfError> {
         let none = || WhatIfError::NotMeasured(NO_PROFILE.to_owned());
         let (load, reference) = self.load.as_ref().zip(self.reference).ok_or_else(none)?;

@@ -1,15 +1,15 @@
-//! Whether two segments have the same load and take the same time.
+//! Tests whether two segments have the same load and similar latency.
 
 use super::facts::{REQUESTS_MIN, Segment};
 use super::interval_totals::IntervalTotals;
 
-/// Neighbouring segments are one episode where their rates, times and sizes are within this factor
-/// and they have the same verdict.
+/// Neighbouring segments with the same verdict are one episode if their rates, latencies and sizes
+/// are within this factor.
 const ALIKE: f64 = 1.4;
-/// Fewer requests per second are rest.
+/// A lower rate counts as idle, in requests per second.
 pub(crate) const IDLE_IOPS: f64 = 1.0;
 
-/// How far the means of two segments may lie apart: those of few requests differ by chance.
+/// Largest ratio between the means of two segments: with few requests, they differ by chance.
 fn apart(one: &IntervalTotals, other: &IntervalTotals) -> f64 {
     let fewest = one.all.count().min(other.all.count());
     if fewest < REQUESTS_MIN { ALIKE * (1.0 + 2.0 / fewest.max(1.0).sqrt()) } else { ALIKE }
@@ -22,12 +22,12 @@ fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
     }
 }
 
-/// Whether two have the same load: rate, sizes, reads.
+/// Whether two segments have the same load: rate, sizes, read share.
 pub(crate) fn same_load(one: &IntervalTotals, other: &IntervalTotals) -> bool {
     near(Some(one.iops()), Some(other.iops()), apart(one, other)) && same_kind(one, other)
 }
 
-/// Whether two have requests of the same sizes and the same share of reads, at whatever rate.
+/// Whether two segments have the same request sizes and read share, at any rate.
 pub(crate) fn same_kind(one: &IntervalTotals, other: &IntervalTotals) -> bool {
     let factor = apart(one, other);
     let shares = one.read_share().zip(other.read_share());

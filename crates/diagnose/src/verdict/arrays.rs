@@ -1,11 +1,11 @@
-//! Arrays that lack members, or that read and write their members of their own: a rebuild, a check, a
-//! balance. Neither is a fault of the disk that is slower or busier for it.
+//! Detects degraded arrays, and arrays that read and write their members on their own account: a
+//! rebuild, a check, a balance. Neither is a fault of the disk that becomes slower or busier.
 //!
-//! The state is what the kernel said when the observation began. How much an array does of its own is
-//! the difference between what its members transferred and what it was asked for; merging does not
-//! change bytes. An array that writes several times for one write makes the same difference, so it is
-//! given of reads. Rejected: the load without the rebuild as a prediction, because its requests are large
-//! and in order, and lie among others.
+//! The state is what the kernel reported at the start of the observation. An array's own I/O is the
+//! difference between what its members transferred and what programs requested from it; merging
+//! does not change bytes. An array that writes several times per write has such a difference too,
+//! so it is computed for reads. Rejected: predicting the load without the rebuild, because the
+//! rebuild's requests are large, sequential and mixed with others.
 
 use super::facts::Judged;
 use super::interval_totals::IntervalTotals;
@@ -15,14 +15,14 @@ use super::subject::Subject;
 use record::{ArrayState, Cause, CauseCode, Observation, counted, format_bytes};
 use std::ops::Range;
 
-/// An array, how it is, and the disks right below it.
+/// An array, its state, and the disks directly below it.
 struct Array<'o> {
     name: &'o str,
     state: &'o ArrayState,
     members: &'o [String],
 }
 
-/// Those of an observation whose state is told.
+/// The arrays of an observation whose state is known.
 fn arrays(observation: &Observation) -> Vec<Array<'_>> {
     let by_file_system = observation.paths.iter().flat_map(|path| &path.volumes);
     let by_file_system = by_file_system.filter_map(|volume| {
@@ -34,7 +34,7 @@ fn arrays(observation: &Observation) -> Vec<Array<'_>> {
     });
     let mut found: Vec<Array<'_>> = Vec::new();
     for array in by_file_system.chain(software) {
-        // Several paths may lead to one.
+        // Several paths may lead to the same array.
         if found.iter().all(|known| known.name != array.name) {
             found.push(array);
         }
@@ -42,12 +42,12 @@ fn arrays(observation: &Observation) -> Vec<Array<'_>> {
     found
 }
 
-/// How a volume is, by its name.
+/// The state of a volume, by name.
 pub(super) fn state_of<'o>(observation: &'o Observation, name: &str) -> Option<&'o ArrayState> {
     arrays(observation).into_iter().find(|array| array.name == name).map(|array| array.state)
 }
 
-/// `1 member missing, recover under way`; empty where all is well.
+/// `1 member missing, recover running`; empty if all is well.
 pub(super) fn state_text(state: &ArrayState) -> String {
     let missing = (state.missing > 0)
         .then(|| format!("{} missing", counted(f64::from(state.missing), "member")));
@@ -55,7 +55,7 @@ pub(super) fn state_text(state: &ArrayState) -> String {
     missing.into_iter().chain(work).collect::<Vec<_>>().join(", ")
 }
 
-/// Names what arrays lack and do in the verdicts on the disks below them.
+/// Adds causes for degraded and self-loaded arrays to the verdicts on the disks below them.
 pub(super) fn of_their_own(
     observation: &Observation,
     subjects: &[Subject<'_>],

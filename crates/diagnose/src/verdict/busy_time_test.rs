@@ -1,9 +1,9 @@
-//! Whether requests hold the device longer than they would one after the other. A device that is as
-//! profiled is busy no longer than all its requests would take one by one, however they come (the
-//! utilization law with the slowest rate of its curve; Denning and Buzen 1978). A device that
-//! stands still now and then, as one that retries does, breaks that though each burst of waiting
-//! looks like a queue. On parallel devices the bound is far away. Rejected: the same from
-//! latencies, which bursts raise.
+//! Tests whether requests occupy the device longer than they would one after another. A device that
+//! is as profiled is busy at most as long as all its requests would take one by one, however they
+//! arrive (the utilization law with the slowest rate of its curve; Denning and Buzen 1978). A
+//! device that stalls now and then, for example because it retries, exceeds this bound, although
+//! each burst of waiting requests looks like a queue. On parallel devices the bound is weak.
+//! Rejected: the same test on latencies, which bursts increase.
 
 use super::expected::Expectation;
 use super::interval_totals::{IntervalTotals, ratio_error};
@@ -12,22 +12,22 @@ use record::format_nanos;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BusyTimeTest {
-    /// Over what they would take one by one.
+    /// Busy time over the time that the requests would take one by one.
     pub(crate) times: f64,
-    /// Half of its 95 % interval, as a share of it.
+    /// Relative half-width of its 95 % interval.
     pub(crate) error_rel: f64,
     busy: f64,
     alone_ns: f64,
 }
 
 impl BusyTimeTest {
-    /// Of a segment and all mixes that its counters allow; `None` without a busy counter or in too few
-    /// intervals.
+    /// For a segment and all mixes that its counters allow; `None` without a busy counter or with
+    /// too few intervals.
     pub(crate) fn of(series: &[IntervalTotals], looks: &[Expectation]) -> Option<Self> {
         let total = IntervalTotals::sum(series);
         let (busy_s, busy) = (total.surely_busy_s?, total.utilization()?);
         let present = (total.concurrency()? / busy.max(1e-9)).max(1.0);
-        // A curve that falls does less for many than for one.
+        // On a falling curve many requests complete more slowly than one at a time.
         let each = |look: &Expectation| look.unloaded_ns.max(look.at_concurrency.value / present);
         let slowest = looks.iter().max_by(|a, b| each(a).total_cmp(&each(b)))?;
         let alone_ns = each(slowest);

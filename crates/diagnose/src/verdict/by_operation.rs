@@ -1,5 +1,5 @@
-//! Reads and writes, each by itself. A mean over both hides what happens to the fewer of them: a
-//! limit on writes alone, or a write cache that is gone, looks like a somewhat slower device.
+//! Judges reads and writes separately. A mean over both hides a problem of the less frequent one: a
+//! limit on writes alone, or a lost write cache, looks like a slightly slower device.
 
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::Expectation;
@@ -9,30 +9,30 @@ use super::judgement::{Judgement, RestsOn};
 use crate::words::times;
 use record::{OpKind, OperationVerdict, Verdict, format_nanos};
 
-/// An operation is slow from this many times its expectation on, which is known less well than that of
-/// both together.
+/// Ratio to its expectation from which an operation is slow. The expectation for one operation is
+/// less certain than that for both together.
 pub(crate) const OPERATION_SLOW: f64 = 1.3;
 
-/// The split of the expected latency assumes that reads and writes wait equally. Below this share of the expectation one of
-/// them does not: large writes queue behind each other, and reads pass between them.
+/// The split of the expected latency assumes that reads and writes wait equally long. If one of
+/// them is below this share of its expectation, that is not true: large writes queue behind each
+/// other, and reads pass between them.
 const PASSES: f64 = 0.5;
 
-/// One operation of a segment, held against the profile.
+/// One operation of a segment, compared with the profile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub(crate) op: OpKind,
     latency_ns: f64,
     expected_ns: f64,
     iops: f64,
-    /// Latency over expectation, without what processors take to wake up.
+    /// Latency over expectation, excluding CPU wake-up time.
     pub(crate) over: f64,
     pub(crate) slow: bool,
-    /// The rate, where it is the same in every interval.
+    /// The rate, if it is the same in every interval.
     pub(crate) constant: Option<ConstantRate>,
 }
 
-/// Both operations, reads first; `None` unless both were asked for often enough and the profile knows
-/// both.
+/// Both operations, reads first; `None` unless both were frequent enough and the profile has both.
 pub(crate) fn apart(segment: &Segment<'_>) -> Option<[Operation; 2]> {
     let (look, _) = segment.best_look()?;
     let mut both = [of(segment, look, OpKind::Read)?, of(segment, look, OpKind::Write)?];
@@ -62,7 +62,7 @@ fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation
 }
 
 impl Operation {
-    /// What happens to it, as a sentence.
+    /// What happens to it, in a sentence.
     pub(crate) fn because(&self) -> String {
         let name = match self.op {
             OpKind::Read => "Reads",
@@ -80,7 +80,7 @@ impl Operation {
         text + "."
     }
 
-    /// Its own verdict beside that on both.
+    /// Its own verdict, given the verdict on both operations.
     fn verdict(&self, whole: &Judgement) -> Verdict {
         let limited =
             matches!(&whole.rests_on, RestsOn::Limit(limit) if limit.limited.op() == self.op);
@@ -96,8 +96,8 @@ impl Operation {
     }
 }
 
-/// The verdicts on reads and on writes; empty if one verdict covers both, or if the expected latency cannot be split
-/// between them.
+/// The verdicts on reads and on writes; empty if one verdict covers both, or if the expected
+/// latency cannot be split between them.
 pub(crate) fn by_operation(segment: &Segment<'_>, whole: &Judgement) -> Vec<OperationVerdict> {
     if whole.verdict == Verdict::NotEnoughEvidence {
         return Vec::new();

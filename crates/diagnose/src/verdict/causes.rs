@@ -1,5 +1,5 @@
-//! Why a segment is as it was judged, as far as that shows. A cause is found or it is not; several
-//! may hold at once. What only a tracer sees is silent without one.
+//! Finds the causes of a segment's verdict, as far as the data show them. Several causes may apply
+//! at once. Causes that only a tracer sees are not reported without one.
 
 use super::by_operation::{OPERATION_SLOW, apart};
 use super::device_users::NeighbourBy;
@@ -16,44 +16,46 @@ use super::tails::sentence;
 use crate::words::{of_largest, percent};
 use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_iops, format_nanos};
 
-/// Where one operation alone is slower, the other takes no more than this over what is expected.
+/// If one operation is slower, the other exceeds its expectation by at most this factor.
 const OPERATION_FINE: f64 = 1.15;
-/// Bursts: busy less than this share of the time, with this much waiting while busy.
+/// Bursts: utilization is below this share, with a queue while busy.
 pub(crate) const BURST_BUSY: f64 = 0.6;
-/// Reads behind writes: writes are this share of the work, reads wait this many times their own.
+/// Reads behind writes: writes are at least this share of the work, and reads take this many times
+/// their unloaded latency.
 const WRITES_WORK: f64 = 0.6;
 const READS_WAIT: f64 = 2.5;
-/// Fewest reads that count as waiting, however few they are among the requests.
+/// Fewest waiting reads that count, even if they are a small share of the requests.
 const READS_MIN: f64 = 50.0;
-/// Rate over the largest one from which on more disks are the matter.
+/// Share of the maximum rate from which more disks are needed.
 const NEAR: f64 = 0.8;
 /// Saturation below which another device can take load.
 pub(crate) const SPARE: f64 = 0.5;
-/// One at a time: busy nearly always, with one in progress.
+/// One at a time: utilization of at least this, with one request in flight.
 const ALWAYS_BUSY: f64 = 0.85;
-/// Requests that are small for sequential ones, and the share that makes a stream.
+/// Upper size of a small sequential request, and the sequential share that makes a stream.
 const SMALL_BYTES: f64 = 32.0 * 1024.0;
 const STREAM_SHARE: f64 = 0.6;
-/// Share of time that tasks wait for a processor or for memory, and of periods in which a control
-/// group was stopped, from which on that is named where the disk is not to blame.
+/// Shares of time that tasks wait for a processor or for memory, and of periods in which a control
+/// group was throttled, from which they are named as causes if the disk is not the cause.
 const WAIT_FOR_PROCESSOR: f64 = 0.3;
 const WAIT_FOR_MEMORY: f64 = 0.1;
 const STOPPED: f64 = 0.05;
-/// Least odds of "overloaded", over the verdict, at which a healthy device gets a neighbour as a cause.
+/// Least odds of "overloaded", relative to the verdict, at which a healthy device gets a neighbour
+/// as a cause.
 const MAY_QUEUE: f64 = 0.3;
-/// A program with this share of the requests is alone on the device.
+/// A program with this share of the requests has the device to itself.
 const NEARLY_ALL: f64 = 0.9;
-/// Share of the time in flushes from which on they come first, and from which on they count on a device that is fine.
+/// Share of the time in flushes from which flushes come first, and from which they count on a healthy device.
 pub(crate) const MOSTLY_IN_FLUSH: f64 = 0.5;
 const FLUSHES_MATTER: f64 = 0.25;
-/// Splits that count, as a share of requests.
+/// Split requests count from this share of all requests.
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
 
 fn cause(code: CauseCode, claim: String, evidence: &[Number]) -> Cause {
     Cause::of(code, claim, numbers(evidence))
 }
 
-/// All causes of a segment. `spare` names other devices that have much to spare.
+/// All causes of a segment. `spare` names other devices with spare capacity.
 pub(crate) fn causes(
     segment: &Segment<'_>,
     judgement: &Judgement,
@@ -62,7 +64,7 @@ pub(crate) fn causes(
 ) -> Vec<Cause> {
     let mut found = by_verdict(segment, judgement, spare);
     if elsewhere.sibling.is_some() && segment.is_unprofiled() {
-        // Its siblings say it better than a class of devices.
+        // Its siblings are better evidence than a class of devices.
         found.retain(|cause| cause.code != CauseCode::ServiceSlower);
     }
     if let Some(Sibling::Slowest(slowest)) = &elsewhere.sibling {
@@ -86,14 +88,14 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     let overloaded = verdict.is_overloaded();
     let harmed = verdict.is_slow() || overloaded;
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
-    // Whose requests are nearly all of them harms nobody else where the device is fine.
+    // A program with nearly all of the requests harms no other program if the device is healthy.
     let alone = segment.neighbour().is_some_and(|one| one.requests_share >= NEARLY_ALL);
     let mut open = judgement.open.iter();
     let may_queue = open.any(|one| one.verdict.is_overloaded() && one.odds >= MAY_QUEUE);
     let beside = overloaded || (segment.waits_beside() && !alone && (harmed || may_queue));
-    // Programs wait for a flush first, and what waits behind it is slow for that.
+    // Programs wait for a flush first, and requests behind it are slow because of it.
     let in_flush = segment.in_flush().is_some_and(|share| share >= MOSTLY_IN_FLUSH);
-    // In this order; each where the first says so.
+    // Causes in this order, each under its condition.
     let found: [(bool, Option<Cause>); 19] = [
         (harmed, starved(segment)),
         (harmed && in_flush, flushes(segment)),
@@ -101,7 +103,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
         (slow && may_be_capped, pinned_rate(judgement)),
-        // Reads that memory would have served fill the device, and pieces of few requests make a deep queue.
+        // Reads that memory would have served fill the device, and a few split requests make a deep queue.
         (harmed && segment.read_again().is_some(), memory_short(segment)),
         (harmed, scattered(segment)),
         (overloaded, deep(segment)),
@@ -121,14 +123,14 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     other.into_iter().chain(found).collect()
 }
 
-/// What programs wait for beside the disk, each with its figure.
+/// Causes above or beside the disk that programs wait for, with their figures.
 pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
     let looks: [fn(&Segment<'_>) -> Option<Cause>; 7] =
         [memory_short, read_ahead_off, processors_busy, stopped, stolen, flushes, compressed];
     let mut found: Vec<Cause> = looks.into_iter().filter_map(|look| look(segment)).collect();
     let in_flush = segment.in_flush();
-    // Quick flushes are no cause. Where their time is unknown, programs have to wait for something: the pressure is
-    // that of the whole machine, and says little beside a known time.
+    // Fast flushes are no cause. If their time is unknown, programs must be waiting for something.
+    // Pressure is a figure of the whole machine and adds little to a known flush time.
     let waits = in_flush.or_else(|| segment.pressure_beyond());
     if waits.is_some_and(|share| share < FLUSHES_MATTER) {
         found.retain(|cause| cause.code != CauseCode::ManyFlushes);
@@ -189,7 +191,7 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     })
 }
 
-/// The requests that a scheduler keeps while it lets others pass.
+/// Requests that a scheduler delays while others pass them.
 fn starved(segment: &Segment<'_>) -> Option<Cause> {
     let (starved, scheduler) = segment.starved()?;
     let claim = starved::sentence(&starved, scheduler);
@@ -202,7 +204,7 @@ fn in_scheduler(segment: &Segment<'_>) -> Option<Cause> {
         return Some(starved);
     }
     let traced = segment.around.traced.as_ref()?;
-    // It keeps them before it takes them, or after.
+    // It delays requests before or after it takes them.
     let before = if segment.waits_before() { traced.held.1 } else { 0.0 };
     let waited = traced.queue_ns.max(before);
     let scheduler = segment.facts?.scheduler.as_deref()?;
@@ -217,7 +219,7 @@ pub(crate) fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
     Some(cause(CauseCode::PinnedRate, claim, &[("pinned at", pin.per_s, pin.unit())]))
 }
 
-/// Processors without time left, or tasks that wait for one.
+/// Saturated CPUs, or tasks that wait for one.
 fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
     let around = &segment.around;
     let waited = around.cpu_some.filter(|share| *share >= WAIT_FOR_PROCESSOR);
@@ -248,7 +250,7 @@ fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
     Some(cause(CauseCode::ProcessorsBusy, claim, &numbers))
 }
 
-/// A control group that used up its CPU time.
+/// A control group that used up its CPU quota.
 fn stopped(segment: &Segment<'_>) -> Option<Cause> {
     let stopped = segment.around.stopped.as_ref().filter(|stopped| stopped.share >= STOPPED)?;
     let claim = format!(
@@ -264,7 +266,7 @@ fn stopped(segment: &Segment<'_>) -> Option<Cause> {
     ))
 }
 
-/// Time that the host took.
+/// CPU time that the hypervisor took.
 fn stolen(segment: &Segment<'_>) -> Option<Cause> {
     let steal = segment.around.steal.filter(|steal| *steal > STEAL_MATTERS)?;
     let claim =
@@ -272,14 +274,14 @@ fn stolen(segment: &Segment<'_>) -> Option<Cause> {
     Some(cause(CauseCode::StolenTime, claim, &[("steal", steal, "share")]))
 }
 
-/// Buffered reads in order of which nothing is read ahead.
+/// Sequential buffered reads without read-ahead.
 fn read_ahead_off(segment: &Segment<'_>) -> Option<Cause> {
     let share = segment.read_ahead_off()?;
     let numbers = [("sequential share of the reads", share, "share")];
     Some(cause(CauseCode::ReadAheadOff, page_cache::read_ahead_off(share), &numbers))
 }
 
-/// Tasks that wait for memory, or read again what it was too small to hold.
+/// Tasks that wait for memory, or that reread data that did not fit.
 fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
     if let Some(share) = segment.read_again() {
         let numbers = [("reread share of the bytes read", share, "share")];
@@ -330,12 +332,12 @@ fn stands_still(segment: &Segment<'_>) -> Option<Cause> {
     Some(cause(CauseCode::StandsStill, sentence(tail), &numbers))
 }
 
-/// How many times as long as at the device programs wait where that is worth a sentence.
+/// Ratio of program latency to device latency that deserves a sentence.
 const MOSTLY_BEFORE: f64 = 1.25;
 
-/// More outstanding than helps, unless they come by themselves.
+/// More outstanding requests than useful, unless they arrive independently.
 fn deep(segment: &Segment<'_>) -> Option<Cause> {
-    // What one program does beside the others makes the queue, and no program keeps it up.
+    // Another program's burst makes the queue, and no program keeps it up.
     let other = segment.neighbour().is_some_and(|neighbour| !neighbour.is_by_requests());
     let deep =
         segment.deep.filter(ExcessQueue::may_be_kept).filter(|deep| deep.is_kept() || !other)?;
@@ -431,7 +433,7 @@ fn flushes(segment: &Segment<'_>) -> Option<Cause> {
     Some(cause(CauseCode::ManyFlushes, claim, &flushes.numbers()))
 }
 
-/// Files that are stored compressed.
+/// Compressed files.
 fn compressed(segment: &Segment<'_>) -> Option<Cause> {
     let layout = segment.compressed()?;
     let numbers = [
@@ -441,7 +443,7 @@ fn compressed(segment: &Segment<'_>) -> Option<Cause> {
     Some(cause(CauseCode::CompressedFiles, compression(layout), &numbers))
 }
 
-/// Files in pieces about as small as the requests.
+/// Files with extents about as small as the requests.
 fn scattered(segment: &Segment<'_>) -> Option<Cause> {
     let (layout, piece, bytes) = segment.scattered()?;
     let claim = format!(
@@ -501,8 +503,8 @@ fn split(segment: &Segment<'_>) -> Option<Cause> {
     (share >= SPLITS_SHARE).then(|| cause(CauseCode::SplitRequests, claim, &numbers))
 }
 
-/// Writes of less than a block of the device: it reads before it writes. An average above one block says nothing of
-/// single writes, whose sizes differ.
+/// Writes smaller than a block of the device: it reads before it writes. A mean above one block
+/// says nothing about single writes, whose sizes differ.
 fn partial_blocks(segment: &Segment<'_>) -> Option<Cause> {
     let block = segment.facts?.physical_block_bytes.filter(|&block| block > 512)? as f64;
     let bytes = segment.tally.write.request_bytes()?;

@@ -1,27 +1,27 @@
-//! What a device of a kind takes for a lone request, where nothing better is known of this one: the last rung of
-//! the ladder of expectations. Errors are wide, because a class holds fast and slow devices; they are wider below,
-//! where caches and sequential requests lie, than above.
+//! Provides the typical latency at queue depth 1 for each class of devices: the last rung of the ladder of
+//! expectations, if nothing better is known. Errors are wide, because a class includes fast and slow devices.
+//! They are wider on the fast side, because of caches and sequential requests.
 
 use record::{DeviceFacts, ObservedDevice};
 
-/// A kind of device.
+/// A class of devices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Class {
-    /// `a rotating disk`.
+    /// Name in sentences: `a rotating disk`.
     pub(crate) name: &'static str,
-    /// A lone small random request, nanoseconds.
+    /// Latency of a small random request at queue depth 1, in nanoseconds.
     lone_ns: f64,
     /// Standard deviations of its logarithm, below and above.
     pub(crate) below: f64,
     pub(crate) above: f64,
-    /// Bytes per second of one request.
+    /// Bytes per second of a single request.
     bytes_per_s: f64,
-    /// Requests served side by side: the middle, and the standard deviation in doublings.
+    /// Requests served in parallel: the median, and the standard deviation in doublings.
     pub(crate) side: f64,
     pub(crate) side_doublings: f64,
-    /// Whether limits that the kernel does not see are usual.
+    /// Whether limits that the kernel does not see are common.
     pub(crate) may_be_capped: bool,
-    /// Where the figures are from.
+    /// Source of the figures.
     pub(crate) source: &'static str,
 }
 
@@ -101,9 +101,9 @@ const IN_MEMORY: Class = class(
     false,
     "memory, or the disk below a file",
 );
-/// How well it is known how many are served side by side where the device or its like was seen, in doublings.
+/// Standard deviation of the parallelism in doublings, if it was observed on the device or similar ones.
 const SEEN_DOUBLINGS: f64 = 0.7;
-/// Standard deviation of the logarithm of what writes take above a lone read.
+/// Standard deviation of the logarithm of write latency above the QD1 read latency.
 const WRITES: f64 = 1.0;
 const UNKNOWN: Class = class(
     "a device of unknown kind",
@@ -115,7 +115,7 @@ const UNKNOWN: Class = class(
 );
 
 impl Class {
-    /// That of a device; without facts its name tells the drivers that have names of their own.
+    /// The class of a device. Without facts, its name identifies drivers with names of their own.
     pub(crate) fn of(device: &ObservedDevice) -> Self {
         let Some(facts) = &device.facts else { return Self::by_name(&device.name) };
         let has = |text: &Option<String>, word: &str| {
@@ -155,8 +155,8 @@ impl Class {
         }
     }
 
-    /// What was seen of the device before, or of others like it: a lone request of these takes `lone_ns`, of whatever
-    /// size, and `side` are served side by side.
+    /// A class from earlier observations of the device or of similar ones: latency at queue depth 1
+    /// (`lone_ns`, of any request size) and parallelism (`side`).
     pub(crate) fn seen(
         self,
         (name, source): (&'static str, &'static str),
@@ -176,47 +176,47 @@ impl Class {
         }
     }
 
-    /// The same of writes, which parity, shingles and caches that are full make far slower than reads.
+    /// The same for writes, which parity, shingles and full caches make far slower than reads.
     pub(crate) fn for_writes(self) -> Self {
         Self { above: self.above.max(WRITES), ..self }
     }
 
-    /// How far the latency of a lone request depends on whether requests are in sequence, as the standard deviation
-    /// of a logarithm: with an arm those in sequence take up to twenty times less.
+    /// How far the latency at queue depth 1 depends on whether requests are sequential, as the standard
+    /// deviation of a logarithm. On rotating disks sequential requests are up to twenty times faster.
     pub(crate) fn place_sd(&self) -> f64 {
         if *self == ROTATING || self.is_unknown() { 1.2 } else { 0.0 }
     }
 
-    /// Whether nothing says what kind it is.
+    /// Whether the class is unknown.
     pub(crate) fn is_unknown(&self) -> bool {
         *self == UNKNOWN
     }
 
-    /// A lone request of a size.
+    /// Latency at queue depth 1 for a request size, in nanoseconds.
     pub(crate) fn lone_ns(&self, bytes: f64) -> f64 {
         self.lone_ns + bytes / self.bytes_per_s * 1e9
     }
 
-    /// The longest that is usual of one.
+    /// The longest usual latency, in nanoseconds.
     pub(crate) fn longest_ns(&self, bytes: f64) -> f64 {
         self.lone_ns(bytes) * libm::exp(self.above)
     }
 
-    /// Logarithm of the density of a lone latency of this class, but for a constant.
+    /// Log density of a QD1 latency in this class, up to a constant.
     pub(crate) fn log_density(&self, lone_ns: f64, bytes: f64) -> f64 {
         let off = libm::log(lone_ns / self.lone_ns(bytes));
         let sd = if off < 0.0 { self.below } else { self.above };
         -0.5 * (off / sd).powi(2)
     }
 
-    /// The same of a number of requests that are served side by side.
+    /// Log density of the parallelism in this class, up to a constant.
     pub(crate) fn log_density_of_side(&self, side: f64) -> f64 {
         -0.5 * (libm::log2(side / self.side) / self.side_doublings).powi(2)
     }
 }
 
-/// Whether a host and what it has lie below a device, out of sight of this kernel. Of a loop device
-/// and of disks in memory the kernel itself is what lies below.
+/// Whether a hypervisor and its storage are below a device, where this kernel cannot see them.
+/// Below a loop device or a disk in memory is this kernel itself.
 pub(crate) fn is_hosted(facts: &DeviceFacts) -> bool {
     const OWN: [&str; 4] = ["loop", "zram", "brd", "null_blk"];
     facts.virtual_disk && facts.driver.as_deref().is_none_or(|driver| !OWN.contains(&driver))

@@ -1,8 +1,8 @@
-//! Whether a rate stays the same from interval to interval, as behind a token bucket, a pacer, or a
-//! device without variance; which of them, the rate alone does not tell. It counts as pinned where
-//! its counts vary less than half of what a Poisson process would, less than one Poisson process in
-//! two hundred would in so few intervals, and by less than two in a hundred. First and last
-//! interval are left out: a segment begins and ends within one.
+//! Tests whether a rate is constant from interval to interval, as behind a token bucket, a pacer,
+//! or a device without variance. The rate alone does not show which of these it is. It counts as
+//! constant if its counts vary less than half as much as those of a Poisson process, less than
+//! those of one Poisson process in two hundred over so few intervals, and by less than 2 %. The
+//! first and last intervals are left out, because a segment begins and ends within one.
 
 use super::interval_totals::IntervalTotals;
 use record::{format_iops, format_rate};
@@ -13,11 +13,11 @@ pub(crate) const VARIATION_MAX: f64 = 0.02;
 const POISSON_SHARE_MAX: f64 = 0.5;
 const BY_CHANCE: f64 = 0.005;
 
-/// What a rate is pinned to.
+/// A constant rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ConstantRate {
     pub(crate) per_s: f64,
-    /// Whether bytes, not requests.
+    /// Whether it is bytes per second rather than requests per second.
     pub(crate) bytes: bool,
 }
 
@@ -35,7 +35,7 @@ impl ConstantRate {
     }
 }
 
-/// Standard deviation over mean; `None` of fewer than two values or a mean of zero.
+/// Standard deviation over mean; `None` for fewer than two values or a mean of zero.
 pub(crate) fn moves(values: &[f64]) -> Option<f64> {
     let (count, mean) = (values.len() as f64, stats::mean(values));
     if values.len() < 2 || mean <= 0.0 {
@@ -45,8 +45,8 @@ pub(crate) fn moves(values: &[f64]) -> Option<f64> {
     Some((squares / (count - 1.0)).sqrt() / mean)
 }
 
-/// All but the first and the last, and the mean of their counts, where that is enough to tell a
-/// constant rate.
+/// All intervals but the first and last, and the mean of their counts, if there are enough to
+/// detect a constant rate.
 fn inner(series: &[IntervalTotals]) -> Option<(&[IntervalTotals], f64)> {
     let inner = series.get(1..series.len().checked_sub(1)?)?;
     let counts: f64 = inner.iter().map(|one| one.all.count()).sum();
@@ -58,12 +58,13 @@ fn rates(series: &[IntervalTotals]) -> Vec<f64> {
     series.iter().map(IntervalTotals::iops).collect()
 }
 
-/// By what share of it the rate varies from interval to interval; `None` of too few.
+/// Coefficient of variation of the rate between intervals; `None` for too few.
 pub(crate) fn variation(series: &[IntervalTotals]) -> Option<f64> {
     moves(&rates(inner(series)?.0))
 }
 
-/// How much the rate, or the throughput, varies over how much chance would make it vary; `None` of too few.
+/// Variation of the rate or throughput over the variation that chance would cause; `None` for too
+/// few intervals.
 pub(crate) fn regularity(series: &[IntervalTotals], bytes: bool) -> Option<f64> {
     let (inner, mean_count) = inner(series)?;
     let values = if bytes {
@@ -74,7 +75,7 @@ pub(crate) fn regularity(series: &[IntervalTotals], bytes: bool) -> Option<f64> 
     Some(moves(&values)? * mean_count.sqrt())
 }
 
-/// What the rate or the throughput of these intervals is pinned to.
+/// The constant rate or throughput of these intervals, if any.
 pub(crate) fn pinned(series: &[IntervalTotals]) -> Option<ConstantRate> {
     let (inner, mean_count) = inner(series)?;
     let seconds: f64 = inner.iter().map(|one| one.seconds).sum();
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_chance_makes_of_few_intervals_is_not_pinned_though_it_would_be_of_many() {
-        // They vary by 0.45 of what a Poisson process would.
+        // They vary by 0.45 of a Poisson process's variation.
         let around = [490.0, 512.0, 505.0, 488.0, 508.0, 493.0, 504.0];
         let of = |count: usize| -> Vec<f64> { around.into_iter().cycle().take(count).collect() };
         assert_eq!(pinned(&series(&of(9), |_, count| count * 4096.0)), None);

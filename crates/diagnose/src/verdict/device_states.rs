@@ -1,8 +1,8 @@
-//! How probable each state of the device itself is: fine, slow, overloaded, or both.
+//! Computes the probability of each state of the device itself: healthy, slow, overloaded, or both.
 //!
-//! By a profile the latency is compared with the curve at the concurrency while busy, and the error of both
-//! makes a probability of either side of each boundary ([`super::odds`]). Without one the posterior of
-//! [`super::own`] is asked the same questions.
+//! With a profile, the latency is compared with the curve at the concurrency while busy. The errors
+//! of both give a probability for each side of each boundary ([`super::odds`]). Without a profile,
+//! the posterior of [`super::own`] answers the same questions.
 
 use super::busy_time_test::BusyTimeTest;
 use super::expected::Expectation;
@@ -10,34 +10,34 @@ use super::facts::{FIT_FROM, HARDLY_SLOW, MUCH_TO_SPARE, SLOW_FROM, Segment};
 use super::odds;
 use record::{NORMAL_95, Verdict};
 
-/// The states of a device, which sum to one; none where nothing is expected of it.
+/// Probabilities of a device's states, which sum to one; all are zero if nothing is expected of it.
 #[derive(Debug, Default)]
 pub(crate) struct States {
     pub(crate) measure: Option<Measure>,
     slow: f64,
-    /// Overloaded, of a device that is slow and of one that is not.
+    /// Probability of overload, for a device that is not slow and for one that is slow.
     overloaded: [f64; 2],
     spare: f64,
 }
 
-/// A segment compared with what is expected of it.
+/// A segment compared with its expectation.
 #[derive(Clone, Debug)]
 pub(crate) struct Measure {
     pub(crate) latency: f64,
-    /// Over the nearest expectation, with what processors take to wake up.
+    /// Latency over the nearest expectation, including CPU wake-up time.
     pub(crate) asleep: f64,
-    /// The same without it.
+    /// The same excluding wake-up time.
     pub(crate) over: f64,
-    /// Over the slowest one.
+    /// Ratio to the slowest expectation.
     pub(crate) least: f64,
-    /// Over the fastest one.
+    /// Ratio to the fastest expectation.
     pub(crate) most: f64,
     pub(crate) saturation: f64,
-    /// Half of the 95 % interval of the latency over the expectation, as a share.
+    /// Relative half-width of the 95 % interval of latency over expectation.
     pub(crate) error: f64,
-    /// What keeps the device busy, where that says more than the latency.
+    /// Test on the busy time, if it is more conclusive than the latency.
     pub(crate) held: Option<BusyTimeTest>,
-    /// Odds that it is slow by its latency, and by its busy time.
+    /// Odds that the device is slow, by its latency and by its busy time.
     pub(crate) by_time: f64,
     pub(crate) by_busy: f64,
 }
@@ -47,7 +47,7 @@ impl Measure {
         let looks = segment.looks.as_deref().unwrap_or(&[]);
         let by_rate = segment.by_rate();
         let over = |look: &Expectation| segment.over(latency, look.expected_ns(by_rate));
-        // Where the intervals are too few, times vary as their mean.
+        // With too few intervals, the standard deviation of latencies is taken as their mean.
         let by_count = || NORMAL_95 / segment.tally.all.count().max(1.0).sqrt();
         let scatter = look.scatter_rel.or_else(|| segment.latency_error()).unwrap_or_else(by_count);
         let (nearest, error) = (over(look), scatter.hypot(look.error_rel()));
@@ -73,12 +73,12 @@ impl Measure {
         self.by_time.max(self.by_busy)
     }
 
-    /// Whether it is slow rather than not.
+    /// Whether the device is more likely slow than not.
     pub(crate) fn is_slow(&self) -> bool {
         self.slow_odds() >= 1.0
     }
 
-    /// How many times as long as expected, by whichever figure says more.
+    /// Ratio to the expectation, by latency or busy time, whichever is larger.
     pub(crate) fn slower(&self) -> f64 {
         self.held.map_or(self.over, |held| self.over.max(held.times))
     }
@@ -107,11 +107,11 @@ impl States {
                 spare: posterior.spare,
             };
         }
-        // A light load of the profile takes as long by itself: threads and processors that wake up.
+        // Light loads of the profile take as long: threads and CPUs have to wake up.
         let asleep = measure.saturation < MUCH_TO_SPARE
             && look.at_rate.is_some_and(|open| latency < HARDLY_SLOW * open.value);
         let waits = if asleep { 1.0 } else { look.wait_ratio() };
-        // A device that is slower does less: what it does of what it can do now.
+        // A slower device has a lower maximum rate: saturation is relative to that.
         let overloaded = |slower: f64| {
             let odds = odds::overloaded(waits, look.error_rel(), measure.saturation * slower);
             may_queue * share(odds)
@@ -124,7 +124,7 @@ impl States {
         }
     }
 
-    /// The weight of a verdict on the device itself.
+    /// Probability of a verdict on the device itself.
     pub(crate) fn weight(&self, verdict: Verdict) -> f64 {
         if self.measure.is_none() {
             return 0.0;
@@ -141,32 +141,32 @@ impl States {
         }
     }
 
-    /// That it is slow, overloaded or not.
+    /// Probability that it is slow, overloaded or not.
     pub(crate) fn slow(&self) -> f64 {
         self.weight(Verdict::Slow) + self.weight(Verdict::SlowAndOverloaded)
     }
 
-    /// That it does what it should, and is not asked for too much.
+    /// Probability that it is neither slow nor overloaded.
     pub(crate) fn fine(&self) -> f64 {
         self.weight(Verdict::Healthy) + self.weight(Verdict::NotTheDisk)
     }
 
-    /// That it is slow or overloaded.
+    /// Probability that it is slow or overloaded.
     pub(crate) fn harmed(&self) -> f64 {
         self.slow() + self.weight(Verdict::Overloaded)
     }
 
-    /// Those that are neither slow nor fine.
+    /// Probability that it is overloaded but not slow.
     pub(crate) fn overloaded(&self) -> f64 {
         self.weight(Verdict::Overloaded)
     }
 
-    /// All of them: 1, or 0 where nothing is expected.
+    /// Sum of all states: 1, or 0 if nothing is expected.
     pub(crate) fn all(&self) -> f64 {
         if self.measure.is_some() { 1.0 } else { 0.0 }
     }
 
-    /// The most probable one.
+    /// The most probable state.
     pub(crate) fn likeliest(&self) -> Option<Verdict> {
         const STATES: [Verdict; 5] = [
             Verdict::Slow,
@@ -179,7 +179,7 @@ impl States {
         STATES.into_iter().reduce(|a, b| if self.weight(b) > self.weight(a) { b } else { a })
     }
 
-    /// What a device that is fine is to be called at this rate.
+    /// The verdict for a healthy device at this rate.
     pub(crate) fn name_of_fine(&self) -> Verdict {
         match self.measure.as_ref().is_some_and(|measure| measure.saturation >= MUCH_TO_SPARE) {
             true => Verdict::Healthy,
@@ -188,8 +188,8 @@ impl States {
     }
 }
 
-/// Whether requests are quicker than anything that a profile expects of them, and too quick for a cache of
-/// this device: then it is not a profile of what is there.
+/// Whether the profile expects clearly slower requests in every mix. Unless a cache explains this
+/// ([`served_by_a_cache`]), the profile describes another device.
 pub(crate) fn profile_is_slower(segment: &Segment<'_>) -> bool {
     let (Some((look, latency)), Ok(looks)) = (segment.best_look(), &segment.looks) else {
         return false;
@@ -199,13 +199,13 @@ pub(crate) fn profile_is_slower(segment: &Segment<'_>) -> bool {
     }
     let by_rate = segment.by_rate();
     let over = |look: &Expectation| segment.over(latency, look.expected_ns(by_rate));
-    // What the profile does not know by itself, nothing is compared with.
+    // A mix outside of what the profile covers has no known lower bound to compare with.
     let known_low = |look: &Expectation| latency < look.at_concurrency.low;
     looks.iter().all(|look| over(look) < FIT_FROM && known_low(look))
 }
 
-/// Whether the profile holds requests that were as quick as these: read-ahead or a cache then explains them.
-/// A limit of the rate holds closed loops at any depth, and not what comes more rarely.
+/// Whether the profile has requests as fast as these: read-ahead or a cache then explains them. A
+/// rate limit slows closed loops at any depth, but not sparse requests.
 pub(crate) fn served_by_a_cache(look: &Expectation, latency: f64) -> bool {
     let served = look.quickest_ns.is_some_and(|least| latency >= FIT_FROM * least);
     served || look.at_rate.is_some_and(|open| latency >= FIT_FROM * open.value)

@@ -1,27 +1,28 @@
-//! Who used a device over a segment of time, and which of them does most.
+//! Finds the processes that used a device during a segment, and the one that dominates it.
 
 use crate::words::percent;
 use record::{Interval, IoGroup, ProcessIo, io_groups};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A group with more than this share, and others with at least that much of the requests.
+/// Least share of a neighbour, and least share of the requests by others.
 const NEIGHBOUR_SHARE: f64 = 0.55;
 const OTHERS_SHARE: f64 = 0.02;
-/// A group whose share of the work is this much above that of the requests takes more by the kind of them.
+/// Margin by which the share of the work must exceed that of the requests to show that the kind of
+/// requests matters.
 const ALIKE: f64 = 0.15;
 
-/// Who used a device over a segment of time.
+/// The users of a device during a segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeviceUsers {
-    /// All, those with the most requests first.
+    /// All groups, those with most requests first.
     pub(crate) groups: Vec<IoGroup>,
-    /// Processes that flush, apart from those of the same program that never do.
+    /// Processes that flush, separate from those of the same program that never do.
     pub(super) flushing: Vec<IoGroup>,
-    /// The same by the path of their control group, where it is known.
+    /// Groups by control-group path, where known.
     by_path: BTreeMap<String, Vec<IoGroup>>,
 }
 
-/// What makes a group a neighbour.
+/// The measure by which a group dominates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NeighbourBy {
     Flushes,
@@ -29,24 +30,24 @@ pub(crate) enum NeighbourBy {
     Bytes,
 }
 
-/// A group that uses the device much, beside others.
+/// A group that dominates the device, while others use it too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NeighbourGroup<'a> {
     pub(crate) group: &'a IoGroup,
     pub(crate) by: NeighbourBy,
     /// Its share of the requests, 0 to 1.
     pub(crate) requests_share: f64,
-    /// Its share of what makes it one, 0 to 1.
+    /// Its share of the dominating measure, 0 to 1.
     pub(crate) share: f64,
 }
 
 impl NeighbourGroup<'_> {
-    /// Whether it takes from the others by the number of its requests.
+    /// Whether it dominates by the number of its requests.
     pub(crate) fn is_by_requests(&self) -> bool {
         self.by != NeighbourBy::Flushes && self.share <= self.requests_share + ALIKE
     }
 
-    /// `93 % of the flushes and 18 % of the requests`: what it is named for comes first.
+    /// `93 % of the flushes and 18 % of the requests`: the dominating measure comes first.
     pub(crate) fn shares(&self) -> String {
         let what = match self.by {
             NeighbourBy::Flushes => "flushes",
@@ -59,7 +60,7 @@ impl NeighbourGroup<'_> {
 }
 
 impl DeviceUsers {
-    /// Sum over these intervals; `None` if no process was counted.
+    /// Sums over these intervals; `None` if no process was counted.
     pub(crate) fn of(intervals: &[&Interval]) -> Option<Self> {
         let counted =
             || intervals.iter().filter_map(|one| Some((one.duration_ns, one.processes.as_ref()?)));
@@ -88,7 +89,7 @@ impl DeviceUsers {
         })
     }
 
-    /// What processes of a control group or below it do, as `of` counts it; `None` where none was seen.
+    /// The sum of `of` over the processes of a control group and its descendants; `None` if there are none.
     pub(crate) fn within(&self, group: &str, of: impl Fn(&IoGroup) -> f64) -> Option<f64> {
         let below = |path: &str| {
             path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -98,12 +99,12 @@ impl DeviceUsers {
         Some(found.flat_map(|(_, groups)| groups).map(of).sum())
     }
 
-    /// Whether the kernel writes for others, as write-back does.
+    /// Whether the kernel writes on behalf of programs, as in write-back.
     pub(crate) fn written_for_others(&self) -> bool {
         self.groups.iter().any(|group| group.kernel_thread && group.writes_per_s > 0.0)
     }
 
-    /// Share of the requests that threads of the kernel make.
+    /// Share of requests made by kernel threads.
     pub(crate) fn by_kernel(&self) -> f64 {
         let of = |kernel: bool| -> f64 {
             let groups = self.groups.iter().filter(|group| group.kernel_thread == kernel);
@@ -120,7 +121,7 @@ impl DeviceUsers {
         self.programs().map(of).sum()
     }
 
-    /// The group with the most of something, if that is most of it and others have requests too.
+    /// The group with most of a measure, if that is the majority and others have requests too.
     pub(super) fn most<'a>(
         &self,
         among: impl Iterator<Item = &'a IoGroup>,

@@ -1,5 +1,5 @@
-//! What a segment is told of other hours of its device and of other devices: facts for the second run of the
-//! engine, made of what the first one found.
+//! Collects what the first run of the engine found at other times of a device and on other devices,
+//! as facts for the second run.
 
 use super::alike::{alike_in_time, same_load};
 use super::constant_rate::ConstantRate;
@@ -7,35 +7,36 @@ use super::facts::{Judged, SLOW_FROM, Segment};
 use super::judgement::{Number, RestsOn};
 use record::Verdict;
 
-/// A pinned rate that other segments stay below by this share, being fast there.
+/// Other segments, in which the device is fast, stay below this share of a constant rate.
 const BELOW_PIN: f64 = 0.8;
-/// No segment may lie above a pinned rate by more than this.
+/// No segment may exceed a constant rate by more than this factor.
 const ABOVE_PIN: f64 = 1.05;
 
-/// What is known beside a segment; nothing in the first run.
+/// Facts from outside a segment; none in the first run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Elsewhere {
-    /// The device was as slow under the same load while its rate moved: no cap is needed to explain either.
+    /// The device was equally slow under the same load while its rate varied: no cap is needed to
+    /// explain that.
     pub(crate) rate_moves_too: bool,
-    /// Under the same load it was slow at another time.
+    /// It was slow at another time under the same load.
     pub(crate) slow_at_another_time: Option<Verdict>,
     /// The constant rate of this segment, below which the device was fast.
     pub(crate) fast_below: Option<ConstantRate>,
-    /// A cap that another segment shows, and that explains the waits of this one.
+    /// A cap that another segment shows, and that explains the waits in this one.
     pub(crate) below_cap: Option<ConstantRate>,
     pub(crate) sibling: Option<Sibling>,
-    /// If the disk below its file is capped: the claim, and the evidence behind it.
+    /// If the disk below its file is capped: the claim, and the evidence for it.
     pub(crate) capped_below: Option<(String, RestsOn)>,
-    /// What belongs behind the verdict.
+    /// Sentences to add to the verdict.
     pub(crate) sentences: Vec<String>,
 }
 
-/// How a member of a built device stands to the others.
+/// A member of a built device, compared with the others.
 #[derive(Clone, Debug)]
 pub(crate) enum Sibling {
-    /// It is far slower than they are.
+    /// It is far slower than the others.
     Slowest(Slowest),
-    /// It has done nothing wrong: another one is waited for.
+    /// It is healthy; the array waits for another member.
     Waits { own: String, built: String, wanted: String },
 }
 
@@ -58,7 +59,7 @@ impl Slowest {
     }
 }
 
-/// What each segment of a device is told of the others.
+/// The facts for each segment from the device's other segments.
 pub(crate) fn at_other_times(judged: &[Judged<'_>]) -> Vec<Elsewhere> {
     let mut all: Vec<Elsewhere> = judged.iter().map(|one| told(one, judged)).collect();
     for (at, one) in judged.iter().enumerate() {
@@ -98,8 +99,8 @@ fn rate(segment: &Segment<'_>, pin: &ConstantRate) -> f64 {
     if pin.bytes { segment.tally.bytes_per_s().unwrap_or(0.0) } else { segment.tally.iops() }
 }
 
-/// The segments below the constant rate of a harmed one, in which the device was fast; `None` where there are
-/// none, or where more was done at another time.
+/// The segments below a harmed segment's constant rate in which the device was fast; `None` if
+/// there are none, or if the rate was higher at another time.
 fn fast_below(one: &Judged<'_>, pin: &ConstantRate, judged: &[Judged<'_>]) -> Option<Vec<usize>> {
     let harmed = one.judgement.verdict.is_slow() && !one.segment.is_unprofiled();
     if !harmed || !one.segment.never_empties() {
@@ -115,10 +116,10 @@ fn fast_below(one: &Judged<'_>, pin: &ConstantRate, judged: &[Judged<'_>]) -> Op
     (!below.is_empty() && !above).then_some(below)
 }
 
-/// Whether a segment at this share of a pinned rate is as fast as a device that is as profiled would
-/// be behind a cap: a bucket that lets requests through at equal distances makes them wait as one
-/// server of constant service time does (Kleinrock 1975, section 5.7), and a slower device would
-/// make the lone request slower.
+/// Whether a segment at this share of a constant rate is as fast as a device with its profiled
+/// speed would be behind a cap. A token bucket that passes requests at equal distances delays them
+/// like a single server with constant service time (Kleinrock 1975, section 5.7). A slower device
+/// would also slow down requests at queue depth 1.
 fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
     match judged.judgement.verdict {
         Verdict::Healthy | Verdict::NotTheDisk => return true,

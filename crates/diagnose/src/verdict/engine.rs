@@ -1,16 +1,15 @@
-//! The one way from facts to a verdict.
+//! Turns facts into a verdict; no other path does.
 //!
-//! A hypothesis is a row of [`super::hypotheses::ROWS`]: a name, the layer of the path that it is about, and a
-//! function that looks at the facts and says how well it explains them. The answers are weights on one scale:
-//! those of the device's own states (fine, slow, overloaded) sum to one, and every other row says how many times
-//! as well as the states that look like it ([`States`]) it explains the same figures. A row that is proven
-//! weighs [`PROOF`]. [`super::weighing`] adds the weights by verdict, takes the heaviest, and keeps the rest as
-//! alternatives.
+//! A hypothesis is a row of [`super::hypotheses::ROWS`]: a name, the layer of the path that it concerns, and
+//! a function that weighs how well it explains the facts. All weights are on one scale. Those of the device's
+//! own states (healthy, slow, overloaded) sum to one. Every other row returns how many times better it
+//! explains the same figures than the states that resemble it ([`States`]). A proven row weighs [`PROOF`].
+//! [`super::weighing`] adds the weights by verdict, takes the largest, and keeps the others as alternatives.
 //!
-//! It runs twice: once on each segment by itself, and once more from the beginning, when what the first run
-//! found at other times and at sibling devices has become a fact. A judgement is never changed after that. A new
-//! hypothesis is a file and a row; leaving one out changes no other. Rejected: questions in a fixed order that
-//! replace each other's answers, because a layer that no question asked about was declared healthy.
+//! The engine runs twice: first on each segment alone, and then again from the start, with the results of the
+//! first run for other times and sibling devices as facts. A judgement never changes after that. A new
+//! hypothesis is a file and a row, and removing one changes no other. Rejected: questions in a fixed order
+//! that replace each other's answers, because a layer without a question was reported healthy.
 
 use super::device_states::States;
 use super::elsewhere::Elsewhere;
@@ -19,21 +18,21 @@ use super::judgement::RestsOn;
 use super::odds;
 use record::{Doubt, Evidence, LayerKind, Verdict};
 
-/// Weight of what is proven, beside states that sum to one.
+/// Weight of a proven hypothesis, compared with states that sum to one.
 pub(crate) const PROOF: f64 = 1e4;
 
 /// A row of the table of hypotheses.
 #[derive(Debug)]
 pub(crate) struct Hypothesis {
-    /// What it claims, in a few words.
+    /// Its claim, in a few words.
     pub(crate) name: &'static str,
-    /// Where on the path it lies.
+    /// The layer of the path that it concerns.
     pub(crate) layer: LayerKind,
-    /// What it explains; nothing where the facts do not speak of it.
+    /// Adds its explanations; none if the facts do not bear on it.
     pub(crate) weigh: fn(&Facts<'_, '_>, &mut Vec<Explanation>),
 }
 
-/// All that a hypothesis may look at.
+/// All facts that a hypothesis may use.
 pub(crate) struct Facts<'a, 's> {
     pub(crate) segment: &'a Segment<'s>,
     pub(crate) states: &'a States,
@@ -45,23 +44,24 @@ pub(crate) struct Facts<'a, 's> {
 pub(crate) struct Explanation {
     pub(crate) verdict: Verdict,
     pub(crate) weight: f64,
-    /// What leaves it open where it is an alternative.
+    /// What leaves it open as an alternative.
     pub(crate) doubt: Doubt,
-    /// As a verdict; `because` where there is none.
+    /// The text as a verdict; `because` is used if there is none.
     pub(crate) claim: Option<String>,
-    /// As an alternative.
+    /// The text as an alternative.
     pub(crate) because: String,
     pub(crate) decided_by: &'static str,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) rests_on: RestsOn,
-    /// Whose it is; none of what is in no list.
+    /// The row that made it; `None` for one outside the table.
     pub(crate) row: Option<&'static Hypothesis>,
-    /// Why the device's own states stay possible beside it, where it is the verdict.
+    /// If it is the verdict: why the device's own states remain possible.
     pub(crate) leaves: Option<(Doubt, &'static str, &'static str)>,
 }
 
 impl Explanation {
-    /// One that only ever is an alternative, at the odds of its doubt over what it looks like.
+    /// An explanation that is only ever an alternative, at the odds of its doubt over the states
+    /// that resemble it.
     pub(crate) fn beside(
         verdict: Verdict,
         doubt: Doubt,
@@ -72,7 +72,7 @@ impl Explanation {
         Self::weighed(verdict, doubt, odds::of(doubt) * looks_like, because, decided_by)
     }
 
-    /// The same at a weight of its own.
+    /// The same with a weight of its own.
     pub(crate) fn weighed(
         verdict: Verdict,
         doubt: Doubt,
@@ -94,7 +94,7 @@ impl Explanation {
         }
     }
 
-    /// One that displaces the states that look like it, which keep the odds of its doubt.
+    /// An explanation that displaces the states that resemble it. They keep the odds of its doubt.
     pub(crate) fn instead(
         verdict: Verdict,
         doubt: Doubt,

@@ -1,4 +1,4 @@
-//! What a device's judged segments are in the document: episodes, moments, shares of time.
+//! Writes a device's judged segments to the document: episodes, moments, shares of time.
 
 use super::alike::IDLE_IOPS;
 use super::elsewhere::Elsewhere;
@@ -17,17 +17,17 @@ use record::{
 use stats::{Ordered, grouped};
 use std::ops::Range;
 
-/// Rest: fewer requests per second than [`IDLE_IOPS`], and busy for less than this share of the time.
+/// An idle interval has fewer requests per second than [`IDLE_IOPS`] and a utilization below this.
 const IDLE_BUSY: f64 = 0.01;
-/// Groups of processes that an episode names.
+/// Largest number of process groups listed in an episode.
 const GROUPS_MAX: usize = 8;
-/// From this share of the largest rate on an episode is called busy.
+/// Share of the maximum rate from which an episode counts as busy.
 const BUSY_SATURATION: f64 = 0.5;
-/// Parallel devices: from this many requests side by side on.
+/// A device is parallel if it serves at least this many requests at once.
 const PARALLEL: f64 = 1.5;
 
 impl Subject<'_> {
-    /// Once more, with what the first run found elsewhere.
+    /// Judges the segments again, with what the first run found elsewhere.
     pub(super) fn judged<'s>(
         &self,
         segments: Vec<Judged<'s>>,
@@ -43,7 +43,7 @@ impl Subject<'_> {
         segments.into_iter().zip(told).map(judge).collect()
     }
 
-    /// Other devices that had much to spare during all of a time.
+    /// Other devices with much spare capacity throughout a time range.
     fn spare_elsewhere(&self, time: &Range<u64>, spare: &[(&str, Vec<Spare>)]) -> Vec<String> {
         let free = |parts: &[Spare]| {
             let touches = |part: &Range<u64>| part.start < time.end && time.start < part.end;
@@ -92,7 +92,7 @@ impl Subject<'_> {
     fn episode(&self, one: &Judged<'_>, seconds: f64, busiest: f64) -> Episode {
         let (segment, judgement) = (&one.segment, &one.judgement);
         let (time, tally, best) = (&segment.time, &segment.tally, segment.best_look());
-        // Without a profile the curve is known too little to be printed as one.
+        // Without a profile the curve is too uncertain to be printed.
         let calibrated = best
             .filter(|(look, _)| look.own.is_none())
             .map(|(look, latency)| segment.calibrated(look, latency, tally.iops()));
@@ -144,7 +144,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What a segment is measured against, and what a better rung of the ladder would add.
+    /// What a segment is compared with, and what a better rung of the ladder would add.
     fn baseline(&self, segment: &Segment<'_>) -> Option<Baseline> {
         let (look, _) = segment.best_look()?;
         let Some(own) = look.own else {
@@ -227,8 +227,8 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
     shares
 }
 
-/// The episode in which requests lost the most time: latency beyond that of a lone request,
-/// times requests. Of capped ones the longest counts as well, because what they lose is not seen.
+/// The episode in which requests lost the most time: latency beyond that at queue depth 1, times
+/// requests. Duration decides between equals, because the loss of capped episodes is not visible.
 fn worst(episodes: &[Episode]) -> Option<u32> {
     let bad = |episode: &Episode| {
         matches!(

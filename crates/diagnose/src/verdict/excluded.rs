@@ -1,7 +1,6 @@
-//! What the evidence rules out, each with the figures that do so: the first question of whoever gets
-//! a diagnosis handed over. A verdict is ruled out where its own test is failed with room to spare. One
-//! that came near its threshold is an alternative, and one for which the source lacks the figures is
-//! neither.
+//! Lists the verdicts that the evidence rules out, each with its figures: the first question of anyone who
+//! receives a diagnosis. A verdict is ruled out if its own test fails with a margin. A verdict near its
+//! threshold is an alternative. A verdict for which the source lacks the figures is neither.
 
 use super::causes;
 use super::constant_rate::{VARIATION_MAX, variation};
@@ -14,7 +13,7 @@ use super::tails::held_against;
 use crate::words::{percent, times};
 use record::{Excluded, Verdict, format_nanos};
 
-/// Without a profile a queue of this probability is ruled out.
+/// Without a profile, a queue below this probability is ruled out.
 const UNLIKELY: f64 = 0.05;
 
 /// The verdicts that the figures of a segment rule out.
@@ -75,7 +74,7 @@ fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
         return (own.overloaded < UNLIKELY).then(|| own.hardly_waits(segment));
     }
     let slower = (latency / look.expected_ns(segment.by_rate()).max(1.0)).max(1.0);
-    // A device that is slower does less: of what it can do now.
+    // A slower device has a lower maximum rate: the rate is compared with that.
     let (waits, of_now) = (look.wait_ratio(), segment.tally.iops() / look.max_iops * slower);
     (waits < HARDLY_WAITS && of_now < NEAR_MAXIMUM).then(|| {
         format!(
@@ -111,7 +110,7 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
     if beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || segment.waits_before() {
         return None;
     }
-    // A device that is busy nearly all the time leaves no time in which anything else could show.
+    // If a device is busy nearly all the time, waits above it cannot be detected.
     let busy = segment.tally.utilization().filter(|busy| busy + PRESSURE_BEYOND <= 1.0);
     let waited = segment.around.io_some.zip(busy).map(|(waited, busy)| {
         format!(
@@ -124,13 +123,13 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
     sentences([told, varies, waited])
 }
 
-/// Processors, the host and memory, as far as they are known.
+/// CPUs, hypervisor and memory, as far as they are known.
 fn not_elsewhere(segment: &Segment<'_>) -> Option<String> {
     if !causes::elsewhere(segment).is_empty() {
         return None;
     }
     let around = &segment.around;
-    // Without the processors' time the rest says little.
+    // Without the CPU time the other figures mean little.
     let idle = percent(around.idle?);
     let steal = around
         .steal

@@ -1,14 +1,15 @@
-//! What the profile says that a device should have done in a segment of time.
+//! Computes what the profile expects of a device in a time segment.
 //!
-//! It is asked about the time in which it was busy: with L in progress and a share U of the time
-//! busy, the curve at depth L/U. Time without requests then makes no fine device look slow.
-//! (Rejected: the curve at L. A single server at half load would be called slow.) What the bend of
-//! the curve adds under Poisson arrivals is computed and allowed for.
+//! The expectation covers the time in which the device was busy: with concurrency L and utilization
+//! U, it is read from the curve at depth L/U. Idle time then does not make a healthy device look
+//! slow. (Rejected: the curve at L. It would call a single server at half load slow.) Poisson
+//! arrivals add to this because the curve bends. The addition is computed and allowed for.
 //!
-//! Counters do not tell whether requests were sequential, a factor of thirty on a drive with an
-//! arm: several shares are tried, and a latency is too long only if it is too long for all. A
-//! tracer's share stands alone. How sure a ratio is follows from its scatter from second to second,
-//! not from that of the latency: under an open load both rise and fall together.
+//! Counters do not show whether requests were sequential, which makes a factor of thirty on a hard
+//! disk. Several shares are therefore tried, and a latency is too long only if it is too long for
+//! all of them. A share measured by the tracer is used alone. The confidence interval of a ratio
+//! comes from the ratio's variance between seconds, not from the latency's variance: under an open
+//! load, latency and expectation rise and fall together.
 
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error};
@@ -19,57 +20,59 @@ use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use stats::weighted_mean;
 use std::collections::BTreeMap;
 
-/// Shares of sequential requests that are tried.
+/// Shares of sequential requests to try.
 const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
-/// A rate may exceed the largest one of the profile by this share before the mix is ruled out.
+/// A mix is ruled out if the rate exceeds the profile's maximum by more than this factor.
 const ABOVE_MAXIMUM: f64 = 1.1;
-/// Expectations whose logarithms differ by less than this explain a time equally well.
+/// Expectations whose logarithms differ by less than this explain a latency equally well.
 const ABOUT_AS_NEAR: f64 = 0.1;
-/// Share of the rate that was seen that fewer requests outstanding have to keep, by Little's law.
+/// Share of the observed rate that fewer outstanding requests must sustain, by Little's law.
 const LEAST_SHARE: f64 = 0.8;
-/// The most that arrivals by chance add to the curve at their mean concurrency: by theory, and where the
-/// profile's own open loads say so. (On a loop device over memory light ones take five times as long.)
+/// Largest factor that random arrivals add to the curve at their mean concurrency: by theory, and
+/// if the profile's own open loads were measured. (On a loop device in memory, light open loads
+/// take five times as long.)
 const BEND_BY_THEORY: f64 = 2.0;
 const BEND_MEASURED: f64 = 8.0;
-/// The lightest open load of a profile, as a share of the largest rate.
+/// The lightest open load of a profile, as a share of the maximum rate.
 const LIGHTEST: f64 = 0.02;
-/// Steps of a logarithm that make two parts in a hundred.
+/// Steps per unit of the logarithm: each step is 2 %.
 const STEPS: f64 = 50.0;
-/// Smallest share of the requests that makes a class.
+/// Smallest share of the requests that makes a class of its own.
 const CLASS_MIN: f64 = 0.002;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Expectation {
     pub(crate) sequential_share: f64,
     pub(crate) mix: Mix,
-    /// A lone request, after a rest as long as here where the profile knows what that adds.
+    /// Latency at queue depth 1, after idle times as long as here if the profile knows their effect.
     pub(crate) unloaded_ns: f64,
-    /// Part of that and of `at_concurrency` that the rest adds; `None` where the profile has no lone
-    /// reads.
+    /// The part of `unloaded_ns` and `at_concurrency` that idle times add; `None` if the profile
+    /// has no lone reads.
     pub(crate) rest_ns: Option<f64>,
-    /// At the concurrency while busy.
+    /// Latency at the concurrency while busy.
     pub(crate) at_concurrency: Estimate,
-    /// Reads and writes apart, at that concurrency.
+    /// The same for reads and for writes.
     pub(crate) by_op: [Option<f64>; 2],
-    /// At the rate, with Poisson arrivals.
+    /// Latency at the rate, with Poisson arrivals.
     pub(crate) at_rate: Option<Estimate>,
-    /// What the bend of the curve adds at most, as a factor of at least 1.
+    /// Largest factor that the bend of the curve adds, at least 1.
     pub(crate) bend: f64,
     pub(crate) max_iops: f64,
-    /// The same as far as the profile's error allows.
+    /// Upper bound of `max_iops` within the profile's error.
     max_iops_high: f64,
-    /// The least time of any request of these operations in the profile.
+    /// The shortest latency of any request of these operations in the profile.
     pub(crate) quickest_ns: Option<f64>,
-    /// Half-width of the 95 % interval of the latency over the expectation, as a share, by
-    /// its scatter over the intervals; `None` of fewer than three.
+    /// Half-width of the 95 % interval of latency over expectation, as a share, from the variance
+    /// between intervals; `None` for fewer than three.
     pub(crate) scatter_rel: Option<f64>,
     pub(crate) extrapolated: Vec<String>,
-    /// What is concluded where no profile says it.
+    /// The conclusion from the observation, if no profile applies.
     pub(crate) own: Option<Posterior>,
 }
 
 impl Expectation {
-    /// One without a profile: a lone request, one at the concurrency that was seen, and the largest rate.
+    /// An expectation without a profile: latency at queue depth 1, latency at the observed
+    /// concurrency, and maximum rate.
     pub(crate) fn by_observation(
         mix: Mix,
         (unloaded_ns, at_concurrency): (f64, Estimate),
@@ -94,7 +97,7 @@ impl Expectation {
         }
     }
 
-    /// The same of a device that differs from the measured one by up to this factor.
+    /// The same for a device that differs from the measured one by up to this factor.
     pub(crate) fn widened(mut self, factor: f64) -> Self {
         for it in std::iter::once(&mut self.at_concurrency).chain(&mut self.at_rate) {
             (it.low, it.high) = (it.low / factor, it.high * factor);
@@ -103,7 +106,7 @@ impl Expectation {
         self
     }
 
-    /// The longest latency that is still as expected, before any tolerance.
+    /// The longest latency that is as expected, before any tolerance.
     pub(crate) fn expected_ns(&self, by_rate: bool) -> f64 {
         let bent = self.at_concurrency.value * self.bend;
         match self.at_rate.filter(|_| by_rate) {
@@ -112,45 +115,45 @@ impl Expectation {
         }
     }
 
-    /// Half of the interval of the expectation as a share of it.
+    /// Half-width of the expectation's interval, as a share of it.
     pub(crate) fn error_rel(&self) -> f64 {
         let width = self.at_concurrency.relative_half_width();
         if width.is_finite() { width } else { 1.0 }
     }
 
-    /// How long a request waits: what is expected at this concurrency over that of a lone one.
+    /// Expected latency at this concurrency over that at queue depth 1.
     pub(crate) fn wait_ratio(&self) -> f64 {
         self.at_concurrency.value / self.unloaded_ns.max(1.0)
     }
 
-    /// Requests that the device serves side by side: largest rate times latency alone.
+    /// Requests that the device serves in parallel: maximum rate times latency at queue depth 1.
     pub(crate) fn side_by_side(&self) -> f64 {
         self.max_iops * (self.unloaded_ns - self.rest_ns.unwrap_or(0.0)) / 1e9
     }
 }
 
-/// What the counters leave open about the requests.
+/// What is known of the requests beyond the counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SegmentFacts {
-    /// Share of sequential requests, where it was traced.
+    /// Share of sequential requests, if traced.
     pub(crate) sequential: Option<f64>,
-    /// Whether the busy counter can be believed.
+    /// Whether the busy counter is reliable.
     pub(crate) busy: bool,
-    /// Whether the number in progress stays the same, as in a closed loop.
+    /// Whether the queue depth is constant, as in a closed loop.
     pub(crate) constant: bool,
 }
 
-/// What was expected of intervals, by their rounded numbers.
+/// Cached expectations of intervals, by their rounded numbers.
 pub(crate) type Answers = BTreeMap<[i64; 7], Option<Vec<Expectation>>>;
 
 impl FittedProfile {
-    /// What is expected of a segment, given as its intervals, for every mix that its counters
-    /// allow: those whose largest rate is not below the rate that was seen. The curve bends, so that
-    /// seconds of different depth are asked about one by one and their answers are averaged over
-    /// requests; seconds that resemble each other are asked about together.
+    /// The expectations of a segment, given as its intervals, for every mix that its counters
+    /// allow: those whose maximum rate is at least the observed rate. The curve bends. Seconds of
+    /// different queue depth are therefore looked up separately, and the results are averaged over
+    /// requests. Similar seconds are looked up together.
     ///
     /// # Errors
-    /// Why nothing is expected: in words that can follow a colon.
+    /// Why nothing is expected, in words that can follow a colon.
     pub(crate) fn looks(
         &self,
         series: &[IntervalTotals],
@@ -161,7 +164,7 @@ impl FittedProfile {
         let rate = total.iops();
         let (mut looks, mut nearly, mut why, mut beyond) = (Vec::new(), Vec::new(), None, false);
         for share in shares {
-            // One for each operation where the source does not tell them apart.
+            // One per operation if the source does not separate reads from writes.
             for variant in 0..mixes(&total, share).len() {
                 let place = (share, variant);
                 match self.averaged(series, &total, &groups, place, known) {
@@ -172,7 +175,7 @@ impl FittedProfile {
                 }
             }
         }
-        // A profile of a disk that varied knows its largest rate no better than that.
+        // The profile of a disk whose speed varied knows its maximum rate only within that variation.
         if let Some(looks) = [looks, nearly].into_iter().find(|looks| !looks.is_empty()) {
             return Ok(looks);
         }
@@ -182,8 +185,8 @@ impl FittedProfile {
         Err(why.unwrap_or_else(|| "the request sizes are unknown".to_owned()))
     }
 
-    /// What is expected of one interval of many; `None` where nothing is. Rate, depth and sizes are
-    /// rounded to two parts in a hundred, and what was asked before is not asked again.
+    /// The expectation of one interval of many, or `None`. Rate, depth and sizes are rounded to 2
+    /// %, and earlier results are reused.
     pub(crate) fn remembered<'a>(
         &self,
         answers: &'a mut Answers,
@@ -204,7 +207,7 @@ impl FittedProfile {
         answers.entry(key).or_insert_with(ask).as_deref()
     }
 
-    /// One mix over groups of seconds.
+    /// The expectation of one mix over groups of seconds.
     fn averaged(
         &self,
         series: &[IntervalTotals],
@@ -256,7 +259,7 @@ impl FittedProfile {
         })
     }
 
-    /// One mix over seconds that resemble each other.
+    /// The expectation of one mix for a group of similar seconds.
     fn single(
         &self,
         tally: &IntervalTotals,
@@ -273,11 +276,11 @@ impl FittedProfile {
         let mix = mixes.swap_remove(variant);
         let rate = tally.iops();
         let closed = self.at_depth(&mix, depth).map_err(|error| error.to_string())?;
-        // What is rarer than the lightest load of a profile takes as long as that.
+        // Loads lighter than the lightest of a profile have the latency of that one.
         let offered = rate.max(LIGHTEST * closed.max_iops.value);
         let open = Some(Offered::PoissonPerS(offered)).filter(|_| rate < closed.max_iops.value);
         let open = open.and_then(|offered| self.ask(&mix, offered).ok());
-        // A number in progress that does not vary does not bend.
+        // A constant queue depth does not bend the curve.
         let bend = open.as_ref().filter(|_| !known.constant).and_then(|open| self.bend(&mix, open));
         let rest = self.after_rest(&mix, tally, (depth, busy), bend.and(open.as_ref()));
         let quickest =
@@ -301,9 +304,9 @@ impl FittedProfile {
         })
     }
 
-    /// A latency of a mix as that of its reads and that of its writes, which no model tells of a number
-    /// in progress: as they divide at that rate, where open loads were measured; else they wait alike,
-    /// and differ by what they take alone.
+    /// Splits the latency of a mix into that of its reads and that of its writes, which no
+    /// closed-loop model predicts. If open loads were measured, the split at that rate is used.
+    /// Otherwise reads and writes wait equally long and differ by their latency at queue depth 1.
     fn divided(&self, mix: &Mix, latency_ns: f64, open: Option<&Prediction>) -> [Option<f64>; 2] {
         let by_rate = |open: &Prediction| {
             let part = |of: Option<Estimate>| Some(latency_ns * of?.value / open.latency_ns.value);
@@ -328,7 +331,7 @@ impl FittedProfile {
         open.and_then(by_rate).or_else(by_waits).map_or([None; 2], |both| both.map(Some))
     }
 
-    /// A constant number in flight at the device, in the times that its counters show.
+    /// The prediction for a constant queue depth at the device, in latencies as its counters show them.
     pub(crate) fn at_depth(&self, mix: &Mix, depth: f64) -> Result<Prediction, PredictError> {
         self.ask(mix, Offered::Depth(self.outstanding(mix, depth)))
     }
@@ -339,12 +342,12 @@ impl FittedProfile {
         Ok(predictor.counted(predictor.predict_by(model, mix, offered)?))
     }
 
-    /// Requests that a program keeps outstanding where counters show so many while the device is busy.
+    /// Outstanding requests in programs if counters show `present` while the device is busy.
     pub(crate) fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
         self.predictor().outstanding(mix, present.max(1.0))
     }
 
-    /// The same of a number that was counted in either place.
+    /// The same for a number counted in either place.
     pub(crate) fn in_programs(&self, mix: &Mix, counted: Outstanding) -> f64 {
         match counted {
             Outstanding::AtDevice(present) => self.outstanding(mix, present),
@@ -352,10 +355,9 @@ impl FittedProfile {
         }
     }
 
-    /// How many requests outstanding are enough for the mix of a look, of at most `most`, by the rule
-    /// of a check ([`model::deep_enough`]). Fewer than are served side by side at four fifths of the rate
-    /// that was seen would not do, whatever a profile that knows little says (the saturation point of
-    /// Denning and Buzen 1978).
+    /// The sufficient queue depth for the mix of an expectation, up to `at_most`, by the rule of a check
+    /// ([`model::deep_enough`]). It is at least the parallelism at four fifths of the observed rate, even if
+    /// the profile knows little (the saturation point of Denning and Buzen 1978).
     pub(crate) fn deep_enough(
         &self,
         look: &Expectation,
@@ -385,8 +387,8 @@ impl FittedProfile {
         })
     }
 
-    /// What requests take longer because the first of each busy time comes after a rest, by the lone reads
-    /// of the profile. An open load of the profile that bent the curve holds part of that.
+    /// Extra latency because the first request of each busy period comes after an idle time, from the
+    /// profile's lone reads. An open load of the profile that bent the curve already includes a part of it.
     fn after_rest(
         &self,
         mix: &Mix,
@@ -406,27 +408,26 @@ impl FittedProfile {
         Some(Estimate::symmetric(value, longer.half_width(), longer.n))
     }
 
-    /// How much longer Poisson arrivals take than the curve at their mean concurrency while busy
-    /// says.
+    /// The factor by which Poisson arrivals take longer than the curve at their mean concurrency while busy.
     fn bend(&self, mix: &Mix, open: &Prediction) -> Option<f64> {
         let depth = open.concurrency / open.utilization.clamp(1e-9, 1.0);
         let at_mean = self.at_depth(mix, depth).ok()?.latency_ns.value;
         let rest_ns = open.after_rest_ns.map_or(0.0, |longer| longer.value);
         let factor = (open.latency_ns.value - rest_ns) / at_mean;
-        // Predictions at a rate are checked by open-loop trials of the profile, where it has some.
+        // Open-loop trials of the profile, if it has any, verify predictions at a rate.
         let unchecked = self.predictor().errors().is_empty();
         let most = if unchecked { BEND_BY_THEORY } else { BEND_MEASURED };
         factor.is_finite().then_some(factor.clamp(1.0, most))
     }
 }
 
-/// The mix of random requests that counters stand for; `None` without sizes.
+/// The mix of random requests that the counters describe; `None` without sizes.
 pub(crate) fn mixes_of(tally: &IntervalTotals) -> Option<Mix> {
     mixes(tally, 0.0).into_iter().next()
 }
 
-/// The mixes that counters stand for at a share of sequential requests: one, or one of reads and
-/// one of writes where they are not told apart; none without sizes.
+/// The mixes that the counters describe at a sequential share: one, or one of reads and one of
+/// writes if the source does not separate them. Empty without sizes.
 fn mixes(tally: &IntervalTotals, sequential: f64) -> Vec<Mix> {
     let of = |op: OpKind, bytes: f64, share: f64| -> Vec<MixClass> {
         let bytes = (bytes.round() as u64).max(1);
@@ -458,10 +459,10 @@ fn mixes(tally: &IntervalTotals, sequential: f64) -> Vec<Mix> {
     classes.into_iter().map(|classes| Mix { classes: classes.concat() }).collect()
 }
 
-/// Seconds that resemble each other: their sum, and their places in the series.
+/// A group of similar seconds: their sum, and their indices in the series.
 type Group = (IntervalTotals, Vec<usize>);
 
-/// Groups by depth, mix and size: at most a few dozen.
+/// Groups by queue depth, mix and size: at most a few dozen.
 fn alike(series: &[IntervalTotals]) -> Vec<Group> {
     let mut groups: BTreeMap<[i64; 4], Vec<usize>> = BTreeMap::new();
     for (at, tally) in series.iter().enumerate() {
@@ -481,7 +482,7 @@ fn alike(series: &[IntervalTotals]) -> Vec<Group> {
     groups.into_values().map(|members| (sum(&members), members)).collect()
 }
 
-/// A rounded logarithm, with so many steps per factor of e.
+/// A rounded logarithm, with `steps` steps per factor of e.
 fn step(value: Option<f64>, steps: f64) -> i64 {
     match value {
         Some(value) if value > 0.0 => libm::round(libm::log(value) * steps) as i64,
@@ -490,7 +491,7 @@ fn step(value: Option<f64>, steps: f64) -> i64 {
     }
 }
 
-/// Half-width of the 95 % interval of all time over all expected time, as a share of it.
+/// Half-width of the 95 % interval of total latency over total expected latency, as a share of it.
 fn scatter(series: &[IntervalTotals], expected_ns: &[Option<f64>]) -> Option<f64> {
     let parts: Vec<(f64, f64)> = series
         .iter()
@@ -500,8 +501,8 @@ fn scatter(series: &[IntervalTotals], expected_ns: &[Option<f64>]) -> Option<f64
     ratio_error(&parts)
 }
 
-/// The look whose expectation lies nearest to a latency; of those that are about as near the
-/// most random one, which is what is taken for granted where it makes no difference.
+/// The expectation nearest to a latency. Among those about equally near it is the most random one,
+/// which is the default where it makes no difference.
 pub(crate) fn nearest(
     looks: &[Expectation],
     latency_ns: f64,

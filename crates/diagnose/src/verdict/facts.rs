@@ -1,6 +1,6 @@
-//! The facts of one segment of time of a device: what the counters, the tracer, the system and an expectation
-//! say of it, and the questions that more than one hypothesis asks about them. Thresholds are shares, never
-//! times: a device is slow against what is expected of it.
+//! Collects the facts of one time segment of a device: counters, trace, system context and
+//! expectation. It also answers the questions that several hypotheses ask about them. Thresholds
+//! are shares, never times: a device is slow compared with its expectation.
 
 use super::classes::Class;
 pub(crate) use super::classes::is_hosted;
@@ -20,53 +20,54 @@ use record::{
 };
 use std::ops::Range;
 
-/// Fewest requests of a verdict on latencies: their mean is then known to some 15 % even where
-/// single times vary as much as their mean.
+/// Fewest requests for a verdict on latencies. The mean is then known to about 15 %, even if the
+/// standard deviation of single latencies equals their mean.
 pub(crate) const REQUESTS_MIN: f64 = 50.0;
-/// Coarsest step of a latency, as a share of it.
+/// Coarsest resolution of a latency, as a share of it.
 pub(crate) const STEP_MAX_REL: f64 = 0.25;
-/// Below this many times the expectation a latency is as expected.
+/// A latency below this many times the expectation is as expected.
 pub(crate) const HARDLY_SLOW: f64 = 1.12;
-/// Faster than this share of all expectations: it is another device, or a cache.
+/// A latency below this share of all expectations comes from another device or from a cache.
 pub(crate) const FIT_FROM: f64 = 0.67;
-/// A device that does fewer than this at once gains nothing from a second request.
+/// A device that serves fewer requests than this in parallel gains nothing from a second one.
 pub(crate) const ONE_AT_A_TIME: f64 = 1.25;
-/// Fewer times the latency of a lone request: requests hardly wait.
+/// Requests hardly wait if the latency is below this many times that at queue depth 1.
 pub(crate) const HARDLY_WAITS: f64 = 2.0;
-/// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
+/// Share of time that tasks wait for I/O beyond the device's busy time: something above the device
+/// holds the requests.
 pub(crate) const PRESSURE_BEYOND: f64 = 0.2;
-/// From which on that leaves a limit open, and from which on no other sign is needed.
+/// Pressure beyond the busy time from which a limit is possible, and from which no other sign is needed.
 pub(crate) const PRESSURE_AT_ALL: f64 = 0.1;
 pub(crate) const PRESSURE_ALONE: f64 = 0.5;
-/// Share of requests that wait before any counter starts, and how long against the latency.
+/// Share of requests that wait before any counter starts, and their wait as a multiple of the latency.
 const HELD_SHARE: f64 = 0.1;
 pub(crate) const HELD_TIMES: f64 = 0.5;
-/// How long requests wait there.
+/// Label of that wait in evidence.
 pub(crate) const IN_SCHEDULER: &str = "wait in the scheduler";
 /// Schedulers that divide a device by weight or class.
 const BY_SHARE: [&str; 2] = ["bfq", "cfq"];
-/// Expectations this far apart depend on whether requests were sequential.
+/// Expectations that differ by this factor depend on the sequential share.
 pub(crate) const PLACE_MATTERS: f64 = 1.25;
-/// Share of the time over a provider's limit below which that does not matter.
+/// Least share of the time over a provider's limit that matters.
 pub(crate) const OVER_AT_ALL: f64 = 0.01;
-/// Waking up for an interrupt takes at most so many times as long as for a timer.
+/// Waking up for an interrupt takes at most this many times as long as for a timer.
 pub(crate) const WAKING_TIMES: f64 = 4.0;
-/// Share of the time from which on a device has a request always.
+/// Utilization from which a device always has a request.
 pub(crate) const NEVER_IDLE: f64 = 0.95;
-/// Steal that can explain slowness.
+/// Share of CPU steal that can explain slowness.
 pub(crate) const STEAL_MATTERS: f64 = 0.05;
 
-/// Share of a device's tags in use on average from which on requests wait for one: whoever waits has to
-/// wake up before it uses the next, which leaves some free.
+/// Mean share of a device's tags in use from which requests wait for one. A waiter has to wake up
+/// before it uses the next tag, so some stay free.
 const TAGS_FULL: f64 = 0.75;
-/// A wait in the scheduler, or above the device, of a smaller share of the latency is none that matters.
+/// A wait in the scheduler or above the device below this share of the latency does not matter.
 const WAITS_LEAST: f64 = 0.1;
-/// A program waits longer than the device takes from this many times on.
+/// Ratio of program latency to device latency from which programs count as waiting longer.
 pub(crate) const LONGER: f64 = 1.5;
-/// Moments of which what programs keep outstanding is averaged, at least.
+/// Fewest samples for a mean of what programs keep outstanding.
 const MOMENTS_MIN: usize = 5;
-/// Shorter waits are ignored, because sampling itself delays the program. (Measured: an undisturbed program at 29,200 IOPS
-/// had 28 requests outstanding right after all counters were read.)
+/// Shorter waits are ignored, because sampling itself delays the program. (Measured: an undisturbed
+/// program at 29,200 IOPS had 28 requests outstanding right after all counters were read.)
 const LOOK_NS: f64 = 200e3;
 /// Requests count as split if their mean size is this share of the device's maximum.
 const PIECES: f64 = 0.9;
@@ -78,14 +79,14 @@ const HARDLY_IN_USE: f64 = 0.2;
 const WAIT_MATTERS: f64 = 0.05;
 /// Utilization from which tick-based busy time is accurate enough to divide by.
 const ACCURATE_BUSY: f64 = 0.3;
-/// Longest kernel tick, and the largest factor by which tick-based busy time is corrected. (Measured: ticks counted 20 %,
-/// random arrivals imply 35 %.)
+/// Longest kernel tick, and the largest factor by which tick-based busy time is corrected.
+/// (Measured: ticks counted 20 %, random arrivals imply 35 %.)
 const TICK_NS: f64 = 4e6;
 const TICKS_MISS: f64 = 2.0;
-/// Standard errors that their mean may be off.
+/// Margin below a sampled mean, in standard errors.
 const ERRORS: f64 = 2.0;
 
-/// What programs wait for a request, beside what the device takes.
+/// Latency as programs see it, compared with the device's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waited {
     pub(crate) times: f64,
@@ -93,66 +94,65 @@ pub(crate) struct Waited {
     pub(crate) program_ns: f64,
 }
 
-/// A segment of time of one device, with all that is known of it.
+/// A time segment of one device, with all that is known about it.
 #[derive(Debug)]
 pub(crate) struct Segment<'a> {
-    /// Its place in the device's series.
+    /// Indices of its intervals in the device's series.
     pub(crate) range: Range<usize>,
-    /// From its beginning to its end, in nanoseconds.
+    /// Begin and end in nanoseconds.
     pub(crate) time: Range<u64>,
     pub(crate) tally: IntervalTotals,
     pub(crate) series: &'a [IntervalTotals],
     pub(crate) around: SystemContext,
-    /// What the profile expects, or why it expects nothing.
+    /// What the profile expects, or why it has no expectation.
     pub(crate) looks: Result<Vec<Expectation>, String>,
     pub(crate) known: SegmentFacts,
     pub(crate) facts: Option<&'a DeviceFacts>,
-    /// What kind of device it is.
     pub(crate) class: Class,
-    /// Whether the source tells nothing of the device, which is no simulated one.
+    /// Whether the source does not describe the device, and it is not simulated.
     pub(crate) unknown: bool,
-    /// Its queue, where that is deeper than the device can use.
+    /// Its queue, if deeper than the device can use.
     pub(crate) deep: Option<ExcessQueue>,
-    /// What processors that sleep between requests add to a latency at most.
+    /// Upper bound of the latency that CPUs add when they sleep between requests, in nanoseconds.
     pub(crate) waking_ns: f64,
-    /// How files lie on the device, where the user named a path to them.
+    /// Layout of the files on the device, if the user named a path to them.
     pub(crate) layout: Option<&'a FileLayout>,
-    /// What a page cache of each size would serve; empty where no requests were recorded.
+    /// Hit rate of a page cache of each size; empty if no requests were recorded.
     pub(crate) reuse: &'a [CachePoint],
-    /// Conditions that are others than when the profile was made.
+    /// Conditions that differ from those of the profile.
     pub(crate) changed: &'a [ComparedCondition],
-    /// Its slowest requests beside those of the profile, where single ones were timed.
+    /// Its slowest requests compared with the profile's, if single requests were timed.
     pub(crate) tail: Option<Tail>,
-    /// Stops of the programs.
+    /// Stalls of the programs.
     pub(crate) stops: Option<Stops>,
-    /// What its rate or throughput stays at, whoever holds it.
+    /// The constant level of its rate or throughput, whatever its cause.
     pub(crate) constant: Option<ConstantRate>,
-    /// The largest throughput of the device, seen at any time or measured.
+    /// The largest throughput of the device, observed or measured.
     pub(crate) most_bytes_per_s: f64,
-    /// Caps that the check of the device met.
+    /// Caps that the check of the device found.
     pub(crate) caps: &'a [Cap],
-    /// The profile that stands for the device, as far as it may not.
+    /// Reasons to doubt that the profile applies to this device.
     pub(crate) profile_doubts: &'a [(Doubt, String)],
-    /// Whether the device is simulated, in a time in which nothing sleeps.
+    /// Whether the device is simulated, in a time in which no CPU sleeps.
     pub(crate) simulated: bool,
-    /// Whether the counters are those of Windows, where there is no tracer.
+    /// Whether the counters come from Windows, which has no tracer.
     pub(crate) of_windows: bool,
-    /// Whether writes are left out because the profile knows none.
+    /// Whether writes are left out because the profile has none.
     pub(crate) reads_alone: bool,
-    /// Why a profile that fits the device does not serve here.
+    /// Why a profile of this device cannot be used here.
     pub(crate) unserved: Option<String>,
-    /// The machine as its checks read it now, and when the profile was made.
+    /// The machine as the system checks read it now, and when the profile was made.
     pub(crate) machines: (Machine<'a>, Option<Machine<'a>>),
 }
 
-/// Whether anybody waits for requests that the device has not got, or not done.
+/// Whether a program waits for requests that have not reached the device or are not completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiter {
-    /// Somebody does: tasks, a queue that never empties, requests that are held.
+    /// A wait was found: waiting tasks, a queue that never empties, or held requests.
     Seen,
-    /// It was looked for, and nobody does.
+    /// No program waits, as measured.
     Nobody,
-    /// This source does not show who waits above the device.
+    /// This source does not show waits above the device.
     OutOfSight,
 }
 
@@ -161,36 +161,36 @@ pub(crate) struct Judged<'a> {
     pub(crate) segment: Segment<'a>,
     pub(crate) judgement: Judgement,
     pub(crate) causes: Vec<Cause>,
-    /// What the checks of the system claim.
+    /// Claims of the system checks.
     pub(crate) claims: Vec<causes::Judged>,
     /// The volume above the device that holds requests.
     pub(crate) holder: Option<String>,
 }
 
-/// A rate from this share of a cap on has reached it.
+/// A rate from this share of a cap on has reached the cap.
 pub(crate) const AT_CAP: f64 = 0.95;
 
 impl Segment<'_> {
-    /// The caps of the profile whose rate the counters tell, and this load's rate as a share of each.
+    /// The caps of the profile whose rate the counters show, with this load's rate as a share of each.
     pub(crate) fn cap_shares(&self) -> impl Iterator<Item = (f64, &Cap)> {
         let share = |cap: &Cap| Some(self.tally.counted_by(cap)? / cap.per_s.value);
         self.caps.iter().filter_map(move |cap| Some((share(cap)?, cap)))
     }
 
-    /// Whether it has reached a cap of the profile: the profile knows nothing of the disk above it.
+    /// Whether the load has reached a cap of the profile. The profile knows nothing of the disk above a cap.
     pub(crate) fn is_at_cap(&self) -> bool {
         self.cap_shares().any(|(share, _)| share >= AT_CAP)
     }
 
-    /// The latency and the look that explains it best.
+    /// The expectation nearest to the latency, and the latency.
     pub(crate) fn best_look(&self) -> Option<(&Expectation, f64)> {
         let latency = self.tally.latency_ns()?;
         let looks = self.looks.as_ref().ok()?;
         Some((nearest(looks, latency, self.by_rate())?, latency))
     }
 
-    /// What whoever asks waits for a request, where it is told: by Little's law on what the programs keep
-    /// outstanding, else what the device's counters say.
+    /// Latency as the programs see it: by Little's law if the number that they keep outstanding is
+    /// known, otherwise from the device's counters.
     pub(crate) fn latency_of_load_ns(&self) -> Option<f64> {
         match self.deep.map(|deep| deep.present) {
             Some(Outstanding::InPrograms(kept)) if self.tally.iops() > 0.0 => {
@@ -200,7 +200,7 @@ impl Segment<'_> {
         }
     }
 
-    /// Share of time with a request in flight, where the counter of that can be believed.
+    /// Utilization, if the busy counter is reliable.
     pub(crate) fn busy(&self) -> Option<f64> {
         self.tally.utilization().filter(|_| self.known.busy)
     }
@@ -210,9 +210,9 @@ impl Segment<'_> {
         Some(self.tally.concurrency()? / self.busy().unwrap_or(1.0).max(1e-9))
     }
 
-    /// Whether programs lose next to nothing to the device: requests are in flight, and tasks wait for I/O of any
-    /// kind, for a few percent of the time. A queue or a limit that is there does no harm then; a wait for an
-    /// asynchronous request is no pressure, and shows as concurrency.
+    /// Whether programs lose next to nothing to the device: requests are in flight, and tasks wait
+    /// for any I/O, only a few percent of the time. A queue or a limit then does no harm. Waits for
+    /// asynchronous requests do not count as pressure, but as concurrency.
     pub(crate) fn programs_hardly_wait(&self) -> bool {
         let rare = |share: f64| share < WAIT_MATTERS;
         self.tally.concurrency().is_some_and(rare) && self.around.io_some.is_some_and(rare)
@@ -223,7 +223,8 @@ impl Segment<'_> {
         self.tally.concurrency().is_some_and(|present| present < HARDLY_IN_USE)
     }
 
-    /// The concurrency in words: `while_busy` if the busy time is accurate, otherwise the mean over the whole time.
+    /// The concurrency in words: `while_busy` if the busy time is accurate, otherwise the mean over
+    /// the whole time.
     pub(crate) fn in_progress(&self, while_busy: &str) -> String {
         let ticks = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
         let accurate = self.busy().is_some_and(|busy| busy >= ACCURATE_BUSY);
@@ -233,8 +234,8 @@ impl Segment<'_> {
         }
     }
 
-    /// The device's maximum request size, if the kernel seems to split the programs' requests to fit it. The queue depth
-    /// is then not that of the programs.
+    /// The device's maximum request size, if the kernel seems to split the programs' requests to
+    /// fit it. The queue depth is then not that of the programs.
     pub(crate) fn cut_to(&self) -> Option<u64> {
         let most = self.facts?.max_request_bytes.filter(|bytes| *bytes > 0)?;
         (self.tally.all.request_bytes()? >= PIECES * most as f64).then_some(most)
@@ -245,13 +246,13 @@ impl Segment<'_> {
         self.around.users.as_ref().is_some_and(|users| users.by_kernel() >= MOSTLY)
     }
 
-    /// Whether expectations at the rate count: without a busy counter to believe, bursts and rest
-    /// cannot be told apart.
+    /// Whether expectations at the rate count: without a reliable busy counter, bursts cannot be
+    /// distinguished from idle time.
     pub(crate) fn by_rate(&self) -> bool {
         self.busy().is_none()
     }
 
-    /// The calibrated split of a latency at a rate, of all of it or of an interval.
+    /// The calibrated split of a latency at a rate, for the segment or for one interval.
     pub(crate) fn calibrated(&self, look: &Expectation, latency_ns: f64, iops: f64) -> Calibrated {
         Calibrated {
             unloaded_ns: look.unloaded_ns,
@@ -266,20 +267,20 @@ impl Segment<'_> {
         }
     }
 
-    /// Half-width of the 95 % interval of the latency as a share of it.
+    /// Half-width of the 95 % interval of the latency, as a share of it.
     pub(crate) fn latency_error(&self) -> Option<f64> {
         latency_error(self.series)
     }
 
-    /// A latency over an expectation, without what processors take to wake up: what takes longer than
-    /// expected may take as much longer as that.
+    /// Ratio of a latency to an expectation, excluding CPU wake-up time. The correction never
+    /// lowers the ratio below 1.
     pub(crate) fn over(&self, latency_ns: f64, expected_ns: f64) -> f64 {
         let expected_ns = expected_ns.max(1.0);
         (latency_ns - self.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns
     }
 
-    /// Share of time that tasks wait for I/O beyond the time that the device is busy. Ticks undercount the busy time of
-    /// requests shorter than a tick, so it is raised to that of random arrivals.
+    /// Share of time that tasks wait for I/O beyond the time that the device is busy. Ticks undercount the
+    /// busy time of requests shorter than a tick, so it is raised to that of random arrivals.
     pub(crate) fn pressure_beyond(&self) -> Option<f64> {
         let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
         let short = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
@@ -288,7 +289,7 @@ impl Segment<'_> {
         Some(some - present.map_or(busy, |present| busy.max(random(present))))
     }
 
-    /// Whether the tracer saw that requests were held before they were started.
+    /// Whether the tracer saw requests held before they were started.
     pub(crate) fn waits_before(&self) -> bool {
         let (Some(traced), Some(latency)) = (&self.around.traced, self.tally.latency_ns()) else {
             return false;
@@ -297,38 +298,39 @@ impl Segment<'_> {
         traced.held.0 >= HELD_SHARE * requests && traced.held.1 >= HELD_TIMES * latency
     }
 
-    /// Whether no profile serves here, so that another rung of the ladder does.
+    /// Whether no profile applies, so that another rung of the ladder is used.
     pub(crate) fn is_unprofiled(&self) -> bool {
         self.best_look().is_none_or(|(look, _)| look.own.is_some())
     }
 
-    /// Requests at the device while it has any, where they have all of its tags.
+    /// Mean number in flight while the device is busy, if all of its tags are in use.
     pub(crate) fn full_tags(&self) -> Option<f64> {
         let tags = self.facts?.nr_requests? as f64;
         let present = self.present()?;
         if present < TAGS_FULL * tags {
             return None;
         }
-        // Each hardware queue of several has so many.
+        // With several hardware queues, each has this many tags.
         Some(present.max(tags))
     }
 
-    /// Requests that wait above the device on average, by what the programs keep outstanding or by the tracer.
+    /// Mean number of requests waiting above the device, from the programs' outstanding requests or
+    /// from the tracer.
     pub(crate) fn waiting_above(&self) -> Option<f64> {
         let at_device = self.tally.concurrency()?;
         let kept = &self.around.waited_for;
-        // Seen at few moments, of which chance picks those with more.
+        // A mean of few samples may be too high by chance.
         let chance = moves(kept).unwrap_or(0.0) / (kept.len() as f64).sqrt();
         let surely = stats::mean(kept) * (1.0 - ERRORS * chance);
-        // A part of one request is the time in which a thread is woken up.
+        // A fraction of one request is the time in which a thread wakes up.
         let above = Some(surely - at_device).filter(|above| *above >= WAITING_MIN);
         let by_programs = (kept.len() >= MOMENTS_MIN).then(|| above.unwrap_or(0.0));
         let by_tracer = self.around.traced.as_ref().map(|traced| traced.waiting);
         by_programs.into_iter().chain(by_tracer).reduce(f64::max)
     }
 
-    /// How much longer programs wait for a request than the device takes, by Little's law on what they keep
-    /// outstanding.
+    /// How much longer a request takes for the program than for the device, by Little's law on the
+    /// outstanding requests.
     pub(crate) fn waited_beyond(&self) -> Option<Waited> {
         let (waiting, at_device) = (self.waiting_above()?, self.tally.concurrency()?);
         let device_ns = self.tally.latency_ns().filter(|_| at_device > 0.0)?;
@@ -337,7 +339,7 @@ impl Segment<'_> {
         Some(waited).filter(|waited| waited.program_ns - waited.device_ns >= LOOK_NS)
     }
 
-    /// Whether requests may wait somewhere: where the tracer sees that they do not, they do not.
+    /// Whether requests may wait at a place: yes, unless the tracer shows that they do not.
     pub(crate) fn may_wait(&self, waited_ns: fn(&TracedSums) -> f64) -> bool {
         let waited = self.around.traced.as_ref().map(waited_ns);
         waited
@@ -345,18 +347,19 @@ impl Segment<'_> {
             .is_none_or(|(waited, latency)| waited >= WAITS_LEAST * latency)
     }
 
-    /// What the rate stays at; a provider's limit that the volume's own log does not count is none.
+    /// The constant level of the rate. A provider's limit does not count if the volume's own log
+    /// shows no time over it.
     pub(crate) fn pin(&self) -> Option<ConstantRate> {
         let counted = self.around.over_limit.is_none_or(|over| over.largest().1 >= OVER_AT_ALL);
         self.constant.filter(|_| counted)
     }
 
-    /// Whether the device always has a request: what a limit inside it lets through is then all that it does.
+    /// Whether the device always has a request. Then a limit inside it sets its whole rate.
     pub(crate) fn never_empties(&self) -> bool {
         self.busy().is_none_or(|busy| busy >= NEVER_IDLE)
     }
 
-    /// Whether somebody waits above the device.
+    /// Whether a program waits above the device.
     pub(crate) fn waiter_above(&self) -> Waiter {
         let by_log = self.around.over_limit.is_some_and(|over| over.largest().1 >= OVER_AT_ALL);
         match self.pressure_beyond() {
@@ -367,7 +370,7 @@ impl Segment<'_> {
         }
     }
 
-    /// Whether programs get what they ask for.
+    /// Whether programs get the I/O that they request.
     pub(crate) fn demand(&self) -> Demand {
         let longer = self.waited_beyond().is_some_and(|waited| waited.times >= LONGER);
         match self.waiter_above() {
@@ -378,17 +381,17 @@ impl Segment<'_> {
         }
     }
 
-    /// The I/O scheduler that orders requests, where there is one.
+    /// The I/O scheduler, unless it is `none`.
     pub(crate) fn scheduler(&self) -> Option<&str> {
         self.facts?.scheduler.as_deref().filter(|scheduler| *scheduler != "none")
     }
 
-    /// The same where it serves by class and weight.
+    /// The scheduler, if it serves by class and weight.
     pub(crate) fn scheduler_by_share(&self) -> Option<&str> {
         self.scheduler().filter(|scheduler| BY_SHARE.contains(scheduler))
     }
 
-    /// The requests that a scheduler by class and weight keeps, with its name.
+    /// Requests that such a scheduler delays, with its name.
     pub(crate) fn starved(&self) -> Option<(Starved, &str)> {
         let scheduler = self.scheduler_by_share()?;
         Some((self.around.traced.as_ref()?.starved?, scheduler))

@@ -1,11 +1,11 @@
-//! A profile with the models that are fitted to it: up to a third of a second, once, when it is
-//! first asked for, because most profiles of a database fit no device that is looked at.
+//! Holds a profile with its fitted models. Fitting takes up to a third of a second. It happens
+//! once, on first use, because most saved profiles match no observed device.
 
 use model::Predictor;
 use record::Profile;
 use std::sync::OnceLock;
 
-/// A profile that devices can be held against.
+/// A profile that devices can be compared with.
 #[derive(Debug)]
 pub struct FittedProfile {
     profile: Profile,
@@ -13,7 +13,7 @@ pub struct FittedProfile {
 }
 
 impl FittedProfile {
-    /// Of a profile; nothing is fitted yet.
+    /// Wraps a profile. Nothing is fitted yet.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
         Self { profile, predictor: OnceLock::new() }
@@ -25,7 +25,7 @@ impl FittedProfile {
         &self.profile
     }
 
-    /// What is predicted of the device; fitted when it is first asked for.
+    /// The predictions for the device. The first call fits the models.
     pub fn predictor(&self) -> &Predictor {
         self.predictor.get_or_init(|| Predictor::new(&self.profile))
     }

@@ -1,18 +1,17 @@
-//! The share of reads that a cache of the device serves, from their latency: Friedman's weighted
-//! service time w = p w_hit + (1 - p) w_disk solved for p. Only segments count in which requests
-//! hardly wait, on a device whose re-reads are quicker than its random reads. Without a tracer,
-//! sequential reads look the same as hits.
+//! Estimates the share of reads that a device cache serves, from their latency: Friedman's weighted service
+//! time w = p w_hit + (1 - p) w_disk, solved for p. Only segments count in which requests hardly wait, on a
+//! device whose rereads are faster than its random reads. Without a tracer, sequential reads look like hits.
 
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
 use record::{Estimate, Locality, Measured, Mix, NORMAL_95, OpKind};
 
-/// Requests take at most this many times what a lone one takes.
+/// Largest ratio of the latency to that at queue depth 1.
 const HARDLY_WAITS: f64 = 1.3;
-/// Random reads take at least this many times what hits take.
+/// Least ratio of the latency of random reads to that of hits.
 const TOLD_APART: f64 = 1.5;
 const READS_MIN: f64 = 50.0;
-/// A model of a service time is no better than this.
+/// Least relative error of a modelled service time.
 const MODEL_ERROR: f64 = 0.05;
 
 /// The estimate over all segments that allow one.

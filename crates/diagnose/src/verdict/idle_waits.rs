@@ -1,42 +1,41 @@
-//! Whether tasks wait for I/O in just those intervals in which the device has less to do.
+//! Tests whether tasks wait for I/O mainly in those intervals in which the device has less to do.
 //!
-//! The time that tasks wait for I/O holds what they wait for this device and for everything else. By
-//! its mean the two cannot be told apart where requests are so quick that waiting hardly shows: a
-//! limit that held a program for a fifth of the time left the device busy 68 % and tasks waiting 27 %.
-//! From interval to interval they can. Who waits for a device waits the longer the more it does; where
-//! the same kind of load waits longer while the device does less, something else holds it. The same
-//! kind is told by the latency and by the requests in progress while it is busy: a deep queue of one
-//! program beside lone reads of another changes both. Rejected: a regression over all intervals,
-//! which some odd ones bend.
+//! The time that tasks wait for I/O covers this device and everything else. Its mean does not separate the
+//! two if requests are so fast that waiting hardly shows: a limit that held a program for a fifth of the time
+//! left the device busy 68 % and tasks waiting 27 %. The variation between intervals does. Tasks that wait
+//! for the device wait longer the more it does. If the same kind of load waits longer while the device does
+//! less, something else delays it. The kind of load is identified by latency and by concurrency while busy: a
+//! deep queue of one program next to lone reads of another changes both. Rejected: a regression over all
+//! intervals, which a few outliers distort.
 
 use super::interval_totals::IntervalTotals;
 
-/// Intervals on either side, at least.
+/// Fewest intervals on each side.
 const SIDE_MIN: usize = 3;
 /// Least drop of utilization (absolute, and relative to the busier intervals) and least increase of waiting.
 const LESS_BUSY: f64 = 0.1;
 const OF_ITSELF: f64 = 0.7;
 const LONGER_WAITS: f64 = 0.05;
-/// How many standard errors their difference has at least.
+/// Least difference in standard errors.
 const ERRORS: f64 = 4.0;
-/// Latencies, and requests in progress while busy, within this factor are of one kind of load.
+/// Latencies and concurrencies while busy within this factor belong to the same kind of load.
 const ALIKE: f64 = 1.4;
 
-/// The quieter third of the intervals beside the busier one, as shares of the time.
+/// The quieter third of the intervals compared with the busier third, as shares of the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct IdleWaits {
-    /// Busy, and waited.
+    /// Utilization and share of waiting.
     pub(super) quiet: (f64, f64),
     pub(super) busy: (f64, f64),
-    /// How long tasks wait, over all intervals, beyond what they do for the device.
+    /// How much longer tasks wait, over all intervals, than they wait for the device.
     pub(super) beyond: f64,
 }
 
-/// An interval: busy and waited as shares of it, latency, requests in progress while busy.
+/// An interval: utilization, share of waiting, latency, concurrency while busy.
 type Row = [f64; 4];
 
 impl IdleWaits {
-    /// Of intervals and the share of each in which some task waited for I/O.
+    /// From intervals and the share of each in which some task waited for I/O.
     pub(super) fn of(series: &[IntervalTotals], waited: &[Option<f64>]) -> Option<Self> {
         let row = |(one, waited): (&IntervalTotals, &Option<f64>)| -> Option<Row> {
             let busy = one.utilization().filter(|busy| *busy > 0.0)?;
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
     use record::{Figure, Interval, OpInterval};
 
-    /// A second at this rate, at 10 µs a request, with so many in progress while busy.
+    /// A second at this rate, at 10 µs per request, with this concurrency while busy.
     fn second(per_s: f64, deep: f64) -> IntervalTotals {
         let figure = |value| Some(Figure::measured(value, 0.0));
         let latency_ns = 10_000.0 * deep;
@@ -120,7 +119,7 @@ mod tests {
             .collect();
         let found = found(&held).unwrap();
         assert!((found.busy.0 - 0.9).abs() < 1e-9 && (found.quiet.0 - 0.54).abs() < 1e-9);
-        // Of 0.35, 0.12 is what the device's own requests make.
+        // Of 0.35, the device's own requests explain 0.12.
         assert!((0.1..0.14).contains(&found.beyond), "{found:?}");
     }
 
@@ -130,12 +129,12 @@ mod tests {
             .map(|at| (40e3 + 4e3 * f64::from(at), 1.0, 0.3 + 0.03 * f64::from(at)))
             .collect();
         assert_eq!(found(&longer_with_load), None);
-        // Deep queues that keep processors from waiting, beside lone reads that wait.
+        // Deep queues, during which tasks hardly wait, alternate with lone reads, during which they do.
         let mixed: Vec<_> = (0..12)
             .map(|at| if at % 2 == 0 { (95e3, 16.0, 0.05) } else { (60e3, 1.0, 0.55) })
             .collect();
         assert_eq!(found(&mixed), None);
-        // Waits that scatter for reasons of their own.
+        // Waits that vary for unrelated reasons.
         let scattered: Vec<_> = (0..12)
             .map(|at| {
                 (

@@ -1,51 +1,51 @@
-//! Sums over intervals, and the figures that follow from them. A rate is all requests over all time
-//! and a latency all time over all requests. What a source does not tell stays unknown through
-//! every sum; a figure for both operations together stands in for missing ones of each. Discards
-//! and flushes are left out wherever the source keeps them apart.
+//! Sums intervals and derives figures from the sums. A rate is all requests over all time, and a
+//! latency is all request time over all requests. A figure that the source does not report stays
+//! unknown in every sum. If reads and writes are not reported separately, the figure for both
+//! stands in. Discards and flushes are left out if the source separates them.
 
 use record::{Cap, Figure, Interval, Misleading, Numbers, OpInterval, OpKind, UtilizationLaw};
 use std::ops::Range;
 
-/// The longest clock tick of a kernel, in seconds.
+/// The longest kernel clock tick, in seconds.
 const TICK_S: f64 = 0.01;
 
-/// Completed requests of one operation and what they took.
+/// Completed requests of one operation, with their bytes and times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct OpTally {
-    /// Requests; `None` where the source does not tell.
+    /// Number of requests; `None` if the source does not report it.
     pub(crate) requests: Option<f64>,
     pub(crate) bytes: Option<f64>,
     /// Sum of their latencies, in nanoseconds.
     pub(crate) time_ns: Option<f64>,
-    /// Largest step in which the sum of the times of an interval is told.
+    /// Largest resolution step of the time sums.
     pub(crate) step_ns: f64,
 }
 
 /// Sums over some intervals of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct IntervalTotals {
-    /// Their length together, in seconds.
+    /// Total length in seconds.
     pub(crate) seconds: f64,
     pub(crate) read: OpTally,
     pub(crate) write: OpTally,
     pub(crate) all: OpTally,
     /// Time with a request in flight, in seconds.
     pub(crate) busy_s: Option<f64>,
-    /// The part of that that no coarse clock can have made: a kernel adds a tick where a request
+    /// Busy time minus worst-case tick rounding, in seconds: a kernel adds a tick if a request
     /// begins or ends in a new one.
     pub(crate) surely_busy_s: Option<f64>,
-    /// Busy time that was cut, because no request was in flight in it.
+    /// Busy time removed because no request was in flight in it, in seconds.
     pub(crate) busy_cut_s: f64,
-    /// Sum of concurrency times length, as the source tells it.
+    /// Sum of concurrency times length, as the source reports it.
     pub(crate) present_s: Option<f64>,
-    /// Requests in progress at its end.
+    /// Requests in flight at the end.
     pub(crate) in_flight: Option<f64>,
     pub(crate) splits: Option<f64>,
     pub(crate) discards: Option<f64>,
     pub(crate) flushes: Option<f64>,
-    /// Sum of their times, in nanoseconds.
+    /// Sum of flush times, in nanoseconds.
     pub(crate) flush_ns: Option<f64>,
-    /// Whether latencies of both operations together may hold those of discards.
+    /// Whether latencies of reads and writes together may include those of discards.
     pub(crate) times_may_hold_discards: bool,
 }
 
@@ -86,12 +86,12 @@ impl OpTally {
         self.requests.unwrap_or(0.0)
     }
 
-    /// A sum per request.
+    /// A sum divided by the number of requests.
     fn each(&self, sum: Option<f64>) -> Option<f64> {
         sum.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(sum, count)| sum / count)
     }
 
-    /// Mean latency.
+    /// Mean latency in nanoseconds.
     pub(crate) fn latency_ns(&self) -> Option<f64> {
         self.each(self.time_ns)
     }
@@ -144,12 +144,12 @@ impl IntervalTotals {
             flush_ns: flush_ns.or(no_flush),
             times_may_hold_discards: apart.time_ns.is_none() && together.time_ns.is_some(),
         };
-        // Without it a request that waits all of the interval would not show.
+        // Without it, a request that waits during the whole interval would not be visible.
         if totals.in_flight.is_some() { totals.bounded() } else { totals }
     }
 
-    /// With no more busy time than time in flight, U <= L and so S <= R: what a source says beyond that
-    /// is cut. Requests that are in flight at the end may have been so all the time.
+    /// Limits busy time to the time in flight (U <= L, and so S <= R), and cuts the excess that a
+    /// source reports. Requests in flight at the end may have been in flight all the time.
     pub(crate) fn bounded(mut self) -> Self {
         let times_s = self.all.time_ns.map(|time| (time + self.all.step_ns) / 1e9);
         let Some(known_s) = times_s.into_iter().chain(self.present_s).reduce(f64::max) else {
@@ -164,7 +164,7 @@ impl IntervalTotals {
         self
     }
 
-    /// The same of its reads alone.
+    /// The totals of its reads alone.
     pub(crate) fn of_reads(self) -> Self {
         let none = Some(0.0);
         let write = OpTally { requests: none, bytes: none, time_ns: none, step_ns: 0.0 };
@@ -177,7 +177,7 @@ impl IntervalTotals {
         Self::sum(&series).bounded()
     }
 
-    /// Of the intervals whose middle lies in a time.
+    /// The totals of the intervals whose midpoint is in `time`.
     pub(crate) fn during<'a>(
         intervals: impl IntoIterator<Item = &'a Interval>,
         time: &Range<u64>,
@@ -218,7 +218,7 @@ impl IntervalTotals {
         self.all.bytes.filter(|_| self.seconds > 0.0).map(|bytes| bytes / self.seconds)
     }
 
-    /// Rate of what a cap limits: requests or bytes per second.
+    /// Rate that a cap limits: requests or bytes per second.
     pub(crate) fn counted_by(&self, cap: &Cap) -> Option<f64> {
         let Some(op) = cap.op else {
             return if cap.bytes { self.bytes_per_s() } else { Some(self.iops()) };
@@ -233,8 +233,8 @@ impl IntervalTotals {
         self.busy_s.filter(|_| self.seconds > 0.0).map(|busy| (busy / self.seconds).min(1.0))
     }
 
-    /// Mean requests in flight: Little's law on reads and writes, which leaves discards and
-    /// flushes out; else what the source says.
+    /// Mean number in flight: by Little's law on reads and writes, without discards and flushes;
+    /// otherwise as the source reports it.
     pub(crate) fn concurrency(&self) -> Option<f64> {
         let by_times = self.all.time_ns.map(|time| time / 1e9);
         by_times.or(self.present_s).filter(|_| self.seconds > 0.0).map(|time| time / self.seconds)
@@ -250,17 +250,16 @@ impl IntervalTotals {
         Some(self.splits? / self.all.count().max(1.0))
     }
 
-    /// Mean latency: from the times of requests, else by Little's law from the concurrency
-    /// that the source tells.
+    /// Mean latency: from request times, otherwise by Little's law from the reported concurrency.
     pub(crate) fn latency_ns(&self) -> Option<f64> {
         let by_little = || self.all.each(self.present_s.map(|present| present * 1e9));
         self.all.latency_ns().or_else(by_little)
     }
 
-    /// How coarsely the latency is told, as a share of it.
+    /// Resolution of the latency, as a share of it.
     pub(crate) fn step_rel(&self) -> f64 {
         match self.all.time_ns {
-            // Of requests that took less than a step together all is unknown.
+            // If all requests together took less than a step, the latency is unknown.
             Some(time) if self.all.step_ns > 0.0 => (self.all.step_ns / time).min(1.0),
             _ => 0.0,
         }
@@ -281,8 +280,8 @@ impl IntervalTotals {
         }
     }
 
-    /// Friedman's split (Friedman, the three formulae after Figure 8; the second is printed with a
-    /// plus where it divides).
+    /// Friedman's split of latency into service and queue (Friedman, the three formulae after
+    /// Figure 8; the second is printed with a plus where it divides).
     pub(crate) fn utilization_law(&self) -> Option<UtilizationLaw> {
         let (utilization, latency) = self.utilization().zip(self.latency_ns())?;
         let rate = self.iops();
@@ -293,7 +292,7 @@ impl IntervalTotals {
         Some(UtilizationLaw { utilization, service_ns, queue_ns: (latency - service_ns).max(0.0) })
     }
 
-    /// What other tools would print of the same counters.
+    /// What other tools would print from the same counters.
     pub(crate) fn misleading(&self) -> Misleading {
         let present = self.concurrency();
         Misleading {
@@ -305,16 +304,16 @@ impl IntervalTotals {
     }
 }
 
-/// Half-width of the 95 % interval of the mean latency of a series, as a share of it; `None` of fewer than
-/// three intervals that tell one.
+/// Half-width of the 95 % interval of a series' mean latency, as a share of it; `None` with fewer
+/// than three intervals that report one.
 pub(crate) fn latency_error(series: &[IntervalTotals]) -> Option<f64> {
     let parts: Vec<(f64, f64)> =
         series.iter().filter_map(|one| Some((one.all.time_ns?, one.all.count()))).collect();
     ratio_error(&parts)
 }
 
-/// Half-width of the 95 % interval of all of the first over all of the second, as a share of it: a
-/// linearised ratio (Cochran 1977, section 6.4). `None` of fewer than three.
+/// Half-width of the 95 % interval of the ratio of two sums, as a share of it: a linearised ratio
+/// (Cochran 1977, section 6.4). `None` with fewer than three parts.
 pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {
     let (first, second) = parts.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     if parts.len() < 3 || first <= 0.0 || second <= 0.0 {
@@ -329,7 +328,7 @@ pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {
 
 #[cfg(test)]
 impl IntervalTotals {
-    /// A second with so many requests, their bytes, and the sum of their times.
+    /// One second with a number of requests, their bytes, and the sum of their times.
     pub(crate) fn second(requests: f64, bytes: f64, time_ns: f64) -> Self {
         let (requests, bytes, time_ns) = (Some(requests), Some(bytes), Some(time_ns));
         let all = OpTally { requests, bytes, time_ns, step_ns: 0.0 };

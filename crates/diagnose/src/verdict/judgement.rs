@@ -1,16 +1,16 @@
-//! A verdict with what it rests on and what else its evidence leaves open.
+//! Defines a judgement: a verdict with its evidence and the alternatives that remain.
 
 use super::constant_rate::ConstantRate;
 use super::odds;
 use record::{Alternative, CgroupLimit, Confidence, Doubt, Evidence, HypothesisName, Verdict};
 
-/// A verdict with what it rests on.
+/// A verdict with its evidence.
 #[derive(Clone, Debug)]
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) claim: String,
     pub(crate) evidence: Vec<Evidence>,
-    /// What else is possible.
+    /// The remaining alternatives.
     pub(crate) open: Vec<Open>,
     pub(crate) rests_on: RestsOn,
     /// The row that explains it best.
@@ -24,38 +24,38 @@ pub(crate) struct Open {
     pub(crate) verdict: Verdict,
     pub(crate) hypothesis: HypothesisName,
     pub(crate) doubt: Doubt,
-    /// How much the evidence speaks for it, over the verdict.
+    /// Odds relative to the verdict.
     pub(crate) odds: f64,
     pub(crate) because: String,
     pub(crate) decided_by: String,
 }
 
-/// What a verdict follows from.
+/// The kind of evidence for a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RestsOn {
     /// Means of the counters, or waits above them.
     Means,
-    /// What the device does beside what is expected of it.
+    /// The state of the device, compared with its expectation.
     State,
-    /// A limit that is reached.
+    /// A control-group limit that was reached.
     Limit(CgroupLimit),
-    /// A published limit that is the largest rate of the profile.
+    /// A published limit that equals the maximum rate of the profile.
     Published,
-    /// So many tags, all of which are in use.
+    /// This number of tags, all in use.
     Tags(u64),
     /// The wait in the I/O scheduler.
     Scheduler,
-    /// Bytes that may wait to be written before programs are stopped.
+    /// The dirty limit in bytes, from which the kernel throttles programs.
     WriteBack(u64),
-    /// What the volume says of its provider's limits.
+    /// The volume's own log of its provider's limits.
     VolumeLog,
     /// The slowest requests.
     Tail,
-    /// What tasks wait for I/O, as a share of the time, beyond what they wait for the device.
+    /// Share of the time that tasks wait for I/O, beyond their waits for the device.
     IdleWaits(f64),
 }
 
-/// What a number is, its value and its unit.
+/// Name, value and unit.
 pub(crate) type Number = (&'static str, f64, &'static str);
 
 pub(crate) fn numbers(numbers: &[Number]) -> Vec<Evidence> {
@@ -80,12 +80,12 @@ impl Judgement {
         }
     }
 
-    /// Verdicts that the evidence does not exclude, without those that nothing was measured of.
+    /// Verdicts that the evidence does not exclude, except those that were not measured.
     pub(crate) fn tested(&self) -> impl Iterator<Item = Verdict> {
         self.open.iter().filter(|open| open.doubt != Doubt::TailUnseen).map(|open| open.verdict)
     }
 
-    /// How probable the verdict is.
+    /// Probability of the verdict.
     pub(crate) fn probability(&self) -> f64 {
         1.0 / (1.0 + self.open.iter().map(|open| open.odds).sum::<f64>())
     }
@@ -94,7 +94,7 @@ impl Judgement {
         odds::confidence(self.probability())
     }
 
-    /// What else is possible, the most probable first.
+    /// The alternatives, the most probable first.
     pub(crate) fn alternatives(&self) -> Vec<Alternative> {
         let probability = self.probability();
         let mut open: Vec<&Open> = self.open.iter().collect();

@@ -1,9 +1,9 @@
-//! The rungs of the ladder between a profile and the class of a device: other times of the same recording, the device's
-//! own past, and its peers.
+//! Provides the rungs of the ladder between a profile and the class of a device: other times of the same
+//! recording, the device's own past, and its peers.
 //!
-//! Both give the same two numbers as a class ([`super::classes`]) with smaller errors: the latency of a lone request,
-//! and how many requests the device serves in parallel. They apply only to requests of the same size and read share.
-//! None finds a device that was always slow, or one of many slow ones.
+//! Each rung gives the same two numbers as a class ([`super::classes`]) with smaller errors: the latency at
+//! queue depth 1, and the number of requests that the device serves in parallel. They apply only to requests
+//! of the same size and read share. No rung detects a device that was always slow, or one of many slow ones.
 
 use super::alike::same_kind;
 use super::classes::Class;
@@ -17,18 +17,18 @@ use std::cell::OnceCell;
 /// Fewest intervals of the past, and fewest peers.
 const PAST_MIN: usize = 5;
 const PEERS_MIN: usize = 2;
-/// The most intervals of the past that are looked at.
+/// The most intervals of the past that are used.
 const PAST_MAX: usize = 20_000;
 /// Variation from day to day, and between similar devices: standard deviations of the logarithm.
 const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
-/// How much quicker another time of the recording must be to say something, and how many fewer requests may have been
-/// in progress then.
+/// How much faster another time of the recording must have been to count, and by what factor its
+/// concurrency may have been lower.
 const QUICKER: f64 = 1.25;
 const FEWER: f64 = 1.4;
-/// Rates that differ by less are the same.
+/// Rates within this factor are equal.
 const SAME_RATE: f64 = 1.1;
-/// Prefixes of disk names, for sources that have no other facts.
+/// Prefixes of disk names, for sources without other facts.
 const STEMS: [&str; 5] = ["sd", "vd", "xvd", "hd", "nvme"];
 
 /// The expectation of a device without a profile, for one kind of requests.
@@ -40,23 +40,24 @@ pub(crate) struct Prior {
 }
 
 impl Prior {
-    /// What it says, with its rung.
+    /// The class with its figures, and its rung.
     pub(crate) fn read(&self) -> (Class, Rung) {
         (self.class, self.rung)
     }
 }
 
-/// The best prior for requests like these, with its rung; the class where there is none.
+/// The best prior for requests like these, with its rung; the class if there is none.
 pub(crate) fn best(priors: &[Prior], class: Class, total: &IntervalTotals) -> (Class, Rung) {
     let found = priors.iter().find(|one| same_kind(&one.of, total));
     found.map_or((class, Rung::Class), Prior::read)
 }
 
-/// What the device did at another time of the recording: of `others`, each the intervals of one use of it, the quickest
-/// with requests like `now`, if it was clearly quicker and a queue does not explain that. None does where no fewer
-/// were in progress then, or where work that comes by itself came as often: then the device should take as long now. It
-/// explains a part only where more was completed then with fewer in progress. Of a disk with an arm it says little where
-/// the source does not tell requests in sequence from others.
+/// The device's performance at another time of the recording. `others` holds the intervals of each other use
+/// of the device. The fastest one with requests like `now` is used, if it was clearly faster and a queue does
+/// not explain the difference. A queue does not explain it if no fewer requests were in flight then, or if
+/// independent requests arrived as often: the device should then take as long now. A queue explains only a
+/// part if more requests completed then with fewer in flight. For a rotating disk this says little if the
+/// source does not distinguish sequential requests.
 pub(crate) fn at_another_time<'a>(
     class: Class,
     now: &IntervalTotals,
@@ -88,16 +89,17 @@ pub(crate) fn at_another_time<'a>(
     Some(Prior { rung: Rung::Past, class, of: served.of })
 }
 
-/// The recordings that priors come from. Each device is estimated once, when a device without a profile needs it.
+/// The recordings that priors come from. Each device is estimated once, when a device without a
+/// profile needs it.
 pub(crate) struct Ladder<'a> {
     observation: &'a Observation,
     past: &'a [Observation],
-    /// By the place of the device in the observation.
+    /// By the index of the device in the observation.
     served: Vec<OnceCell<Option<Served>>>,
 }
 
 impl<'a> Ladder<'a> {
-    /// With earlier recordings, the latest first.
+    /// `past` holds earlier recordings, the latest first.
     pub(crate) fn new(observation: &'a Observation, past: &'a [Observation]) -> Self {
         let served = observation.devices.iter().map(|_| OnceCell::new()).collect();
         Self { observation, past, served }
@@ -161,7 +163,8 @@ fn of_device(observation: &Observation, device: &ObservedDevice) -> Vec<Interval
     observation.intervals.iter().filter(of).map(IntervalTotals::of).collect()
 }
 
-/// Whether two observed devices are one: by serial number, else by name, model and size on one machine.
+/// Whether two observed devices are the same: by serial number, otherwise by name, model and size
+/// on the same machine.
 fn is_same_device(one: &ObservedDevice, other: &ObservedDevice, on_host: bool) -> bool {
     let serial = |it: &ObservedDevice| it.facts.as_ref().and_then(|facts| facts.serial.clone());
     if let (Some(one), Some(other)) = (serial(one), serial(other)) {
@@ -174,7 +177,7 @@ fn is_same_device(one: &ObservedDevice, other: &ObservedDevice, on_host: bool) -
     on_host && one.name == other.name && agree && one.file_hash == other.file_hash
 }
 
-/// Whether two whole disks are of one kind.
+/// Whether two whole disks are of the same kind.
 fn is_peer(one: &ObservedDevice, other: &ObservedDevice) -> bool {
     let whole = |it: &ObservedDevice| it.partition_of.is_none() && it.built_of.is_empty();
     if one.name == other.name || !whole(one) || !whole(other) {

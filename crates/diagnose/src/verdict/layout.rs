@@ -1,30 +1,30 @@
-//! How files lie on a device: compression and fragments are below the program and above the device, and no
-//! counter of either shows them.
+//! Examines the layout of files on a device. Compression and fragmentation are below the program
+//! and above the device, and the counters of neither show them.
 
 use super::facts::Segment;
 use crate::words::percent;
 use record::{FileLayout, format_bytes};
 
-/// From this share of the bytes on, compression is what the files are.
+/// Share of compressed bytes from which files count as compressed.
 const MOSTLY: f64 = 0.5;
-/// Extents below this size are pieces.
+/// Extents below this size count as fragments.
 const PIECES_BELOW: f64 = (1 << 20) as f64;
-/// So many of a file at least: a few short ones at its ends are normal.
+/// Fewest extents per file that count: a few short ones at the ends of a file are normal.
 const PIECES_MIN: u64 = 16;
-/// Requests of this share of a piece end with it; smaller ones do not care.
+/// Request size as a share of the extent from which fragmentation matters; smaller requests are unaffected.
 const AS_LARGE: f64 = 0.25;
-/// From this share of sequential requests on, pieces are what a reader meets: to a random request it is all one
-/// where the next piece lies.
+/// Sequential share from which fragmentation matters to a reader. Random requests do not depend on
+/// where the next extent is.
 const IN_ORDER: f64 = 0.3;
 
 impl Segment<'_> {
-    /// The layout of files that are mostly stored compressed.
+    /// The layout of files that are mostly compressed.
     pub(super) fn compressed(&self) -> Option<&FileLayout> {
         self.layout.filter(|layout| layout.compressed_share() >= MOSTLY)
     }
 
-    /// The layout of files in pieces, with their mean size and that of the requests, which they make as
-    /// small.
+    /// The layout of fragmented files, with their mean extent and the mean request size, which
+    /// fragmentation limits.
     pub(super) fn in_pieces(&self) -> Option<(&FileLayout, f64, f64)> {
         let layout = self.layout.filter(|_| self.compressed().is_none())?;
         let (piece, bytes) = (layout.extent_bytes()?, self.tally.all.request_bytes()?);
@@ -33,7 +33,7 @@ impl Segment<'_> {
             .then_some((layout, piece, bytes))
     }
 
-    /// The same, where requests are known to be sequential.
+    /// The same if requests are known to be sequential.
     pub(super) fn scattered(&self) -> Option<(&FileLayout, f64, f64)> {
         self.known.sequential.filter(|share| *share >= IN_ORDER)?;
         self.in_pieces()
@@ -48,7 +48,7 @@ pub(super) fn files(layout: &FileLayout) -> String {
     }
 }
 
-/// What compression does, in a sentence.
+/// The effect of compression, in a sentence.
 pub(super) fn compression(layout: &FileLayout) -> String {
     let extent = layout.extent_bytes().unwrap_or(0.0);
     format!(

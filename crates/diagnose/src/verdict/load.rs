@@ -1,6 +1,6 @@
-//! The load of a segment, as what-ifs are asked about it: a closed one where programs keep a number
-//! in flight, else a rate; the other is an alternative where the counters do not exclude it. A
-//! device that is slower than its profile is the profiled one on a slower clock.
+//! Models the load of a segment for what-if questions: closed if programs keep a number in flight,
+//! and otherwise a rate. The other model is an alternative if the counters do not exclude it. A
+//! device that is slower than its profile is modelled as the profiled one on a slower clock.
 
 use super::facts::{Judged, SLOW_FROM};
 use super::fitted_profile::FittedProfile;
@@ -25,7 +25,7 @@ pub(crate) fn load(one: &Judged<'_>, reference: Option<&FittedProfile>) -> Optio
     let limited = matches!(one.judgement.rests_on, RestsOn::Limit(_));
     let slowdown = match one.judgement.verdict {
         Verdict::Slow | Verdict::SlowAndOverloaded => ratio,
-        // What a limit above the device lets through may be slow as well.
+        // A device behind a limit may be slow too.
         Verdict::Capped if limited && ratio >= SLOW_FROM => ratio,
         _ => 1.0,
     };
@@ -33,7 +33,7 @@ pub(crate) fn load(one: &Judged<'_>, reference: Option<&FittedProfile>) -> Optio
     let full = iops * slowdown >= look.max_iops;
     let (closed, open) = (Offered::Depth(depth), Offered::PoissonPerS(iops));
     let (offered, alternatives) = if constant_depth(series) {
-        // Of other programs that ask as well, one request may be in front.
+        // If other programs use the device, one of their requests may be in front.
         (closed, Vec::from_iter((!kept_up(series)).then_some(Offered::Depth(depth + 1.0))))
     } else if segment.known.constant {
         (closed, vec![open])

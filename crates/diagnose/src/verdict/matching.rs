@@ -1,29 +1,30 @@
-//! Whether a profile is of the device that was observed. A kernel's name moves from disk to disk;
-//! model and serial number stay. Where a source tells no more than a name, the name decides and the
-//! doubt is printed. Facts that contradict each other exclude a profile, also a chosen one.
+//! Decides whether a profile describes an observed device. A kernel name can move from disk to
+//! disk; model and serial number stay. If a source gives only a name, the name decides, and the
+//! doubt is printed. Contradicting facts exclude a profile, even one that the user chose.
 
 use super::fitted_profile::FittedProfile;
 use record::{DeviceFacts, Finding, LoopFile, MatchedBy, ObservedDevice, Profile, format_bytes};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A size may differ by this share: partitions, units, reserved blocks.
+/// Largest relative difference of sizes, because of partitions, units and reserved blocks.
 const SIZE_DIFFERS: f64 = 0.05;
 
-/// Half of an interval, as a share: a rate that is not known to a factor of 1.5 expects too little of a device.
+/// Relative half-width of an interval from which a device was unsteady: a rate uncertain by a
+/// factor of 1.5 expects too little of a device.
 const UNSTEADY: f64 = 0.4;
 
-/// How a profile stands to a device.
+/// Relation of a profile to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It is of this device, as far as is known.
+    /// It describes this device as far as is known, with a doubt if any.
     Of(MatchedBy, Option<String>),
-    /// It is of another one: why.
+    /// It describes another device, for the given reason.
     Not(String),
 }
 
 impl Fit {
-    /// How good it is, the best first; `None` where it does not fit.
+    /// Quality of the match, 0 for the best; `None` if it does not match.
     fn rank(&self) -> Option<u8> {
         match self {
             Self::Of(MatchedBy::Serial | MatchedBy::Simulated, _) => Some(0),
@@ -35,7 +36,7 @@ impl Fit {
     }
 }
 
-/// How a profile stands to an observed device. `chosen` is for one that the user named.
+/// Matches a profile with an observed device. `chosen` is whether the user named the profile.
 #[must_use]
 pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     if profile.target.path == device.name && profile.simulated {
@@ -51,7 +52,7 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     }
     let mounted = profile.target.filesystem.as_ref().map(|filesystem| &filesystem.source);
     if mounted == Some(&device.name) && profile.target.device.is_none() {
-        // The export of a file server, by its name and that of the server.
+        // A file-server export is identified by its own name and that of the server.
         return Fit::Of(MatchedBy::Name, None);
     }
     match (&device.facts, &profile.target.device) {
@@ -68,8 +69,8 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     }
 }
 
-/// The profile that fits best: of equals a valid one, of those one of a device that was steady while it was
-/// measured, and of those the latest; `profiles` come in order of time.
+/// The best match. Among equal matches a valid profile wins, then one measured while the device was
+/// steady, then the latest. `profiles` are in order of time.
 pub(super) fn best_fit<'a>(
     device: &ObservedDevice,
     profiles: &'a [Arc<FittedProfile>],
@@ -77,7 +78,7 @@ pub(super) fn best_fit<'a>(
     let rank = |fitted: &Arc<FittedProfile>| {
         let profile = fitted.profile();
         let rank = fit(device, profile, false).rank()?;
-        // A short check has no second visit that would show how unsteady the device was, but wide intervals.
+        // A short check visits each cell once and cannot show unsteadiness, but it has wide intervals.
         let widths = profile.cells.iter().map(|cell| cell.rerun_iops.relative_half_width());
         let is_unsteady = stats::median(widths.collect()) > UNSTEADY;
         Some((rank, !Finding::none_invalid(&profile.findings), is_unsteady))
@@ -91,7 +92,7 @@ fn choice(why: &str) -> Fit {
 }
 
 fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
-    // What several devices do together is no measure of one of them, nor of others together.
+    // A measurement of several devices together does not describe one of them, nor another group.
     let together = seen.leaves.len() > 1 || measured.leaves.len() > 1;
     if together {
         let names = |device: &DeviceFacts| device.leaves.iter().cloned().collect::<BTreeSet<_>>();
@@ -162,14 +163,14 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
     Fit::Not(format!("{names}, and nothing shows that they are the same device"))
 }
 
-/// Whether two devices hold as much as each other, as far as that is known.
+/// Whether two devices have the same capacity, as far as known.
 pub(super) fn same_size(one: &DeviceFacts, other: &DeviceFacts) -> bool {
     let (one, other) = (one.size_bytes.0 as f64, other.size_bytes.0 as f64);
     one <= 0.0 || other <= 0.0 || (one - other).abs() <= SIZE_DIFFERS * other
 }
 
-/// Why a profile of another drive of the same model tells less than one of the drive itself. What hosts sell under
-/// one name are volumes of many kinds.
+/// Why a profile of another drive of the same model is less certain than one of the drive itself.
+/// Volumes that a provider sells under one name are of many kinds.
 fn of_the_same_model(seen: &DeviceFacts, measured: &DeviceFacts) -> Option<String> {
     let (model, other) = (seen.model.as_ref()?.trim(), measured.model.as_ref()?.trim());
     let (serial, of_profile) = (seen.serial.as_ref()?.trim(), measured.serial.as_ref()?.trim());

@@ -1,8 +1,8 @@
-//! The members of a built device side by side. An array waits for its slowest member: one whose
-//! requests take far longer than those of its siblings, at no higher a rate and of the same kind, is
-//! the cause, and no profile is needed to say so. A member that is held back by a cap makes the others
-//! wait as well, which then have nothing to answer for. Rejected: the array's own counters, which hold
-//! the wait for all members, and the first member alone.
+//! Compares the members of an array. An array waits for its slowest member. A member whose requests
+//! take far longer than those of its siblings, at the same or a lower rate and with the same kind
+//! of requests, is the cause; no profile is needed for that. If a cap slows one member, the others
+//! wait too, and are not at fault. Rejected: the array's own counters, which include the wait for
+//! all members, and the first member alone.
 
 use super::alike::same_kind;
 use super::elsewhere::{Elsewhere, Sibling, Slowest};
@@ -14,22 +14,21 @@ use record::{Observation, Verdict, VolumeKind, format_iops, format_nanos};
 use stats::Ordered;
 use std::ops::Range;
 
-/// A member is the slowest from this many times the latency of its siblings on.
+/// Ratio to the siblings' latency from which a member is the slowest.
 const FAR: f64 = 2.0;
-/// At the same rate or a lower one, as far as chance goes.
+/// Largest ratio of a member's rate to its sibling's, allowing for chance.
 const NO_HIGHER: f64 = 1.25;
 
-/// A device that is built of several observed ones.
+/// A device built of several observed ones.
 #[derive(Debug)]
 pub(super) struct Built {
-    /// `the btrfs raid0`, `md0 (raid1)`.
+    /// Name in sentences: `the btrfs raid0`, `md0 (raid1)`.
     pub(super) words: String,
-    /// Places of its members among the subjects.
+    /// Indices of its members among the subjects.
     pub(super) members: Vec<usize>,
 }
 
-/// The built devices of an observation: those below what the user named, and those whose devices say
-/// what they are built of.
+/// The built devices of an observation: those below the user's paths, and devices whose members are known.
 pub(super) fn built(observation: &Observation, subjects: &[Subject<'_>]) -> Vec<Built> {
     let mut found: Vec<Built> = Vec::new();
     let mut add = |words: String, names: &[String]| {
@@ -59,19 +58,19 @@ pub(super) fn built(observation: &Observation, subjects: &[Subject<'_>]) -> Vec<
     found
 }
 
-/// The one disk below a device; `None` of a device that is built of several.
+/// The single disk below a device; `None` if it is built of several.
 pub(super) fn leaf<'o>(observation: &'o Observation, name: &str) -> Option<&'o str> {
     let device = observation.devices.iter().find(|device| device.name == name)?;
     match (&device.partition_of, device.built_of.as_slice()) {
         (Some(whole), _) => leaf(observation, whole),
         (None, []) => Some(&device.name),
-        // What is built on nothing but itself would go on for ever.
+        // A device built only of itself would recurse forever.
         (None, [only]) if only != name => leaf(observation, only),
         _ => None,
     }
 }
 
-/// A member, its segment, and what that is told.
+/// A member, its segment, and a remark on it.
 type Remarked = (usize, usize, Remark);
 
 enum Remark {
@@ -79,10 +78,10 @@ enum Remark {
     Sentence(String),
 }
 
-/// Share of a disk's bytes from which a loop device counts as the source of its load.
+/// A loop device is the source of a disk's load if it has at least this share of the disk's bytes.
 const MOST_OF_IT: f64 = 0.5;
 
-/// Tells loop devices that what their files lie on is held back or slow itself.
+/// Adds a remark to loop devices if the disk below their file is throttled or slow.
 pub(super) fn below_files(
     observation: &Observation,
     subjects: &[Subject<'_>],
@@ -109,7 +108,8 @@ pub(super) fn below_files(
                 let capped = cause.judgement.verdict == Verdict::Capped;
                 let by = &cause.judgement.rests_on;
                 let known = matches!(by, RestsOn::Limit(_) | RestsOn::VolumeLog);
-                // For the slowest member of an array, "slow" with the array's name says more than "capped".
+                // For the slowest member of an array, "slow" with the array's name is more
+                // informative than "capped".
                 let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
                 if capped && known && !slowest && bytes(one) >= MOST_OF_IT * bytes(cause) {
                     let what = &cause.judgement.claim;
@@ -146,7 +146,7 @@ pub(super) fn compare(
     }
 }
 
-/// Members that their siblings wait for, with the segment in which they do.
+/// Members that their siblings wait for, with the segment in which this happens.
 fn held_up(subjects: &[Subject<'_>], judged: &[Vec<Judged<'_>>], built: &Built) -> Vec<Remarked> {
     let mut found = Vec::new();
     for &member in &built.members {
@@ -193,7 +193,7 @@ fn held_up(subjects: &[Subject<'_>], judged: &[Vec<Judged<'_>>], built: &Built) 
     found
 }
 
-/// Members without a verdict of their own while another one is waited for.
+/// Members without a fault of their own while the array waits for another one.
 fn waiting(
     subjects: &[Subject<'_>],
     judged: &[Vec<Judged<'_>>],
@@ -222,7 +222,7 @@ fn waiting(
     found
 }
 
-/// Whether one time holds at least half of another.
+/// Whether one time range covers at least half of another.
 fn covers(one: &Range<u64>, other: &Range<u64>) -> bool {
     let common = one.end.min(other.end).saturating_sub(one.start.max(other.start));
     2 * common >= other.end.saturating_sub(other.start)
@@ -235,7 +235,7 @@ fn comparable(own: &IntervalTotals, sibling: &IntervalTotals) -> bool {
     enough(own) && enough(sibling) && rate && same_kind(own, sibling)
 }
 
-/// What shows that a member is far slower than the middle one of its siblings.
+/// The evidence that a member is far slower than the median of its siblings.
 fn slowest(
     subjects: &[Subject<'_>],
     (member, one): (usize, &Judged<'_>),

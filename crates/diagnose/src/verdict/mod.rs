@@ -1,16 +1,16 @@
-//! What the counters of an observation mean: per device and segment of time a verdict, its
-//! alternatives, its causes, and what to do.
+//! Diagnoses an observation: for each device and time segment a verdict, its alternatives, its causes, and
+//! what to do.
 //!
-//! Per device: the series is cut where its use changes ([`segment`]); each segment is summed up
-//! ([`interval_totals`]) and put beside what was known of the system ([`system_context`]) and what is
-//! expected of the device: by its profile ([`expected`]), else by what the observation itself shows and by what
-//! a device of its class does ([`own`]). These are the facts ([`facts`]). The engine weighs the hypotheses
-//! ([`hypotheses`]) on them, once for each segment by itself and once more with what the first run found at other
-//! hours and at sibling devices ([`elsewhere`]). Causes follow ([`causes`], and of links, health and settings
-//! [`system_facts`]), then advice ([`advice`]), and a map
-//! shows in which layer of the path they lie ([`path_map`]). What looks like trouble and is none is named beside
-//! ([`notes`]). Rejected: one verdict per observation (an average over a night), a score over many weak signs,
-//! thresholds in milliseconds.
+//! For each device, the series is divided where its use changes ([`segment`]). The totals of each segment
+//! ([`interval_totals`]) are compared with what was known of the system ([`system_context`]) and with the
+//! expectation for the device. That comes from its profile ([`expected`]), or else from the observation
+//! itself and from the device's class ([`own`]). Together these are the facts ([`facts`]). The engine weighs
+//! the hypotheses ([`hypotheses`]) on them: first for each segment alone, and then again with the results of
+//! the first run for other times and for sibling devices ([`elsewhere`]). Causes follow ([`causes`]; links,
+//! health and settings in [`system_facts`]), then advice ([`advice`]), and a map of the layers in which the
+//! causes are ([`path_map`]). Harmless signs that look like trouble become notes ([`notes`]). Rejected: one
+//! verdict per observation (an average over a night), a score over many weak signs, thresholds in
+//! milliseconds.
 
 mod advice;
 mod alike;
@@ -75,24 +75,24 @@ use std::ops::Range;
 use std::sync::Arc;
 use subject::Subject;
 
-/// A time and whether a device had much to spare in it.
+/// A time range, and whether a device had much spare capacity in it.
 type Spare = (Range<u64>, bool);
 
-/// What a diagnosis is to know beside its material.
+/// Options of a diagnosis.
 #[derive(Clone, Debug, Default)]
 pub struct DiagnoseOptions {
     /// Version of the program.
     pub halfpower_version: String,
-    /// The user named the profile: it is used where nothing contradicts it.
+    /// Whether the user named the profile. It is then used unless facts contradict it.
     pub chosen: bool,
-    /// Maximum number of moments per device; moments of longer recordings are means over several intervals. `None`
-    /// keeps every interval.
+    /// Maximum number of moments per device. In longer recordings, moments are means over several
+    /// intervals. `None` keeps every interval.
     pub moments_most: Option<usize>,
-    /// What was recorded of the same devices before, the latest first.
+    /// Earlier recordings of the same devices, the latest first.
     pub past: Arc<[Observation]>,
 }
 
-/// Diagnoses every device of an observation that is not a part of another one or built of others.
+/// Diagnoses every device of an observation, except parts of other devices and devices built of others.
 pub fn diagnose<'p>(
     observation: &Observation,
     profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p FittedProfile>,
@@ -159,7 +159,7 @@ pub fn diagnose<'p>(
     }
 }
 
-/// Each segment by itself.
+/// Judges each segment alone.
 fn judged_alone<'s>(segments: Vec<Segment<'s>>) -> Vec<Judged<'s>> {
     let judge = |segment: Segment<'s>| {
         let judgement = weighing::weigh(&segment, &Elsewhere::default());
@@ -168,7 +168,7 @@ fn judged_alone<'s>(segments: Vec<Segment<'s>>) -> Vec<Judged<'s>> {
     segments.into_iter().map(judge).collect()
 }
 
-/// Whether a device had much to spare in a segment, and was not slow: it would do no good there.
+/// Whether a device had much spare capacity in a segment and was not slow. A slow one would not help.
 fn much_to_spare(segment: &Segment<'_>) -> Spare {
     let idle = segment.tally.utilization().is_some_and(|busy| busy < 0.2);
     let look = segment.best_look();

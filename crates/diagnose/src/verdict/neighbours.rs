@@ -1,26 +1,27 @@
-//! Who shares a device, and what their flushes do to the others.
+//! Finds who shares a device, and how their flushes affect the others.
 //!
-//! A neighbour is a group of processes with most of the flushes, of the time in progress or of the bytes, beside
-//! others that use the device too. (By the number of requests a few large writes of a copy that fills the device would
-//! be nothing beside the small reads that wait for them.) Which of them a reader cares for is not known, so that the
-//! group is named with its figures and no guess. Flushes are looked at first: few of them stop
-//! many requests, because the device writes out its cache and the file system commits its journal
-//! meanwhile, and that wait is in no counter of reads and writes. The threads of the kernel write for
-//! others and are nobody's neighbour. Rejected: the share of one process (eight writers share it).
+//! A neighbour is a group of processes with most of the flushes, of the I/O time or of the bytes,
+//! while other processes use the device too. (By number of requests, a few large writes of a copy
+//! that fills the device would be negligible compared with the small reads that wait for them.) The
+//! report does not know which group matters to the reader, so it names the group with its figures
+//! and does not guess. Flushes come first: a few of them delay many requests, because the device
+//! writes out its cache and the file system commits its journal meanwhile. No read or write counter
+//! includes that wait. Kernel threads write on behalf of programs and are never neighbours.
+//! Rejected: the share of a single process, because eight writers may share the load.
 
 use super::device_users::{NeighbourBy, NeighbourGroup};
 use super::facts::{REQUESTS_MIN, Segment};
 use record::{IoGroup, format_count, format_nanos};
 
-/// Flushes count from this share of the requests, or of the time in a flush, on.
+/// Share of the requests, or of the time in flushes, from which flushes count.
 const FLUSHES_SHARE: f64 = 0.05;
-/// Requests that take this many times what a lone one takes wait for others.
+/// Ratio to the latency at queue depth 1 from which requests wait for others.
 const WAITS_BESIDE: f64 = 1.3;
 
-/// Flushes that are many.
+/// Frequent flushes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flushes {
-    /// Of the device, per second; `None` where the source does not tell.
+    /// Flushes of the device per second; `None` if the source does not report them.
     device_per_s: Option<f64>,
     each_ns: Option<f64>,
     /// fsyncs of programs per second.
@@ -28,7 +29,7 @@ pub(crate) struct Flushes {
 }
 
 impl Segment<'_> {
-    /// Who uses the device much, beside others.
+    /// The group that dominates the device, while others use it too.
     pub(crate) fn neighbour(&self) -> Option<NeighbourGroup<'_>> {
         let users = self.around.users.as_ref()?;
         let bytes = |group: &IoGroup| group.read_bytes_per_s + group.write_bytes_per_s;
@@ -52,25 +53,26 @@ impl Segment<'_> {
         format!("{}: {}", group.label(), self.figures(group))
     }
 
-    /// `fio ×8 in /user.slice has 93 % of the flushes and 18 % of the requests: 840 fsyncs/s, 61 % of the writes`.
+    /// `fio ×8 in /user.slice has 93 % of the flushes and 18 % of the requests: 840 fsyncs/s, 61 %
+    /// of the writes`.
     pub(crate) fn neighbour_told(&self, neighbour: &NeighbourGroup<'_>) -> String {
         let (group, shares) = (neighbour.group, neighbour.shares());
         format!("{} has {shares}: {}", group.label(), self.figures(group))
     }
 
-    /// Whether requests take longer than lone ones would, whatever is expected of so many.
+    /// Whether requests take longer than at queue depth 1, whatever is expected at this depth.
     pub(crate) fn waits_beside(&self) -> bool {
         self.best_look().is_some_and(|(look, latency)| {
             (latency - self.waking_ns) / look.unloaded_ns.max(1.0) >= WAITS_BESIDE
         })
     }
 
-    /// Time in flushes, over the time.
+    /// Time in flushes as a share of the time.
     pub(crate) fn in_flush(&self) -> Option<f64> {
         Some(self.tally.flush_ns? / 1e9 / self.tally.seconds.max(1e-9))
     }
 
-    /// Flushes, where they are many.
+    /// Flushes, if they are frequent.
     pub(crate) fn many_flushes(&self) -> Option<Flushes> {
         let seconds = self.tally.seconds.max(1e-9);
         let users = self.around.users.as_ref();
@@ -89,7 +91,7 @@ impl Segment<'_> {
         })
     }
 
-    /// Who flushes most, or how to learn it.
+    /// Which program flushes most, or how to find out.
     pub(crate) fn who_flushes(&self) -> String {
         let Some(users) = &self.around.users else {
             return "Run as root to count flushes per program.".to_owned();
@@ -107,7 +109,7 @@ impl Segment<'_> {
 }
 
 impl Flushes {
-    /// `fsync runs 840 times/s; the device flushes 210 times/s, 3.1 ms each`.
+    /// `programs call fsync 840 times/s; the device flushes 210 times/s, 3.1 ms each`.
     pub(crate) fn sentence(&self) -> String {
         let mut parts = Vec::new();
         if self.fsyncs_per_s > 0.0 {
@@ -121,7 +123,7 @@ impl Flushes {
         parts.join("; ")
     }
 
-    /// What stands behind the sentence.
+    /// The figures behind the sentence.
     pub(crate) fn numbers(&self) -> Vec<super::judgement::Number> {
         let mut numbers = vec![("fsyncs", self.fsyncs_per_s, "1/s")];
         numbers.extend(self.device_per_s.map(|per_s| ("flushes of the device", per_s, "1/s")));

@@ -1,7 +1,7 @@
-//! What looks like trouble and is none, and what to beware of: a rising `await` of larger requests,
-//! of a page cache that writes for nobody, of discards, of a host that does not let the machine
-//! run. Each is named where its evidence is there, because who has seen the alarm wants to know why
-//! it is silent here.
+//! Notes on harmless signs that look like trouble, and warnings. Examples are an `await` that rises
+//! because of larger requests, page-cache write-back, discards, or a hypervisor that does not let
+//! the machine run. Each is reported when its evidence is present, because a user who saw the alarm
+//! wants to know why the diagnosis ignores it.
 
 use super::causes::SPLITS_SHARE;
 use super::facts::{Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
@@ -12,30 +12,30 @@ use super::tails::{MEANS_HIDE, shown_by};
 use crate::words::{changed, percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, format_bytes, format_nanos};
 
-/// A latency that rose by this much is an alarm.
+/// Ratio from which a rise of latency is an alarm.
 const ROSE: f64 = 1.3;
-/// Requests that grew by this much explain a rise.
+/// Ratio of request sizes that explains a rise.
 const GREW: f64 = 1.5;
-/// Two splits of the share of sequential requests that are this far apart are a change.
+/// Difference of two sequential shares that is a change.
 const PLACE_CHANGED: f64 = 0.3;
-/// A device that is busy this share of the time, at no more than this of its largest rate.
+/// Least utilization, and largest share of the maximum rate, of a busy device that is far from saturated.
 const BUSY: f64 = 0.9;
 const FAR_FROM_FULL: f64 = 0.5;
-/// What is under write-back is what is in progress, from this share of it on: both are seen at other
-/// moments.
+/// Least ratio of bytes under write-back to bytes in flight at which write-back explains the
+/// latter. The two are sampled at different moments.
 const WRITE_BACK_COVERS: f64 = 0.5;
-/// Writes that are under write-back: share of the requests.
+/// Least share of writes in write-back.
 const ALL_WRITES: f64 = 0.95;
-/// Busy time beyond the time in flight that is worth a word, as a share of it.
+/// Busy time beyond the time in flight that deserves a note, as a share of it.
 const BUSY_CUT: f64 = 0.1;
-/// Discards that count, as a share of requests.
+/// Share of discards among the requests from which they count.
 const DISCARDS_SHARE: f64 = 0.05;
 
 fn note(code: NoteCode, claim: String, evidence: &[Number]) -> Note {
     Note { code, claim, evidence: numbers(evidence) }
 }
 
-/// What is well by its means may still stand still for moments.
+/// A device with good means may still have short stalls.
 fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
     let fine = |one: &Judged<'_>| {
         let verdict = one.judgement.verdict;
@@ -93,7 +93,7 @@ pub(crate) fn notes(
     notes.into_iter().flatten().collect()
 }
 
-/// The profile knows no writes, and these are too few to leave the reads without a verdict.
+/// The profile has no writes, and these are too few to withhold a verdict on the reads.
 pub(crate) fn reads_alone(whole: &IntervalTotals) -> Note {
     let share = whole.write.count() / whole.all.count().max(1.0);
     let claim = format!(
@@ -104,7 +104,7 @@ pub(crate) fn reads_alone(whole: &IntervalTotals) -> Note {
     note(NoteCode::ReadsAlone, claim, &[("share of writes", share, "share")])
 }
 
-/// Both with enough requests, and the second slower.
+/// The latencies of two segments with enough requests, if the second is slower.
 fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
     let (before, after) = (from.segment.tally.latency_ns()?, to.segment.tally.latency_ns()?);
     let enough = |judged: &Judged<'_>| judged.segment.tally.all.count() >= REQUESTS_MIN;
@@ -149,9 +149,9 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     (fell >= PLACE_CHANGED).then(|| note(NoteCode::PatternChanged, claim, &numbers))
 }
 
-/// Whether a segment is the page cache's own writing: what the system has under write-back covers
-/// what is in progress here, and is not that of another disk beside a program's own writes. What programs sync is
-/// under write-back too, and they wait for it.
+/// Whether a segment is page-cache write-back. The system's bytes under write-back must cover those
+/// in flight here, and not belong to another disk next to a program's own writes. Data that
+/// programs sync is also under write-back, but the programs wait for it.
 pub(crate) fn is_write_back(segment: &Segment<'_>) -> bool {
     let tally = &segment.tally;
     let writes_only = tally.read_share().is_some_and(|share| share <= 1.0 - ALL_WRITES);
@@ -223,7 +223,7 @@ fn splits(whole: &IntervalTotals) -> Option<Note> {
     (share >= SPLITS_SHARE).then(|| note(NoteCode::SplitRequests, claim, &numbers))
 }
 
-/// Pieces matter to requests in order, and nobody knows whether these were.
+/// Fragmentation matters for sequential requests, but their order is unknown.
 fn pieces(judged: &Judged<'_>) -> Option<Note> {
     let segment = &judged.segment;
     let (layout, piece, bytes) = segment.in_pieces()?;

@@ -1,50 +1,51 @@
-//! How probable a verdict is beside what else its evidence allows.
+//! Computes how probable a verdict is, compared with the alternatives that its evidence allows.
 //!
-//! A verdict weighs 1 and each alternative its odds; the probability of one of them is its weight
-//! over the sum. The odds of an alternative are the likelihood of the evidence where it is true over
-//! that where the verdict is true, times how often either is. Where the evidence is a measurement
-//! near a boundary (slow, overloaded, much to spare), they are computed from its error. Where it
-//! is a yes or no, they are a row of [`of`]: set on drawn scenarios, judged on others that were never
-//! looked at, and for layers that no scenario has, a share that is admitted to be a guess of how often
-//! they are to blame. Rejected: one level of doubt for every alternative, and one word from 0.7 up to
-//! certain, both of which called 98 of 100 right verdicts "likely".
+//! A verdict weighs 1 and each alternative weighs its odds. The probability of one of them is its weight over
+//! the sum. The odds of an alternative are a likelihood ratio times a prior ratio: the likelihood of the
+//! evidence if the alternative is true, over that if the verdict is true, times the ratio of their
+//! frequencies. If the evidence is a measurement near a boundary (slow, overloaded, much spare capacity), the
+//! odds are computed from its error. If it is a yes or no, the odds are a row of [`of`]. These rows were set
+//! on random scenarios and verified on others that were not used for setting them. For layers that no
+//! scenario has, the row is a guess of how often they are the cause. Rejected: one level of doubt for every
+//! alternative, and one word for everything from 0.7 up. Both called 98 of 100 correct verdicts "likely".
 
 use record::{Confidence, Doubt, NORMAL_95};
 use stats::normal_tail;
 use std::f64::consts::TAU;
 
-/// Slow from this many times the expectation on.
+/// A device is slow from this many times the expectation.
 pub(crate) const SLOW_FROM: f64 = 1.2;
-/// Overloaded where a request takes this many times what a lone one takes.
+/// A device is overloaded if a request takes this many times its latency at queue depth 1.
 pub(crate) const WAITS_FROM: f64 = 3.0;
-/// Overloaded also from this share of the largest rate on.
+/// A device is also overloaded from this share of the maximum rate.
 pub(crate) const NEAR_MAXIMUM: f64 = 0.9;
-/// Below this share of the largest rate there is no load worth the name.
+/// Below this share of the maximum rate the load is negligible.
 pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
-/// An alternative with smaller odds is not named.
+/// Alternatives with smaller odds are not reported.
 pub(super) const NAMED: f64 = 0.004;
-/// A verdict is certain from this probability on, almost certain from the second, and likely from the
-/// third.
+/// Probabilities from which a verdict is certain, almost certain and likely.
 const CERTAIN: f64 = 0.995;
 const ALMOST_CERTAIN: f64 = 0.95;
 const LIKELY: f64 = 0.7;
 
-/// Before anything is measured: the share of devices that are slower than their profile.
+/// Prior: the share of devices that are slower than their profile.
 const SLOW_SHARE: f64 = 0.4;
-/// Such a device is slower by any factor up to this one, each as often by its logarithm.
+/// Largest factor by which such a device is slower. The logarithm of the factor is uniformly distributed.
 const SLOWEST: f64 = 10.0;
-/// What a model adds to the error of a latency that it expects, as a logarithm: the held-out error of
-/// expectations in ARCHITECTURE.md, and the standard deviation of devices that are as profiled.
+/// Standard deviations of logarithms. The first is what a model adds to the error of an expected
+/// latency (the held-out error of expectations in ARCHITECTURE.md). The second is the spread of
+/// devices that are as profiled.
 const MODEL_SD: f64 = 0.02;
 const AS_PROFILED_SD: f64 = 0.04;
-/// The same of how many times the latency of a lone request it takes, and of the largest rate.
+/// The same for the ratio of the latency to that at queue depth 1.
 const WAITS_SD: f64 = 0.05;
-/// What is not known of a whole curve does not move the ratio of two of its points.
+/// Largest error of a curve that counts. An error common to the whole curve does not change the
+/// ratio of two of its points.
 const CURVE_ERROR_MAX: f64 = 0.2;
 const RATE_SD: f64 = 0.03;
 const SPARE_SD: f64 = 0.02;
 
-/// How sure a verdict of this probability is.
+/// The confidence level of a probability.
 pub(super) fn confidence(probability: f64) -> Confidence {
     if probability >= CERTAIN {
         Confidence::Certain
@@ -57,19 +58,20 @@ pub(super) fn confidence(probability: f64) -> Confidence {
     }
 }
 
-/// Probability that a normal variable with this mean and standard deviation is above a boundary, all as
-/// logarithms.
+/// Probability that a normal variable with this mean and standard deviation exceeds a boundary. All
+/// are logarithms.
 fn above(boundary: f64, mean: f64, sd: f64) -> f64 {
     normal_tail((boundary - mean) / sd)
 }
 
-/// Standard deviation of a logarithm, from half of a 95 % interval as a share and what else adds to it.
+/// Standard deviation of a logarithm, from the relative half-width of a 95 % interval and an
+/// additional error.
 fn sd(error_rel: f64, beside: f64) -> f64 {
     (error_rel / NORMAL_95).hypot(beside)
 }
 
-/// Odds that a device is slow (1.2 times its profile or more) whose requests take `times` what is
-/// expected, where that is known to `error_rel`, half of its 95 % interval as a share.
+/// Odds that a device is slow (1.2 times its profile or more) if the latency is `times` the
+/// expectation. `error_rel` is the relative half-width of the 95 % interval of that ratio.
 pub(super) fn slow(times: f64, error_rel: f64) -> f64 {
     let seen = libm::log(times.clamp(1.0 / SLOWEST, SLOWEST / 1.5));
     let sd = sd(error_rel, MODEL_SD);
@@ -82,8 +84,8 @@ pub(super) fn slow(times: f64, error_rel: f64) -> f64 {
     slow / ((1.0 - SLOW_SHARE) * density + hardly).max(f64::MIN_POSITIVE)
 }
 
-/// Odds that a device is overloaded: at this concurrency a request takes `waits` times what a lone one
-/// takes, by a curve known to `error_rel`, and the rate is `of_maximum` of the largest.
+/// Odds that a device is overloaded. `waits` is the latency at this concurrency over that at queue depth 1,
+/// `error_rel` the error of the curve, and `of_maximum` the rate as a share of the maximum.
 pub(super) fn overloaded(waits: f64, error_rel: f64, of_maximum: f64) -> f64 {
     let least = |value: f64, boundary: f64, sd: f64| {
         above(libm::log(boundary), libm::log(value.max(1e-9)), sd)
@@ -94,22 +96,22 @@ pub(super) fn overloaded(waits: f64, error_rel: f64, of_maximum: f64) -> f64 {
     (1.0 - neither) / neither.max(1e-12)
 }
 
-/// Odds that a device has much to spare at this share of its largest rate.
+/// Odds that a device has much spare capacity at this share of its maximum rate.
 pub(super) fn to_spare(saturation: f64) -> f64 {
     let more = above(libm::log(MUCH_TO_SPARE), libm::log(saturation.max(1e-9)), SPARE_SD);
     (1.0 - more) / more.max(1e-12)
 }
 
-/// Odds of an alternative that a yes or no leaves open, over the verdict. (Those near a boundary are
-/// computed; their row is for evidence that cannot be weighed.)
+/// Odds of an alternative, relative to the verdict, for yes-or-no evidence. (Odds near a boundary
+/// are computed; their row is for evidence without a measured error.)
 pub(super) fn of(doubt: Doubt) -> f64 {
     use Doubt::*;
     match doubt {
-        // Explains the evidence about as well as the verdict does, which is the simpler one.
+        // Explains the evidence about as well as the verdict, which is simpler.
         NoBusyTime | Steal | ProcessorsFull | Discards | Starved | SchedulerChanged
         | SchedulerByShare | TailUnknown | TooLittle | NoProfile | SideUnknown | AfterRest
         | ConstantRateQueued | Unlisted => 0.9,
-        // Came true in two to four of ten where they were stated at half.
+        // Were true in two to four of ten cases when stated at one half.
         ConstantRateSlow | OneOperationConstant | ConditionsChanged => 0.8,
         OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
         NeighbourFlushes | Tail | SlowToWake => 0.5,
@@ -122,9 +124,9 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow
         | NearOverloaded | NearSpare | BusyTime => 0.1,
         ConstantRateUnpressed => 0.06,
-        // In none of 76 drawn cases; what else a machine waits for is not in them.
+        // True in none of 76 random scenarios, which do not cover everything that a machine waits for.
         IoPressure => 0.04,
-        // Of each, slow and capped: no verdict on means alone is certain that nothing is wrong.
+        // For slow and for capped: a verdict on means alone never proves that nothing is wrong.
         TailUnseen => 0.006,
         ConstantRateAtMaximum | SlowWhenDeep | SlowBelowCap | CapBelow | WriteBack => 0.05,
     }
@@ -143,9 +145,9 @@ mod tests {
         assert!(share(slow(1.0, 0.02)) < 1e-3 && share(slow(3.0, 0.02)) > 0.999);
         let near = share(slow(SLOW_FROM, 0.02));
         assert!((0.4..0.6).contains(&near), "{near}");
-        // The same factor from few requests is next to nothing.
+        // The same factor from few requests is weak evidence.
         assert!(share(slow(1.3, 0.02)) > 0.95 && share(slow(1.3, 0.8)) < 0.3);
-        // What is far beyond every factor that was thought of is slow, too.
+        // A ratio far beyond every expected factor is slow too.
         assert!(share(slow(500.0, 0.05)) > 0.999);
         for times in [0.3, 0.9, 1.0, 1.1, 1.2, 1.5, 2.0, 5.0] {
             assert!(

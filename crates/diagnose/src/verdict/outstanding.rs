@@ -1,97 +1,96 @@
-//! Who keeps requests outstanding: programs that wait for their answers (cure: fewer), or work that
-//! comes by itself (cure: a larger device). What tells them apart is how the number in progress
-//! moves.
+//! Decides whether programs keep the queue full (a closed loop; the fix is fewer requests) or the requests
+//! arrive independently (an open load; the fix is a faster device). The variation of the queue depth
+//! distinguishes the two.
 //!
-//! - Work by chance makes it move: by the chance of arrivals, and in a queue behind a busy device
-//!   by as much as the queue is long, over the time that it takes to drain (the diffusion of M/M/1
-//!   near saturation, e.g. Kleinrock 1976, chapter 2). A number that moves far less is kept up.
-//!   Where its moments lie further apart than theory says, they are believed.
-//! - Seen at single moments a queue is anywhere between empty and several times its mean; a loop is
-//!   at its ceiling, again and again at exactly that number.
-//! - Where it is known how many requests the programs wait for, nothing is left to infer, and those that
-//!   have not reached the device count as well: a device of 128 tags never shows the 230 of a program.
-//! - Where it is not known, the tracer may see requests that wait for one of the device's tags all the
-//!   time. Then more is outstanding than the device takes, however many; who keeps them is not told.
-//! - A device whose rate moves changes a queue by at least as much; a loop asks less where the
-//!   device does less. This needs no model.
+//! - Independent arrivals make the queue depth vary. Behind a busy device its standard deviation is about the
+//!   queue length, over the time that the queue takes to drain (the diffusion of M/M/1 near saturation, e.g.
+//!   Kleinrock 1976, chapter 2). If the queue depth varies far less, programs keep it up. If the samples vary
+//!   more than theory says, their own variation is used.
+//! - In samples, an open queue is anywhere between empty and several times its mean. A closed loop reaches
+//!   exactly the same maximum again and again.
+//! - If the number of requests that the programs wait for is known, nothing has to be inferred. Requests that
+//!   have not reached the device count too: a device with 128 tags never shows the 230 requests of a program.
+//! - If that number is unknown, the tracer may see requests that always wait for a device tag. Then more
+//!   requests are outstanding than the device accepts. Their number and their issuer stay unknown.
+//! - If the device's rate varies, an open queue varies at least as much. A closed loop submits less when the
+//!   device completes less. This needs no model.
 //!
-//! A number that moves as chance would make it came by itself; else both explanations stand. All
-//! compare numbers while the device was busy, since a program that gets its processor late leaves
-//! it idle between. Rejected: a fixed share of variation. Thirty outstanding on a fast device
-//! hardly move within a second, whoever asks.
+//! A queue depth that varies as chance would make it vary comes from independent arrivals. Otherwise both
+//! explanations remain. All tests use the queue depth while the device was busy, because a program that gets
+//! its processor late leaves the device idle in between. Rejected: a fixed limit on the variation. Thirty
+//! outstanding requests on a fast device hardly vary within a second, with either kind of load.
 
 use super::constant_rate::moves;
 use super::interval_totals::IntervalTotals;
 use crate::words::percent;
 use record::format_count;
 
-/// A number in progress that varies less than this, and less than this share of what arrivals by
-/// chance would make of it, stays the same.
+/// The queue depth is constant if its coefficient of variation is below `CONSTANT_MAX`, and below
+/// `CONSTANT_CHANCE` times the variation that independent arrivals would cause.
 const CONSTANT_MAX: f64 = 0.1;
 const CONSTANT_CHANCE: f64 = 0.5;
-/// The same where a part may be kept up.
+/// The same limit if programs may keep up a part of the queue.
 const PARTLY_CHANCE: f64 = 0.9;
-/// The same where nothing comes by itself.
+/// The same limit if programs keep up all of the queue.
 const KEPT_UP_CHANCE: f64 = 0.05;
-/// Who keeps some outstanding all the time keeps the device busy.
+/// Least utilization of a device whose queue programs keep up all the time.
 const CONSTANT_BUSY: f64 = 0.95;
-/// The same of a program that waits for a processor.
+/// The same if the program waits for a processor.
 const LATE_BUSY: f64 = 0.25;
-/// Who asks in bursts, as a program that waits for several answers at once, leaves it idle between. Then
-/// the queue is at least this many times what arrivals by chance would leave on a device that is idle
-/// so much, and however it moves, these did not make it.
+/// Least utilization if programs submit in bursts, as one that waits for several requests at once
+/// does; the device is idle between bursts. The queue must then be at least `BEYOND_CHANCE` times
+/// the queue that independent arrivals would build at this utilization. Independent arrivals cannot
+/// explain such a queue, however it varies.
 const BURSTS_BUSY: f64 = 0.8;
 const BEYOND_CHANCE: f64 = 2.0;
-/// A queue that is at least this many times the depth that is enough: a third of the waiting for a
-/// fifth of the rate at most.
+/// A queue this many times the sufficient depth is too deep: shortening it saves a third of the
+/// wait and costs at most a fifth of the rate.
 const DEEP: f64 = 1.5;
-/// The same where it is not told who keeps it up: near its largest rate a device has a queue anyway.
+/// The same if the kind of load is unknown: near its maximum rate a device has a queue anyway.
 const DEEP_UNTOLD: f64 = 3.0;
-/// A deep queue is kept up whose moments vary by less than this share of what those of an open one
-/// would.
+/// Programs keep up a deep queue whose samples vary by less than this share of what an open queue's would.
 const QUEUE_KEPT: f64 = 0.3;
-/// Or whose means over intervals vary by less than this share at most, and than what chance makes so
-/// seldom.
+/// They also keep it up if its interval means vary by at most this share of an open queue's
+/// variation, and by at most what chance yields with probability `KEPT_BY_CHANCE`.
 const MEANS_KEPT: f64 = 0.5;
 const KEPT_BY_CHANCE: f64 = 0.001;
-/// How seldom a line of work that comes by itself is as short at all moments as one that is bounded.
+/// Probability that all samples of an open queue are as short as those of a bounded one.
 const BOUNDED_BY_CHANCE: f64 = 0.003;
-/// It comes by itself where its means vary by more than the first and by less than the second of these
-/// times that.
+/// A load is open if the variation of its interval means, over that of an open queue, is within this range.
 const QUEUE_CHANCE: (f64, f64) = (0.5, 3.0);
-/// Standard deviation of normal numbers over their median distance from the middle.
+/// Standard deviation of a normal distribution over its median absolute deviation.
 const NORMAL_SPREAD: f64 = 1.4826;
-/// Or by less than this share of the rate's own variation, where that is at least so much.
+/// A closed loop's queue depth varies by at most this share of the rate's variation, if the latter
+/// is at least `RATE_MOVES_MIN`.
 const RATE_MOVES: f64 = 0.5;
 const RATE_MOVES_MIN: f64 = 0.02;
-/// A ceiling is the largest number seen at a moment, of at least so many, if so many moments that
-/// found any in progress found that one: the two longest of some open queues that are as long on
-/// average are the same once in thirty times.
+/// A ceiling is the largest sampled queue depth, if it is at least `CEILING_MIN` and this share of
+/// all nonzero samples equals it. In an open queue of this mean length the two longest samples are
+/// equal once in thirty times.
 const CEILING_MIN: f64 = 16.0;
 const CEILING_SHARE: f64 = 0.25;
 const INTERVALS_MIN: usize = 5;
-/// So many moments find a device that is idle for a third of the time idle at one of them, but for once
-/// in fifty times.
+/// Fewest samples to conclude that a device is never idle. If it were idle a third of the time,
+/// this many samples would miss that once in fifty times.
 const MOMENTS_MIN: usize = 10;
-/// So many requests that wait for a tag on average are one nearly all the time: a program that hands
-/// over one after the other is stopped at the first.
+/// Mean number of requests waiting for a tag from which one nearly always waits: a program that
+/// submits one request after another stops at the first that waits.
 pub(super) const WAITING_MIN: f64 = 0.5;
 
-/// A queue depth that is enough for a device.
+/// A queue depth that suffices for a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SufficientDepth {
     pub(crate) depth: f64,
-    /// The rate that they give, as a share of that of the largest number asked about. `None` where
-    /// no profile says.
+    /// IOPS at this depth as a share of the IOPS at the largest depth considered. `None` without a profile.
     pub(crate) rate_share: Option<f64>,
-    /// The same as a share of the largest rate of the mix.
+    /// The same as a share of the maximum IOPS of the mix.
     pub(crate) max_share: Option<f64>,
-    /// By what power of the number the rate still grows there.
+    /// Exponent with which IOPS still grow with queue depth there.
     pub(crate) growth: f64,
 }
 
 impl SufficientDepth {
-    /// The rate at this depth, as shares of the two rates that it is compared with.
+    /// The rate at this depth in words, as shares of the two rates above.
     pub(crate) fn words(&self, present: f64) -> String {
         let Self { depth, rate_share, max_share, .. } = self;
         let Some(rate_share) = rate_share else {
@@ -111,37 +110,38 @@ impl SufficientDepth {
     }
 }
 
-/// Who keeps a deep queue up.
+/// What keeps a deep queue up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LoopKind {
-    /// Programs, which were looked at: at that many moments out of so many they waited for exactly so many
-    /// requests, and never for more.
+    /// Closed loop, observed in the programs: the largest number of requests that they waited for,
+    /// the number of samples with exactly that number, and the number of samples.
     Seen(f64, u32, u32),
-    /// Programs: the number varies by this share, where work that comes by itself would make it vary by
-    /// the other.
+    /// Closed loop: the variation of the queue depth, and the variation that independent arrivals
+    /// would cause.
     Steady(f64, f64),
-    /// Programs: it varies by the first share, while the rate of the device varies by the second.
+    /// Closed loop: the variation of the queue depth, and that of the device's rate.
     FollowsRate(f64, f64),
-    /// Programs: at that many moments out of so many it was the same number, and never more.
+    /// Closed loop: the largest queue depth, the number of samples that reach it, and the number of
+    /// nonzero samples.
     Ceiling(f64, u32, u32),
-    /// Programs: there were never more than that at so many moments, where a queue of work that comes by
-    /// itself would be longer at one of them.
+    /// Closed loop: the largest queue depth and the number of samples. An open queue would have
+    /// been longer in one of them.
     Bounded(f64, usize),
-    /// All tags of the device are in use, and that many requests wait for one on average: more are
-    /// outstanding than it takes, and how many is not seen.
+    /// All tags of the device are in use and this many requests wait for one on average. More
+    /// requests are outstanding than the device accepts; their number is unknown.
     BeyondTags(f64),
-    /// It varies as work that comes by itself makes it vary.
+    /// Open load: the queue depth varies as with independent arrivals.
     Chance,
-    /// Neither shows.
+    /// Unknown.
     Untold,
 }
 
-/// A number of requests outstanding.
+/// A number of outstanding requests, by where it was counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outstanding {
-    /// As the device's counters show it while it is busy.
+    /// From the device's counters, while it is busy.
     AtDevice(f64),
-    /// As the programs keep it.
+    /// In the programs.
     InPrograms(f64),
 }
 
@@ -151,7 +151,7 @@ impl Outstanding {
         number
     }
 
-    /// Another number, counted in the same place.
+    /// Another number counted in the same place.
     pub(crate) fn with(self, number: f64) -> Self {
         match self {
             Self::AtDevice(_) => Self::AtDevice(number),
@@ -164,7 +164,7 @@ impl Outstanding {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExcessQueue {
     pub(crate) present: Outstanding,
-    /// Counted in the same place.
+    /// Counted in the same place as `present`.
     pub(crate) enough: SufficientDepth,
     pub(crate) upkeep: LoopKind,
 }
@@ -174,12 +174,12 @@ impl ExcessQueue {
         !matches!(self.upkeep, LoopKind::BeyondTags(_) | LoopKind::Chance | LoopKind::Untold)
     }
 
-    /// Whether nothing excludes that they do.
+    /// Whether programs may keep the queue up.
     pub(crate) fn may_be_kept(&self) -> bool {
         self.upkeep != LoopKind::Chance
     }
 
-    /// How that shows, as a sentence.
+    /// The reason for the loop kind, as a sentence.
     pub(crate) fn because(&self) -> String {
         match self.upkeep {
             LoopKind::Seen(most, times, of) => format!(
@@ -222,18 +222,17 @@ impl ExcessQueue {
     }
 }
 
-/// Whether a busy counter in doubt is right that the device is busy all the time: requests were in
-/// progress at each of many moments as well. What kernels of 4.17 to 6.9 count too much is of devices that
-/// are idle in between.
+/// Confirms a doubtful busy counter that reads always busy: every one of many samples found a request in
+/// flight. The counting error of kernels 4.17 to 6.9 affects devices that are idle in between.
 pub(crate) fn never_idle(series: &[IntervalTotals]) -> bool {
     let busy = IntervalTotals::sum(series).utilization().is_some_and(|busy| busy >= CONSTANT_BUSY);
     let each = || series.iter().filter_map(|one| one.in_flight);
     busy && each().count() >= MOMENTS_MIN && each().all(|in_flight| in_flight > 0.0)
 }
 
-/// The queue of a segment, if it is deeper than the device can use all the time that it is busy.
-/// `waited_for` has how many requests the programs waited for at moments, `late` says that they wait for
-/// a processor; `enough_of` how many are enough, at most so many.
+/// The queue of a segment if it is deeper than the device can use whenever it is busy. `waited_for`
+/// holds samples of the number of requests that programs waited for. `late` means that programs
+/// wait for a processor. `enough_of` returns the sufficient depth, up to the given number.
 pub(crate) fn deep(
     series: &[IntervalTotals],
     waited_for: &[f64],
@@ -253,7 +252,7 @@ pub(crate) fn deep(
         return None;
     }
     let enough = enough_of(Outstanding::AtDevice(present))?;
-    // What M/M/1 has in progress while it is busy, behind what the device works on.
+    // M/M/1 queue length while busy, on top of the requests in service.
     let by_chance = enough.depth + 1.0 / (1.0 - busy).max(1e-9);
     let beyond_chance = present >= BEYOND_CHANCE * by_chance;
     let in_bursts = busy >= BURSTS_BUSY && beyond_chance;
@@ -269,8 +268,8 @@ pub(crate) fn deep(
     told.then_some(ExcessQueue { present: Outstanding::AtDevice(present), enough, upkeep })
 }
 
-/// The queue of a device whose tags are all in use, where so many requests wait for one on average.
-/// `tags_in_use` while it is busy.
+/// The queue of a device whose tags are all in use, where `waiting` requests wait for a tag on
+/// average. `tags_in_use` is the mean while the device is busy.
 pub(crate) fn beyond_tags(
     tags_in_use: f64,
     waiting: f64,
@@ -305,7 +304,7 @@ fn upkeep(
     let open = OpenQueue::new(present, enough, total.all.count() / busy_s.max(1e-9));
     let chance = open.as_wide_as(seen).moves(step_s, busy_s, count);
     let calm = moves_mostly(&depths).unwrap_or(moved);
-    // Chance makes less than this share of so few intervals once in a thousand times.
+    // For this few intervals, chance gives less than this share once in a thousand times.
     let by_chance = stats::chi_square_per_degree(KEPT_BY_CHANCE, depths.len() - 1).sqrt();
     if calm <= by_chance.min(MEANS_KEPT) * chance {
         return LoopKind::Steady(calm, chance);
@@ -321,10 +320,10 @@ fn upkeep(
     if let Some((most, times, of)) = ceiling(&moments).filter(|_| seen.is_some()) {
         return LoopKind::Ceiling(most, times, of);
     }
-    // Beyond the chance of counts, with room for that of few intervals.
+    // Excess over the counting noise, with a margin for few intervals.
     let by_chance = 4.0 * count / total.all.count().max(1.0);
     let device = (rate_moved * rate_moved - by_chance).max(0.0).sqrt();
-    // What comes changes a queue within a step by no more than what is done in a step.
+    // Within one step, arrivals change the queue by no more than the completions of a step.
     let reach = (step_s * open.rate_per_s / present).min(1.0);
     if device >= RATE_MOVES_MIN && moved <= RATE_MOVES * device * reach {
         return LoopKind::FollowsRate(moved, rate_moved);
@@ -335,7 +334,7 @@ fn upkeep(
     LoopKind::Untold
 }
 
-/// A figure of each interval over the share of it in which the device was busy.
+/// A figure of each interval divided by the device's utilization in it.
 fn while_busy(series: &[IntervalTotals], of: impl Fn(&IntervalTotals) -> Option<f64>) -> Vec<f64> {
     let one = |one: &IntervalTotals| {
         let busy = one.utilization().filter(|busy| *busy > 0.0)?;
@@ -344,8 +343,8 @@ fn while_busy(series: &[IntervalTotals], of: impl Fn(&IntervalTotals) -> Option<
     series.iter().filter_map(one).collect()
 }
 
-/// How much the middle half of these numbers vary, at least half of how much all do: an interval or two
-/// in which a program was kept from asking are no matter of the queue.
+/// The robust variation of these numbers, from the median absolute deviation, but at least half of their
+/// overall variation. An interval or two in which a program could not submit do not describe the queue.
 fn moves_mostly(values: &[f64]) -> Option<f64> {
     let all = moves(values)?;
     let middle = stats::median(values.to_vec());
@@ -353,8 +352,8 @@ fn moves_mostly(values: &[f64]) -> Option<f64> {
     Some((NORMAL_SPREAD * stats::median(off) / middle).max(all / 2.0).min(all))
 }
 
-/// The largest number at a moment, where it comes again; how often, and at how many moments there were
-/// any.
+/// The largest sampled number if it recurs, the number of samples equal to it, and the number of
+/// nonzero samples.
 fn ceiling(moments: &[f64]) -> Option<(f64, u32, u32)> {
     let most = moments.iter().copied().fold(0.0, f64::max);
     let times = moments.iter().filter(|present| **present >= most).count() as u32;
@@ -363,8 +362,9 @@ fn ceiling(moments: &[f64]) -> Option<(f64, u32, u32)> {
     (again && most >= CEILING_MIN).then_some((most, times, of))
 }
 
-/// The most at any moment, where a line behind what the device works on, whose length is exponential,
-/// would hardly ever have stayed below that at all of them, of which `apart` tell something new.
+/// The largest sampled number, if an open queue would hardly ever have stayed below it in all
+/// samples. The part of such a queue beyond what the device works on has an exponential length.
+/// `apart` is the number of independent samples.
 fn bounded(moments: &[f64], apart: f64, present: f64, enough: &SufficientDepth) -> Option<f64> {
     let most = moments.iter().copied().fold(0.0, f64::max);
     let behind = (present - enough.depth).max(1.0);
@@ -372,36 +372,36 @@ fn bounded(moments: &[f64], apart: f64, present: f64, enough: &SufficientDepth) 
     (most > 0.0 && libm::pow(below, apart) < BOUNDED_BY_CHANCE).then_some(most)
 }
 
-/// How a queue moves to which work comes by chance.
+/// The variation of an open queue's length.
 struct OpenQueue {
     present: f64,
     rate_per_s: f64,
-    /// Of the number in progress.
+    /// Variance of the number in flight.
     variance: f64,
-    /// Over which it is remembered.
+    /// Correlation time of the queue length.
     memory_s: f64,
 }
 
 impl OpenQueue {
-    /// With this many in progress on average, done at a rate.
+    /// For a mean number in flight and a completion rate.
     fn new(present: f64, enough: &SufficientDepth, rate_per_s: f64) -> Self {
         let behind = (present - enough.depth).max(1.0);
-        // A line is as long as its mean, give or take; a device that does more the more there are
-        // holds it back.
+        // The standard deviation of a queue equals its mean length. A device that speeds up with
+        // queue depth reduces it.
         let pull = enough.growth.max(0.0) / present;
         let variance = 1.0 / (1.0 / (behind * behind) + pull);
         Self { present, rate_per_s, variance, memory_s: variance / rate_per_s.max(1e-9) }
     }
 
-    /// A queue whose moments lie further apart than that: what comes by itself and is so much now and
-    /// so little then takes the longer to become so.
+    /// The same queue with the variance of the samples, if that is larger. The correlation time
+    /// grows in proportion.
     fn as_wide_as(&self, seen: Option<f64>) -> Self {
         let variance = self.variance.max((seen.unwrap_or(0.0) * self.present).powi(2));
         Self { variance, memory_s: self.memory_s * variance / self.variance, ..*self }
     }
 
-    /// The variation of `count` means over a step of time each, as a share, within a time that may be
-    /// too short to show all of it; of moments where the step is none.
+    /// The coefficient of variation of `count` means over steps of `step_s` seconds each, or of
+    /// samples if the step is 0. A total time of `whole_s` may be too short to show all of it.
     fn moves(&self, step_s: f64, whole_s: f64, count: f64) -> f64 {
         let kept = |time_s: f64| {
             let x = time_s / self.memory_s;
@@ -412,8 +412,7 @@ impl OpenQueue {
     }
 }
 
-/// Whether the number in progress stays the same, as in a closed loop, but for a few requests that
-/// come by themselves.
+/// Whether the queue depth stays constant, as in a closed loop, apart from a few independent requests.
 pub(crate) fn constant_depth(series: &[IntervalTotals]) -> bool {
     moves_of_busy(series).as_ref().is_some_and(is_constant)
 }
@@ -422,26 +421,26 @@ fn is_constant(&(cv, share): &(f64, f64)) -> bool {
     cv < CONSTANT_MAX && share < CONSTANT_CHANCE
 }
 
-/// Whether a part of it may be kept up by a program, beside what comes by itself.
+/// Whether a program may keep up a part of the queue, besides independent arrivals.
 pub(crate) fn partly_kept_up(series: &[IntervalTotals]) -> bool {
     moves_of_busy(series).is_some_and(|(_, share)| share < PARTLY_CHANCE)
 }
 
-/// Whether all of it is kept up by programs that wait for their requests.
+/// Whether programs that wait for their requests keep up all of the queue.
 pub(crate) fn kept_up(series: &[IntervalTotals]) -> bool {
     moves_of_busy(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
 }
 
-/// How much the means of the number in progress vary over how much chance would make them vary, of a device that
-/// was busy all the time.
+/// Variation of the mean queue depth over the variation that chance would cause, if the device was
+/// busy all the time.
 pub(crate) fn chance_of_busy(series: &[IntervalTotals]) -> Option<f64> {
     moves_of_busy(series).map(|(_, share)| share)
 }
 
-/// How much the number in progress varies, of a device that was busy all the time, where that is known:
-/// as a share of it and of what it would with Poisson arrivals. Their mean over a time T varies by about
-/// sqrt(2 R / (L T)), R being how long requests are remembered. What a program keeps up varies by less,
-/// whatever the device does; within an interval it may begin late, and the device is idle before.
+/// The coefficient of variation of the queue depth, and its ratio to that of Poisson arrivals, if
+/// the device was busy all the time. The mean of Poisson arrivals over a time T varies by about
+/// sqrt(2 R / (L T)), where R is the latency. A queue that a program keeps up varies less, whatever
+/// the device does. Within an interval the program may start late; the device is idle until then.
 fn moves_of_busy(series: &[IntervalTotals]) -> Option<(f64, f64)> {
     let total = IntervalTotals::sum(series);
     if total.utilization().is_some_and(|busy| busy < CONSTANT_BUSY) {
@@ -465,13 +464,12 @@ fn moves_of_busy(series: &[IntervalTotals]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    /// Four of them are enough, and beyond those the rate does not grow.
+    /// Four are enough, and the rate does not grow beyond.
     fn four(_: Outstanding) -> Option<SufficientDepth> {
         Some(SufficientDepth { depth: 4.0, rate_share: Some(0.95), max_share: None, growth: 0.0 })
     }
 
-    /// A second with so many requests done, in progress and in progress at its end, of a device that
-    /// was busy for a share of it.
+    /// One second: completed requests, mean queue depth, queue depth at its end, and utilization.
     fn second(done: f64, present: f64, at_end: f64, busy: f64) -> IntervalTotals {
         let one = IntervalTotals::second(done, done * 4096.0, present * 1e9);
         IntervalTotals { busy_s: Some(busy), in_flight: Some(at_end), ..one }
@@ -487,19 +485,20 @@ mod tests {
 
     #[test]
     fn what_programs_wait_for_says_who_keeps_a_queue_that_the_device_does_not_show() {
-        // 230 in a program; the device shows what a queue of work that comes by itself would be.
+        // The program keeps 230 outstanding; the device shows a queue that an open load could build.
         let wanders = [40.0, 95.0, 60.0, 110.0, 80.0, 60.0, 70.0, 50.0];
         let series = wanders.map(|present| second(100_000.0, present, 0.7 * present, 1.0));
         let found = |waited_for: &[f64]| deep(&series, waited_for, false, four).unwrap();
         let seen = found(&[230.0, 230.0, 198.0, 230.0, 230.0, 230.0, 117.0, 230.0]);
         assert_eq!(seen.present, Outstanding::InPrograms(230.0));
         assert_eq!(seen.upkeep, LoopKind::Seen(230.0, 6, 8));
-        // Of work that comes by itself the largest number does not come again.
+        // With independent arrivals the largest number does not recur.
         for moves in [&[41.0, 230.0, 12.0, 88.0, 140.0, 7.0, 61.0, 95.0][..], &[230.0; 4]] {
             let other = found(moves);
             assert!(matches!(other.present, Outstanding::AtDevice(_)), "{other:?}");
         }
-        // Of two programs, one of which is not known, or of other disks: it is less than what is here.
+        // The number in programs is below the one at the device: one of two programs is unknown, or
+        // it counts other disks.
         assert!(matches!(found(&[17.0; 8]).present, Outstanding::AtDevice(_)));
         let enough = |_| {
             Some(SufficientDepth {
@@ -530,8 +529,8 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_bounded_at_many_moments_is_kept_up_and_one_with_a_tail_is_not() {
-        // Eighty in a program whose processors are shared: the means move as by chance, the moments
-        // lie anywhere below eighty.
+        // Eighty outstanding in a program that shares its processors: the means vary as by chance,
+        // and the samples are anywhere below eighty.
         let means = [55.0, 68.0, 49.0, 72.0, 61.0, 52.0, 70.0, 58.0, 66.0, 47.0];
         let moments = [80.0, 34.0, 71.0, 12.0, 79.0, 55.0, 66.0, 20.0, 78.0, 43.0];
         let twice = || means.iter().zip(moments).cycle().take(20);
@@ -539,8 +538,8 @@ mod tests {
             twice().map(|(&mean, moment)| (200_000.0, mean, moment, 1.0)).collect();
         let found = upkeep_of(&seconds, false);
         assert!(matches!(found, Some(LoopKind::Bounded(most, 20)) if most == 80.0), "{found:?}");
-        // The same with one moment in the tail of an exponential queue, and over so slow a device that
-        // all moments see the same queue.
+        // The same with one sample in the tail of an exponential queue; then on a device so slow
+        // that all samples see the same queue.
         let mut tail = seconds.clone();
         tail[7].2 = 210.0;
         assert!(!matches!(upkeep_of(&tail, false), Some(LoopKind::Bounded(..))));
@@ -556,7 +555,7 @@ mod tests {
             let seconds = at.map(|at| (200_000.0, present * busy, at * present, busy));
             upkeep_of(&seconds, false)
         };
-        // Idle for a tenth of the time, chance has ten in a line behind four.
+        // At 90 % utilization, chance builds a queue of ten behind the four in service.
         assert!(bursts(80.0, 0.9).is_some());
         assert!(bursts(20.0, 0.9).is_none());
         assert!(bursts(80.0, 0.7).is_none());
@@ -564,7 +563,7 @@ mod tests {
 
     #[test]
     fn a_loop_whose_requests_end_many_at_once_is_kept_up_though_the_rate_seems_to_grow_with_it() {
-        // 250 outstanding in a program, of which a loop device over memory takes 128 at most.
+        // The program keeps 250 outstanding; a loop device in memory takes at most 128 of them.
         let moments = [
             128.0, 0.0, 128.0, 81.0, 99.0, 113.0, 20.0, 63.0, 127.0, 24.0, 104.0, 128.0, 39.0,
             61.0, 28.0, 9.0, 101.0, 1.0, 20.0, 128.0,

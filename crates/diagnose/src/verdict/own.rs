@@ -1,12 +1,16 @@
-//! The expectation of a device without a profile, from the observation itself.
+//! Estimates the expectation of a device without a profile, from the observation itself.
 //!
-//! Two numbers describe it well enough: what a lone request takes, and how many are served side by side. Both are
-//! weighed on a grid. Before anything is seen, the class of the device says what they may be ([`super::classes`]).
-//! What is seen then: latency against requests in progress, over all intervals with the same kind of requests,
-//! which separates what grows with the queue from what does not; the largest rate, which the device can do at
-//! least; and under work that comes by itself how often the device is empty, and how the number in progress
-//! scatters: both tell a queue from requests that are served side by side. Rejected: the latency against a
-//! threshold of the class, which calls every deep queue a slow disk.
+//! Two numbers describe a device well enough: its latency at queue depth 1, and the number of requests that
+//! it serves in parallel. Both get weights on a grid. The prior comes from the device's class
+//! ([`super::classes`]). The evidence is:
+//!
+//! - Latency against queue depth over all intervals with the same kind of requests. This separates the part
+//!   that grows with the queue from the part that does not.
+//! - The largest rate, which is the least that the device can do.
+//! - Under an open load, the share of time in which the device is empty, and the variance of the number in
+//!   flight. Both distinguish a queue from parallel service.
+//!
+//! Rejected: comparing the latency with a threshold of the class. It would call every deep queue a slow disk.
 
 use super::alike::same_kind;
 use super::classes::Class;
@@ -20,49 +24,51 @@ use crate::published_limits::published_limit;
 use crate::words::{percent, times};
 use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count, format_nanos};
 
-/// Before anything is measured: the share of devices that are slow, of those that somebody asks about without a
-/// profile; and by which factors.
+/// Prior: the share of slow devices among those that users observe without a profile, and the
+/// factors by which these are slow.
 const SLOW_SHARE: f64 = 0.15;
 const SLOW_FACTORS: [f64; 8] = [1.3, 1.6, 2.0, 2.6, 3.4, 4.5, 6.0, 9.0];
-/// The grid: steps of the logarithm of the lone latency, and of the side in half doublings.
+/// The grid: steps of the logarithm of the QD1 latency, and of the parallelism in half doublings.
 const LONE_STEP: f64 = 0.1;
 const LONE_STEPS: i32 = 56;
 const SIDES: u32 = 17;
-/// What the form of the curve may be off.
+/// Standard deviation of the curve's shape, as a logarithm.
 const FORM_SD: f64 = 0.15;
-/// Requests of lone intervals: at most this many in progress while busy.
+/// Intervals up to this concurrency while busy count as queue depth 1.
 const LONE_DEPTH: f64 = 1.3;
-/// Overloaded as by a profile; the rate counts where requests meet at all.
+/// Thresholds for "overloaded", as with a profile. The rate counts only at a depth of `MEET` or
+/// more, where requests meet.
 const WAITS_FROM: f64 = 3.0;
 const NEAR_MAXIMUM: f64 = 0.9;
 const MEET: f64 = 1.6;
 const MUCH_TO_SPARE: f64 = 0.2;
-/// A class of devices proves of none of them that it is slow.
+/// Upper bound of the probability "slow": the class of a device does not prove that this one is slow.
 const SLOW_AT_MOST: f64 = 0.93;
-/// Our own lone reads, and the largest requests that they are like.
+/// Size of halfpower's own test reads, and the largest request size that they can stand for.
 const LONE_READ_BYTES: f64 = 4096.0;
 const LONE_READ_BYTES_MAX: f64 = 65_536.0;
-/// A device that is busy for less than this share of the time is found idle by the quickest tenth of them.
+/// Below this utilization the fastest tenth of the test reads find the device idle.
 const FINDS_IDLE: f64 = 0.7;
-/// How much longer than a lone request in a busy time a read after a rest takes: standard deviation of the logarithm.
+/// A read after an idle time takes longer than a QD1 request in a busy period: standard deviation
+/// of the logarithm of that ratio.
 const AFTER_REST_SD: f64 = 0.35;
-/// Odds of a queue that is too long over one that is not, before either was looked at.
+/// Prior odds of a queue that is too long over one that is not.
 const HEALTHY_FIRST: f64 = 0.3;
 
-/// Requests in progress while busy.
+/// Mean concurrency while busy.
 fn depth_of(tally: &IntervalTotals, busy: bool) -> Option<f64> {
     let present = tally.concurrency()?;
     let share = tally.utilization().filter(|share| busy && *share > 0.0).unwrap_or(1.0);
     Some((present / share).max(1.0))
 }
 
-/// How much longer than a lone one a request takes with so many in progress.
+/// Ratio of the latency at a queue depth to that at queue depth 1.
 fn wait_of(depth: f64, side: f64) -> f64 {
     (1.0 + (depth / side).powi(8)).powf(0.125)
 }
 
-/// Of M/M/c with `offered` requests served on average: the chance that it is empty, and how the number in
-/// progress scatters, variance over mean (e.g. Kleinrock 1975, section 3.5).
+/// For M/M/c with `offered` requests in service on average: the probability that it is empty, and
+/// the variance over mean of the number in flight (e.g. Kleinrock 1975, section 3.5).
 fn empty_and_scatter(offered: f64, side: f64) -> Option<(f64, f64)> {
     let servers = libm::round(side).max(1.0);
     let load = offered / servers;
@@ -79,26 +85,26 @@ fn empty_and_scatter(offered: f64, side: f64) -> Option<(f64, f64)> {
     Some((empty, 1.0 + waiting * empty / (1.0 - load)))
 }
 
-/// A likelihood that one odd figure does not decide.
+/// A log-likelihood with a floor, so that one outlier does not decide.
 fn robust(log_off: f64, sd: f64, floor: f64) -> f64 {
     libm::log(floor + libm::exp(-0.5 * (log_off / sd).powi(2)))
 }
 
-/// What was seen of a device in a segment.
+/// What was observed of a device in a segment.
 struct Seen {
     rate: f64,
     latency: f64,
     depth: f64,
     bytes: f64,
-    /// Latency at other depths, under requests of the same kind.
+    /// Latency at other depths, for requests of the same kind.
     elsewhere: Vec<(f64, f64)>,
     lone_intervals: usize,
     largest_rate: f64,
-    /// -ln of the share of time without requests, where that says something.
+    /// -ln of the share of time without requests, if informative.
     empty: Option<f64>,
-    /// Variance over mean of the number in progress, and how sure that is.
+    /// Variance over mean of the number in flight, and the standard deviation of its logarithm.
     scatter: Option<(f64, f64)>,
-    /// What the quickest of our own lone reads took, and whether some of them found the device idle.
+    /// Latency of the fastest tenth of the test reads, and whether some of them found the device idle.
     lone_read: Option<(f64, bool)>,
 }
 
@@ -146,7 +152,7 @@ impl Seen {
         })
     }
 
-    /// With our own lone reads, where these are like the requests.
+    /// Adds halfpower's own test reads, if they resemble the requests.
     fn with_lone_reads(
         self,
         reads: Option<LoneReads>,
@@ -162,8 +168,8 @@ impl Seen {
     }
 }
 
-/// Variance over mean of the number in progress of work that comes by itself: at moments, or by how its means
-/// over intervals move.
+/// Variance over mean of the number in flight under an open load, from samples or from the
+/// variation of interval means.
 fn scatter(series: &[IntervalTotals], total: &IntervalTotals, open: bool) -> Option<(f64, f64)> {
     if !open || total.concurrency()? < 1.0 {
         return None;
@@ -179,7 +185,7 @@ fn scatter(series: &[IntervalTotals], total: &IntervalTotals, open: bool) -> Opt
     (share > 0.3).then_some((share.max(0.8), 0.6))
 }
 
-/// The two numbers on a grid, with the weight of each pair: a lone latency, nanoseconds, and how many side by side.
+/// The grid of QD1 latency in nanoseconds and parallelism, with the weight of each pair.
 struct Grid(Vec<(f64, f64, f64)>);
 
 impl Grid {
@@ -203,24 +209,24 @@ impl Grid {
         self.0.iter().map(|&(lone, side, weight)| weight * of(lone, side)).sum()
     }
 
-    /// Mean and standard deviation of the logarithm of a lone latency.
+    /// Mean and standard deviation of the logarithm of the QD1 latency.
     fn log_lone(&self) -> (f64, f64) {
         let mean = self.mean(|lone, _| libm::log(lone));
         (mean, self.mean(|lone, _| (libm::log(lone) - mean).powi(2)).sqrt().max(0.05))
     }
 }
 
-/// What a device was seen to do, by itself.
+/// What a device was observed to do, without a profile.
 pub(crate) struct Served {
-    /// What was asked of it.
+    /// The load on it.
     pub(crate) of: IntervalTotals,
-    /// The logarithm of a lone latency, nanoseconds, and its standard deviation.
+    /// Mean and standard deviation of the logarithm of the QD1 latency in nanoseconds.
     pub(crate) log_lone: (f64, f64),
     pub(crate) log_side: f64,
 }
 
 impl Served {
-    /// Of a whole series; `None` where it tells no latencies.
+    /// For a whole series; `None` if it has no latencies.
     pub(crate) fn seen(whole: &[IntervalTotals], class: &Class, busy: bool) -> Option<Self> {
         let seen = Seen::of(whole, whole, busy, constant_depth(whole))?;
         let of = IntervalTotals::sum(whole);
@@ -234,10 +240,10 @@ fn for_kind(class: Class, total: &IntervalTotals) -> Class {
     if total.read_share().is_some_and(|reads| reads < 0.5) { class.for_writes() } else { class }
 }
 
-/// What is expected of a segment without a profile, from the device's whole series.
+/// The expectation of a segment without a profile, from the device's whole series.
 ///
 /// # Errors
-/// Why nothing is expected.
+/// Why there is no expectation.
 pub(crate) fn expectation(
     series: &[IntervalTotals],
     whole: &[IntervalTotals],
@@ -265,7 +271,7 @@ pub(crate) fn expectation(
     let posterior = Posterior {
         slow: grid.mean(|lone, _| slow_share(&class, lone, seen.bytes)).min(SLOW_AT_MOST),
         overloaded: doubted(grid.mean(overloaded)),
-        // How much is to spare is not told apart finer than that.
+        // The spare capacity is not known more finely.
         spare: if grid.mean(spare) >= 0.5 { 0.999 } else { 0.001 },
         side: libm::exp(grid.mean(|_, side| libm::log(side))),
         depth: seen.depth,
@@ -293,7 +299,7 @@ pub(crate) fn expectation(
     Ok(Expectation::by_observation(mix, (unloaded_ns, at_concurrency), max_iops, posterior))
 }
 
-/// A queue that only a class speaks for is called one with reserve: most loads that somebody looks at are healthy.
+/// Lowers the probability of a queue that only the device's class suggests: most observed loads are healthy.
 fn doubted(share: f64) -> f64 {
     let odds = HEALTHY_FIRST * share / (1.0 - share).max(1e-9);
     (odds / (1.0 + odds)).clamp(0.001, 0.999)
@@ -308,7 +314,7 @@ fn log_weight(seen: &Seen, class: &Class, lone: f64, side: f64) -> f64 {
     for (depth, latency) in &seen.elsewhere {
         log += fit(*depth, *latency, 2.0 * FORM_SD);
     }
-    // It can do at least what it was seen to do.
+    // The device can do at least what it was observed to do.
     let beyond = libm::log(seen.largest_rate.max(1e-9) * lone / 1e9 / side) - 0.1;
     if beyond > 0.0 {
         log -= 0.5 * (beyond / 0.1).powi(2);
@@ -330,7 +336,7 @@ fn log_weight(seen: &Seen, class: &Class, lone: f64, side: f64) -> f64 {
     log
 }
 
-/// Density of a lone latency over devices that are as they should be and those that are slow.
+/// Density of the QD1 latency over healthy and slow devices.
 fn density(class: &Class, lone: f64, bytes: f64) -> f64 {
     let (fine, slow) = parts(class, lone, bytes);
     (fine + slow).max(1e-30)
@@ -348,13 +354,13 @@ fn slow_share(class: &Class, lone: f64, bytes: f64) -> f64 {
 }
 
 impl Posterior {
-    /// How many outstanding are enough, of at most so many.
+    /// The sufficient queue depth, up to `at_most`.
     pub(crate) fn enough(&self, at_most: f64) -> Option<SufficientDepth> {
         let depth = libm::round(self.side).clamp(1.0, at_most);
         Some(SufficientDepth { depth, rate_share: None, max_share: None, growth: 0.0 })
     }
 
-    /// That the queue is short.
+    /// A sentence that the queue is short.
     pub(crate) fn hardly_waits(&self, segment: &Segment<'_>) -> String {
         format!(
             "Requests take {} with {}: they hardly wait for each other.",
@@ -363,7 +369,7 @@ impl Posterior {
         )
     }
 
-    /// What is expected, and by what.
+    /// The expectation and its source, in words.
     pub(crate) fn says(&self, segment: &Segment<'_>) -> String {
         let seen = match (self.own_reads, self.lone_intervals) {
             (Some(own), _) => format!(
@@ -395,7 +401,7 @@ impl Posterior {
     }
 }
 
-/// A number in progress, without digits that say nothing.
+/// A number in flight, without meaningless digits.
 fn whole(depth: f64) -> String {
     if depth >= 9.5 { format!("{depth:.0}") } else { format_count(depth) }
 }
@@ -404,7 +410,7 @@ fn bytes_of(segment: &Segment<'_>) -> f64 {
     segment.tally.all.request_bytes().unwrap_or(4096.0)
 }
 
-/// A state of the device in a sentence.
+/// A state of the device, in a sentence.
 pub(crate) fn claim(
     verdict: Verdict,
     segment: &Segment<'_>,
@@ -446,7 +452,7 @@ pub(crate) fn claim(
     }
 }
 
-/// Why a state is possible beside the likeliest one.
+/// Why another state than the most probable one is possible.
 pub(crate) fn alternative(
     verdict: Verdict,
     likeliest: Verdict,
@@ -483,10 +489,11 @@ pub(crate) struct Cap {
     pub(crate) because: String,
 }
 
-/// How well a cap explains a constant rate behind a queue that never empties, over the device's own limit.
+/// How well a cap explains a constant rate behind a queue that never empties, compared with the
+/// device's own limit.
 pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate) -> Option<Cap> {
     let posterior = look.own?;
-    // What a program sends at its own pace keeps no queue full; what waits for a limiter does.
+    // A program that submits at its own pace does not keep a queue full. A rate limiter does.
     let kept = kept_up(segment.series) || segment.deep.is_some_and(|deep| deep.is_kept());
     if posterior.depth < MEET || !kept {
         return None;

@@ -1,10 +1,10 @@
-//! Sentences about the page cache that a hypothesis and a cause share.
+//! Sentences about the page cache, shared by a hypothesis and a cause.
 
 use super::facts::Segment;
 use crate::words::percent;
 use record::format_bytes;
 
-/// Programs read again what the page cache dropped; `share` is that of the bytes read.
+/// Programs reread data that the page cache dropped. `share` is relative to the bytes read.
 pub(super) fn read_again(segment: &Segment<'_>, share: f64) -> String {
     let of = match segment.short_group() {
         Some(limit) => format!(
@@ -21,7 +21,7 @@ pub(super) fn read_again(segment: &Segment<'_>, share: f64) -> String {
     )
 }
 
-/// The kernel reads nothing ahead; `share` is that of the reads that are in order.
+/// The kernel does not read ahead. `share` is that of sequential reads.
 pub(super) fn read_ahead_off(share: f64) -> String {
     format!(
         "The kernel does not read ahead (read_ahead_kb=0): {} of the reads are sequential, one \

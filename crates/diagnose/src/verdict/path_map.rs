@@ -1,7 +1,7 @@
-//! The way from a program to a medium as a map: what each layer is now, what it was when the profile
-//! was made, what it can explain, and which causes lie in it. A layer that cannot be seen stands there
-//! as well, because it may be the cause. Rejected: a map of what is seen alone, on which the last
-//! layer seen takes the blame for all below it.
+//! Maps the path from a program to the medium. For each layer the map shows its present state, its
+//! state when the profile was made, what it can explain, and the causes found in it. Layers that
+//! cannot be observed are included, because they may be the cause. Rejected: a map of observed
+//! layers only, in which the last observed layer takes the blame for everything below it.
 
 use super::arrays::{state_of, state_text};
 use super::facts::is_hosted;
@@ -17,9 +17,9 @@ use record::{
     Volume, VolumeKind, format_bytes,
 };
 
-/// A file system with less free than this share is named as nearly full.
+/// A file system with less free space than this share is nearly full.
 const NEARLY_FULL: f64 = 0.1;
-/// Limits that are listed, at most.
+/// Largest number of listed limits.
 const LIMITS_MAX: usize = 3;
 
 /// A disk at the end of a path.
@@ -31,7 +31,7 @@ struct Leaf<'a> {
     causes: &'a [Cause],
 }
 
-/// The map of each path that is observed, and of each device beside them that the kernel describes.
+/// The map of each observed path, and of each other device that the kernel describes.
 pub(super) fn maps(
     observation: &Observation,
     subjects: &[Subject<'_>],
@@ -61,7 +61,7 @@ pub(super) fn maps(
         devices: vec![leaf.name.to_owned()],
     };
     let described = leaves.iter().filter(|leaf| {
-        // A whole stands beside its parts, whose paths are drawn.
+        // A built device is not drawn if its parts are, whose paths are shown.
         leaf.facts.is_some_and(|facts| facts.leaves.len() < 2) && !on_a_path(leaf)
     });
     paths.iter().map(of).chain(described.map(|leaf| of(&alone(leaf)))).collect()
@@ -78,7 +78,7 @@ fn leaf<'a>(subject: &'a Subject<'_>, device: &'a DeviceDiagnosis) -> Leaf<'a> {
     }
 }
 
-/// The layer that a cause lies in.
+/// The layer to which a cause belongs.
 fn layer_of(cause: &Cause, leaf: &Leaf<'_>) -> LayerKind {
     match cause.code {
         CauseCode::PinnedRate | CauseCode::StandsStill if leaf.facts.is_some_and(is_hosted) => {
@@ -199,7 +199,7 @@ fn layers(
     layers
 }
 
-/// Now, and when the profile was made.
+/// The present state, and the one when the profile was made.
 type NowAndThen = (Option<String>, Option<String>);
 
 fn layer(
@@ -214,12 +214,12 @@ fn layer(
     PathLayer { kind, devices, now, at_profiling, can_explain, facts, causes }
 }
 
-/// A layer of the whole path.
+/// A layer shared by the whole path.
 fn common(kind: LayerKind, leaves: &[&Leaf<'_>], told: NowAndThen, can_explain: &str) -> PathLayer {
     layer(kind, Vec::new(), told, can_explain, names_in(kind, leaves))
 }
 
-/// Causes of some devices that lie in a layer, each once.
+/// Causes of several devices in one layer, each once.
 fn causes_in<'a>(kind: LayerKind, leaves: &[&Leaf<'a>]) -> Vec<&'a Cause> {
     let mut found: Vec<&Cause> = Vec::new();
     for leaf in leaves {
@@ -232,13 +232,13 @@ fn causes_in<'a>(kind: LayerKind, leaves: &[&Leaf<'a>]) -> Vec<&'a Cause> {
     found
 }
 
-/// The same by their names.
+/// The names of these causes.
 fn names_in(kind: LayerKind, leaves: &[&Leaf<'_>]) -> Vec<String> {
     causes_in(kind, leaves).into_iter().map(Cause::name).collect()
 }
 
-/// What the checks read of the devices of a path, put into their layers. A fact of the machine belongs to the
-/// first layer of its kind.
+/// Adds the facts that the checks read about a path's devices to their layers. A fact of the
+/// machine goes to the first layer of its kind.
 fn with_facts(
     mut layers: Vec<PathLayer>,
     facts: &[SystemFact],
@@ -279,7 +279,7 @@ fn limits_text(limits: &[CgroupLimit]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// Limits on the devices of the path, and what programs wait for.
+/// Limits on the path's devices, and the share of time that programs wait.
 fn program(around: &SystemContext, leaves: &[&Leaf<'_>]) -> Option<String> {
     let ours = |limit: &&CgroupLimit| {
         let own =
@@ -324,7 +324,7 @@ fn layout_text(layout: &FileLayout) -> String {
     text
 }
 
-/// Kind and options, and whether it is nearly full.
+/// Type and options, and the free space if it is nearly full.
 fn filesystem(facts: &FilesystemFacts, now: bool) -> String {
     let mut text = format!("{}, {}", facts.kind, facts.options);
     let free = facts.free_bytes.0 as f64 / facts.size_bytes.0.max(1) as f64;
@@ -367,14 +367,14 @@ fn volume_layer(volume: &Volume, state: Option<&ArrayState>, leaves: &[&Leaf<'_>
     causes.retain(|cause| match cause.code {
         CauseCode::ArrayRebuilds => state.is_some_and(|state| state.work.is_some()),
         CauseCode::ArrayDegraded => state.is_some_and(|state| state.missing > 0),
-        // A cause of a disk does not say which of several volumes above it holds requests.
+        // A cause on a disk does not identify which of several volumes above it holds requests.
         _ => volume.kind != VolumeKind::Loop,
     });
     let causes = causes.into_iter().map(Cause::name).collect();
     layer(LayerKind::Volume, vec![volume.name.clone()], (Some(now), None), can_explain, causes)
 }
 
-/// A layer for each device; those of which the same is told share one.
+/// A layer for each device. Devices with the same texts share one.
 fn grouped_layers(
     kind: LayerKind,
     leaves: &[&Leaf<'_>],
@@ -399,7 +399,7 @@ fn grouped_layers(
     layers
 }
 
-/// Some settings of a device, by the names under which conditions are compared.
+/// Some settings of a device, by the names used in comparisons of conditions.
 fn settings(facts: Option<&DeviceFacts>, names: &[&str]) -> Option<String> {
     let told = model::settings_told(facts?);
     let chosen = told.iter().filter(|(what, _)| names.contains(&what.as_str()));

@@ -1,31 +1,32 @@
-//! What an observation says of a device without a profile. The probabilities are computed in [`super::own`].
+//! Holds the conclusions from an observation about a device without a profile. [`super::own`]
+//! computes the probabilities.
 
 use super::classes::Class;
 use record::{LoneReads, Rung};
 
-/// What is concluded without a profile.
+/// Conclusions without a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Posterior {
-    /// Probabilities that the device is slower than it should be; that requests wait far longer than they are
-    /// served, or the rate is nearly all that it can do; and that it has much to spare.
+    /// Probabilities that the device is slower than it should be; that requests wait far longer than their
+    /// service takes, or the rate is near the maximum; and that the device has much spare capacity.
     pub(crate) slow: f64,
     pub(crate) overloaded: f64,
     pub(crate) spare: f64,
-    /// Served side by side.
+    /// Requests served in parallel.
     pub(crate) side: f64,
-    /// Requests in progress while it is busy.
+    /// Mean number in flight while the device is busy.
     pub(crate) depth: f64,
     pub(crate) class: Class,
-    /// Where the class is from.
+    /// Source of the class.
     pub(crate) rung: Rung,
-    /// Intervals that lone requests were seen in.
+    /// Number of intervals with requests at queue depth 1.
     pub(crate) lone_intervals: usize,
-    /// Our own lone reads, where they are like the requests.
+    /// halfpower's own test reads, if they resemble the requests.
     pub(crate) own_reads: Option<LoneReads>,
 }
 
 impl Posterior {
-    /// Than what requests of a slow device take longer: `than usual for a rotating disk`.
+    /// What requests of a slow device are slower than: `than usual for a rotating disk`.
     pub(crate) fn than_usual(&self) -> String {
         match self.rung {
             Rung::Past => "than at another time".to_owned(),

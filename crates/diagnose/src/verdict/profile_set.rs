@@ -15,7 +15,7 @@ pub struct ProfileSet {
 }
 
 impl ProfileSet {
-    /// One that stands for every device that it does not contradict.
+    /// A single profile for every device that it does not contradict.
     #[must_use]
     pub fn chosen(profile: Profile) -> Self {
         Self {
@@ -25,26 +25,27 @@ impl ProfileSet {
         }
     }
 
-    /// Those of a database, in order of time: each device gets the one that fits best.
+    /// Saved profiles, in order of time: each device gets the best match.
     #[must_use]
     pub fn saved(profiles: impl IntoIterator<Item = Profile>) -> Self {
         let fitted = |profile| Arc::new(FittedProfile::new(profile));
         Self { profiles: profiles.into_iter().map(fitted).collect(), ..Self::default() }
     }
 
-    /// With what was recorded of the devices before, the latest first: what it says of those without a profile.
+    /// Adds earlier recordings of the devices, the latest first. They help to judge devices without
+    /// a profile.
     #[must_use]
     pub fn remembering(self, past: Vec<Observation>) -> Self {
         Self { past: past.into(), ..self }
     }
 
-    /// Whether the user named it.
+    /// Whether the user named the profile.
     #[must_use]
     pub fn is_chosen(&self) -> bool {
         self.chosen
     }
 
-    /// Whether one of them is of a device with this serial number.
+    /// Whether one of the profiles is of a device with this serial number.
     #[must_use]
     pub fn has_serial(&self, serial: &str) -> bool {
         let of = |fitted: &Arc<FittedProfile>| {

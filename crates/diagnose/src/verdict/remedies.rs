@@ -1,7 +1,7 @@
-//! Remedies as a table: which causes a strategy answers, its change, and its words.
+//! The table of remedies: the causes that each strategy addresses, the change it makes, and its text.
 //!
-//! An empty word is that of the change ([`model::whatif::words`]). A row without a change says why its
-//! effect is not predicted.
+//! An empty text means the text of the change ([`model::whatif::words`]). A row without a change states why
+//! its effect is not predicted.
 
 use super::device_users::NeighbourGroup;
 use super::expected::Expectation;
@@ -16,50 +16,50 @@ use record::{
     enough_cache, format_bytes, format_count,
 };
 
-/// The next better disk takes so much less: Friedman's 20 to 30 %, in the middle.
+/// Latency reduction of the next better disk: the middle of Friedman's 20 to 30 %.
 const FASTER: f64 = 0.25;
-/// What a cache serves of the reads.
+/// Share of the reads that a cache serves.
 const CACHED: f64 = 0.5;
-/// Share of the reads from which more memory is a remedy.
+/// Share of reread data from which more memory is a remedy.
 const REUSED_MIN: f64 = 0.05;
-/// Queue depth that a program of one request at a time could use, at most.
+/// Largest queue depth proposed to a program that submits one request at a time.
 const DEEPER_MAX: f64 = 32.0;
-/// From here on more requests are in flight in a program than at the device, and both are named.
+/// Ratio of requests in flight in programs to those at the device from which both are reported.
 const ON_THE_WAY: f64 = 1.1;
-/// Request size of larger requests, and the least growth that is worth it.
+/// Size of larger requests, and the least growth of the size that is worth it.
 const LARGER_BYTES: u64 = 128 << 10;
 const LARGER_MIN: f64 = 1.5;
 /// Kernels split requests into smaller pieces than this only if max_sectors_kb was lowered.
 const SMALL_PIECES: u64 = 64 << 10;
 const READ_AHEAD_GROWS: u64 = 4;
 const CHUNK_BYTES: u64 = 64 << 10;
-/// What may wait to be written where the limit is lower: a second of a quick disk.
+/// Proposed dirty limit if the current one is lower: a second of a fast disk's writes.
 const DIRTY_BYTES: u64 = 512 << 20;
-/// Share of the requests that a limit is on, from which on it is one of the whole load.
+/// Share of limited requests from which a limit applies to the whole load.
 const ALL_LIMITED: f64 = 0.9;
-/// Fewer reads than this share are not worth a cache.
+/// Smallest share of reads that is worth a cache.
 const READS_MIN: f64 = 0.3;
-/// Free memory that could cache.
+/// Least free memory that could serve as a cache, in bytes.
 const MEMORY_MIN: f64 = 1e9;
 
-/// What a strategy fixes, in the order of advice.
+/// What a strategy fixes, in the order of the advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fixes {
-    /// An array that is not whole, as the kernel says.
+    /// A degraded array, as the kernel reports it.
     Array,
-    /// What a check of the system found.
+    /// A finding of a system check.
     System,
-    /// The device, or what is above it.
+    /// The device, or a layer above it.
     Device,
     /// The load.
     Load,
-    /// Who waits for whom in a load that is too large: nothing: the setting can be reverted.
+    /// The order of requests under an excessive load. It costs nothing: the setting can be reverted.
     Order,
-    /// The room for it: a purchase.
+    /// Capacity, by a purchase.
     Room,
 }
 
-/// A segment about which advice is asked.
+/// A segment that needs advice.
 pub(super) struct Case<'a> {
     pub(super) judged: &'a Judged<'a>,
     pub(super) reference: Option<&'a FittedProfile>,
@@ -75,7 +75,7 @@ impl<'a> Case<'a> {
 }
 
 impl Case<'_> {
-    /// The deep queue, if programs keep it and could make it shorter.
+    /// The deep queue, if programs keep it up and could shorten it.
     fn queue_of_programs(&self) -> Option<ExcessQueue> {
         let segment = &self.judged.segment;
         let cut = segment.cut_to().is_some_and(|bytes| bytes < SMALL_PIECES);
@@ -96,20 +96,20 @@ impl Case<'_> {
     }
 }
 
-/// What to do in words, and as a change.
+/// An action in words, and as a change.
 type Proposal = (String, Option<Change>);
 
 pub(super) struct Row {
     pub(super) strategy: Strategy,
     pub(super) causes: &'static [CauseCode],
     pub(super) fixes: Fixes,
-    /// Whether it promises a higher rate, not a lower latency.
+    /// Whether it promises a higher rate instead of a lower latency.
     pub(super) by_rate: bool,
-    /// `None` where it does not apply.
+    /// Returns `None` if it does not apply.
     pub(super) propose: fn(&Case<'_>) -> Option<Proposal>,
-    /// Why its effect is not predicted, where it has no change.
+    /// Why its effect is not predicted, if it has no change.
     pub(super) unpredicted: &'static str,
-    /// What it assumes, what it costs, how to check it; empty: as the change says.
+    /// Assumption, cost and how to check. An empty text means that of the change.
     pub(super) words: [&'static str; 3],
 }
 
@@ -179,7 +179,7 @@ pub(super) static ROWS: [Row; 34] = [
             "check that /proc/mdstat or `btrfs device usage` shows all members",
         ],
         ..row(Strategy::Restore, &[CauseCode::ArrayDegraded], Fixes::Array, |case| {
-            // One that rebuilds has its new member already.
+            // An array that rebuilds has its new member already.
             let rebuilds = |cause: &Cause| cause.code == CauseCode::ArrayRebuilds;
             if case.judged.causes.iter().any(rebuilds) {
                 return None;
@@ -273,8 +273,8 @@ pub(super) static ROWS: [Row; 34] = [
                           raise it."
                         .to_owned(),
                 };
-                // A profile that was made behind the same limit does not say what lies beyond it, and of a load
-                // that is only partly the group's nobody knows what it would become.
+                // A profile made behind the same limit does not show what lies beyond it. The
+                // effect on a load that belongs only partly to the group cannot be predicted.
                 let known = !case.judged.segment.is_at_cap();
                 let beyond = known
                     && match &case.judged.judgement.rests_on {
@@ -480,7 +480,7 @@ pub(super) static ROWS: [Row; 34] = [
                 let now = segment.facts?.read_ahead_bytes?;
                 let sequential = segment.known.sequential? >= 0.6;
                 let reads = segment.tally.read_share()? >= 0.8;
-                // Only buffered readers read ahead; their requests are then as large as the window.
+                // Only buffered reads use read-ahead; their requests are then as large as the window.
                 if !sequential || !reads || segment.tally.all.request_bytes()? < 0.5 * now as f64 {
                     return None;
                 }
@@ -671,7 +671,7 @@ pub(super) static ROWS: [Row; 34] = [
     }),
 ];
 
-/// What to try without a profile: the rate stays, and the latency falls with the number.
+/// What to try without a profile: the rate stays, and the latency falls with the queue depth.
 fn half_as_many(present: f64) -> String {
     format!(
         "Halve the program's queue depth (now {}). If requests wait in the queue, the rate stays \
@@ -680,7 +680,7 @@ fn half_as_many(present: f64) -> String {
     )
 }
 
-/// More memory, by the reuse of requests that were recorded; nothing where hardly any is read again.
+/// More memory, by the reuse of recorded requests; `None` if hardly any data is reread.
 fn reused(enough: &CachePoint) -> Option<(String, Option<Change>)> {
     let CachePoint { bytes, read_hit_share: share } = *enough;
     let action = format!(

@@ -1,23 +1,23 @@
-//! Quiet and busy segments: where the use of a device changes.
+//! Divides a series into segments where the use of a device changes.
 //!
-//! The series is cut by [`stats::segments`] on the logarithms of rate, latency and size and on the
-//! share of reads: a doubling counts the same at any level.
+//! [`stats::segments`] runs on the logarithms of rate, latency and size, and on the share of reads:
+//! a doubling counts the same at any level.
 
 use super::interval_totals::IntervalTotals;
 use stats::weighted_mean;
 
-/// Series longer than this are cut on means of neighbours: the time is quadratic at worst.
+/// Longer series are averaged over neighbouring intervals first: the time is quadratic at worst.
 const POINTS_MAX: usize = 2_048;
-/// Noise below this is taken to be this: a change of one part in twenty is no other use.
+/// Least noise assumed: a change of 5 % is no different use.
 const NOISE_MIN: f64 = 0.05;
-/// Fewest requests of a point whose latency and size count.
+/// Fewest requests of a point for its latency and size to count.
 const REQUESTS_MIN: f64 = 5.0;
-/// What is looked at: rate, latency, request size, share of reads.
+/// Number of channels: rate, latency, request size, share of reads.
 const CHANNELS: usize = 4;
-/// A share of reads counts like this many powers of e.
+/// Scale of the read share, compared with the natural logarithms of the other channels.
 const SHARE_SCALE: f64 = 2.0;
 
-/// Beginnings of the segments of a series, the first of them 0; none for an empty one.
+/// First indices of a series' segments, beginning with 0; empty for an empty series.
 pub(crate) fn segments(series: &[IntervalTotals]) -> Vec<usize> {
     if series.is_empty() {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn segments(series: &[IntervalTotals]) -> Vec<usize> {
     begins
 }
 
-/// What is looked at of a few neighbours.
+/// The channels of a few neighbouring intervals.
 fn point(tallies: &[IntervalTotals]) -> [Option<f64>; CHANNELS] {
     let seconds: f64 = tallies.iter().map(|tally| tally.seconds).sum();
     let requests: f64 = tallies.iter().map(|tally| tally.all.count()).sum();
@@ -39,7 +39,7 @@ fn point(tallies: &[IntervalTotals]) -> [Option<f64>; CHANNELS] {
         let enough = known.clone().map(|(_, count)| count).sum::<f64>() >= REQUESTS_MIN;
         weighted_mean(known).filter(|_| enough)
     };
-    // One request more, so that rest has a logarithm.
+    // One request more, so that an idle interval has a logarithm.
     let rate = libm::log((requests + 1.0) / seconds.max(1e-9));
     let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(libm::log);
     [

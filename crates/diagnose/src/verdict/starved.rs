@@ -1,34 +1,33 @@
-//! Requests that the I/O scheduler keeps for long while it lets the others pass.
+//! Detects requests that the I/O scheduler delays for long while others pass.
 //!
-//! A scheduler that serves by class and weight may hold one program's few requests for a quarter of a
-//! second beside two hundred thousand of another: no mean and no percentile shows that, since they are one
-//! in fifty thousand. Their time does: a program of which always one request waits adds a second of
-//! waiting to each second. So the waits are summed that are far beyond the usual one. Seen by the tracer
-//! alone; the counters hold these waits as the device's own.
+//! A scheduler that serves by class and weight may hold one program's few requests for a quarter of
+//! a second alongside two hundred thousand of another. No mean or percentile shows that, since they
+//! are one in fifty thousand. Their total wait does: a program with always one request waiting adds
+//! a second of waiting per second. Waits far beyond the usual one are therefore summed. Only the
+//! tracer shows this; the counters attribute these waits to the device.
 
 use record::{HistogramSnapshot, Traced, bucket_mid, format_count, format_nanos};
 
-/// A wait this long and so many times the median one is far beyond the usual.
+/// A wait is unusual if it has at least this length and this ratio to the median wait.
 const LONG_NS: f64 = 1e6;
 const LONG_TIMES: f64 = 50.0;
-/// Requests that wait so long at any time on average, from which on somebody is starved; and how many at
-/// least were seen to.
+/// Mean number of such requests waiting from which a program is starved, and the least number observed.
 const AT_ONCE: f64 = 0.3;
 const SEEN: f64 = 10.0;
 
-/// The requests that are kept.
+/// The delayed requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Starved {
     /// Their mean wait, in nanoseconds.
     pub(crate) wait_ns: f64,
     /// The median wait of all, in nanoseconds.
     pub(crate) usual_ns: f64,
-    /// How many wait at any time, on average.
+    /// Mean number waiting at the same time.
     pub(crate) at_once: f64,
 }
 
 impl Starved {
-    /// Of what was traced in so many seconds, where there are such requests.
+    /// From what was traced in `seconds`, if there are such requests.
     pub(crate) fn of(traced: &[&Traced], seconds: f64) -> Option<Self> {
         let waits = traced
             .iter()
@@ -42,7 +41,7 @@ impl Starved {
     }
 }
 
-/// How many waits of these buckets are this long, and their sum in nanoseconds.
+/// The number of waits in these buckets of at least `least_ns`, and their sum in nanoseconds.
 pub(super) fn long_waits<'a>(
     buckets: impl IntoIterator<Item = &'a (u32, u64)>,
     least_ns: f64,
@@ -52,7 +51,7 @@ pub(super) fn long_waits<'a>(
     long.fold((0.0, 0.0), |(n, sum), (wait, more)| (n + more, sum + wait * more))
 }
 
-/// What is said of them.
+/// The delayed requests as a sentence.
 pub(super) fn sentence(starved: &Starved, scheduler: &str) -> String {
     format!(
         "The I/O scheduler {scheduler} delays some requests by {}, while the median request waits \
@@ -77,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_program_whose_one_request_always_waits_shows_in_the_sum_of_the_waits() {
-        // Measured: bfq, eight deep beside one in the idle class, ten seconds.
+        // Measured for ten seconds: bfq, queue depth 8 alongside a program in the idle class.
         let held = traced(&[(6_000, 2_240_000), (244_000_000, 41)]);
         let starved = Starved::of(&[&held], 10.0).unwrap();
         assert!((starved.at_once - 1.0).abs() < 0.05, "{starved:?}");

@@ -1,19 +1,19 @@
-//! Intervals in which the programs stand still while the device has nothing to do.
+//! Detects intervals in which programs stall while the device is idle.
 
 use super::interval_totals::IntervalTotals;
 use std::ops::Range;
 
-/// An interval is a stop below these shares of the usual rate, and of the time with a request.
+/// An interval is a stall if it is below these shares of the usual rate and of utilization.
 const RATE: f64 = 0.2;
 const BUSY: f64 = 0.2;
-/// Tasks wait for I/O this share of it, and this many times as long as in the others.
+/// Share of a stall that tasks wait for I/O, and the least ratio to the other intervals.
 const WAITED: f64 = 0.3;
 const LONGER: f64 = 1.2;
 /// Maximum share of intervals that are stops, and the minimum number of intervals.
 const SELDOM: f64 = 0.4;
 const INTERVALS_MIN: usize = 6;
 
-/// Intervals in which the programs were stopped.
+/// Intervals in which the programs were stalled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stops {
     pub(super) intervals: usize,
@@ -23,9 +23,9 @@ pub(crate) struct Stops {
 }
 
 impl Stops {
-    /// Stops in a `range` of the series, compared with the whole series: a stop often marks the boundary between two
-    /// uses of the device. `waits` is the share of each interval in which tasks waited; it is called only if the
-    /// device was idle in the range.
+    /// Stalls in a `range` of the series, compared with the whole series: a stall often marks the
+    /// boundary between two uses of the device. `waits` returns the share of each interval in which
+    /// tasks waited. It is called only if the device was idle in the range.
     pub(crate) fn of(
         series: &[IntervalTotals],
         range: &Range<usize>,
@@ -45,7 +45,7 @@ impl Stops {
         }
         let waited: Vec<f64> = waits().into_iter().collect::<Option<_>>()?;
         let usual = stats::median(going.iter().map(|at| waited[*at]).collect());
-        // A program that sleeps by itself waits for less I/O than while it works.
+        // A program that sleeps voluntarily waits less for I/O than while it works.
         let longer = |at: &usize| waited[*at] >= WAITED.max(LONGER * usual);
         here.iter().all(longer).then(|| Self {
             intervals: here.len(),
@@ -59,7 +59,7 @@ impl Stops {
 mod tests {
     use super::*;
 
-    /// Seconds of a rate, a busy share and a share in which tasks waited.
+    /// Seconds, each with a rate, a utilization, and the share in which tasks waited.
     fn found(seconds: &[(f64, f64, f64)]) -> Option<Stops> {
         let series: Vec<_> = seconds
             .iter()

@@ -1,4 +1,4 @@
-//! A device of an observation: its series, cut into segments of one use, and the facts of each.
+//! Divides a device's series into segments of uniform use, and collects the facts of each.
 
 use super::alike::{IDLE_IOPS, alike_in_time, same_load};
 use super::classes::Class;
@@ -25,27 +25,26 @@ use record::{
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Segments below this length come and go, where they do so this often.
+/// Segments shorter than `RETURNING_MAX` intervals are joined if at least `RETURNS_MIN` of them recur.
 const RETURNING_MAX: usize = 7;
 const RETURNS_MIN: usize = 3;
-/// The fewest intervals of a segment whose first one can be left out, and whose last one.
+/// Fewest intervals of a segment from which its first one may be left out, and its last one.
 const BODY_MIN: (usize, usize) = (3, 4);
-/// Intervals on either side of a range that set the usual rate.
+/// Number of intervals on each side of a range that determine the usual rate.
 const AROUND: usize = 6;
-/// Up to these shares of the requests and of their time, writes that the profile does not know are left out
-/// of what is held against it. (The log of an array that rebuilds was 1.5 % of a disk's requests, each with
-/// a flush, and a fifth of their time.)
+/// Largest shares of the requests and of their time at which writes unknown to the profile are ignored. (The
+/// log of a rebuilding array was 1.5 % of a disk's requests, each with a flush, and a fifth of their time.)
 const FEW_WRITES: (f64, f64) = (0.1, 0.3);
-/// Devices of one model differ by up to this factor, 95 of 100.
+/// 95 of 100 devices of one model differ by at most this factor.
 const OF_A_MODEL: f64 = 1.25;
 
-/// A device that is judged.
+/// A device under diagnosis.
 pub(super) struct Subject<'a> {
     pub(super) device: &'a ObservedDevice,
     pub(super) intervals: Vec<&'a Interval>,
-    /// Of them, what is held against the profile.
+    /// Totals of the intervals, as they are compared with the profile.
     pub(super) series: Vec<IntervalTotals>,
-    /// Whether that is the reads alone, because the profile has no writes and these are few.
+    /// Whether `series` covers only reads, because the profile has no writes and these are few.
     pub(super) reads_alone: bool,
     pub(super) observation: &'a Observation,
     pub(super) profile: Measured<MatchedProfile>,
@@ -53,13 +52,13 @@ pub(super) struct Subject<'a> {
     pub(super) reference: Option<&'a FittedProfile>,
     class: Class,
     ladder: &'a Ladder<'a>,
-    /// What is expected of it without a profile, the best first; estimated where a segment asks.
+    /// Expectations without a profile, the best first; estimated when a segment needs them.
     priors: OnceCell<Vec<Prior>>,
     begins: Vec<usize>,
 }
 
 impl<'a> Subject<'a> {
-    /// `chosen` is for a profile that the user named.
+    /// `chosen` is whether the user named the profile.
     pub(super) fn new(
         (observation, ladder): (&'a Observation, &'a Ladder<'a>),
         device: &'a ObservedDevice,
@@ -115,9 +114,8 @@ impl<'a> Subject<'a> {
         subject
     }
 
-    /// What of a range is looked at. A use begins and ends within an interval, and what was asked
-    /// for before the beginning is completed after it, so that the intervals at inner edges tell of
-    /// two uses at once.
+    /// The part of a range that is analysed. A use begins and ends within an interval, and requests submitted
+    /// before it complete after its start. The intervals at inner boundaries therefore mix two uses.
     pub(super) fn body(&self, range: &Range<usize>) -> Range<usize> {
         let (mut from, mut to) = (range.start, range.end);
         if from > 0 && to - from >= BODY_MIN.0 {
@@ -175,7 +173,8 @@ impl<'a> Subject<'a> {
             let now = IntervalTotals::sum(series);
             let others = self.ranges().into_iter().filter(|other| other.start != from);
             let others = others.map(|other| &self.series[self.body(&other)]);
-            // Of a device that was quicker then, other times tell nothing of what it is now.
+            // If the device was faster at another time, the rest of the series does not describe
+            // its present state.
             let place_known = known.sequential.is_some();
             let then = at_another_time(self.class, &now, others, loop_kind, place_known);
             let (prior, whole) = match then {
@@ -242,7 +241,7 @@ impl<'a> Subject<'a> {
         }
         let woken = wakeup_latency::woken(segment.facts);
         let each_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
-        // What the profile's lone reads show is expected, and no allowance on top of that.
+        // Wake-up time that the profile's lone reads include is expected already and is not subtracted again.
         let expected_ns = segment.best_look().and_then(|(look, _)| look.rest_ns);
         segment.waking_ns = (woken * each_ns - expected_ns.unwrap_or(0.0)).max(0.0);
         segment.deep = self.deep(&segment);
@@ -255,7 +254,7 @@ impl<'a> Subject<'a> {
         segment
     }
 
-    /// What a profile of another device of the same model says of this one.
+    /// Adapts the expectations to this device if the profile is of another device of the same model.
     fn of_this_device(&self, looks: Vec<Expectation>) -> Vec<Expectation> {
         match self.profile.value() {
             Some(profile) if profile.by == MatchedBy::Model => {
@@ -265,7 +264,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The queue of a segment, where it is deeper than the device can use.
+    /// The queue of a segment, if deeper than the device can use.
     fn deep(&self, segment: &Segment<'_>) -> Option<ExcessQueue> {
         let (look, _) = segment.best_look()?;
         let seen_per_s = segment.tally.iops();
@@ -303,9 +302,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Joins short segments under the same load as their neighbour that differ from it in nothing
-    /// but the latency, where there are several: what comes again and again is one thing that
-    /// goes on.
+    /// Joins short segments that have the same load as their neighbour and differ from it only in
+    /// latency, if there are several: a condition that recurs often is one ongoing condition.
     fn join_returning(&mut self) {
         let ranges = self.ranges();
         let same = |one: &Range<usize>, other: &Range<usize>| {
@@ -321,7 +319,7 @@ impl<'a> Subject<'a> {
         self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
     }
 
-    /// Stops of the programs in a range, compared with the intervals around it.
+    /// Stalls of the programs in a range, compared with the intervals around it.
     fn stops(&self, range: &Range<usize>) -> Option<Stops> {
         let from = range.start.saturating_sub(AROUND);
         let near = from..(range.end + AROUND).min(self.series.len());
@@ -343,7 +341,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What leaves open whether a profile is one of the device.
+/// Reasons to doubt that a profile describes the device.
 fn doubts_of(profile: &Measured<MatchedProfile>) -> Vec<(Doubt, String)> {
     let profile = profile.value();
     let of_another = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
@@ -355,7 +353,7 @@ fn doubts_of(profile: &Measured<MatchedProfile>) -> Vec<(Doubt, String)> {
     of_another.into_iter().chain(invalid).collect()
 }
 
-/// Whether there are writes, and so few that reads can be judged alone.
+/// Whether the writes are few enough to judge the reads alone.
 fn few_writes(whole: &IntervalTotals) -> bool {
     let share = |of: fn(&OpTally) -> Option<f64>| Some(of(&whole.write)? / of(&whole.all)?);
     let requests = share(|tally| tally.requests);
@@ -367,7 +365,7 @@ fn verdict(segment: &Segment<'_>) -> Verdict {
     weighing::weigh(segment, &Elsewhere::default()).verdict
 }
 
-/// Whether two segments have the same load, take the same time and get the same verdict.
+/// Whether two segments have the same load, similar latency and the same verdict.
 fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     let idle = |segment: &Segment<'_>| segment.tally.iops() < IDLE_IOPS;
     if idle(one) && idle(other) {

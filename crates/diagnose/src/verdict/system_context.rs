@@ -1,6 +1,6 @@
-//! What was known beside a device's counters: the system, limits of control groups, the tracer.
-//! Contexts have intervals of their own; a segment takes from each as much as it overlaps. What
-//! holds requests back above the disk shows here or nowhere.
+//! Collects what is known in addition to a device's counters: the system, control-group limits and the
+//! tracer. Contexts have intervals of their own. A segment weights each context by the time that
+//! they overlap. Whatever delays requests above the disk shows here or nowhere.
 
 use super::device_users::DeviceUsers;
 use super::starved::{Starved, long_waits};
@@ -12,59 +12,59 @@ use stats::weighted_mean;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// A shorter wait before a request is started is no throttle's: the processor did something else. On a
-/// machine of two processors a tenth of the requests of a quick device waited 0.1 ms, and one in a
-/// thousand half a millisecond.
+/// A shorter wait before a request is started is not throttling: the CPU was doing something else.
+/// On a machine with two processors a tenth of the requests of a fast device waited 0.1 ms, and one
+/// in a thousand waited 0.5 ms.
 const HELD_NS: f64 = 5e5;
-/// Share of the requests of an interval whose programs are known to wait for so many.
+/// The outstanding requests of an interval count as known if they are known for the programs of
+/// this share of its requests.
 const NEARLY_ALL: f64 = 0.95;
-/// Share of the processors' time below which nothing of it is left.
+/// Share of idle CPU time below which the processors are full.
 const PROCESSORS_FULL: f64 = 0.05;
-/// The same where some program waits for a processor this share of the time.
+/// The limit of idle CPU time if some program waits for a processor for at least `WAITED_FOR` of the time.
 const PROCESSORS_SHORT: f64 = 0.2;
 const WAITED_FOR: f64 = 0.5;
 
-/// Context over a segment of time. `None` is "not known".
+/// Context of a time segment. `None` means unknown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SystemContext {
     /// Share of time in which some task waited for I/O.
     pub(crate) io_some: Option<f64>,
-    /// The same of each interval.
+    /// The same for each interval.
     pub(crate) io_some_each: Vec<Option<f64>>,
     /// Share of time in which some task waited for a processor.
     pub(crate) cpu_some: Option<f64>,
     /// Share of time in which some task waited for memory.
     pub(crate) memory_some: Option<f64>,
-    /// The control group that was stopped the most for its CPU time, and in which share of its
-    /// periods.
+    /// The control group that was throttled most for its CPU quota, and the share of its periods in
+    /// which it was.
     pub(crate) stopped: Option<CpuStops>,
-    /// Share of the processors' time that the host took.
+    /// Share of CPU time that the hypervisor took.
     pub(crate) steal: Option<f64>,
-    /// Share of the processors' time that was left.
+    /// Share of CPU time that was idle.
     pub(crate) idle: Option<f64>,
-    /// Bytes under write-back, on average.
+    /// Mean bytes under write-back.
     pub(crate) writeback_bytes: Option<f64>,
-    /// Bytes that wait to be written or are being written, and those from which on the kernel stops programs
-    /// that write.
+    /// Dirty bytes plus those under write-back, and the limit from which the kernel throttles writers.
     pub(crate) unwritten: Option<(f64, f64)>,
-    /// Bytes per second that came back into the page cache a short time after it had dropped them, and those read
-    /// from all devices.
+    /// Bytes per second refaulted into the page cache shortly after eviction, and bytes per second
+    /// read from all devices.
     pub(crate) refaulted_per_s: Option<f64>,
     pub(crate) read_per_s: Option<f64>,
-    /// Of control groups that reached the limit of their memory the one that reads most again.
+    /// Among control groups that reached their memory limit, the one that rereads most.
     pub(crate) memory_limit: Option<MemoryLimit>,
-    /// Memory that could cache.
+    /// Memory usable as a cache, in bytes.
     pub(crate) memory_bytes: Option<f64>,
-    /// Limits that held at any time of it, each once.
+    /// Limits that applied at any time, without duplicates.
     pub(crate) limits: Vec<CgroupLimit>,
-    /// How devices were divided among control groups, likewise.
+    /// Division of devices among control groups, without duplicates.
     pub(crate) shares: Vec<CgroupShare>,
     pub(crate) traced: Option<TracedSums>,
-    /// How long the provider's limits were exceeded, where the volume tells.
+    /// How long the provider's limits were exceeded, if the volume reports it.
     pub(crate) over_limit: Option<OverLimit>,
-    /// Who used the device, where that was counted.
+    /// The users of the device, if they were counted.
     pub(crate) users: Option<DeviceUsers>,
-    /// Requests that programs waited for at the end of each interval of which that is known.
+    /// Requests that programs waited for at the end of each interval, where known.
     pub(crate) waited_for: Vec<f64>,
 }
 
@@ -72,19 +72,18 @@ pub(crate) struct SystemContext {
 pub(crate) struct TracedSums {
     /// Share of requests that were sequential.
     pub(crate) sequential: Option<f64>,
-    /// Mean wait of a request before it was started.
+    /// Mean wait of a request before it was started, in nanoseconds.
     pub(crate) waited_ns: f64,
-    /// Requests that were held before they were started, and how long on average.
+    /// Number of requests that were held before they were started, and their mean wait.
     pub(crate) held: (f64, f64),
-    /// Requests that waited to be started, on average.
+    /// Mean number of requests waiting to be started.
     pub(crate) waiting: f64,
-    /// Mean time from the start of a request to its issue to the device, nanoseconds: in the
-    /// scheduler, or behind a full device.
+    /// Mean time from start to issue of a request in nanoseconds: in the scheduler, or behind a full device.
     pub(crate) queue_ns: f64,
-    /// Mean time from there to its completion.
+    /// Mean time from issue to completion in nanoseconds.
     pub(crate) device_ns: f64,
     pub(crate) requests: f64,
-    /// Requests that the scheduler keeps beyond the usual.
+    /// Requests that the scheduler delays unusually long.
     pub(crate) starved: Option<Starved>,
 }
 
@@ -94,7 +93,7 @@ pub(super) fn waits(intervals: &[&Interval], contexts: &[Context]) -> Vec<Option
 }
 
 impl SystemContext {
-    /// Of a segment: its intervals, and all contexts.
+    /// For a segment, given its intervals and all contexts.
     pub(crate) fn of(intervals: &[&Interval], contexts: &[Context]) -> Self {
         let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {
             return Self::default();
@@ -142,7 +141,7 @@ impl SystemContext {
         }
     }
 
-    /// The shares of a device.
+    /// The group shares that apply to a device.
     pub(crate) fn shares_of(&self, facts: &DeviceFacts) -> Vec<&CgroupShare> {
         let its = |share: &&CgroupShare| {
             !facts.is_export()
@@ -151,17 +150,17 @@ impl SystemContext {
         self.shares.iter().filter(its).collect()
     }
 
-    /// Whether programs had to wait for a processor: less than a twentieth of their time was left, or little and some
-    /// program waited for one half of the time.
+    /// Whether programs had to wait for a processor: less than a twentieth of CPU time was idle, or
+    /// less than a fifth while some program waited for half of the time.
     pub(crate) fn processors_full(&self) -> bool {
         let waited = self.cpu_some.is_some_and(|waited| waited >= WAITED_FOR);
         self.idle.is_some_and(|idle| idle < if waited { PROCESSORS_SHORT } else { PROCESSORS_FULL })
     }
 }
 
-/// Requests that programs waited for at the end of each interval, where that is known of nearly all who asked. A
-/// program of which it shows at other moments waits for none where it does not; one that uses libaio shows it
-/// seldom or never, and is then no program that waits for many.
+/// Requests that programs waited for at the end of each interval, if known for nearly all requests.
+/// A program that shows the number at some moments waits for none at the others. A program that
+/// uses libaio shows it seldom or never, and then does not count as known.
 fn waited_for(intervals: &[&Interval]) -> Vec<f64> {
     let shown: BTreeSet<u32> = intervals
         .iter()
@@ -187,7 +186,7 @@ fn end_of(begin_ns: u64, duration_ns: u64) -> u64 {
     begin_ns.saturating_add(duration_ns)
 }
 
-/// The contexts that a stretch of time touches, of all in order of time, and for how long.
+/// The contexts that overlap a time range, and for how long. `contexts` is in order of time.
 fn overlapping(contexts: &[Context], time: Range<u64>) -> Vec<(&Context, f64)> {
     let end = |context: &Context| end_of(context.begin_ns, context.duration_ns);
     let from = contexts.partition_point(|context| end(context) <= time.start);
@@ -205,7 +204,7 @@ fn io_some(interval: &Interval, contexts: &[Context]) -> Option<f64> {
     weighted_mean(known.into_iter().filter_map(|(one, time)| Some((one.io_some_share?, time))))
 }
 
-/// The different ones, in the order in which they first come.
+/// The distinct items, in order of first appearance.
 pub(super) fn each_once<'a, T: PartialEq + 'a>(
     items: impl IntoIterator<Item = &'a T>,
 ) -> Vec<&'a T> {
@@ -223,7 +222,7 @@ fn over_limit(intervals: &[&Interval]) -> Option<OverLimit> {
     OverLimit::mean(&intervals.iter().filter_map(told).collect::<Vec<_>>())
 }
 
-/// The group that was stopped in the largest share of its periods, on average over all contexts.
+/// The group throttled in the largest share of its periods, averaged over all contexts.
 fn most_stopped(overlaps: &[(&Context, f64)]) -> Option<CpuStops> {
     let whole: f64 = overlaps.iter().map(|(_, time)| time).sum();
     let mut found: Vec<CpuStops> = Vec::new();
@@ -272,7 +271,7 @@ impl TracedSums {
     }
 }
 
-/// Sum of all times, of the middles of their buckets.
+/// Sum of all times, from the bucket midpoints.
 fn total_ns(times: &HistogramSnapshot) -> f64 {
     times.buckets.iter().map(|&(bucket, n)| bucket_mid(bucket as usize) * n as f64).sum()
 }

@@ -1,10 +1,11 @@
-//! Facts of the system as causes: what was read of links, health, settings and kernel statistics, put beside the
-//! effects that the numbers show.
+//! Turns facts of the system into causes: links, health, settings and kernel statistics, matched
+//! with the effects that the numbers show.
 //!
-//! The table of [`crate::causes`] says what is unusual about a machine, and which effects that would explain.
-//! This is the other half: which of those effects a segment shows. A claim whose effect is there becomes a cause;
-//! one without becomes a note, or is silent where healthy machines have it too. A row of hypotheses
-//! ([`super::hypotheses`]) asks the same table for what programs wait for above the device.
+//! The table of [`crate::causes`] states what is unusual about a machine, and which effects that
+//! would explain. This module determines which of those effects a segment shows. A claim whose
+//! effect is present becomes a cause. A claim without an effect becomes a note, or is dropped if
+//! healthy machines share the fact. A row of hypotheses ([`super::hypotheses`]) queries the same
+//! table for what programs wait for above the device.
 
 use super::by_operation::apart;
 use super::causes::MOSTLY_IN_FLUSH;
@@ -22,14 +23,14 @@ use record::{
 
 /// Minimum ratio of the time of a flush to that of a write if the drive's cache delays flushes.
 const FLUSH_LONGER: f64 = 3.0;
-/// An operation below this share of the requests is not what is slow.
+/// An operation below this share of the requests does not count as slow.
 const OPERATION_SHARE: f64 = 0.1;
-/// Causes of the system that are named of one segment, at most.
+/// Most system causes reported for one segment.
 const NAMED_MAX: usize = 3;
-/// From this weight on a claim comes before what the rules of the diagnosis say in general.
+/// Weight from which a claim comes before the general causes of the diagnosis.
 const TELLING: f64 = 2.0;
-/// A rate that fell to this share or less, under requests of alike size and mix, with as many in flight, of a
-/// device that always has one.
+/// A step is a rate that fell to this share or less, with requests of similar size and mix, with as
+/// many in flight, on a device that always has a request.
 const FELL: f64 = 0.7;
 const ALIKE_SIZE: f64 = 1.5;
 const ALIKE_MIX: f64 = 0.2;
@@ -37,10 +38,11 @@ const AS_DEEP: f64 = 0.8;
 const ALWAYS_BUSY: f64 = 0.9;
 const SEVERAL: f64 = 1.5;
 
-/// Requests in flight from which on what is cut waits for its other pieces.
+/// Requests in flight from which a split request waits for its other pieces.
 const PIECES_MIN: f64 = 2.0;
 
-/// Causes that say that something is slow or waits, and not why; and those of the machine, beside which others hold.
+/// Causes that state that something is slow or waits but not why, and causes of the machine that do
+/// not exclude others.
 const GENERAL: [CauseCode; 11] = [
     CauseCode::ServiceSlower,
     CauseCode::ReadsSlower,
@@ -55,7 +57,7 @@ const GENERAL: [CauseCode; 11] = [
     CauseCode::OneAtATime,
 ];
 
-/// Names the causes that the system's facts show, in the judgements of all segments.
+/// Adds the causes that the system's facts show to the judgements of all segments.
 pub(super) fn causes(judged: &mut [Vec<Judged<'_>>]) {
     for judged in judged {
         let steps = steps(judged);
@@ -69,7 +71,7 @@ pub(super) fn causes(judged: &mut [Vec<Judged<'_>>]) {
     }
 }
 
-/// Adds those with an effect to the causes of a segment.
+/// Adds the claims that have an effect to the causes of a segment.
 fn name(one: &mut Judged<'_>, found: &[causes::Judged]) {
     let specific = one.causes.iter().any(|cause| !GENERAL.contains(&cause.code));
     let ruled = |claim: &causes::Judged| {
@@ -87,12 +89,12 @@ fn name(one: &mut Judged<'_>, found: &[causes::Judged]) {
         .take(NAMED_MAX);
     let causes: Vec<(Cause, bool)> =
         named.map(|claim| (cause(claim), claim.weight >= TELLING)).collect();
-    // What is proven stays in front.
+    // Proven causes stay in front.
     let proven = one.causes.iter().take_while(|cause| !GENERAL.contains(&cause.code)).count();
     let first = match one.judgement.rests_on {
-        // A bridge or a drive that takes requests one by one has few tags for that.
+        // A bridge or a drive that takes one request at a time has few tags.
         RestsOn::Means | RestsOn::State | RestsOn::Tail | RestsOn::Tags(_) => 0,
-        // A scheduler that does not serve by share holds what the device does not take.
+        // A scheduler that does not serve by share holds the requests that the device does not accept.
         RestsOn::Scheduler if one.segment.scheduler_by_share().is_none() => 0,
         _ => proven,
     };
@@ -113,7 +115,7 @@ fn cause(judged: &causes::Judged) -> Cause {
     }
 }
 
-/// Facts that are unusual and explain nothing here, each once.
+/// Unusual facts that explain nothing here, each once.
 pub(super) fn notes(judged: &[Judged<'_>]) -> Vec<Note> {
     let is_cause = |name: &str| {
         judged.iter().flat_map(|one| &one.causes).any(|cause| cause.check.as_deref() == Some(name))
@@ -133,7 +135,7 @@ pub(super) fn notes(judged: &[Judged<'_>]) -> Vec<Note> {
     found
 }
 
-/// What programs wait for above the device, where a fact of the system explains it.
+/// What programs wait for above the device, if a fact of the system explains it.
 pub(super) fn explains_waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(waits) = waits_above(segment) else { return };
@@ -148,7 +150,7 @@ pub(super) fn explains_waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, claim.text(), decided_by));
 }
 
-/// What a segment shows, by its verdict.
+/// The effects that a segment shows, given its verdict.
 fn of_judged(one: &Judged<'_>, step: Option<RateStep>) -> Effects {
     let (segment, judgement) = (&one.segment, &one.judgement);
     let mut seen: Vec<Seen> = slow(segment, judgement);
@@ -166,17 +168,17 @@ fn of_judged(one: &Judged<'_>, step: Option<RateStep>) -> Effects {
     Effects { load: load(segment, step), seen, holder: one.holder.clone() }
 }
 
-/// An effect against what is expected of the device.
+/// An effect relative to the device's expectation.
 fn by(segment: &Segment<'_>, effect: Effect, says: String) -> Seen {
     Seen { effect, says, by_profile: !segment.is_unprofiled() }
 }
 
-/// One that needs no expectation.
+/// An effect that needs no expectation.
 fn absolute(effect: Effect, says: String) -> Seen {
     Seen { effect, says, by_profile: false }
 }
 
-/// The operations that take longer than expected, and lone requests.
+/// The operations that take longer than expected, and requests at queue depth 1.
 fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
     let Some((look, latency)) = segment.best_look() else { return Vec::new() };
     if !judgement.verdict.is_slow() || judgement.rests_on == RestsOn::Tail {
@@ -190,7 +192,8 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (at, (effect, what)) in effects.into_iter().enumerate() {
         let over = each.map_or(over, |each| each[at]);
-        // Without a profile what is expected follows the observation itself, and the verdict alone says that it is slow.
+        // Without a profile the expectation comes from the observation itself, and only the verdict
+        // states that the device is slow.
         let says = match &look.own {
             Some(own) => format!("{what} take longer {}.", own.than_usual()),
             None if over >= SLOW_FROM => {
@@ -217,7 +220,7 @@ fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
     segment.many_flushes()?;
     let load = load(segment, None);
     let (each_ns, write_ns) = (load.flush_ns?, load.write_ns?);
-    // A log that syncs now and then harms nothing.
+    // An occasional sync of a log does no harm.
     let mostly = segment.in_flush()? >= MOSTLY_IN_FLUSH;
     (each_ns >= FLUSH_LONGER * write_ns && mostly).then(|| {
         let says = format!(
@@ -277,10 +280,10 @@ fn overloaded(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
     Some(by(segment, Effect::Overloaded, says))
 }
 
-/// The kernel cuts requests of a program into pieces, and the pieces make the queue too deep.
+/// The kernel splits a program's requests, and the pieces make the queue too deep.
 fn cut_requests(segment: &Segment<'_>) -> Option<Seen> {
     let several = segment.present().filter(|present| *present >= PIECES_MIN)?;
-    // No program waits for what the page cache writes back.
+    // No program waits for page-cache write-back.
     let largest = segment.cut_to().filter(|_| !segment.written_back())?;
     let says = format!(
         "The kernel splits requests into pieces of {}, and {} of them are in flight at once.",
@@ -320,7 +323,7 @@ fn load(segment: &Segment<'_>, step: Option<RateStep>) -> Load {
     }
 }
 
-/// For each segment, by how much its rate lies below that of the segment before it, under the same load.
+/// For each segment, the drop of its rate from the previous segment under the same load.
 fn steps(judged: &[Judged<'_>]) -> Vec<Option<RateStep>> {
     let mut found = vec![None; judged.len()];
     let mut written = 0.0;
@@ -328,7 +331,7 @@ fn steps(judged: &[Judged<'_>]) -> Vec<Option<RateStep>> {
         let (before, after) = (&pair[0].segment, &pair[1].segment);
         written += before.tally.write.bytes.unwrap_or(0.0);
         found[at + 1] = step(before, after).map(|step| RateStep { written, ..step });
-        // What lasts over several segments is one step.
+        // A drop that lasts for several segments is one step.
         if found[at + 1].is_none() && found[at].is_some() && same_rate(before, after) {
             found[at + 1] = found[at];
         }
@@ -349,7 +352,8 @@ fn step(before: &Segment<'_>, after: &Segment<'_>) -> Option<RateStep> {
     alike(|tally| tally.all.request_bytes(), ALIKE_SIZE)?;
     let (was, is) = (before.tally.read_share()?, after.tally.read_share()?);
     let (rate, rate_now) = (before.tally.bytes_per_s()?, after.tally.bytes_per_s()?);
-    // Many kernels have no busy counter to believe: what always has several requests is never idle.
+    // Many kernels have no reliable busy counter: a device with several requests in flight on
+    // average counts as never idle.
     let busy = |segment: &Segment<'_>| match segment.busy() {
         Some(busy) => busy >= ALWAYS_BUSY,
         None => segment.tally.concurrency().is_some_and(|present| present >= SEVERAL),

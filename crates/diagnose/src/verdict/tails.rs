@@ -1,14 +1,14 @@
-//! The slowest requests, which means hide: a device that stands still for a moment now and then has
-//! the latency that is expected of it and is what programs wait for.
+//! Judges the slowest requests, which means hide: a device that stalls occasionally has the expected mean
+//! latency, but programs wait for its stalls.
 //!
-//! Only a tracer times single requests. What it saw at the device is held against the slowest of the
-//! profile's own requests under a load like this. It is long from twice as much on, and in at least
-//! two intervals, as one event may be anything. A program that keeps its queue constant cannot make
-//! such a tail; bursts of one that does not can, which no mean tells apart.
+//! Only a tracer times single requests. Its device latencies are compared with the slowest of the profile's
+//! own requests under a similar load. A tail is long if it is at least twice as long, in at least two
+//! intervals, because a single event may have any cause. A program that keeps its queue depth constant cannot
+//! cause such a tail. A program that submits in bursts can, and no mean distinguishes that.
 //!
-//! A profile rarely has the requests for one in a thousand. What is not twice as long as one in a
-//! hundred of the profile's is not long; what is may be. Where the profile has no requests like
-//! these, exponential times stand for them, and no tail rules the device out.
+//! A profile rarely has enough requests for a p99.9. A latency below twice the profile's p99 is not long; one
+//! above may be. If the profile has no similar requests, an exponential distribution is used instead, and no
+//! tail excludes a device fault.
 
 use super::expected::Expectation;
 use super::facts::Segment;
@@ -16,14 +16,14 @@ use super::fitted_profile::FittedProfile;
 use crate::words::{percent, times};
 use record::{HistogramSnapshot, Interval, Offered, Tail, bucket_mid, format_nanos};
 
-/// Shares of the requests that are quicker than the slowest ones, the preferred first.
+/// Percentiles that bound the slowest requests, the preferred one first.
 const SHARES: [f64; 2] = [0.999, 0.99];
-/// What is open where nothing but means is known.
+/// Caveat if only means are known.
 pub(super) const MEANS_HIDE: &str = "A mean hides short stalls of the device. Too few requests, \
                                      or none, were timed individually, or the profile has no \
                                      similar load.";
 
-/// What would show the slowest requests of a segment that nothing but means is known of.
+/// How to see the slowest requests of a segment with known means only.
 pub(super) fn shown_by(segment: &Segment<'_>) -> &'static str {
     if segment.of_windows {
         "Use an application log or a Windows (ETW) trace that times individual requests."
@@ -34,9 +34,9 @@ pub(super) fn shown_by(segment: &Segment<'_>) -> &'static str {
     }
 }
 
-/// Fewest requests beyond a share that is told.
+/// Fewest requests beyond a reported percentile.
 const BEYOND_MIN: f64 = 10.0;
-/// The difference of two shares is not exact.
+/// Tolerance for the difference of two shares.
 const ROUNDING: f64 = 1e-6;
 /// Fewest intervals with long requests.
 const INTERVALS_MIN: u32 = 2;
@@ -85,7 +85,7 @@ pub(super) fn tail(
     held(most, bound.unwrap_or_else(exponential))
 }
 
-/// The time that the profile's requests do not exceed in such a share, under a load like this.
+/// The profile's latency at percentile `share`, under a similar load.
 fn expected_ns(
     segment: &Segment<'_>,
     reference: &FittedProfile,
@@ -103,26 +103,26 @@ fn expected_ns(
 }
 
 impl Segment<'_> {
-    /// The tail, where it is longer than the profile's.
+    /// The tail if it is longer than the profile's.
     pub(crate) fn long_tail(&self) -> Option<&Tail> {
         self.perhaps_long_tail().filter(|tail| tail.is_alike())
     }
 
-    /// The tail, where it is longer than what it is held against. A request whose end waits for a processor that
-    /// has no time left makes one on any device.
+    /// The tail if it is longer than its comparison. On any device, requests whose completion waits
+    /// for a saturated CPU have a long tail.
     pub(crate) fn perhaps_long_tail(&self) -> Option<&Tail> {
         let tail = self.tail.as_ref().filter(|_| !self.around.processors_full());
         tail.filter(|tail| tail.is_long() && tail.intervals >= INTERVALS_MIN)
     }
 
-    /// Whether it is known how long the slowest requests take, and should.
+    /// Whether both the slowest latencies and their expectation are known.
     pub(crate) fn tail_is_told(&self) -> bool {
         let told = |tail: &Tail| tail.share >= SHARES[0] && tail.expected_share.is_some();
         self.tail.as_ref().is_some_and(told)
     }
 }
 
-/// A tail in words.
+/// A tail as a sentence.
 pub(super) fn sentence(tail: &Tail) -> String {
     format!(
         "One request in {:.0} takes {} or more at the device, {} {}. In {} of {} intervals, \
@@ -138,7 +138,7 @@ pub(super) fn sentence(tail: &Tail) -> String {
     )
 }
 
-/// What a tail is compared with.
+/// The comparison of a tail, in words.
 pub(super) fn held_against(tail: &Tail) -> String {
     let expected = format_nanos(tail.expected_ns);
     match tail.expected_share {

@@ -1,13 +1,13 @@
-//! Volumes that take time themselves: what the device mapper, a software array or a cache does to a request
-//! beside handing it on. It lies above the counters of the disks below, whose verdicts it leaves as they
-//! are, and is the cause of what programs wait for.
+//! Finds volumes that take time themselves: what the device mapper, a software array or a cache does to a
+//! request besides passing it on. A volume is above the counters of the disks below it. Their verdicts do not
+//! change, but the volume is the cause of the programs' waits.
 //!
-//! Latencies are compared, layer by layer, because a volume counts each request of a program and a disk
-//! what became of it: merged, split or twice. Of reads, and of writes where there is one device below: an
-//! array writes several times for one write. Rejected: the sum of times in progress, which merging makes
-//! several times as small below.
+//! Latencies are compared layer by layer, because a volume counts each request of a program, while a disk
+//! counts the merged, split or duplicated requests that result. Reads are compared, and also writes if there
+//! is a single device below, because an array writes several times per write. Rejected: the sum of times in
+//! flight, which merging reduces several times below the volume.
 //!
-//! A volume that took as much of the latency when the profile was made of it does what it is there for.
+//! A volume that took as large a share of the latency when its profile was made is working as intended.
 
 use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::{IntervalTotals, OpTally};
@@ -17,13 +17,13 @@ use super::subject::Subject;
 use record::{Cause, CauseCode, Observation, ObservedDevice, OpKind, Profile, format_nanos};
 use std::ops::Range;
 
-/// A volume holds requests from this many times the latency of its devices on. Striping over two devices
-/// waits for the slower one, which is less.
+/// Ratio to the latency of its devices from which a volume holds requests. Striping over two
+/// devices waits for the slower one, which gives a smaller ratio.
 const HOLDS: f64 = 2.5;
-/// And from this many times on what it did when the profile was made.
+/// The ratio must also exceed that at the time of the profile by this factor.
 const MORE_THAN_THEN: f64 = 1.5;
 
-/// Names the volumes that hold requests in the verdicts on the disks below them.
+/// Adds the volumes that hold requests to the verdicts on the disks below them.
 pub(super) fn above(
     observation: &Observation,
     subjects: &[Subject<'_>],
@@ -46,7 +46,7 @@ pub(super) fn above(
     }
 }
 
-/// Whether a disk is below a volume, through others or not.
+/// Whether a disk is below a volume, directly or through others.
 fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> bool {
     volume.built_of.iter().any(|member| {
         let device = || observation.devices.iter().find(|device| device.name == *member);
@@ -56,9 +56,8 @@ fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> b
     })
 }
 
-/// How many times the latency of its devices a volume took at most when a profile was made of it, or of
-/// a volume above it: the median over its loads. `None` where the profile is of another device or does
-/// not tell.
+/// Upper bound of the ratio of a volume's latency to that of its devices, from a profile of it or of a volume
+/// above it: the median over its loads. `None` if the profile is of another device or does not show it.
 fn then(observation: &Observation, profile: &Profile, volume: &ObservedDevice) -> Option<f64> {
     let device = profile.target.device.as_ref().filter(|device| !device.leaves.is_empty())?;
     let profiled = observation.devices.iter().find(|one| one.name == device.name)?;
@@ -70,8 +69,7 @@ fn then(observation: &Observation, profile: &Profile, volume: &ObservedDevice) -
     (!shares.is_empty()).then(|| stats::median(shares).recip())
 }
 
-/// What shows that a volume holds requests in a time; `then` is how many times the latency below it it
-/// took before.
+/// The evidence that a volume holds requests during `time`. `then` is the ratio at the time of the profile.
 fn held(
     observation: &Observation,
     volume: &ObservedDevice,

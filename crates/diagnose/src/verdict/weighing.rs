@@ -1,4 +1,4 @@
-//! The weights of all hypotheses on a segment become one judgement: see [`super::engine`].
+//! Combines the weights of all hypotheses on a segment into one judgement: see [`super::engine`].
 
 use super::device_states::States;
 use super::elsewhere::Elsewhere;
@@ -35,8 +35,8 @@ pub(crate) fn weigh(segment: &Segment<'_>, elsewhere: &Elsewhere) -> Judgement {
     judgement
 }
 
-/// Whether a verdict says that requests wait for each other or for a limit. A throttle holds requests where neither
-/// the device nor, of asynchronous ones, the pressure counts them.
+/// Whether a verdict implies that requests wait for each other or for a limit. A throttle is exempt: it holds
+/// requests where the device does not count them, and neither does the pressure if they are asynchronous.
 fn needs_a_waiter(one: &Explanation) -> bool {
     let throttled = matches!(one.rests_on, RestsOn::Limit(_));
     let queued =
@@ -44,7 +44,7 @@ fn needs_a_waiter(one: &Explanation) -> bool {
     queued && !throttled
 }
 
-/// What one verdict has for it: the sum, and its explanations, the strongest first.
+/// The total weight of one verdict and its explanations, the strongest first.
 struct ByVerdict {
     verdict: Verdict,
     weight: f64,
@@ -69,12 +69,12 @@ fn decided(found: Vec<Explanation>) -> Judgement {
     for one in &mut all {
         one.explanations.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     }
-    // A stable sort: of equals the row that comes first in the table wins.
+    // The sort is stable: among equals the row that comes first in the table wins.
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let Some(heaviest) = all.first().map(|one| one.weight) else {
         return Judgement::new(Verdict::NotEnoughEvidence, "Nothing was seen.".to_owned());
     };
-    // Both words for a device that is fine are one answer, which a trouble has to outweigh.
+    // The two verdicts for a healthy device count as one: a problem must outweigh both together.
     let by_state = |one: &ByVerdict| -> f64 {
         let states = one.explanations.iter().filter(|it| it.rests_on == RestsOn::State);
         states.map(|it| it.weight).sum()
@@ -118,7 +118,7 @@ fn decided(found: Vec<Explanation>) -> Judgement {
     }
 }
 
-/// The row of an explanation, for the document.
+/// The row of an explanation, as the document names it.
 fn named(one: &Explanation) -> HypothesisName {
     match one.row {
         Some(row) => HypothesisName { name: row.name.to_owned(), layer: Some(row.layer) },

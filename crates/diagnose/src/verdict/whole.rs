@@ -1,7 +1,7 @@
-//! A built device as one: what its members did together, for a profile that was made of all of them.
+//! Treats a built device as one: sums what its members did, for a profile of all of them together.
 //!
-//! Only where each request goes to one member, so that the sum of their counters is what programs asked
-//! for. Rejected: mirrors and parity, whose members do more than was asked for.
+//! This applies only if each request goes to one member, so that the sum of the members' counters is the
+//! programs' load. Rejected: mirrors and parity, whose members do more than the programs requested.
 
 use super::matching::{Fit, fit};
 use super::members::leaf;
@@ -11,10 +11,10 @@ use record::{
     VolumeKind,
 };
 
-/// Levels that keep each block once.
+/// RAID levels that store each block once.
 const ONCE: [&str; 4] = ["raid0", "single", "linear", LVM_ONCE];
 
-/// The observation with a device more for each built one of which a profile was made; `None` where
+/// The observation with an additional device for each built device that has a profile; `None` if
 /// there is none.
 pub(super) fn with_wholes<'p>(
     observation: &Observation,
@@ -30,7 +30,7 @@ pub(super) fn with_wholes<'p>(
             volume.members.iter().map(|member| leaf(observation, member)).collect();
         let Some(leaves) = leaves.filter(|leaves| once && leaves.len() > 1) else { continue };
         let whole = device(observation, &leaves);
-        // One that the user chose for its members is not of the whole.
+        // A profile that the user chose for the members does not describe the whole.
         let fits = profile_of(&whole).is_some_and(|profile| {
             let fit = fit(&whole, profile.profile(), options.chosen);
             matches!(fit, Fit::Of(by, _) if by != MatchedBy::Choice)
@@ -54,7 +54,7 @@ fn device(observation: &Observation, leaves: &[&str]) -> ObservedDevice {
     let facts = DeviceFacts {
         name: leaves.join(" and "),
         leaves: names,
-        // A limit on a member is none on the whole.
+        // A limit on a member is not a limit on the whole.
         major_minor: String::new(),
         ..first.and_then(|first| first.facts.clone()).unwrap_or_default()
     };
@@ -66,7 +66,7 @@ fn device(observation: &Observation, leaves: &[&str]) -> ObservedDevice {
     }
 }
 
-/// What the leaves did together, in each interval that all of them have.
+/// What the leaves did together, for each interval that all of them have.
 fn sums(observation: &Observation, name: &str, leaves: &[&str]) -> Vec<Interval> {
     let of = |leaf: &str, first: &Interval| {
         let same = |other: &&Interval| {
@@ -100,7 +100,7 @@ fn sums(observation: &Observation, name: &str, leaves: &[&str]) -> Vec<Interval>
     firsts.filter_map(together).collect()
 }
 
-/// `None` where one of them is not known.
+/// `None` if one of them is unknown.
 fn sum(figures: impl Iterator<Item = Option<Figure>>) -> Option<Figure> {
     let known: Vec<Figure> = figures.collect::<Option<_>>()?;
     let value = known.iter().map(|figure| figure.value).sum();

@@ -1,43 +1,43 @@
-//! Axes: which values they span, where the labels stand, how a value is written.
+//! Defines axes: their range, their labels, and the format of values.
 //!
-//! Labels stand at round numbers: of sizes and depths at the powers of two, of rates and times at 1, 2
-//! and 5 times the powers of ten. Ordinates of rates begin at zero, since a reader compares heights;
-//! times span decades and are logarithmic. An axis has as many labels as a wide drawing could hold; who
-//! draws leaves out those that have no room. The page's script computes the labels of a zoomed axis by
-//! the same rules (`ticks` in `page.js`).
+//! Labels are at round numbers: for sizes and depths at powers of two, for rates and times at 1, 2
+//! and 5 times powers of ten. Ordinates of rates begin at zero, because readers compare heights.
+//! Times span decades and are logarithmic. An axis has as many labels as fit a wide drawing; the
+//! renderer leaves out those that do not fit. The page's script computes the labels of a zoomed
+//! axis by the same rules (`ticks` in `page.js`).
 
 use crate::number;
 use record::Unit;
 
-/// Most labels at a logarithmic axis of powers of ten.
+/// Most labels on a logarithmic axis with powers of ten.
 const TICKS_MAX: usize = 12;
-/// The values that a logarithmic axis shows. Beyond them are no powers of ten that a number holds;
-/// only a damaged file has such values.
+/// The range of a logarithmic axis. Beyond it, a number cannot hold the powers of ten; only a
+/// damaged file has such values.
 const SHOWN: std::ops::RangeInclusive<f64> = 1e-300..=1e300;
-/// Share of the span of ratios that is left free at either end.
+/// Share of the range of ratios left free at either end.
 const RATIO_ROOM: f64 = 0.04;
-/// Decades below which a logarithmic axis is also labelled at 2 and 5.
+/// Number of decades below which a logarithmic axis also has labels at 2 and 5.
 const FEW_DECADES: f64 = 2.5;
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// Title, with the unit where the labels carry none.
+    /// Title, with the unit if the labels have none.
     pub title: String,
-    /// Unit of the values, which the labels carry; `None` for plain numbers.
+    /// Unit of the values, shown in the labels; `None` for plain numbers.
     pub unit: Option<Unit>,
     /// Whether it is logarithmic.
     pub log: bool,
-    /// From, to.
+    /// First and last value.
     pub range: (f64, f64),
-    /// Where it has labels.
+    /// Values with a label.
     pub ticks: Vec<f64>,
     /// Names of the rows; empty for an axis of numbers.
     pub names: Vec<String>,
 }
 
 impl Axis {
-    /// From zero to a round number above the largest value.
+    /// A linear axis from zero to a round number above the largest value.
     #[must_use]
     pub fn from_zero(
         title: &str,
@@ -46,14 +46,14 @@ impl Axis {
     ) -> Self {
         let largest = finite(values).fold(0.0, f64::max);
         let step = round_step(unit, if largest > 0.0 { largest } else { 1.0 } / 5.0);
-        // More than a few only where the values are beyond all sense.
+        // More than a few only if the values are nonsense.
         let count = (largest / step - 1e-9).ceil().clamp(1.0, 100.0) as usize;
         let ticks: Vec<f64> = (0..=count).map(|at| at as f64 * step).collect();
         Self::new(title, unit, false, (0.0, count as f64 * step), ticks)
     }
 
-    /// Over the values. A logarithmic one is labelled at the powers of two within; at the values where
-    /// there are not two of them.
+    /// An axis over the values. A logarithmic one has labels at the powers of two in its range, or
+    /// at the values if there are fewer than two of these.
     #[must_use]
     pub fn at_values(
         title: &str,
@@ -74,7 +74,7 @@ impl Axis {
         Self::new(title, unit, log, range, if powers.len() > 1 { powers } else { values })
     }
 
-    /// Logarithmic over the values that are more than zero, from and to round numbers.
+    /// A logarithmic axis over the positive values, between round numbers.
     #[must_use]
     pub fn decades(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(values.into_iter().filter(|value| SHOWN.contains(value)));
@@ -86,8 +86,8 @@ impl Axis {
         Self::new(title, unit, true, range, log_ticks(range))
     }
 
-    /// Logarithmic over ratios and no change, with a little room at either end; labelled at powers of two,
-    /// where all lie near each other at round steps.
+    /// A logarithmic axis over ratios that includes 1, with a little space at either end. Its
+    /// labels are at powers of two, or at round steps if the ratios are close together.
     #[must_use]
     pub fn ratios(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let shown = values.into_iter().filter(|value| SHOWN.contains(value)).chain([1.0]);
@@ -100,7 +100,7 @@ impl Axis {
         Self::new(title, None, true, range, ticks)
     }
 
-    /// Over the values from the least to the largest, linear.
+    /// A linear axis from the smallest to the largest value.
     #[must_use]
     pub fn over(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(finite(values));
@@ -109,7 +109,7 @@ impl Axis {
         Self::new(title, unit, false, range, linear_ticks(unit, range))
     }
 
-    /// Rows, the first on top.
+    /// A row axis, with the first row on top.
     #[must_use]
     pub fn named(names: Vec<String>) -> Self {
         let rows = names.len() as f64;
@@ -121,7 +121,7 @@ impl Axis {
         Self { title: title.to_owned(), unit, log, range, ticks, names: Vec::new() }
     }
 
-    /// Where a value lies, 0 to 1 within the range.
+    /// Position of a value, 0 to 1 within the range.
     #[must_use]
     pub fn share(&self, value: f64) -> f64 {
         let scale = |value: f64| if self.log { value.max(*SHOWN.start()).log2() } else { value };
@@ -129,7 +129,7 @@ impl Axis {
         if high == low { 0.5 } else { (scale(value) - low) / (high - low) }
     }
 
-    /// A value as it is written beside others, with its unit.
+    /// A value as text, with its unit.
     #[must_use]
     pub fn value(&self, value: f64) -> String {
         if let Some(name) = self.names.get(value.max(0.0).round() as usize) {
@@ -137,13 +137,13 @@ impl Axis {
         }
         match self.unit {
             None => number::digits(value),
-            // Shares below a thousandth are the point of a plot of rare events.
+            // A plot of rare events needs shares below a thousandth.
             Some(Unit::Share) => format!("{} %", number::digits(value * 100.0)),
             Some(unit) => unit.format(value),
         }
     }
 
-    /// A label: the same without the zeros that say nothing, and a zero without its unit.
+    /// A label: like the value, without trailing zeros, and without a unit for zero.
     #[must_use]
     pub fn label(&self, value: f64) -> String {
         if value == 0.0 && self.names.is_empty() {
@@ -163,7 +163,7 @@ fn finite(values: impl IntoIterator<Item = f64>) -> impl Iterator<Item = f64> {
     values.into_iter().filter(|value| value.is_finite())
 }
 
-/// The least and the largest; the other way round without any.
+/// The smallest and the largest value; infinite and reversed if there are none.
 pub(crate) fn extremes(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let none = (f64::INFINITY, f64::NEG_INFINITY);
     values.into_iter().fold(none, |(low, high), value| (low.min(value), high.max(value)))
@@ -176,7 +176,7 @@ fn linear_ticks(unit: Option<Unit>, range: (f64, f64)) -> Vec<f64> {
     (from..=to).map(|at| at as f64 * step).collect()
 }
 
-/// Powers of ten within a range, with 2 and 5 of each where there are few.
+/// Powers of ten within a range, with 2 and 5 times each if there are few.
 fn log_ticks(range: (f64, f64)) -> Vec<f64> {
     let steps: &[f64] =
         if (range.1 / range.0).log10() < FEW_DECADES { &[1.0, 2.0, 5.0] } else { &[1.0] };
@@ -190,24 +190,24 @@ fn log_ticks(range: (f64, f64)) -> Vec<f64> {
     ticks.into_iter().step_by(every).collect()
 }
 
-/// 1, 2 or 5 times a power of ten, at least `least`; of bytes a power of two.
+/// The smallest of 1, 2 or 5 times a power of ten that is at least `least`; for bytes a power of two.
 fn round_step(unit: Option<Unit>, least: f64) -> f64 {
     if unit == Some(Unit::Bytes) { least.max(1.0).log2().ceil().exp2() } else { round_up(least) }
 }
 
-/// 1, 2, 5 and 10 times the power of ten of a value.
+/// 1, 2, 5 and 10 times the largest power of ten up to a value.
 fn round_numbers(value: f64) -> [f64; 4] {
     let power = 10_f64.powi(value.log10().floor() as i32);
     [1.0, 2.0, 5.0, 10.0].map(|step| step * power)
 }
 
-/// The largest of them that is no more than the value.
+/// The largest of them that does not exceed the value.
 fn round_down(value: f64) -> f64 {
     let steps = round_numbers(value);
     steps.into_iter().rev().find(|step| *step <= value * (1.0 + 1e-9)).unwrap_or(steps[0])
 }
 
-/// The smallest of them that is no less than the value.
+/// The smallest of them that is at least the value.
 fn round_up(value: f64) -> f64 {
     let steps = round_numbers(value);
     steps.into_iter().find(|step| *step >= value * (1.0 - 1e-9)).unwrap_or(steps[0])

@@ -1,8 +1,8 @@
-//! A chart as data: JSON for the page's script, a table for readers, rows of CSV.
+//! Converts a chart to data: JSON for the page's script, a table for readers, rows of CSV.
 //!
-//! Numbers are cut to seven digits, which is more than any of them is known to and halves the page.
-//! The page makes the JSON safe for its `<script>` element. CSV is tidy: a row per value, so that one
-//! file holds charts of any kind and every tool can filter it.
+//! Numbers are rounded to seven digits, which exceeds the accuracy of all of them and halves the
+//! page. The page makes the JSON safe for its `<script>` element. CSV is tidy: one row per value,
+//! so that a file can hold charts of any kind and every tool can filter it.
 
 use super::draw::Frame;
 use super::look::looks;
@@ -11,9 +11,9 @@ use crate::page::csv_field;
 use askama::Template;
 use serde_json::{Value, json};
 
-/// The head line of [`csv`](fn@crate::csv).
+/// The header line of [`csv`](fn@crate::csv).
 pub const CSV_HEADER: &str = "document,chart,series,x,x_is,value,value_is,low,high,remark";
-/// Rows of a series in the page's tables; longer ones are thinned.
+/// Largest number of rows per series in the page's tables; longer series are thinned.
 const TABLE_ROWS: usize = 64;
 
 impl Form {
@@ -29,7 +29,7 @@ impl Form {
 }
 
 fn number(value: f64) -> Value {
-    // Integers stay short: 65536 and not 65536.0.
+    // Integers stay short: 65536 instead of 65536.0.
     if value.fract() == 0.0 && value.abs() < 1e9 {
         return json!(value as i64);
     }
@@ -66,7 +66,7 @@ fn axis(axis: &Axis) -> Value {
 }
 
 impl Chart {
-    /// What the page's script draws.
+    /// The data for the page's script.
     #[must_use]
     pub fn data(&self) -> Value {
         let frame = Frame::of(self);
@@ -96,7 +96,7 @@ impl Chart {
         })
     }
 
-    /// The axis along which values lie, and that of the values: of rows the other way round.
+    /// The axis of positions and the axis of values; in a row chart they are exchanged.
     pub(super) fn axes(&self) -> (&Axis, &Axis) {
         if self.is_rows() { (&self.y, &self.x) } else { (&self.x, &self.y) }
     }
@@ -105,7 +105,7 @@ impl Chart {
         if self.is_rows() { (point.y, point.x) } else { (point.x, point.y) }
     }
 
-    /// The same as a table, for readers who do not see the drawing.
+    /// The chart as a table, for readers who cannot see the drawing.
     pub(crate) fn table(&self) -> String {
         let (across, value) = self.axes();
         let intervals = points(&self.series).any(|point| point.low.is_some());
@@ -132,7 +132,7 @@ impl Chart {
         table.to_string()
     }
 
-    /// A row of CSV per value, of the document of this name.
+    /// A row of CSV per value, for the document with this name.
     pub(crate) fn csv(&self, document: &str) -> String {
         let (across, value) = self.axes();
         let points = self.series.iter().flat_map(|series| {
@@ -167,7 +167,7 @@ struct Table<'a> {
     value: &'a str,
     intervals: bool,
     remarks: bool,
-    /// Series, numbers and remark.
+    /// Series, numbers and remark of each row.
     rows: Vec<(&'a str, Vec<String>, &'a str)>,
     /// Whether rows were left out.
     thinned: bool,

@@ -1,12 +1,12 @@
-//! The static drawing: inline SVG that needs no script.
+//! Draws a chart as inline SVG that needs no script.
 //!
-//! A chart is drawn in a fixed frame as wide as a page's text. Here it becomes paths and texts at their
-//! places; the templates write them, and escape all text. Every mark tells its values to a pointer that
-//! rests on it. The data lie in a nested SVG, which clips at the frame without a reference by name. No
-//! text stands among the data: rules have letters at the edge, whose meaning is in the legend. Intervals
-//! of several series at one abscissa stand beside each other. The page's script draws the same things as
-//! wide as the reader's window is; what it needs to know of the frame is [`Frame`]. Rejected: a canvas
-//! (nothing to read for a screen reader, nothing to print sharply).
+//! The frame is fixed and as wide as the text of a page. This module turns the chart into paths and
+//! positioned texts; the templates write them and escape all text. Each mark shows its values as a
+//! tooltip. The data are in a nested SVG, which clips at the frame without a reference by name.
+//! There is no text among the data: rules have letters at the edge, which the legend explains.
+//! Intervals of several series at the same abscissa are drawn next to each other. The page's script
+//! draws the same chart as wide as the reader's window, with the help of [`Frame`]. Rejected: a
+//! canvas (screen readers cannot read it, and it does not print sharply).
 
 use super::look::{Look, Sample, file_style, looks, rule_letter};
 use super::shape::Shape;
@@ -17,39 +17,39 @@ use stats::Ordered;
 
 /// Width of every drawing, in units of about a pixel.
 const WIDTH: f64 = 760.0;
-/// Height of one that is not of rows.
+/// Height of a drawing that is not a row chart.
 const HEIGHT: f64 = 340.0;
 /// Height of a line of text.
 const LINE: f64 = 13.0;
-/// Height of a row with one line of text: of few rows, and of many.
+/// Height of a row with one line of text: in charts with few rows, and with many.
 const ROW: [f64; 2] = [34.0, 26.0];
-/// Rows that are few.
+/// Largest number of rows that counts as few.
 const FEW_ROWS: usize = 8;
-/// Room above the data: for the title of the ordinate, and for the letters of upright rules.
+/// Space above the data: for the title of the ordinate, and for the letters of vertical rules.
 const TOP: f64 = 26.0;
 const LETTERS: f64 = 12.0;
-/// Room for half of the last label, and for the letters of level rules.
+/// Space for half of the last label, and for the letters of horizontal rules.
 const RIGHT: f64 = 34.0;
 const BOTTOM: f64 = 48.0;
-/// Width of a letter in labels, on average.
+/// Mean width of a letter in labels.
 const LETTER: f64 = 6.5;
-/// Room for the labels of the ordinate, from and to.
+/// Smallest and largest space for the labels of the ordinate.
 const LABELS: (f64, f64) = (34.0, 300.0);
-/// Least distance of the letters of two rules.
+/// Least distance between the letters of two rules.
 const APART: f64 = 13.0;
-/// What is drawn beyond the frame, so that marks at its edge are whole.
+/// Margin drawn beyond the frame, so that marks at its edge are complete.
 const MARGIN: f64 = 6.0;
 /// Share of a row that its bars fill.
 const BARS: f64 = 0.7;
-/// Largest distance of neighbouring series at one abscissa, and the share of the room between two
-/// abscissae that all of them take.
+/// Largest distance between adjacent series at the same abscissa, and the share of the space
+/// between two abscissas that all of them use.
 const BESIDE: (f64, f64) = (7.0, 0.5);
 /// Curves with more points have no tooltips in the static drawing.
 const TOOLTIPS_MAX: usize = 80;
-/// Letters of a line of the sentence in a file of its own.
+/// Characters per line of the conclusion in a separate file.
 const FILE_LETTERS: usize = 118;
 
-/// Where the data lie within a drawing.
+/// Position of the data within a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
     pub(crate) width: f64,
@@ -80,14 +80,14 @@ impl Frame {
     }
 }
 
-/// The lines of a label of a row that has so much room.
+/// The lines of a row's label in the given space.
 fn row_label(name: &str, room: f64) -> Vec<String> {
     let letters = ((room - 8.0) / LETTER) as usize;
     wrap(name, letters, letters)
 }
 
-/// The labels of an axis that have room, each with its place; every second, third and so on goes where
-/// neighbours would touch.
+/// The labels of an axis that fit, each with its position. If neighbours would touch, only every
+/// second, third and so on is kept.
 fn fitting(axis: &Axis, place: impl Fn(f64) -> f64, level: bool) -> Vec<(f64, String)> {
     let labels = axis.ticks.iter().map(|&tick| (place(tick), axis.label(tick)));
     let labels: Vec<(f64, String)> = labels.collect();
@@ -107,7 +107,7 @@ struct Drawing<'a> {
     chart: &'a Chart,
     frame: Frame,
     looks: Vec<Look>,
-    /// Distance of neighbouring series at one abscissa.
+    /// Distance between adjacent series at the same abscissa.
     beside: f64,
 }
 
@@ -118,9 +118,9 @@ struct ChartSvg<'a> {
     label: String,
     attributes: &'a str,
     scales: Vec<Shape>,
-    /// Attributes of the nested drawing that clips.
+    /// Attributes of the nested drawing that clips the data.
     data: String,
-    /// Shapes of each series, the rules first, with their class.
+    /// Shapes with their class: the rules first, then each series.
     layers: Vec<(String, Vec<Shape>)>,
 }
 
@@ -137,8 +137,7 @@ struct FileSvg<'a> {
 }
 
 impl Chart {
-    /// The drawing as an SVG element. `attributes` are more of its attributes, which may name no
-    /// text from outside.
+    /// The drawing as an SVG element. `attributes` are added to it and must not contain text from outside.
     #[must_use]
     pub(crate) fn svg(&self, attributes: &str) -> String {
         let mut drawing = Drawing {
@@ -173,7 +172,7 @@ impl Chart {
         svg.to_string()
     }
 
-    /// The drawing as a file of its own, with its title, its sentence and its legend.
+    /// The drawing as a separate file, with title, conclusion and legend.
     #[must_use]
     pub fn svg_file(&self) -> String {
         let finding = wrap(&self.finding, FILE_LETTERS, FILE_LETTERS);
@@ -200,7 +199,7 @@ impl Chart {
         crate::page::escape_lines(&file.to_string())
     }
 
-    /// Title and finding, for readers who do not see the drawing.
+    /// Title and conclusion, for readers who cannot see the drawing.
     pub(crate) fn spoken(&self) -> String {
         match self.finding.is_empty() {
             true => self.title.clone(),
@@ -208,7 +207,7 @@ impl Chart {
         }
     }
 
-    /// A point in words: `reads, 64 KiB: 118 MB/s (116 MB/s to 120 MB/s), knee`.
+    /// A point as text: `reads, 64 KiB: 118 MB/s (116 MB/s to 120 MB/s), knee`.
     fn told(&self, series: &Series, point: &Point) -> String {
         let (across, value) = self.axes();
         let (at, of) = self.at_and_value(point);
@@ -220,7 +219,7 @@ impl Chart {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    /// How far a series' bars lie beside the middle of their rows, and their height, in rows.
+    /// Offset of a series' bars from the middle of their rows, and their height, both in rows.
     #[must_use]
     pub fn bar(&self, series: usize) -> (f64, f64) {
         let form = self.series[series].form;
@@ -236,8 +235,8 @@ impl Chart {
         ((place as f64 - (bars.len() as f64 - 1.0) / 2.0) * height, height)
     }
 
-    /// The place of a series among those whose marks could overprint, from the middle: -0.5 and 0.5 of
-    /// two. Zero where it stands alone, and in a chart of rows.
+    /// Position of a series among those whose marks could overlap, relative to the middle: -0.5 and
+    /// 0.5 for two. Zero for a single series and in a row chart.
     #[must_use]
     pub fn slot(&self, series: usize) -> f64 {
         let has_marks = |index: &usize| {
@@ -252,7 +251,7 @@ impl Chart {
         }
     }
 
-    /// Where a stacked bar of this row begins: at the end of those of the series before.
+    /// Start of a stacked bar of this row: the end of the previous series' bars.
     #[must_use]
     pub fn base(&self, series: usize, row: f64) -> f64 {
         let before = self.series[..series].iter().filter(|series| series.form == Form::Stack);
@@ -268,7 +267,7 @@ impl Drawing<'_> {
         self.frame.left + inset + self.chart.x.share(x) * room
     }
 
-    /// Room at either end for the series that stand beside the others.
+    /// Space at either end for series drawn next to others.
     fn inset(&self) -> f64 {
         self.beside * self.last_slot()
     }
@@ -281,7 +280,7 @@ impl Drawing<'_> {
         self.frame.bottom - self.chart.y.share(y) * (self.frame.bottom - self.frame.top)
     }
 
-    /// The distance of neighbouring series, so that those of one abscissa stay together.
+    /// Distance between adjacent series, chosen so that those of one abscissa stay together.
     fn beside(&self) -> f64 {
         let slots = (0..self.chart.series.len()).filter(|index| self.chart.slot(*index) != 0.0);
         let xs = slots.flat_map(|index| &self.chart.series[index].points);
@@ -321,7 +320,7 @@ impl Drawing<'_> {
         shapes
     }
 
-    /// The letters of the rules, at the edge and apart from each other.
+    /// The letters of the rules, at the edge and not overlapping.
     fn letters(&self) -> Vec<Shape> {
         let Frame { right, top, .. } = self.frame;
         let mut shapes = Vec::new();
@@ -405,7 +404,7 @@ impl Drawing<'_> {
         shapes
     }
 
-    /// An end of an interval, at most at the edge, and whether it is there.
+    /// Position of an interval's end, limited to the edge, and whether it is within the drawing.
     fn end(&self, value: f64) -> (f64, bool) {
         let (place, from, to) = match self.chart.is_rows() {
             true => (self.across(value), self.frame.left, self.frame.right),
@@ -424,7 +423,7 @@ impl Drawing<'_> {
         (ends.len() > 1).then(|| Shape::path("band", format!("M{low}L{high}z")))
     }
 
-    /// Error bars; one that leaves the drawing has no cap there.
+    /// Error bars. A bar that leaves the drawing has no cap there.
     fn errors(&self, series: &Series, beside: f64, aside: f64) -> Option<Shape> {
         let bars = series.points.iter().filter_map(|point| {
             let ends = [self.end(point.low?), self.end(point.high?)];

@@ -1,14 +1,14 @@
-//! How series are told apart: colour, mark and dash, and the legend.
+//! Distinguishes series by colour, mark and dash, and draws the legend.
 //!
-//! Series whose names differ by a number alone (queue depths, request sizes, ranges of latency) are an
-//! order, and a reader should see it: they get the steps of a ramp from light to dark, one ramp for each
-//! group of names (`direct, iodepth 8` and `buffered, iodepth 8`). All others get a colour of their own.
-//! Any two of the first dozen differ in mark or dash besides, so that a drawing can be read without
-//! colours. The marks are path strings around a place, so that the static drawing, the legend and the
-//! page's script draw the same ones. Colours were chosen by search: each has a contrast of at least 3 to
-//! the page, and any two of eight lie at least 0.11 apart in OKLab, to normal eyes and to those without red or
-//! green (Machado and others 2009). Rejected: labels at the ends of curves (they overlap where curves
-//! meet, and these do), and names of rules within the drawing (they overprint the data).
+//! Series whose names differ only by a number (queue depths, request sizes, latency ranges) are ordered, and
+//! the drawing shows that: they get the steps of a ramp from light to dark, with one ramp for each group of
+//! names (`direct, iodepth 8` and `buffered, iodepth 8`). All others get a colour each. Any two of the first
+//! dozen also differ in mark or dash, so that a drawing can be read without colours. The marks are path
+//! strings relative to a position, so that the static drawing, the legend and the page's script draw the same
+//! ones. The colours were found by search: each has a contrast of at least 3 to the page, and any two of
+//! eight are at least 0.11 apart in OKLab, for normal vision and for readers without red or green vision
+//! (Machado and others 2009). Rejected: labels at the ends of curves (they overlap where curves meet, and
+//! these do), and names of rules within the drawing (they cover the data).
 
 use super::shape::Shape;
 use super::{Chart, Form, Series};
@@ -16,7 +16,7 @@ use crate::page::Tone;
 use askama::Template;
 use stats::grouped;
 
-/// Colours of series that are no order, light and dark.
+/// Colours of unordered series, light and dark.
 const COLOURS: [[&str; 2]; 8] = [
     ["#0452a9", "#95cdff"],
     ["#b94105", "#fd8217"],
@@ -27,10 +27,10 @@ const COLOURS: [[&str; 2]; 8] = [
     ["#470001", "#e0483a"],
     ["#736ff9", "#7d8cff"],
 ];
-/// Steps of a ramp.
+/// Number of steps of a ramp.
 const STEPS: usize = 8;
-/// Ramps of ordered series, from the least on: of one group over many hues, of several one hue each.
-/// On a dark page they run from dim to bright.
+/// Ramps of ordered series, beginning with the smallest: a single group uses many hues, several
+/// groups use one hue each. On a dark page the ramps run from dim to bright.
 const RAMPS: [[[&str; STEPS]; 2]; 4] = [
     [
         ["#38a457", "#009778", "#07817f", "#086c7d", "#01577b", "#013d85", "#281d7b", "#31015a"],
@@ -49,7 +49,7 @@ const RAMPS: [[[&str; STEPS]; 2]; 4] = [
         ["#9c4fae", "#b15eba", "#c66dc6", "#db7bd2", "#f18bde", "#ffa2e5", "#fec1e7", "#ffddef"],
     ],
 ];
-/// Colours of the page and of verdicts by name, light and dark.
+/// Named colours of the page and of verdicts, light and dark.
 const NAMED: [(&str, [&str; 2]); 8] = [
     ("page", ["#fff", "#15171a"]),
     ("ink", ["#1a1a1a", "#e8e8e8"]),
@@ -61,7 +61,7 @@ const NAMED: [(&str, [&str; 2]); 8] = [
     ("warn", ["#7a5a00", "#e2be3c"]),
 ];
 
-/// Marks: circle, square, triangle, diamond, cross, as paths from their centre.
+/// Marks: circle, square, triangle, diamond, cross, as paths relative to their centre.
 pub(crate) const MARKS: [&str; 5] = [
     "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
     "m-2.7-2.7h5.4v5.4h-5.4z",
@@ -83,14 +83,14 @@ svg text{fill:var(--ink);font:11px system-ui,sans-serif}svg text.title{fill:var(
 svg text.half{stroke:none;fill:var(--half);font-weight:600}\
 .d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:8 3 2 3}.d4{stroke-dasharray:4 4}";
 
-/// How one series looks.
+/// The look of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// The class of its colour.
+    /// CSS class of its colour.
     pub(super) class: String,
-    /// The number of its mark.
+    /// Index of its mark.
     pub(super) mark: usize,
-    /// The number of its dash.
+    /// Index of its dash.
     pub(super) dash: usize,
 }
 
@@ -105,7 +105,7 @@ impl Look {
     }
 }
 
-/// The looks of series that are drawn together.
+/// The looks of series in the same drawing.
 pub(super) fn looks(series: &[Series]) -> Vec<Look> {
     let ordered = ordered(series);
     let looks = series.iter().enumerate().map(|(index, one)| {
@@ -127,18 +127,18 @@ pub(super) fn looks(series: &[Series]) -> Vec<Look> {
     looks.collect()
 }
 
-/// The place of a series in an order.
+/// The position of a series in an order.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     ramp: usize,
     step: usize,
-    /// From the least of its group on.
+    /// Rank within its group, from the smallest.
     place: usize,
     group: usize,
 }
 
-/// The steps of series that are an order: every group of names has three or more that differ in one of
-/// their numbers, and there are ramps for all groups.
+/// The steps of ordered series, if they are ordered: every group of names has three or more that
+/// differ in one number, and there are enough ramps.
 fn ordered(series: &[Series]) -> Option<Vec<Step>> {
     let names: Vec<(String, Vec<f64>)> = series.iter().map(|one| numbered(&one.name)).collect();
     let groups = grouped(names.iter().enumerate().map(|(index, (form, all))| (form, (index, all))));
@@ -168,7 +168,7 @@ fn ordered(series: &[Series]) -> Option<Vec<Step>> {
     Some(steps.into_iter().map(|(_, step)| step).collect())
 }
 
-/// Units of the numbers in names, so that `64 KiB` and `1 MiB` differ by a number.
+/// Units of the numbers in names, so that `64 KiB` and `1 MiB` are comparable.
 const UNITS: [(&str, f64); 15] = [
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
@@ -187,7 +187,7 @@ const UNITS: [(&str, f64); 15] = [
     ("GB/s", 1e9),
 ];
 
-/// A name without its numbers and their units, and the numbers.
+/// A name without its numbers and units, and the numbers.
 fn numbered(name: &str) -> (String, Vec<f64>) {
     let ends = [' ', ',', ':'];
     let factor = |unit: &str| UNITS.iter().find(|(name, _)| *name == unit).map(|(_, f)| *f);
@@ -202,7 +202,7 @@ fn numbered(name: &str) -> (String, Vec<f64>) {
             form.push_str(word);
             continue;
         };
-        // The unit may be a word of its own.
+        // The unit may be a separate word.
         let next = words.peek().and_then(|word| factor(word.trim_end_matches(ends)));
         let mut end = &word[bare.len()..];
         if let Some(next) = next.filter(|_| unit.is_empty()) {
@@ -216,7 +216,7 @@ fn numbered(name: &str) -> (String, Vec<f64>) {
     (form, numbers)
 }
 
-/// Colours by name, of a light page or of a dark one.
+/// The named colours, for a light or a dark page.
 fn names(dark: usize) -> String {
     let named = NAMED.iter().map(|(name, colours)| (format!("--{name}"), colours[dark]));
     let own = COLOURS.iter().enumerate();
@@ -229,7 +229,7 @@ fn names(dark: usize) -> String {
     all.map(|(name, colour)| format!("{name}:{colour};")).collect()
 }
 
-/// Classes of the series' colours, and strokes.
+/// CSS classes of the series' colours, and strokes.
 fn classes() -> String {
     let own = (0..COLOURS.len()).map(|index| format!(".c{index}{{color:var(--s{index})}}"));
     let ramps = (0..RAMPS.len()).flat_map(|ramp| {
@@ -238,8 +238,8 @@ fn classes() -> String {
     own.chain(ramps).collect::<String>() + STROKES
 }
 
-/// Colours and strokes of all drawings, in the page's style. A reader's choice of a scheme in the page
-/// goes before that of the system.
+/// Colours and strokes of all drawings, as page style. The reader's choice of a scheme on the page
+/// overrides that of the system.
 pub(crate) fn page_style() -> String {
     let (light, dark) = (names(0), names(1));
     format!(
@@ -251,7 +251,7 @@ pub(crate) fn page_style() -> String {
     )
 }
 
-/// The same with the colours in place of their names, which only browsers resolve: for a file that any
+/// The same with colour values in place of names, which only browsers resolve: for files that any
 /// program may draw, always light.
 pub(super) fn file_style() -> String {
     let names = names(0);
@@ -259,7 +259,7 @@ pub(super) fn file_style() -> String {
     names.fold(classes(), |style, (name, colour)| style.replace(&format!("var({name})"), colour))
 }
 
-/// A series as it stands in a legend: 34 by 12 units, drawn as in the chart; or a rule with its letter.
+/// An entry of the legend: a series, drawn as in the chart in 34 by 12 units, or a rule with its letter.
 pub(super) struct Sample {
     pub(super) class: String,
     pub(super) name: String,
@@ -268,7 +268,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Series, where there are several or their colour is a judgement, and rules.
+    /// The series, if there are several or their colour is a judgement, and the rules.
     pub(super) fn of(chart: &Chart) -> Vec<Self> {
         let told = chart.series.len() > 1 || chart.series.iter().any(|it| it.tone != Tone::Plain);
         let series = chart.series.iter().zip(looks(&chart.series)).filter(|_| told);
@@ -299,7 +299,7 @@ impl Sample {
     }
 }
 
-/// By which a rule in the drawing and its name in the legend are one.
+/// The letter that links a rule in the drawing with its name in the legend.
 pub(super) fn rule_letter(place: usize) -> char {
     char::from(b'a' + (place % 26) as u8)
 }

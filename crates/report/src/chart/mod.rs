@@ -1,11 +1,11 @@
-//! One model of a plot, whoever draws it.
+//! Defines one model of a plot for all renderers.
 //!
-//! Where something is drawn is decided by the axes alone. Rejected: drawing straight from documents
-//! (each kind of page had its own error bars, or none), and a general grammar of graphics (a dozen
-//! forms are all that the papers use).
+//! The axes alone determine where data are drawn. Rejected: drawing straight from documents (each
+//! kind of page had its own error bars, or none), and a general grammar of graphics (the papers use
+//! only a dozen forms).
 //!
-//! `axis` places values and writes them, `look` tells series apart, `draw` makes the static SVG,
-//! `data` what the script, the table and the CSV take.
+//! `axis` places and formats values, `look` distinguishes series, `draw` makes the static SVG, and
+//! `data` makes the data for the script, the table and the CSV.
 
 mod axis;
 mod data;
@@ -24,15 +24,15 @@ use crate::page::Tone;
 /// One value with its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Abscissa; in a chart of rows the value.
+    /// Abscissa; in a row chart the value.
     pub x: f64,
-    /// Ordinate; in a chart of rows the row, from 0.
+    /// Ordinate; in a row chart the row index, from 0.
     pub y: f64,
-    /// Lower end of the interval of the value; `None` where it has none.
+    /// Lower end of the value's interval; `None` without one.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: Option<f64>,
-    /// What else is worth reading at it (`knee`); empty for most.
+    /// A remark on the point (`knee`); usually empty.
     pub remark: String,
 }
 
@@ -55,20 +55,20 @@ impl Point {
         Self::within(x, estimate.value, estimate.low, estimate.high)
     }
 
-    /// The same of one that may have no interval, and then has no bar.
+    /// An estimate with an interval if it has one, otherwise without an error bar.
     #[must_use]
     pub fn known(x: f64, estimate: &record::Estimate) -> Self {
         let known = estimate.high > estimate.low;
         if known { Self::estimate(x, estimate) } else { Self::bare(x, estimate.value) }
     }
 
-    /// The same with abscissa and ordinate exchanged, for a chart of rows.
+    /// Exchanges abscissa and ordinate, for a row chart.
     #[must_use]
     pub fn across(self) -> Self {
         Self { x: self.y, y: self.x, ..self }
     }
 
-    /// The same with a remark.
+    /// Adds a remark.
     #[must_use]
     pub fn remark(mut self, remark: impl Into<String>) -> Self {
         self.remark = remark.into();
@@ -81,43 +81,43 @@ impl Point {
 pub enum Form {
     /// A line through marks with error bars.
     Curve,
-    /// A line without marks; intervals are a band.
+    /// A line without marks; the intervals form a band.
     Trace,
     /// Marks with error bars.
     Marks,
-    /// Bars from the left edge, in a chart of rows.
+    /// Bars from the left edge, in a row chart.
     Bars,
-    /// Bars, each from the end of that of the series before it, in a chart of rows; without intervals.
+    /// Stacked bars without intervals, in a row chart: each begins at the end of the previous series.
     Stack,
 }
 
-/// Values that belong together.
+/// A series of related values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What they are.
+    /// Name in the legend.
     pub name: String,
     /// How they are drawn.
     pub form: Form,
-    /// By rising abscissa; in a chart of rows by row.
+    /// The points in order of abscissa; in a row chart in order of row.
     pub points: Vec<Point>,
-    /// A judgement that gives them its colour; [`Tone::Plain`] where they are told apart by name.
+    /// The tone that determines its colour; [`Tone::Plain`] if series are distinguished by name.
     pub tone: Tone,
 }
 
 impl Series {
-    /// A series without the points that have no place in any drawing.
+    /// Creates a series. Points that are not finite are dropped.
     #[must_use]
     pub fn new(name: impl Into<String>, form: Form, points: Vec<Point>) -> Self {
         let points = points.into_iter().filter(|p| p.x.is_finite() && p.y.is_finite()).collect();
         Self { name: name.into(), form, points, tone: Tone::Plain }
     }
 
-    /// Whether its intervals make a band.
+    /// Whether its intervals form a band.
     pub(crate) fn has_band(&self) -> bool {
         self.points.iter().filter(|point| point.low.is_some()).count() > 1
     }
 
-    /// The same in the colour of a judgement.
+    /// Sets the tone.
     #[must_use]
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
@@ -141,7 +141,7 @@ pub(crate) fn ends(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
     points(series).flat_map(|point| [Some(point.y), point.low, point.high]).flatten()
 }
 
-/// The same of a chart of rows, whose values are abscissas.
+/// The same for a row chart, whose values are abscissas.
 pub(crate) fn ends_across(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
     points(series).flat_map(|point| [Some(point.x), point.low, point.high]).flatten()
 }
@@ -149,22 +149,22 @@ pub(crate) fn ends_across(series: &[Series]) -> impl Iterator<Item = f64> + Clon
 /// A straight line across the whole drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Whether it stands upright, at an abscissa.
+    /// Whether it is vertical, at an abscissa.
     pub upright: bool,
-    /// Where.
+    /// Its position, in axis values.
     pub at: f64,
-    /// What it is.
+    /// Its meaning, for the legend.
     pub name: String,
 }
 
 impl Rule {
-    /// A level line.
+    /// A horizontal line.
     #[must_use]
     pub fn level(at: f64, name: impl Into<String>) -> Self {
         Self { upright: false, at, name: name.into() }
     }
 
-    /// An upright line.
+    /// A vertical line.
     #[must_use]
     pub fn upright(at: f64, name: impl Into<String>) -> Self {
         Self { upright: true, at, name: name.into() }
@@ -174,30 +174,30 @@ impl Rule {
 /// A plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it shows, a few words.
+    /// Short title.
     pub title: String,
-    /// What it says, one sentence from its own data.
+    /// The conclusion, in one sentence from its own data.
     pub finding: String,
-    /// What error bars and bands are, and where values have none, why.
+    /// What error bars and bands mean, and why some values have none.
     pub errors: String,
     /// Abscissa.
     pub x: Axis,
-    /// Ordinate; with names in a chart of rows.
+    /// Ordinate; it has names in a row chart.
     pub y: Axis,
     /// The data.
     pub series: Vec<Series>,
-    /// The half-power line and others.
+    /// Reference lines, such as the half-power line.
     pub rules: Vec<Rule>,
 }
 
 impl Chart {
-    /// Whether values lie along the abscissa, one row below the other.
+    /// Whether it is a row chart: values along the abscissa, one row per name.
     #[must_use]
     pub fn is_rows(&self) -> bool {
         !self.y.names.is_empty()
     }
 
-    /// The chart, unless there is nothing to draw.
+    /// The chart, or `None` if there is nothing to draw.
     pub(crate) fn unless_empty(self) -> Option<Self> {
         let any = self.series.iter().any(|series| !series.points.is_empty());
         any.then_some(self)

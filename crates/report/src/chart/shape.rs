@@ -1,8 +1,8 @@
-//! A part of a drawing: a path or a text.
+//! Defines a part of a drawing: a path or a text.
 
 use askama::Template;
 
-/// A path, or a text where it has none.
+/// A path, or a text if the path is empty.
 #[derive(Default, Template)]
 #[template(path = "shape.svg")]
 pub(crate) struct Shape {
@@ -11,7 +11,7 @@ pub(crate) struct Shape {
     /// Attributes of a text.
     place: String,
     anchor: &'static str,
-    /// Of a path, what is shown to a pointer that rests on it.
+    /// The text, or the tooltip of a path.
     text: String,
 }
 

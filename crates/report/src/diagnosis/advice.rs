@@ -1,4 +1,5 @@
-//! What to do about a device: the first thing in a few words beside the verdict, and all of it.
+//! Reports what to do about a device: the first action in a few words next to the verdict, and all
+//! actions in detail.
 
 use super::told;
 use crate::number;
@@ -8,12 +9,12 @@ use record::{
     is_of_windows,
 };
 
-/// Advice with all its details; of the rest what it is and what it gives.
+/// Number of recommendations with all details; the others have only the action and its gain.
 const IN_FULL: usize = 3;
-/// A rate that changes by less than this share is the same one.
+/// Relative change below which a rate counts as the same.
 const SAME_RATE: f64 = 0.005;
 
-/// What stands beside the verdict: the cause, the first thing to do and what that gives.
+/// The answers next to the verdict: the cause, the first action and its gain.
 pub(super) fn answers(
     source: &str,
     device: &DeviceDiagnosis,
@@ -53,7 +54,7 @@ fn settles(source: &str, name: &str) -> String {
     format!("halfpower check {place}, while the disk is quiet; then observe again")
 }
 
-/// The first thing to do in as few words as a column has.
+/// The first action in as few words as a column has.
 pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String {
     match (device.advice.first(), main.verdict) {
         (Some(remedy), _) => {
@@ -69,7 +70,7 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
     }
 }
 
-/// The cause that a remedy answers.
+/// The cause that a remedy addresses.
 pub(super) fn answered<'a>(device: &'a DeviceDiagnosis, remedy: &Remedy) -> Option<&'a Cause> {
     let episode = device.episodes.get(remedy.episode as usize)?;
     episode.causes.iter().find(|cause| (cause.code, &cause.check) == (remedy.cause, &remedy.check))
@@ -79,7 +80,7 @@ fn first_sentence(text: &str) -> &str {
     text.find(". ").map_or(text, |end| &text[..=end])
 }
 
-/// What is to be done where no remedy is known.
+/// What to do if no remedy is known.
 pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String {
     let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
     let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
@@ -146,20 +147,20 @@ pub(super) fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode
     }
 }
 
-/// What a remedy gives, with its error bar.
+/// The gain from a remedy, with its error bar.
 pub(super) fn in_short(remedy: &Remedy) -> String {
     let effect = match remedy.effect.known() {
         Ok(effect) => effect,
         Err(reason) => return format!("unknown: {reason}"),
     };
     let gain = gained(remedy).map(|gain| format!("{gain}: "));
-    // What changes the most comes first.
+    // The larger change comes first.
     let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
     let sooner = effect.latency_before_ns / effect.latency_after_ns.value.max(1e-9);
     let both = if same_rate(effect) {
         latency(effect)
     } else if sooner < 1.0 {
-        // A latency that rises is the price of the rate, and no gain.
+        // A higher latency is the cost of the rate, not a gain.
         format!("{}, at {}", rate(effect), number::time(effect.latency_after_ns.value))
     } else if faster > sooner {
         format!("{}, {}", rate(effect), latency(effect))
@@ -169,13 +170,14 @@ pub(super) fn in_short(remedy: &Remedy) -> String {
     gain.unwrap_or_default() + &both
 }
 
-/// What a remedy saves of the latency, or adds to the rate, in words; `None` where neither is predicted.
+/// The share of the latency that a remedy saves, or of the rate that it adds, in words; `None` if
+/// neither is predicted.
 fn gained(remedy: &Remedy) -> Option<String> {
     let (effect, gain) = (remedy.effect.known().ok()?, remedy.gain?);
     let sooner = effect.latency_before_ns / effect.latency_after_ns.value.max(1e-9);
     let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
     if sooner >= faster.max(1.0) || sooner >= 1.0 && same_rate(effect) {
-        // Where today's latency is among those that are predicted, nothing is promised.
+        // No gain is promised if the predicted interval includes the present latency.
         let saves = if effect.latency_after_ns.high < effect.latency_before_ns {
             "saves"
         } else {
@@ -186,7 +188,7 @@ fn gained(remedy: &Remedy) -> Option<String> {
     (faster > 1.0).then(|| format!("{} times the rate", number::digits(faster)))
 }
 
-/// Whether a program that waits was looked for, and the disk compared with its profile: else it is not known
+/// Whether the device was compared with a profile and no program waits. Otherwise it is unknown
 /// whether all is well.
 fn gets_what_it_asks_for(main: &Episode) -> bool {
     let by_profile = main.baseline.as_ref().is_none_or(|baseline| baseline.rung == Rung::Profile);

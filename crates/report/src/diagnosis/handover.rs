@@ -1,5 +1,5 @@
-//! What another team has to know before it believes a diagnosis: when and where, the evidence, what it
-//! excludes and by which figure, what it costs the users, and how to see the same.
+//! Adds what another team needs to believe a diagnosis: time and place, the evidence, the verdicts
+//! that it excludes with the figures that do so, the cost for users, and how to reproduce it.
 
 use super::advice::in_short;
 use super::told;
@@ -10,13 +10,13 @@ use crate::story::{Section, Story, bracketed, prefix};
 use crate::target::device_line;
 use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, shell_word};
 
-/// The source of counters that were read on the machine itself.
+/// The source of counters read on the machine itself.
 const LIVE: &str = "live";
-/// Times before this (2001-09-09) are since the beginning of a recording that tells no dates.
+/// Earlier times (before 2001-09-09) are relative to the start of a recording without dates.
 const DATES_FROM_NS: u64 = 1_000_000_000_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The sections of a device; `subject` is its name where there are several.
+/// The sections of a device. `subject` is its name if there are several.
 pub(super) fn handover(
     story: &mut Story,
     diagnosis: &Diagnosis,
@@ -71,7 +71,7 @@ fn when_and_where(
     section.row("counters", format!("{}, {intervals}", diagnosis.source));
 }
 
-/// The latency of now against that of the profile and of the first remedy.
+/// The present latency, compared with the profile's and with that after the first remedy.
 fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     let Some(latency) = main.numbers.latency_ns else {
         return section.text("Unknown: the source does not report latencies.");
@@ -103,12 +103,12 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     }
 }
 
-/// The commands that show the same: from the counters as kept, and on the machine.
+/// The commands that reproduce it: from the saved counters, and on the machine.
 pub(super) fn commands(story: &mut Story, diagnosis: &Diagnosis, devices: &[&DeviceDiagnosis]) {
     let mut profiles = devices.iter().filter_map(|device| device.profile.value());
     let profile =
         profiles.next().filter(|first| profiles.all(|it| it.profile_id == first.profile_id));
-    // A profile that fits is found without being named; naming it keeps a newer one out.
+    // A matching profile is found without its name. The name prevents the use of a newer one.
     let profile = profile.map(|profile| format!(" --profile {}", profile.profile_id));
     let profile = profile.unwrap_or_default();
     let names: Vec<String> = devices.iter().map(|device| shell_word(&device.device)).collect();

@@ -1,4 +1,4 @@
-//! Several devices side by side: the worst first, the idle ones in one line.
+//! Summarizes several devices: the worst first, the idle ones in one line.
 
 use super::{advice, told, verdict_text};
 use crate::number;
@@ -8,23 +8,23 @@ use crate::story::{Action, Block, Cell, Story, Table, confidence, named, prefix}
 use record::{Activity, DeviceDiagnosis, Episode, Verdict};
 use stats::grouped;
 
-/// What is said of a device of which nothing was recorded.
+/// The text for a device without any recorded interval.
 pub(super) const NO_INTERVAL: &str = "not one interval";
 
-/// Whether next to nothing was asked of a device, all the time.
+/// Whether a device was idle all the time.
 pub(super) fn is_idle(device: &DeviceDiagnosis) -> bool {
     let all_idle = device.episodes.iter().all(|episode| episode.activity == Activity::Idle);
     all_idle && !device.episodes.is_empty()
 }
 
-/// Whether a device is ill, so that a reader wants its details.
+/// Whether a device has a problem, so that its details are shown.
 pub(super) fn matters(device: &DeviceDiagnosis) -> bool {
     device
         .shown_episode()
         .is_some_and(|main| matches!(told(main.verdict).1, Tone::Bad | Tone::Warn))
 }
 
-/// The worse a device is, the less: first by the tone of its verdict, then by what its requests lose.
+/// Sort key, lower for a worse device: first the tone of its verdict, then the time that its requests lose.
 pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
     let Some(main) = device.shown_episode() else { return f64::MAX };
     let place = match told(main.verdict).1 {
@@ -33,12 +33,12 @@ pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
         Tone::Faint => 2.0,
         _ => 3.0,
     };
-    // Requests that wait at any time: as many as can be, and still less than the next place.
+    // The mean number of waiting requests, mapped to less than one step of the rank.
     let waiting = main.calibrated.map_or(0.0, |split| main.numbers.iops * split.queue_ns / 1e9);
     place - waiting / (waiting + 1.0)
 }
 
-/// The table of the devices in this order, why some have no verdict, and who is idle.
+/// The table of the devices in this order, why some have no verdict, and the idle ones.
 pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[&DeviceDiagnosis]) {
     let rows = devices.iter().filter_map(|device| Some((*device, device.shown_episode()?)));
     let rows: Vec<(&DeviceDiagnosis, &Episode)> = rows.collect();
@@ -51,7 +51,7 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
         })
         .expendable(2);
         t.of("iops", |(_, main)| main.numbers.iops).expendable(3);
-        // The first to go: what to do is said below, of each device that is ill.
+        // Dropped first on a narrow terminal: the actions are listed below for each device with a problem.
         t.left("do first", |(device, main)| advice::first_in_words(device, main)).expendable(4);
     });
     if !table.rows.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
     }
 }
 
-/// The verdict with its confidence, where it says anything.
+/// The verdict, with its confidence if that is informative.
 fn verdict(main: &Episode) -> String {
     let words = verdict_text(main);
     match main.verdict {

@@ -1,10 +1,10 @@
-//! What is said of a run of `limits`: the path to a disk and what binds it.
+//! Builds the report on a run of `limits`: the path to a disk and its bottleneck.
 //!
-//! The answer is which part binds; the papers' table of advertised and real peaks follows (Chung,
-//! Gray, Worthington, Horst 2000, figure 1), and under it who says the one and how the other was
-//! measured, because a ratio without both is hearsay. Then the tests behind it: bus, hits, memory.
-//! In the plot rates of memory and disk lie decades apart, so that the scale is logarithmic and bars
-//! have no meaning; marks are used. A part without a number keeps its row.
+//! The answer is the bottleneck. The papers' table of advertised and real peaks follows (Chung, Gray,
+//! Worthington, Horst 2000, figure 1), with the source of the first and the measurement of the second below
+//! it, because a ratio is not credible without both. Then come the supporting tests: bus, hits, memory. In
+//! the plot, the rates of memory and disk are decades apart. The scale is therefore logarithmic, on which
+//! bars have no meaning, so marks are used. A part without a number keeps its row.
 
 mod tests_behind;
 
@@ -100,7 +100,7 @@ fn sizing(sizing: &Sizing) -> String {
     format!("{at_least}{:.1}", sizing.quotient)
 }
 
-/// Who says the one number and how the other was found.
+/// The source of the advertised number and the method for the measured one.
 fn sources(story: &mut Story, components: &[PathComponent]) {
     let section = story.section("Where the numbers come from", "").supporting();
     for component in components {
@@ -168,7 +168,7 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
     chart.unless_empty()
 }
 
-/// What the part that binds next would give, over what binds; empty where either is unknown.
+/// The limit of the next bottleneck, relative to the present one; empty if either is unknown.
 fn headroom(run: &LimitsRun) -> String {
     let Some(binding) = run.binding.value() else { return String::new() };
     let others = run.components.iter().filter(|component| !binding.names.contains(&component.name));
@@ -183,7 +183,7 @@ fn headroom(run: &LimitsRun) -> String {
     })
 }
 
-/// The name of a part, which says where nothing is known of it.
+/// The name of a part, with a note if nothing about it was measured.
 fn row_name(component: &PathComponent) -> String {
     let known = component.rap_bytes_per_s.value().is_some() || component.pap.value().is_some();
     let unknown = if known { "" } else { ": not measured" };

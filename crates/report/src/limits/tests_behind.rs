@@ -1,4 +1,4 @@
-//! The tests behind the path: re-reads on one disk and on more, hits by size, memory.
+//! Reports the tests that support the path: rereads on one disk and on several, hits by size, memory.
 
 use crate::number::{self, rate_with_interval};
 use crate::story::{Cell, Section, Story, joined};
@@ -46,7 +46,7 @@ fn or_why<T>(not: &str, part: &Measured<T>, text: fn(&T) -> String) -> String {
     part.known().map_or_else(|reason| format!("{not}: {reason}"), text)
 }
 
-/// A cached block against one that was read ahead.
+/// A cached block compared with one that was read ahead.
 pub(super) fn hits(story: &mut Story, hits: &Measured<HitTest>) {
     let Some(test) = story.part("One block at a time", hits) else { return };
     let delay = number::time(test.delay_ns.0 as f64);
@@ -66,7 +66,7 @@ pub(super) fn hits(story: &mut Story, hits: &Measured<HitTest>) {
     section.row("ahead", or_why("no line", &test.ahead_fit, fit));
 }
 
-/// A line in words: fixed time, and the rate that the slope is.
+/// A fitted line in words: the fixed time, and the rate that corresponds to the slope.
 fn fit(fit: &ServiceTimeFit) -> String {
     let fixed = number::with_interval(&fit.intercept_ns, number::time);
     let slope = &fit.slope_ns_per_byte;
@@ -82,7 +82,7 @@ fn fit(fit: &ServiceTimeFit) -> String {
     format!("{fixed} + {per_byte}{not}{left_out}")
 }
 
-/// Place of the rows with shifted buffers.
+/// Label of the rows with shifted buffers.
 const SHIFTS: &str = "shifts";
 
 pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
@@ -126,7 +126,7 @@ pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
     tests.left_out.iter().for_each(|text| section.row("note", text));
 }
 
-/// The places of the matrix with the buffer of one thread, by rising size.
+/// The places of the matrix with the buffer size of one thread, in order of size.
 fn places(tests: &MemoryTests) -> Vec<(String, u64)> {
     let mut places: Vec<(String, u64)> = tests
         .rows

@@ -1,22 +1,22 @@
-//! The values of one column in one row group, and the pages that hold them.
+//! Encodes the values of one column in one row group as pages.
 //!
-//! A data page is the definition levels (1 for a value, 0 for a null) and then the values that there are
-//! (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>). Texts are kept once each, in a
-//! page of their own, because ids and targets repeat in every row.
+//! A data page contains the definition levels (1 for a value, 0 for a null) followed by the
+//! non-null values (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>). Each
+//! distinct text is stored once, in a dictionary page, because ids and targets repeat in every row.
 
 use crate::parquet::thrift::{Struct, varint};
 use crate::parquet::{Kind, Value};
 use std::collections::HashMap;
 
-/// The format's numbers of encodings.
+/// Encoding numbers of the format.
 pub(crate) const PLAIN: usize = 0;
 pub(crate) const RLE: usize = 3;
 pub(crate) const RLE_DICTIONARY: usize = 8;
-/// The format's numbers of kinds of pages.
+/// Page type numbers of the format.
 const DATA_PAGE: usize = 0;
 const DICTIONARY_PAGE: usize = 2;
 
-/// Equal values in a row, as value and count.
+/// Run-length encoded values: value and count.
 #[derive(Debug, Default)]
 struct Runs(Vec<(u32, u64)>);
 
@@ -28,8 +28,8 @@ impl Runs {
         }
     }
 
-    /// In the hybrid of runs and packed bits, of which only runs are used: the count, shifted by the bit
-    /// that says so, and the value in whole bytes.
+    /// Encodes in the hybrid of runs and bit-packing, with runs only: the count, shifted by the bit
+    /// that marks a run, and then the value in whole bytes.
     fn encode(&self, value_bytes: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         for &(value, count) in &self.0 {
@@ -45,29 +45,29 @@ impl Runs {
 pub(crate) struct Chunk {
     rows: usize,
     levels: Runs,
-    /// Values in their plain form; of texts, each different one once.
+    /// Plain-encoded values; for texts, each distinct one once.
     plain: Vec<u8>,
-    /// Texts with their places among those of `plain`.
+    /// Texts with their indices in `plain`.
     places: HashMap<String, u32>,
-    /// Texts by their places, row by row.
+    /// Text indices, row by row.
     texts: Runs,
-    /// Values that are one bit each.
+    /// Number of one-bit values.
     flags: usize,
 }
 
-/// What the footer says of a chunk.
+/// What the footer stores about a chunk.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// Where its pages begin.
+    /// Offset of its pages.
     pub(crate) at: usize,
-    /// The length of the dictionary page, which comes first; 0 without one.
+    /// Length of the dictionary page, which comes first; 0 without one.
     pub(crate) dictionary_bytes: usize,
     pub(crate) bytes: usize,
     pub(crate) rows: usize,
 }
 
 impl Chunk {
-    /// Adds a value; `false`, and nothing is added, where it does not fit the kind.
+    /// Adds a value. Returns `false` and adds nothing if it does not match the type.
     pub(crate) fn push(&mut self, kind: Kind, value: &Value) -> bool {
         match (kind, value) {
             (_, Value::Null) => {}
@@ -99,7 +99,7 @@ impl Chunk {
         self.texts.push(place);
     }
 
-    /// Eight to a byte, from the lowest bit on.
+    /// Adds a flag: eight per byte, from the lowest bit.
     fn push_flag(&mut self, flag: bool) {
         if self.flags.is_multiple_of(8) {
             self.plain.push(0);
@@ -110,12 +110,12 @@ impl Chunk {
         self.flags += 1;
     }
 
-    /// What its values take so far, in bytes.
+    /// Size of the values so far, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.plain.len()
     }
 
-    /// Appends its pages to the file and begins anew.
+    /// Appends the pages to the file and resets the chunk.
     pub(crate) fn write(&mut self, kind: Kind, file: &mut Vec<u8>) -> Written {
         let chunk = std::mem::take(self);
         let at = file.len();
@@ -130,7 +130,7 @@ impl Chunk {
         content.extend(levels);
         if is_text {
             let largest = (chunk.places.len() as u32).saturating_sub(1);
-            // At least one bit, although the only text of a dictionary could do with none.
+            // At least one bit, although a dictionary with a single text could do without.
             let bits = (u32::BITS - largest.leading_zeros()).max(1);
             content.push(bits as u8);
             content.extend(chunk.texts.encode(bits.div_ceil(8) as usize));
@@ -144,7 +144,7 @@ impl Chunk {
     }
 }
 
-/// Appends a page with its header, in which the head of each kind has a field of its own.
+/// Appends a page with its header, in which each page type has a field of its own.
 fn page(file: &mut Vec<u8>, kind: usize, (field, head): (u8, Struct), content: &[u8]) {
     let header = Struct::default().i32(1, kind).i32(2, content.len()).i32(3, content.len());
     file.extend(header.inner(field, head).finish());

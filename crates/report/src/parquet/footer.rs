@@ -1,4 +1,4 @@
-//! The footer: what the columns are, where their chunks lie, and who wrote the file
+//! Writes the footer: the columns, the positions of their chunks, and the writer's name
 //! (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>).
 
 use crate::parquet::chunk::{PLAIN, RLE, RLE_DICTIONARY, Written};
@@ -6,18 +6,18 @@ use crate::parquet::thrift::Struct;
 use crate::parquet::{Column, Kind};
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
-/// What a file begins and ends with.
+/// First and last bytes of a file.
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 /// Length of the footer and magic at the end of a file.
 const TAIL_BYTES: u64 = 8;
-/// The format's word for a value that may be null.
+/// The format's number for a nullable column.
 const OPTIONAL: usize = 1;
 
-/// The chunks of all columns, in their order.
+/// The chunks of all columns, in column order.
 pub(crate) type RowGroup = Vec<Written>;
 
 impl Kind {
-    /// The format's number of the form in which values are stored.
+    /// The format's number for the physical type.
     fn stored_as(self) -> usize {
         match self {
             Self::Flag => 0,
@@ -27,8 +27,8 @@ impl Kind {
         }
     }
 
-    /// What it means, for old readers and for new ones: the number of the converted type, the field of the
-    /// logical type, and what that holds.
+    /// The meaning of the values, for old readers and for new ones: the number of the converted
+    /// type, the field of the logical type, and its content.
     fn means(self) -> Option<(Option<usize>, u8, Struct)> {
         let integer = |signed| Struct::default().byte(1, 64).bool(2, signed);
         match self {
@@ -71,10 +71,10 @@ fn chunk(column: &Column, written: &Written) -> Struct {
     Struct::default().i64(2, at).inner(3, facts)
 }
 
-/// Largest footer that is read: of thousands of row groups, and no more than the memory of any machine.
+/// Largest footer that is read: enough for thousands of row groups, and limited to protect memory.
 const FOOTER_BYTES_MAX: u64 = 64 << 20;
 
-/// The footer of a file with these row groups, in its own bytes.
+/// The bytes of the footer for a file with these row groups.
 pub(crate) fn footer(
     columns: &[Column],
     groups: &[RowGroup],
@@ -91,7 +91,7 @@ pub(crate) fn footer(
     });
     let pairs = metadata.iter().map(|(key, value)| Struct::default().text(1, key).text(2, value));
     Struct::default()
-        // The version of the format that all readers know.
+        // The version of the format that all readers support.
         .i32(1, 1)
         .structs(2, schema)
         .i64(3, groups.iter().map(rows_of).sum())
@@ -101,11 +101,11 @@ pub(crate) fn footer(
         .finish()
 }
 
-/// The bytes of the footer of a Parquet file, in which names and texts stand as they are: enough to tell
-/// by whom a file was written.
+/// Reads the footer of a Parquet file. Names and texts are readable in its bytes, which is enough
+/// to find out which program wrote the file.
 ///
 /// # Errors
-/// If the file cannot be read, or is no Parquet file.
+/// If the file cannot be read, or is not a Parquet file.
 pub fn read_footer(file: &mut (impl Read + Seek)) -> Result<Vec<u8>> {
     let no_parquet = || Error::new(ErrorKind::InvalidData, "it is not a Parquet file");
     let length = file.seek(SeekFrom::End(0))?;

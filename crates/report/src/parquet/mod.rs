@@ -1,13 +1,14 @@
 //! Writes tables of typed columns as Parquet files, which DuckDB, pandas and Spark read with their types.
 //!
-//! A file is a run of column chunks with a footer that describes them
-//! (<https://parquet.apache.org/docs/file-format/>). Of what the format allows, this writes the least that
-//! every reader must understand: one page per chunk, plain values, texts by a dictionary, no compression.
-//! Every column may hold nulls, so that the schema of a table never depends on its rows.
+//! A file is a sequence of column chunks with a footer that describes them
+//! (<https://parquet.apache.org/docs/file-format/>). This writer uses the smallest part of the format that
+//! every reader must support: one page per chunk, plain values, texts by a dictionary, no compression. Every
+//! column may contain nulls, so the schema of a table never depends on its rows.
 //!
-//! Rejected: the crate `parquet`, which adds 669 kB to a program that is kept small, where this adds 47 kB,
-//! and ten times as much to the time of its build; and a feature that is off by default, which whoever
-//! installs the built program does not have. What is lost is compression: numbers take eight bytes each.
+//! Rejected: the crate `parquet`, which adds 669 kB to a program that should stay small (this adds 47 kB),
+//! and ten times as much to its build time; and an optional feature that is off by default, because users of
+//! the prebuilt program would not have it. The cost is the lack of compression: numbers take eight bytes
+//! each.
 #![forbid(unsafe_code)]
 
 mod chunk;
@@ -18,7 +19,7 @@ mod writer;
 pub use footer::read_footer;
 pub use writer::{ParquetError, Writer};
 
-/// What a column holds. Each value may be null.
+/// Type of a column. Each value may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8 text.
@@ -38,16 +39,16 @@ pub enum Kind {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, with the unit last.
+    /// Name, with the unit at the end.
     pub name: String,
-    /// What it holds.
+    /// Type.
     pub kind: Kind,
 }
 
-/// A value of a row.
+/// A value in a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// None, for a column of any kind.
+    /// Null, for a column of any type.
     Null,
     /// For [`Kind::Text`].
     Text(String),

@@ -1,10 +1,10 @@
-//! The compact protocol of Thrift, in which pages and footer are described
+//! Encodes pages and footer in Thrift's compact protocol
 //! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>).
 //!
-//! Only writing: a struct is written field by field, by rising number. Each method names its type, so that
-//! a description reads like the declaration that it follows.
+//! Write only: a struct is written field by field, in order of number. Each method names its type,
+//! so that code reads like the declaration that it follows.
 
-/// The protocol's numbers of types.
+/// Type numbers of the protocol.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -14,14 +14,14 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// A struct as it is written.
+/// A struct under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Struct {
     bytes: Vec<u8>,
     last_field: u8,
 }
 
-/// Appends an unsigned integer, seven bits a byte from the lowest on (ULEB128).
+/// Appends an unsigned integer with seven bits per byte, lowest first (ULEB128).
 pub(crate) fn varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
@@ -30,7 +30,7 @@ pub(crate) fn varint(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Small numbers of both signs as small unsigned ones: 0, -1, 1, -2, ….
+/// Maps small signed numbers to small unsigned ones, in the order 0, -1, 1, -2, ….
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
@@ -41,7 +41,7 @@ fn binary(bytes: &mut Vec<u8>, content: &[u8]) {
 }
 
 impl Struct {
-    /// The head of a field, whose number is told by the distance from the one before.
+    /// Appends a field header, which stores the difference from the previous field number.
     fn head(mut self, field: u8, kind: u8) -> Self {
         self.bytes.push((field - self.last_field) << 4 | kind);
         self.last_field = field;
@@ -82,7 +82,7 @@ impl Struct {
         this
     }
 
-    /// A list whose elements are written already, each by itself.
+    /// Appends a list of encoded elements.
     fn list(self, field: u8, kind: u8, elements: &[Vec<u8>]) -> Self {
         let mut this = self.head(field, LIST);
         match elements.len() {
@@ -119,7 +119,7 @@ impl Struct {
         self.list(field, STRUCT, &values)
     }
 
-    /// The bytes, with the mark of the end.
+    /// The bytes, with the end marker.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.bytes.push(0);
         self.bytes

@@ -1,34 +1,34 @@
-//! A file as it grows, row by row.
+//! Writes a file row by row.
 
 use crate::parquet::chunk::Chunk;
 use crate::parquet::footer::{MAGIC, RowGroup, footer};
 use crate::parquet::{Column, Kind, Value};
 use thiserror::Error;
 
-/// Rows of a row group, by which readers divide their work. DuckDB's own have about twice as many.
+/// Rows per row group, the unit in which readers divide their work. DuckDB's own have about twice as many.
 const GROUP_ROWS: usize = 1 << 16;
-/// Bytes of a column from which on a row group ends, far below the 2 GiB that a page can have.
+/// Size of a column in bytes that ends a row group, far below the 2 GiB limit of a page.
 const GROUP_BYTES: usize = 64 << 20;
 
-/// A row that a table cannot hold.
+/// A row that does not fit a table.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ParquetError {
-    /// A value is not what its column holds, or is too large for it.
+    /// A value has the wrong type for its column, or is too large.
     #[error("the column {column} cannot contain {value:?}: its type is {kind:?}")]
     Value {
         /// Name of the column.
         column: String,
-        /// What it holds.
+        /// Type of the column.
         kind: Kind,
         /// The value.
         value: Value,
     },
-    /// The row has another number of values than the table has columns.
+    /// The number of values differs from the number of columns.
     #[error("a row of {0} values does not fit a table of {1} columns")]
     Row(usize, usize),
 }
 
-/// A table that is written.
+/// A table under construction.
 #[derive(Debug)]
 pub struct Writer {
     columns: Vec<Column>,
@@ -51,7 +51,7 @@ impl Writer {
     /// Adds a row.
     ///
     /// # Errors
-    /// If it does not fit the columns; the table is then of no use.
+    /// If it does not fit the columns. The table is unusable afterwards.
     pub fn row(&mut self, values: &[Value]) -> Result<(), ParquetError> {
         if values.len() != self.columns.len() {
             return Err(ParquetError::Row(values.len(), self.columns.len()));
@@ -71,7 +71,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The rows so far.
+    /// Number of rows so far.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
@@ -84,8 +84,8 @@ impl Writer {
         self.group_rows = 0;
     }
 
-    /// The bytes of the file, with pairs of texts that readers show as its metadata, and the name and
-    /// version of the program (`halfpower version 1.2.3`).
+    /// Finishes the file and returns its bytes. `metadata` are text pairs that readers show.
+    /// `created_by` is the name and version of the program (`halfpower version 1.2.3`).
     #[must_use]
     pub fn finish(mut self, metadata: &[(String, String)], created_by: &str) -> Vec<u8> {
         if self.group_rows > 0 {

@@ -1,8 +1,7 @@
-//! Rate and latency over the course of a run.
+//! Plots rate and latency over the course of a run.
 //!
-//! A run has a thousand slices, a drawing has room for a quarter of them: neighbours are taken
-//! together, and the band shows the least and the largest of them, so that a stall of one slice is
-//! not averaged away.
+//! A run has a thousand slices, and a drawing has space for a quarter of them. Neighbouring slices are
+//! averaged, and a band shows their minimum and maximum, so that a stall in one slice remains visible.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, points, xs};
 use crate::number;
@@ -14,7 +13,7 @@ use std::collections::BTreeMap;
 const POINTS: usize = 256;
 const BANDS: &str = "Bands: minimum and maximum of the intervals in a point.";
 
-/// Neighbours taken together where there are more than `most`: mean, least and largest.
+/// Averages neighbouring points if there are more than `most`: mean, minimum and maximum.
 pub(crate) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
     let together = points.len().div_ceil(most).max(1);
     if together == 1 {
@@ -29,8 +28,7 @@ pub(crate) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
     points.chunks(together).map(chunk).collect()
 }
 
-/// What the slices of named trials say, each by its middle in time; a slice without a value is left
-/// out.
+/// The values of named trials' slices, each at the middle of its time. Slices without a value are left out.
 fn slices(named: &[(String, &Trial)], values: fn(&Trial) -> Vec<Option<f64>>) -> Vec<Series> {
     let series = named.iter().map(|(name, trial)| {
         let step = trial.result.series.interval_ns.0 as f64;
@@ -55,7 +53,7 @@ fn over_time(title: &str, finding: &str, y: Axis, rules: Vec<Rule>, series: Vec<
     }
 }
 
-/// The rate over time, with half of its mean.
+/// The rate over time, with a line at half of its mean.
 pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let series = slices(named, |trial| {
         let seconds = trial.result.series.interval_ns.as_secs_f64();
@@ -104,8 +102,8 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     Some(over_time("Latency over time", &finding, y, Vec::new(), series))
 }
 
-/// A trial beside the mean of its cell, `place` in the order of time from 1: the series that it belongs
-/// to, and its rate over that mean with the interval within it.
+/// The point of a trial relative to the mean of its cell, and the series that it belongs to. The
+/// interval comes from within the trial. `place` is its position in time, from 1.
 pub(crate) fn visit(
     place: usize,
     trial: &Trial,
@@ -121,14 +119,14 @@ pub(crate) fn visit(
     (super::op_word(&trial.workload), point)
 }
 
-/// Visits from which on their course is drawn.
+/// Fewest visits for a plot of their course.
 const VISITS: usize = 4;
-/// Visits up to which each has its error bar: hundreds of bars beside each other hide the marks.
+/// Largest number of visits with error bars: hundreds of bars would hide the marks.
 const BARS_MAX: usize = 120;
-/// A visit within this share of its cell's mean is near it.
+/// A visit within this share of its cell's mean counts as near it.
 const NEAR: f64 = 0.1;
 
-/// How the level moved between trials, each against the mean of its own cell.
+/// The drift of the level between trials, each relative to the mean of its own cell.
 pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
     visits.retain(|(_, visit)| visit.y.is_finite());
     visits.sort_by_cached_key(|(_, visit)| Ordered(visit.x));

@@ -1,9 +1,9 @@
-//! The distribution of latency: the share of requests that took longer.
+//! Plots the distribution of latency: the share of requests that took longer.
 //!
-//! Both axes are logarithmic, so that the median, the 99th and the 99.99th percentile have the same
-//! room, and a second hump shows as a shelf. Less than ten requests beyond a time say nothing, and
-//! the curve ends there. Rejected: a density (its look depends on the width of the bins), and
-//! percentiles as bars (what lies between them is lost).
+//! Both axes are logarithmic, so that the median, the 99th and the 99.99th percentile get the same
+//! space, and a second mode appears as a shelf. The curve ends where fewer than ten requests are
+//! beyond it, because these have no significance. Rejected: a density (its look depends on the bin
+//! width), and percentiles as bars (the values in between are lost).
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ys};
 use crate::number;
@@ -12,14 +12,14 @@ use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high, bucket_low};
 
 /// Fewest requests beyond the end of a curve.
 const BEYOND: f64 = 10.0;
-/// Neighbouring points differ by at least this factor in share or in time.
+/// Least factor between neighbouring points in share or in time.
 const STEP: f64 = 1.04;
-/// Shares from which down a curve decides the abscissa.
+/// Share at which a curve begins to determine the abscissa.
 const FASTEST: f64 = 0.999;
-/// Medians in the sentence of a plot.
+/// Largest number of medians in the sentence of a plot.
 const HALVES: usize = 3;
 
-/// The curve of a histogram: at each time the share of requests that took longer.
+/// The curve of a histogram: for each time the share of requests that took longer.
 fn curve(histogram: &HistogramSnapshot) -> Vec<Point> {
     let total = histogram.count() as f64;
     let mut points: Vec<Point> = Vec::new();
@@ -45,8 +45,7 @@ fn curve(histogram: &HistogramSnapshot) -> Vec<Point> {
     points
 }
 
-/// A curve from the beginning of its axis on: the share that took longer than that is the one at the last
-/// time before it.
+/// Trims a curve to the start of its axis. The share at the start is the one at the last time before it.
 fn from_edge(series: Series, x: &Axis) -> Series {
     let before = series.points.iter().take_while(|point| point.x < x.range.0).count();
     let mut points = series.points;
@@ -57,7 +56,7 @@ fn from_edge(series: Series, x: &Axis) -> Series {
     Series { points, ..series }
 }
 
-/// Named histograms in one plot; `None` where none has a curve.
+/// Named histograms in one plot; `None` if none of them has a curve.
 pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Chart> {
     let series: Vec<Series> = named
         .iter()
@@ -87,7 +86,7 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
     let tail = if of.is_empty() { tail } else { tail.replacen(',', "", 1) };
     let what = if named.len() == 1 && !name.is_empty() { name } else { "requests" };
     let finding = format!("Half of the {what} take less than {}{of}{tail}.", halves.join(" or "));
-    // The fastest few in a thousand would take decades of the axis: it begins where they end.
+    // The fastest few in a thousand would take up decades of the axis, so it begins where they end.
     let slower = series.iter().flat_map(|series| {
         let from = series.points.iter().position(|point| point.y <= FASTEST);
         &series.points[from.unwrap_or(series.points.len()).saturating_sub(1)..]

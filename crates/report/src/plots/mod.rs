@@ -1,4 +1,4 @@
-//! Plots of single trials and of trials beside each other, for whichever document holds them.
+//! Plots of single trials and of several trials together, for any document that has them.
 
 mod course;
 mod distribution;
@@ -8,7 +8,7 @@ pub(crate) use distribution::distribution;
 
 use record::{DirectionResult, OpKind, Trial, Workload};
 
-/// Both directions, as far as they were asked for; trims stand in for writes.
+/// The directions that were requested; trims are shown as writes.
 pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (OpKind, &DirectionResult)> {
     let result = &trial.result;
     let results = [result.read.as_ref(), result.write.as_ref().or(result.trim.as_ref())];
@@ -22,7 +22,7 @@ pub(crate) fn rate_interval(trial: &Trial) -> Option<f64> {
     Some(squares?.sqrt() / trial.iops())
 }
 
-/// `reads` and so on, where a workload has one direction.
+/// `reads` or `writes` for a workload with one direction, otherwise `requests`.
 pub(crate) fn op_word(workload: &Workload) -> &'static str {
     workload.only_op().map_or("requests", OpKind::plural)
 }

@@ -1,15 +1,15 @@
-//! What to expect under load, and what to use.
+//! Reports the expected latency under load, and the recommendations.
 //!
-//! The load-dependent model is the answer; M/M/1 stands beside it with its error, because readers
-//! know it, compute it themselves, and on a parallel device are misled by it. Advice says what to use,
-//! why, what else there is and what that costs, and where a rule of thumb says otherwise.
+//! The load-dependent model is the answer. M/M/1 is shown next to it with its error, because readers know it,
+//! compute it themselves, and are misled by it on a parallel device. A recommendation includes its reason,
+//! the alternatives and their cost, and any rule of thumb that disagrees.
 
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Action, Cell, Story};
 use record::{Advice, Estimate, Expectation, OpKind, Profile, SATURATIONS};
 
-/// Why a latency is not stated.
+/// Reason for a missing latency.
 const TOO_UNEVEN: &str = "the measured rates vary too much (error above ±60 %)";
 
 /// Latency at shares of the maximum rate.
@@ -42,7 +42,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
             let of = |share: &f64| of(op, *share);
             t.group(op.plural());
             t.titled("iops", |share| Cell::or_empty(of(share), |it| number::count(it.iops)));
-            // Left out where its interval would say nothing.
+            // Left out if its interval is too wide to be useful.
             t.titled("latency_mean_ns", |share| match of(share) {
                 Some(it) => Cell::toned(number::time(it.latency_ns.value), Tone::Strong),
                 None => Cell::toned("unknown", Tone::Faint),
@@ -53,7 +53,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
     if missing {
         section.note(format!("Some values are unknown or omitted: {TOO_UNEVEN}."));
     }
-    // What a reader may have computed, who is not to be misled by it.
+    // A warning for readers who may have computed this themselves.
     let remark = "one textbook queue; err: relative to the expected latency";
     let section = story.section("Prediction of M/M/1", remark).supporting();
     section.table(SATURATIONS, |t| {
@@ -71,7 +71,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
     });
 }
 
-/// Advice as what to do: why, what else there is, and what speaks against the usual rule.
+/// Recommendations as actions: reason, alternatives, and disagreement with the usual rule.
 pub(crate) fn actions(all: &[Advice]) -> impl Iterator<Item = Action> + '_ {
     all.iter().map(|advice| {
         Action::new(&advice.subject, &advice.recommendation)
@@ -83,7 +83,7 @@ pub(crate) fn actions(all: &[Advice]) -> impl Iterator<Item = Action> + '_ {
     })
 }
 
-/// `1.9 times (1.8 to 2.1)`; a small one as a percentage.
+/// `1.9 times (1.8 to 2.1)`; a small gain as a percentage.
 fn gain(gain: &Estimate) -> String {
     if gain.value >= 1.5 {
         let [value, low, high] = [gain.value, gain.low, gain.high].map(number::digits);

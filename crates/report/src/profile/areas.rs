@@ -1,4 +1,4 @@
-//! The files that a check measured, and how much they differ.
+//! Tabulates the files that a check measured, and their differences.
 
 use crate::number;
 use crate::story::{Cell, Story};

@@ -1,10 +1,10 @@
-//! The plots of a profile, in the papers' own forms.
+//! Plots a profile in the papers' own forms.
 //!
-//! Throughput and processor cost against request size (Riedel, van Ingen, Gray 1997; Chung, Gray,
-//! Worthington, Horst 2000), I/O rate against depth, latency against rate with what an open
-//! load would see, the straight lines of Friedman, the distributions, and how visits moved during
-//! the check. Every value carries its interval. A sentence is computed from the same values that
-//! are drawn; where there is nothing to say it says so.
+//! The plots are: throughput and CPU cost against request size (Riedel, van Ingen, Gray 1997;
+//! Chung, Gray, Worthington, Horst 2000), IOPS against depth, latency against rate with what an
+//! open load would see, the straight lines of Friedman, the distributions, and how visits drifted
+//! during the check. Every value has its interval. The conclusion of a plot is computed from the
+//! values that are drawn; if there is none, it says so.
 
 use super::{cell_of, cells_of, of_the_device};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, points, xs, ys};
@@ -181,13 +181,13 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
     })
 }
 
-/// CPU time per request or per MiB, of the cells that the size curves are made of.
+/// CPU time per request or per MiB, for the cells of the size curves.
 fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     let series = profile.size_curves.iter().map(|curve| {
         let points = curve.points.iter().filter_map(|point| {
             let cell = cell_of(profile, curve.op, curve.pattern, curve.depth, point.bytes)?;
             let cost = cell.cpu_us_per_io.value()?;
-            // Nanoseconds per request, or milliseconds per MiB in nanoseconds.
+            // Nanoseconds per request, or nanoseconds per MiB.
             let factor = if per_mib { 1e3 * (1 << 20) as f64 / point.bytes as f64 } else { 1e3 };
             Some(Point::estimate(point.bytes as f64, &cost.scaled(factor)))
         });
@@ -223,7 +223,7 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     })
 }
 
-/// Upright lines at the half-power points, in the plots of cost.
+/// Vertical lines at the half-power points, in the plots of cost.
 fn half_power_sizes(profile: &Profile) -> Vec<Rule> {
     let mut by_size: BTreeMap<u64, BTreeSet<OpKind>> = BTreeMap::new();
     for curve in profile.size_curves.iter().filter(|c| c.pattern == Pattern::Sequential) {
@@ -282,8 +282,8 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     })
 }
 
-/// A fitted line over the sizes that it was fitted to. The fit keeps the intervals of its parts and
-/// not how they go together, so that the band is a little too wide.
+/// A fitted line over the sizes that it was fitted to. The fit stores the intervals of its
+/// parameters but not their correlation, so the band is slightly too wide.
 fn line(fit: &ServiceTimeFit) -> Vec<Point> {
     let (low, high) = (fit.sizes_bytes.iter().min(), fit.sizes_bytes.iter().max());
     let (Some(low), Some(high)) = (low, high) else { return Vec::new() };
@@ -320,7 +320,7 @@ fn distributions(profile: &Profile) -> Option<Chart> {
     distribution(&chosen)
 }
 
-/// The rate of every trial over the mean of its cell, in the order in which they were run.
+/// The rate of every trial over the mean of its cell, in the order in which they ran.
 fn visits_over_time(profile: &Profile, trials: &[Trial]) -> Option<Chart> {
     let by_id: BTreeMap<&str, (usize, &Trial)> = trials
         .iter()

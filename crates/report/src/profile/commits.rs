@@ -1,4 +1,4 @@
-//! Commits: how many a second, how long the flush takes, and for which programs that is enough.
+//! Reports commits: the rate, the flush latency, and the programs for which that suffices.
 
 use super::{cell_of, not_measured};
 use crate::number;
@@ -10,7 +10,7 @@ use record::{
 };
 use std::collections::BTreeSet;
 
-/// A size of direct writes that every check measures.
+/// A size of direct writes that every check measures, in bytes.
 const DIRECT_BYTES: u64 = 4 << 10;
 
 pub(super) fn commits(story: &mut Story, profile: &Profile) {
@@ -44,7 +44,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
             joined(sources, "; ", str::to_owned)
         ));
     }
-    // Where all is well, the programs' names are the answer.
+    // If all requirements are met, the programs' names are the answer.
     let is_enough = commits.verdicts.iter().all(|verdict| verdict.met == Some(true));
     if is_enough && !commits.verdicts.is_empty() {
         verdicts(section, commits, profile);
@@ -96,7 +96,7 @@ fn points(section: &mut Section, commits: &Commits) {
     }
 }
 
-/// What one committer's flush consists of, and what several gain.
+/// What a single committer's flush consists of, and what several committers gain.
 fn journal(section: &mut Section, commits: &Commits) {
     let alone = |log| commits.point(log, 1);
     if let (Some(old), Some(new)) = (alone(LogKind::Overwritten), alone(LogKind::NewBlocks)) {
@@ -139,7 +139,7 @@ fn journal(section: &mut Section, commits: &Commits) {
     }
 }
 
-/// What remains of a commit where a write cache is protected, so that a flush has nothing to do.
+/// The time of a commit with a protected write cache, which makes flushes unnecessary.
 fn protected(section: &mut Section, profile: &Profile) {
     let direct = cell_of(profile, OpKind::Write, Pattern::Sequential, 1, DIRECT_BYTES);
     let Some(write) = direct.map(|cell| cell.latency_ns) else { return };
@@ -177,7 +177,7 @@ fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
     }
 }
 
-/// Why a need is neither met nor missed.
+/// Why it is unknown whether a requirement is met.
 fn unknown(verdict: &CommitVerdict) -> String {
     match verdict.measured.value() {
         Some(value) => format!("unknown: {}", number::interval(value.relative_half_width())),

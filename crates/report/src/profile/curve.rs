@@ -1,7 +1,7 @@
-//! The two curves: IOPS and latency against queue depth, throughput against request size.
+//! Tabulates the two curves: IOPS and latency against queue depth, throughput against request size.
 //!
-//! The depth curve is the one that a reader compares with fio: rates and percentiles. The rows of the size curve carry a
-//! bar, so that its shape is seen; the bars of a direction share one scale, its largest rate fills the room.
+//! A reader compares the depth curve with fio: rates and percentiles. The rows of the size curve have bars
+//! that show its shape. All bars of a direction share one scale, on which its maximum rate fills the width.
 
 use super::{cell_of, common_size, missing_directions, not_measured};
 use crate::number;
@@ -10,12 +10,12 @@ use crate::story::{Cell, Columns, Section, Story, joined};
 use record::{DepthCurve, Locality, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes};
 use std::collections::BTreeSet;
 
-/// How many times apart the mean latency of all requests and that of the rate may be.
+/// Largest ratio between the mean latency of all requests and the one that the rate implies.
 const SAME_REQUESTS: f64 = 1.1;
-/// Size curves side by side.
+/// Largest number of size curves next to each other.
 const CURVES_ABREAST: usize = 4;
 
-/// The depth curves, reads beside writes.
+/// The depth curves, reads next to writes.
 pub(super) fn depth(story: &mut Story, profile: &Profile) {
     let curves: Vec<&DepthCurve> =
         profile.depth_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
@@ -56,15 +56,15 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     }
 }
 
-/// The share of the largest rate that the knee gives.
+/// The knee's share of the maximum rate.
 fn knee_share(curve: &DepthCurve) -> Option<String> {
     let knee = curve.points.iter().find(|point| Some(point.depth) == curve.knee)?;
     let share = number::percent(knee.iops.value / curve.max_iops.value);
     Some(format!("{} {share}", curve.op.plural()))
 }
 
-/// That rates and percentiles of one row are of other requests, where that is seen: a rate leaves out a
-/// warm-up and what files differ by, a percentile is of all requests.
+/// A note that rates and percentiles of a row describe different requests, if the data show it: a
+/// rate leaves out the warm-up and the differences between files, a percentile covers all requests.
 fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     let off = curves.iter().flat_map(|curve| {
         curve.points.iter().filter_map(|point| {
@@ -88,7 +88,7 @@ fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     ))
 }
 
-/// What one curve says of each depth: its knee and its largest rate are marked.
+/// The columns of one curve; its knee and its maximum rate are marked.
 fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve, with_size: bool) {
     let at = |depth: &u32| curve.points.iter().find(|point| point.depth == *depth);
     let bytes = curve.bs_bytes;
@@ -118,7 +118,7 @@ fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve
     .gap(1);
 }
 
-/// What the CPU time per request means; why there is none.
+/// What the CPU time per request means, or why it is missing.
 pub(super) fn cpu_note(profile: &Profile) -> Option<String> {
     let busy = profile.depth_curves.iter().filter_map(|curve| {
         let point = curve.points.iter().find(|point| point.depth == curve.max_depth)?;
@@ -133,7 +133,7 @@ pub(super) fn cpu_note(profile: &Profile) -> Option<String> {
     Some(format!("CPU per request is a lower bound; total: {busy} CPUs."))
 }
 
-/// The size curves: those of one pattern side by side.
+/// The size curves: those of one pattern next to each other.
 pub(super) fn size(story: &mut Story, profile: &Profile) {
     let all: Vec<&SizeCurve> =
         profile.size_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
@@ -182,7 +182,7 @@ fn size_table(section: &mut Section, abreast: &[&SizeCurve], all: &[&SizeCurve])
     });
 }
 
-/// What the mark at a half-power point means, with the throughput that it asks for.
+/// What the mark at a half-power point means, with the throughput that it requires.
 fn half_power_note(section: &mut Section, curves: &[&SizeCurve]) {
     let operations: BTreeSet<OpKind> = curves.iter().map(|curve| curve.op).collect();
     let halves = operations.into_iter().filter_map(|op| {

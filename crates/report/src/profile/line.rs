@@ -1,10 +1,10 @@
-//! The straight lines through latency at QD 1 against request size.
+//! Tabulates the straight lines of latency at QD 1 against request size.
 //!
-//! The slope is a time per size. Friedman calls m "the data transfer rate", which it is the
-//! inverse of; both are printed. Intervals of a line are absolute, because an intercept near zero
-//! has no useful relative one. Points that were left out keep the sign of their distance: a point
-//! below the line is faster than predicted, and so is no sign of saturation. A line takes five
-//! sizes; which rows of the service times have none for want of sizes is said.
+//! The slope is a time per size. Friedman calls m "the data transfer rate", although it is the
+//! inverse of that; both are printed. Intervals of a line are absolute, because an intercept near
+//! zero has no useful relative one. Points that were left out keep the sign of their distance: a
+//! point below the line is faster than predicted, and therefore no sign of saturation. A line needs
+//! five sizes. Rows of the service times with too few sizes for a line are named.
 
 use crate::number;
 use crate::story::{Story, joined};
@@ -43,8 +43,8 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
     }
 }
 
-/// What was measured at QD 1 past the file-system cache and has no line; a pattern stands for
-/// both directions where neither has one.
+/// What was measured at QD 1 with direct I/O and has no line. A pattern represents both directions
+/// if neither has one.
 fn without_line(profile: &Profile) -> String {
     let fitted = |op, pattern| {
         profile.service_time_fits.iter().any(|fit| fit.op == op && fit.pattern == pattern)
@@ -65,7 +65,7 @@ fn without_line(profile: &Profile) -> String {
     joined(patterns.into_iter().filter_map(name), ", ", |name| name)
 }
 
-/// The absolute half-width: at most as many decimals as a value has, and no more than it is good for.
+/// The absolute half-width, with no more decimals than the value has and than it is accurate to.
 fn half_width(estimate: &Estimate) -> String {
     let half_width = match estimate.half_width().abs() {
         many if many >= 9.95 || many.is_nan() => number::digits(many.round()),
@@ -76,7 +76,7 @@ fn half_width(estimate: &Estimate) -> String {
     format!("±{half_width}")
 }
 
-/// 1/m as a rate. Where m may be zero the rate has no upper end, and only the lower is printed.
+/// 1/m as a rate. If m may be zero the rate has no upper end, and only the lower one is printed.
 fn inverse_rate(fit: &ServiceTimeFit) -> String {
     match &fit.slope_ns_per_byte {
         slope if slope.low > 0.0 => number::rate(1e9 / slope.value),
@@ -85,7 +85,7 @@ fn inverse_rate(fit: &ServiceTimeFit) -> String {
     }
 }
 
-/// The points that a line leaves out, each with the sign of its distance.
+/// The points that a line leaves out, each with the direction of its distance.
 fn left_out(fit: &ServiceTimeFit) -> impl Iterator<Item = String> {
     fit.left_out.iter().map(|point| {
         let side = if point.residual_ns < 0.0 { "faster" } else { "slower" };

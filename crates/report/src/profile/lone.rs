@@ -1,10 +1,10 @@
-//! Reads that come alone, beside the same reads one behind the other.
+//! Compares lone reads (single reads after idle time) with the same reads back to back.
 
 use crate::number;
 use crate::story::{Story, joined};
 use record::{LoneRead, Profile};
 
-/// On the short page where a rest adds anything, else behind `--verbose`.
+/// On the short page if idle time adds latency, otherwise only with `--verbose`.
 pub(super) fn lone_reads(story: &mut Story, profile: &Profile) {
     let lone = &profile.lone_reads;
     let Some(first) = lone.first() else { return };

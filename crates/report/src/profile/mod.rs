@@ -1,10 +1,9 @@
-//! What is said of a profile.
+//! Builds the report on a profile.
 //!
-//! The order is that of a reader's questions: how fast is it, what should I set, what will I see
-//! under load, why do you say so, what is wrong, what is it. Reads stand left of writes in every table
-//! that has both. A section without numbers keeps its heading and says why. What supports the answer
-//! is named by the short page, with the flag that shows it: the engineer who needs the reason for a number
-//! need not know it.
+//! The order is that of a reader's questions: how fast is it, what should I set, what will I see under load,
+//! why, what is wrong, what is it. Reads are to the left of writes in every table with both. A section
+//! without numbers keeps its heading and gives the reason. The short page names the supporting parts and the
+//! flag that shows them, because an engineer who needs the reason for a number may not know the flag.
 
 pub(crate) mod advice;
 mod areas;
@@ -25,13 +24,13 @@ use record::{
     Pattern, Profile, TargetKind, Trial, format_bytes, shell_word,
 };
 
-/// A budget from which on there is none: a week.
+/// A time budget from which on it counts as unlimited: a week.
 const UNLIMITED_NS: u64 = 7 * 86_400 * 1_000_000_000;
 
-/// The name of a throughput in the units that fio prints.
+/// Name of a throughput in the units that fio prints.
 const BINARY: &str = "in binary units";
 
-/// The story of a profile and of the trials that it rests on, as far as they are at hand.
+/// The story of a profile and of its trials, as far as they are available.
 #[must_use]
 pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
@@ -78,7 +77,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     story
 }
 
-/// The largest I/O rate and throughput of a direction.
+/// Maximum IOPS and maximum throughput of a direction.
 pub(crate) fn largest(profile: &Profile, op: OpKind) -> (Option<Estimate>, Option<Estimate>) {
     let limits = &profile.limits;
     match op {
@@ -87,7 +86,7 @@ pub(crate) fn largest(profile: &Profile, op: OpKind) -> (Option<Estimate>, Optio
     }
 }
 
-/// The largest rates, or what is said in their place where they are open, and the caps.
+/// The maximum rates, or their replacement text if they are too uncertain, and the caps.
 fn headline(profile: &Profile, open: Option<String>) -> String {
     let said = OpKind::BOTH.into_iter().filter_map(|op| {
         let (rate, throughput) = largest(profile, op);
@@ -102,7 +101,7 @@ fn headline(profile: &Profile, open: Option<String>) -> String {
     format!("{rates} Capped at {}.", joined(&profile.caps, " and ", Cap::text))
 }
 
-/// The largest rates, and how long one request takes by itself.
+/// The maximum rates, and the latency of a single request.
 fn facts(story: &mut Story, profile: &Profile) {
     let smallest = smallest_random(profile);
     let size = smallest.map_or("random".into(), |bytes| format!("{} random", format_bytes(bytes)));
@@ -124,7 +123,7 @@ fn facts(story: &mut Story, profile: &Profile) {
         let answers = [
             (format!("max {size} IOPS"), most),
             ("max throughput".to_owned(), throughput),
-            // What has no rate has said so in the line above.
+            // A missing rate is reported in the line above.
             (BINARY.to_owned(), binary),
             ("latency at QD 1".to_owned(), alone),
         ];
@@ -165,13 +164,13 @@ fn cells(section: &mut Section, profile: &Profile) {
     }
 }
 
-/// A size that all have, in front of what is of it; nothing where they differ.
+/// The size that all have in common, as a prefix; empty if they differ.
 fn common_size(mut sizes: impl Iterator<Item = u64>) -> String {
     let first = sizes.next().filter(|first| sizes.all(|size| size == *first));
     first.map(|bytes| format!(" {}", format_bytes(bytes))).unwrap_or_default()
 }
 
-/// That something has no numbers, and why; `op` for one direction of it.
+/// Why something was not measured. `op` restricts this to one direction.
 fn not_measured(profile: &Profile, op: Option<OpKind>) -> String {
     let found = |code| profile.findings.iter().any(|finding| finding.code == code);
     let only_read = matches!(profile.target.kind, TargetKind::File | TargetKind::BlockDevice);
@@ -195,7 +194,7 @@ fn missing_directions(section: &mut Section, profile: &Profile, present: impl Fn
     }
 }
 
-/// Whether a cell describes the device: past the file-system cache, the device's own cache on.
+/// Whether a cell describes the device: direct I/O with the device's own cache enabled.
 fn of_the_device(cell: &Measurement) -> bool {
     cell.workload.cache == CacheMode::Device
 }
@@ -216,7 +215,7 @@ fn cells_of(
     })
 }
 
-/// The one of them with requests of a size.
+/// The one of these cells with a given request size.
 pub(crate) fn cell_of(
     profile: &Profile,
     op: OpKind,
@@ -231,7 +230,7 @@ fn depth_curve(profile: &Profile, op: OpKind) -> Option<&DepthCurve> {
     profile.depth_curves.iter().find(|curve| curve.op == op)
 }
 
-/// The request size of the random limits: that of the depth curves, else the smallest cell.
+/// Request size of the random limits: that of the depth curves, otherwise of the smallest cell.
 fn smallest_random(profile: &Profile) -> Option<u64> {
     let of_curves = profile.depth_curves.iter().map(|curve| curve.bs_bytes).min();
     let random =
@@ -240,7 +239,7 @@ fn smallest_random(profile: &Profile) -> Option<u64> {
     of_curves.or_else(|| sizes.min())
 }
 
-/// The cell of this direction with the largest throughput; a hit measures a cache and is none.
+/// The cell of a direction with the largest throughput, except hits, which measure a cache.
 fn fastest(profile: &Profile, op: OpKind) -> Option<&Measurement> {
     let same = profile.cells.iter().filter(|cell| {
         let workload = &cell.workload;
@@ -249,7 +248,7 @@ fn fastest(profile: &Profile, op: OpKind) -> Option<&Measurement> {
     same.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))
 }
 
-/// Latency of a random request of the smallest size with nothing else going on.
+/// Latency of a random request of the smallest size on an otherwise idle device.
 fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     let size = smallest_random(profile)?;
     let curve = depth_curve(profile, op).filter(|curve| curve.bs_bytes == size);
@@ -259,7 +258,7 @@ fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     Some(profile.rerun(&alone, (op, Locality::Random, true)))
 }
 
-/// How many times faster the device is at its best depth than at depth 1, over its curves.
+/// Ratio of the rate at the best depth to that at depth 1, over all curves.
 fn parallelism(profile: &Profile) -> Option<(&DepthCurve, f64)> {
     let gains = profile.depth_curves.iter().filter_map(|curve| {
         let alone = curve.points.iter().find(|point| point.depth == 1)?;

@@ -1,13 +1,13 @@
-//! Service times by request size and pattern, laid out like Table 4 of Friedman, "A simplified
-//! approach to Windows disk tuning".
+//! Tabulates service times by request size and pattern, laid out like Table 4 of Friedman, "A
+//! simplified approach to Windows disk tuning".
 //!
 //! Friedman prints S = 1/X and calls it the service time. Here U is measured, so S = U/X, and the
-//! mean latency stands beside it: where the device works on several requests at once, S is
-//! only the spacing of completions, and a reader who took it for the time of a request would
-//! expect the impossible. All times share one unit, stated once, so that rows can be compared.
+//! mean latency is shown next to it. If the device works on several requests at once, S is only the
+//! time between completions, and a reader who took it for the latency of a request would expect the
+//! impossible. All times share one unit, stated once, so that rows can be compared.
 //!
-//! Only cells past the file-system cache with the device's own cache on (`--cache device`) stand
-//! here: those of other modes have the same pattern, depth and size, and other numbers.
+//! Only cells with direct I/O and the device's own cache enabled (`--cache device`) are listed:
+//! other modes have cells with the same pattern, depth and size, but other numbers.
 
 use super::{missing_directions, not_measured, of_the_device, parallelism};
 use crate::number;
@@ -17,12 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Request sizes of the abbreviated matrix, in bytes.
 const MATRIX_SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
-/// From this latency (in nanoseconds) on the table is in milliseconds.
+/// Latency in nanoseconds from which the table uses milliseconds.
 const MILLISECONDS_FROM: f64 = 1e7;
-/// A gain with depth beyond which the device is called parallel: one server gains nothing.
+/// Gain with depth from which a device counts as parallel: a single server gains nothing.
 const PARALLEL_FROM: f64 = 1.5;
 
-/// What a row shows: pattern, depth, request size in bytes.
+/// The key of a row: pattern, depth, request size in bytes.
 type Key = (Pattern, u32, u64);
 
 pub(super) fn service(story: &mut Story, profile: &Profile) {
@@ -39,7 +39,7 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
     let service = if with_service { "; S = U/X (U: share of time busy)" } else { "" };
     let remark = format!("in {unit}, ± at 95 %; latency: mean{service}");
     let section = story.section("Service times", &remark).supporting();
-    // Pattern and depth are written where they change.
+    // Pattern and depth are printed only where they change.
     let mut before = None;
     let rows = keys.iter().map(|&key| {
         let new = before != Some((key.0, key.1));
@@ -79,7 +79,7 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
     notes(section, profile, &cells, with_service);
 }
 
-/// The row that a cell belongs to; `None` for a mixed one or one of another cache mode.
+/// The key of a cell's row; `None` for a mixed cell or another cache mode.
 fn key(cell: &Measurement) -> Option<Key> {
     cell.workload.only_op().filter(|_| of_the_device(cell))?;
     Some((cell.workload.pattern, cell.workload.depth, cell.workload.max_bs().0))
@@ -104,7 +104,7 @@ fn keys(cells: &[Measurement]) -> BTreeSet<Key> {
 }
 
 fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_service: bool) {
-    // One of those that differ in numbers only.
+    // One of those that differ only in numbers.
     let words = |reason: &str| reason.replace(|c: char| c.is_ascii_digit() || c == '.', "");
     let reasons = cells.iter().filter_map(|cell| cell.service_ns.reason());
     let reasons: BTreeMap<String, &str> = reasons.map(|reason| (words(reason), reason)).collect();

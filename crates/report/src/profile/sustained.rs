@@ -1,4 +1,4 @@
-//! Loads that went on for minutes (`check --sustained`).
+//! Reports loads that ran for minutes (`check --sustained`).
 
 use crate::number;
 use crate::story::Story;

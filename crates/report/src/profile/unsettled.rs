@@ -1,22 +1,23 @@
-//! A check that does not say how fast a disk is: the first lines of its page say so, why, and what to do.
+//! Explains a check that does not determine how fast a disk is: the first lines of its page say so, why, and
+//! what to do.
 //!
-//! The interval of the largest rate decides, as another run would find it. Its parts are compared: how the
-//! level of the disk wandered, how far its files differ, how far visits of one load differ. No part is
-//! blamed that is small beside the largest. What a check cannot see is why a level wandered: another program,
-//! another machine on the same storage, or the disk itself.
+//! The interval of the maximum rate, as another run would find it, decides. Its parts are compared: the drift
+//! of the disk's speed, the differences between its files, and the differences between visits of one load.
+//! Parts that are small compared with the largest are not blamed. A check cannot see why a speed drifted:
+//! another program, another machine on the same storage, or the disk itself.
 
 use super::largest;
 use crate::number;
 use crate::story::{Action, joined};
 use record::{Estimate, FindingCode, Locality, NORMAL_95, OpKind, Profile, WIDE};
 
-/// A part that is less than this share of the largest part is not named.
+/// Parts below this share of the largest part are not named.
 const BESIDE: f64 = 0.5;
-/// Findings that name who else was at work.
+/// Findings that name other activity.
 const BUSY: [FindingCode; 3] =
     [FindingCode::ForeignIo, FindingCode::CpuTaken, FindingCode::CgroupLimit];
 
-/// The sentences for the top, and the action; `None` where the check settles the rates.
+/// The sentences for the top, and the action; `None` if the check determines the rates.
 pub(super) fn unsettled(profile: &Profile) -> Option<(String, Action)> {
     let wide = OpKind::BOTH.into_iter().filter_map(|op| {
         let (rate, throughput) = largest(profile, op);
@@ -42,14 +43,14 @@ enum Kind {
     Visits,
 }
 
-/// A part of an error, with its half-width as a share.
+/// A part of an error, with its relative half-width.
 struct Part {
     kind: Kind,
     half_width: f64,
     words: String,
 }
 
-/// The parts of the error of the largest rate, the largest first, without those that hardly count.
+/// The parts of the maximum rate's error, the largest first, without negligible ones.
 fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
     let level = NORMAL_95 * profile.common_se();
     let files = NORMAL_95 * profile.reruns().areas_se(op, Locality::Random, false);

@@ -1,10 +1,9 @@
-//! What becomes the abscissa, what tells curves apart, and what tells plots apart.
+//! Chooses the abscissa, the curves and the plots of a set.
 //!
-//! An abscissa is an axis whose levels are numbers: by what they ask (request size, depth, rate,
-//! place, number of targets), else by how they are written. Directions get plots of their own where
-//! sizes are compared, because each has its own maximum and so its own half-power line. The other
-//! axes make curves; while a plot has more than [`CURVES`] of them, the axis with the fewest levels
-//! makes plots instead.
+//! An abscissa is an axis with numeric levels: a known quantity (request size, depth, rate, offset, number of
+//! targets), or else any number. Reads and writes get separate plots if sizes are compared, because each has
+//! its own maximum and therefore its own half-power line. The other axes become curves. While a plot has more
+//! than [`CURVES`] of them, the axis with the fewest levels becomes separate plots instead.
 
 use super::{Set, SetCell};
 use crate::plots::op_word;
@@ -13,28 +12,28 @@ use record::{CacheMode, OpKind, Workload};
 use stats::{Ordered, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves that one plot holds.
+/// Largest number of curves in a plot.
 pub(super) const CURVES: usize = 8;
 const PLOTS: usize = 6;
 
-/// What the numbers of an axis are.
+/// Meaning of an axis's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Meaning {
-    /// Bytes of a request.
+    /// Request size in bytes.
     Size,
     /// Queue depth.
     Depth,
     /// Arrivals per second.
     Rate,
-    /// Disks or other targets.
+    /// Number of disks or other targets.
     Targets,
-    /// Where on the target the area begins.
+    /// Offset of the area on the target.
     Place,
-    /// Numbers as they are written.
+    /// Other numbers.
     Plain,
 }
 
-/// The number that a workload and its level on the axis have, if they have one.
+/// The number for a workload and its level on the axis, if any.
 type NumberOf = fn(&Workload, &str) -> Option<f64>;
 
 const MEANINGS: [(Meaning, NumberOf); 6] = [
@@ -49,25 +48,25 @@ const MEANINGS: [(Meaning, NumberOf); 6] = [
 /// An axis of numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Abscissa {
-    /// Its place in [`Set::axes`].
+    /// Its index in [`Set::axes`].
     pub(super) axis: usize,
     pub(super) meaning: Meaning,
     /// The number of each level.
     pub(super) values: BTreeMap<String, f64>,
 }
 
-/// The cells of one curve, by rising abscissa.
+/// The cells of one curve, in order of the abscissa.
 #[derive(Clone, Debug)]
 pub(super) struct Along<'s> {
-    /// The levels that make it; empty where nothing else varies.
+    /// The levels that define it; empty if nothing else varies.
     pub(super) name: String,
-    /// Abscissa and cell.
+    /// Abscissa values with their cells.
     pub(super) cells: Vec<(f64, &'s SetCell<'s>)>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Plot<'s> {
-    /// The levels that make it; empty where it is the only one.
+    /// The levels that define it; empty for a single plot.
     pub(super) name: String,
     pub(super) curves: Vec<Along<'s>>,
 }
@@ -76,7 +75,7 @@ pub(super) struct Plot<'s> {
 pub(super) fn abscissae(set: &Set<'_>) -> Vec<Abscissa> {
     let mut found: Vec<Abscissa> =
         (0..set.axes.len()).filter_map(|axis| abscissa(set, axis)).collect();
-    // Two levels are a comparison and no curve, unless there is nothing else.
+    // Two levels are a comparison rather than a curve, unless there is no longer axis.
     if found.iter().any(|abscissa| abscissa.values.len() > 2) {
         found.retain(|abscissa| abscissa.values.len() > 2);
     }
@@ -84,7 +83,7 @@ pub(super) fn abscissae(set: &Set<'_>) -> Vec<Abscissa> {
     found
 }
 
-/// The first meaning that gives each level a number of its own.
+/// The first meaning that gives each level a distinct number.
 fn abscissa(set: &Set<'_>, axis: usize) -> Option<Abscissa> {
     MEANINGS.into_iter().find_map(|(meaning, number_of)| {
         let mut values: BTreeMap<String, f64> = BTreeMap::new();
@@ -103,7 +102,7 @@ fn abscissa(set: &Set<'_>, axis: usize) -> Option<Abscissa> {
     })
 }
 
-/// The plots over an abscissa, and how many curves and plots were too many.
+/// The plots over an abscissa, and the number of curves and plots left out.
 pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s>>, usize) {
     let varies = |axis: &usize| {
         *axis != abscissa.axis
@@ -134,7 +133,7 @@ pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s
             .collect(),
     });
     let mut plots: Vec<Plot<'s>> = made.collect();
-    // A plot in which no curve has two points shows nothing over this abscissa.
+    // A plot without a curve of at least two points shows nothing over this abscissa.
     plots.retain(|plot| plot.curves.iter().any(|curve| curve.cells.len() > 1));
     let mut left_out = plots.len().saturating_sub(PLOTS);
     plots.truncate(PLOTS);
@@ -162,7 +161,7 @@ fn most_curves(set: &Set<'_>, plots: &[usize], curves: &[usize]) -> usize {
     of.values().map(BTreeSet::len).max().unwrap_or(0)
 }
 
-/// Whether reads and writes have levels of their own.
+/// Whether reads and writes have different levels on an axis.
 fn tells_direction(set: &Set<'_>, axis: usize) -> bool {
     let mut of: BTreeMap<&str, Option<OpKind>> = BTreeMap::new();
     for cell in &set.cells {
@@ -175,7 +174,7 @@ fn tells_direction(set: &Set<'_>, axis: usize) -> bool {
     of.values().any(|op| Some(op) != first)
 }
 
-/// The same in words.
+/// The levels of a cell on some axes, in words.
 pub(super) fn name(set: &Set<'_>, cell: &SetCell<'_>, axes: &[usize]) -> String {
     joined(axes, ", ", |axis| {
         let level = &cell.levels[*axis];
@@ -186,7 +185,7 @@ pub(super) fn name(set: &Set<'_>, cell: &SetCell<'_>, axes: &[usize]) -> String 
     })
 }
 
-/// The same; the direction where no level varies.
+/// The same, or the direction if no level varies.
 pub(super) fn name_or_op(set: &Set<'_>, cell: &SetCell<'_>, axes: &[usize]) -> String {
     let name = name(set, cell, axes);
     if name.is_empty() { op_word(cell.workload).to_owned() } else { name }

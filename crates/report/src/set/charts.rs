@@ -1,7 +1,7 @@
-//! The plots of a set: curves over an abscissa, a map over two rates, rows where nothing is a number.
+//! Plots a set: curves over an abscissa, a map over two rates, or rows if no axis is numeric.
 //!
-//! The half-power line is half of the largest throughput or rate in the plot: no advertised peak is
-//! known to an experiment, so that the measured maximum stands for it, and is called so.
+//! The half-power line is half of the largest throughput or rate in the plot. An experiment knows
+//! no advertised peak, so the measured maximum is used, and is labelled as such.
 
 use super::arrange::{self, Abscissa, Along, Meaning, Plot};
 use super::{Set, SetCell};
@@ -12,14 +12,14 @@ use crate::story::{capital, prefix};
 use record::{Estimate, HistogramSnapshot, Unit};
 use stats::Ordered;
 
-/// Plots of a set, at most; the rest is said.
+/// Largest number of plots; the number of the others is stated.
 const CHARTS: usize = 24;
 const ROWS: usize = 24;
-/// Clauses of a sentence before the rest is counted.
+/// Largest number of clauses in a sentence; the others are counted.
 const CLAUSES: usize = 4;
 const DISTRIBUTIONS: usize = 6;
 
-/// What is drawn of a cell.
+/// The quantity that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     Throughput,
@@ -30,7 +30,7 @@ enum Measure {
 }
 
 impl Measure {
-    /// Its title, its unit, and whether its axis is logarithmic.
+    /// Title, unit, and whether its axis is logarithmic.
     fn about(self) -> (&'static str, Unit, bool) {
         match self {
             Self::Throughput => ("throughput", Unit::BytesPerSecond, false),
@@ -45,7 +45,7 @@ impl Measure {
         self.about().0
     }
 
-    /// Whether more is better, and half of the most a goal.
+    /// Whether more is better, so that half of the maximum is a goal.
     fn is_rate(self) -> bool {
         matches!(self, Self::Throughput | Self::Rate)
     }
@@ -78,7 +78,7 @@ impl Measure {
     }
 }
 
-/// All plots of a set, and what was left out.
+/// All plots of a set, and notes on those left out.
 pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
     let mut charts = Vec::new();
     let mut curves_left = 0;
@@ -117,7 +117,7 @@ fn measures(meaning: Meaning) -> &'static [Measure] {
     }
 }
 
-/// The abscissa, and what it is in a title.
+/// The abscissa, and its name in a title.
 fn x_axis<'s>(
     set: &'s Set<'_>,
     abscissa: &Abscissa,
@@ -173,7 +173,7 @@ fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) 
     })
 }
 
-/// The smallest size from which on each curve has half of the most.
+/// The smallest size from which each curve stays above half of the maximum.
 fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let from = |series: &Series| {
         let below = series.points.iter().rposition(|point| point.y < most / 2.0);
@@ -182,7 +182,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let mut reaching: Vec<(f64, &str)> =
         series.iter().filter_map(|s| Some((from(s)?, s.name.as_str()))).collect();
     reaching.sort_by_cached_key(|one| Ordered(one.0));
-    // A single size says nothing of larger ones.
+    // A curve with a single size shows nothing about larger ones.
     let curves = series.iter().filter(|series| series.points.len() > 1 || from(series).is_some());
     let curves = curves.count();
     let never = curves - reaching.len();
@@ -198,7 +198,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let from: Vec<f64> = reaching.iter().map(|(size, _)| *size).collect();
     let alike = from.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
     match from.first() {
-        // One sentence does for all that begin at the same size.
+        // One sentence covers all curves that begin at the same size.
         Some(size) if alike && never == 0 => {
             format!(
                 "Half of the maximum ({half} of {most}) is reached at {} and above.",
@@ -215,7 +215,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     }
 }
 
-/// Where the most is, and how much more that is than at the beginning of its curve.
+/// The maximum, and its gain over the start of its curve.
 fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let best = series.iter().find_map(|series| {
         let place = series.points.iter().position(|point| point.y >= most)?;
@@ -239,7 +239,7 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     capital(&text)
 }
 
-/// The curve that changes most, from its first to its last value.
+/// The curve that changes most from its first to its last value.
 fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
     let changes = series.iter().filter(|series| series.points.len() > 1).filter_map(|series| {
         let (first, last) = (series.points.first()?, series.points.last()?);
@@ -263,7 +263,7 @@ fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
     capital(&format!("{name}{from}, {to}: {words}{sure}."))
 }
 
-/// Cells as rows, where no axis is of numbers.
+/// Cells as rows, if no axis is numeric.
 fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
     let axes = set.all_axes();
     let mut found: Vec<(String, Estimate)> = set
@@ -299,7 +299,7 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
     })
 }
 
-/// The distributions along the first curve, or of the first cells.
+/// The distributions along the first curve, or those of the first cells.
 fn distributions(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
     let axes = set.all_axes();
     let plots = abscissae.first().map(|abscissa| arrange::arrange(set, abscissa).0);

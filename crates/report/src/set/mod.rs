@@ -1,7 +1,7 @@
-//! Trials that belong together: those of an experiment, or several that were named.
+//! Groups trials that belong together: those of an experiment, or several that the user named.
 //!
-//! Which plots a set gets follows from what varies in it, not from the name of its design: `arrange`
-//! decides abscissa, series and plots; `charts` draws them.
+//! The plots of a set depend on what varies in it, not on the name of its design. `arrange` chooses
+//! abscissa, series and plots; `charts` draws them.
 
 mod arrange;
 mod charts;
@@ -17,7 +17,7 @@ use record::{Estimate, Experiment, ExperimentCell, PlannedTrial, Trial, Workload
 use stats::grouped;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Repeats from which on their scatter says how well a value is known.
+/// Fewest repeats for an interval from their variance.
 const REPEATS: usize = 3;
 
 /// One combination of levels.
@@ -25,17 +25,17 @@ const REPEATS: usize = 3;
 pub(crate) struct SetCell<'a> {
     /// Level of each axis, in the order of [`Set::axes`].
     pub(crate) levels: Vec<String>,
-    /// What was asked.
+    /// The requested load.
     pub(crate) workload: &'a Workload,
     pub(crate) results: ExperimentCell,
     pub(crate) trials: Vec<&'a Trial>,
 }
 
-/// Trials with what varies among them.
+/// Trials and the axes on which they differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Set<'a> {
     pub(crate) axes: Vec<String>,
-    /// In the order of the design.
+    /// The cells in the order of the design.
     pub(crate) cells: Vec<SetCell<'a>>,
     pub(crate) errors: String,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Set<'a> {
 type Levels = BTreeMap<String, String>;
 
 impl<'a> Set<'a> {
-    /// The trials of an experiment that were run and are at hand.
+    /// From the trials of an experiment that were run and are available.
     pub(crate) fn of_experiment(experiment: &'a Experiment, trials: &'a [Trial]) -> Self {
         let by_id: BTreeMap<&str, &Trial> =
             trials.iter().map(|trial| (trial.id.as_str(), trial)).collect();
@@ -71,7 +71,7 @@ impl<'a> Set<'a> {
         Self { axes: experiment.axes.clone(), errors: errors(&cells), cells }
     }
 
-    /// Trials by themselves: what differs in what was asked of them becomes the axes.
+    /// From single trials: the differences between their loads become the axes.
     pub(crate) fn of_trials(trials: &[&'a Trial]) -> Self {
         type Aspect = (&'static str, fn(&Trial) -> String);
         let aspects: [Aspect; 10] = [
@@ -112,7 +112,7 @@ impl<'a> Set<'a> {
         (0..self.axes.len()).collect()
     }
 
-    /// The levels of an axis that cells have.
+    /// The levels of an axis that occur in cells.
     pub(crate) fn levels(&self, axis: usize) -> BTreeSet<&str> {
         self.cells.iter().map(|cell| cell.levels[axis].as_str()).collect()
     }
@@ -133,13 +133,13 @@ fn errors(cells: &[SetCell<'_>]) -> String {
 
 /// A trial of a combination.
 struct Visit<'a> {
-    /// What was planned.
+    /// The planned load.
     workload: &'a Workload,
     trial: &'a Trial,
     extras: Option<&'a BTreeMap<String, f64>>,
 }
 
-/// The means of a combination; `None` without a trial in which something completed.
+/// The means of a combination; `None` if no request completed in any of its trials.
 fn mean_cell<'a>(levels: &[String], visits: &[Visit<'a>]) -> Option<SetCell<'a>> {
     let trials = visits.iter().map(|visit| visit.trial).filter(|trial| trial.iops() > 0.0);
     let trials: Vec<&Trial> = trials.collect();
@@ -175,7 +175,8 @@ fn latency_interval(trial: &Trial) -> Option<f64> {
     intervals.reduce(f64::max)
 }
 
-/// The mean over trials: its interval from their scatter where there are enough, else from within.
+/// The mean over trials. Its interval comes from their variance if there are enough trials,
+/// otherwise from within them.
 fn mean(
     trials: &[&Trial],
     value: impl Fn(&Trial) -> f64,
@@ -195,7 +196,7 @@ fn mean(
     Some(if known { Estimate::spanning(mean.value, low, high, mean.n) } else { mean })
 }
 
-/// Mean over repeats, as an experiment has it; of one or two without an interval.
+/// The mean over repeats, as in an experiment; with one or two repeats it has no interval.
 fn over_repeats(values: &[f64]) -> Option<Estimate> {
     if values.len() >= REPEATS {
         return stats::visits_mean(values);

@@ -1,11 +1,11 @@
-//! What is said of an experiment, or of several trials together: the results by axes, the sizes
+//! Builds the report on an experiment, or on several trials together: the results by axis, the sizes
 //! reached, the effects.
 //!
-//! A row is a combination, in the order of the design; a level is written where it changes, so that
-//! the eye finds the blocks of rows. Axes with one level stand in a line above the table. Of the
-//! effects those that were found are listed, and the others counted: a list of what makes no
-//! difference is longer than the answer. Rejected: request sizes as columns, which at 80 columns
-//! leave no room for the intervals, without which two numbers cannot be compared.
+//! A row is a combination, in the order of the design. A level is printed only where it changes, so
+//! that blocks of rows stand out. Axes with a single level are listed in a line above the table.
+//! Effects that were found are listed; the others are only counted, because a list of things that
+//! make no difference is longer than the answer. Rejected: request sizes as columns. At 80 columns
+//! they leave no space for the intervals, without which two numbers cannot be compared.
 
 use super::{Levels, Set, SetCell, arrange, charts};
 use crate::chart::Chart;
@@ -26,14 +26,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const COURSES: usize = 4;
 const ROWS: usize = 600;
 const EFFECTS_LISTED: usize = 16;
-/// Effects of an axis that fit a screen with the answer above them.
+/// Largest number of effects per axis that fits a screen with the answer above them.
 const FEW_EFFECTS: usize = 8;
-/// Cells that fit a screen with the answer above them.
+/// Largest number of cells that fits a screen with the answer above them.
 const FEW_CELLS: usize = 12;
-/// Spread between blocks that is marked, as in the finding about it.
+/// Spread between blocks that is marked, the same as in the finding about it.
 const SPREAD_MARKED_REL: f64 = 0.03;
 
-/// The story of an experiment and of those of its trials that are at hand.
+/// The story of an experiment and those of its trials that are available.
 #[must_use]
 pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     let set = Set::of_experiment(experiment, trials);
@@ -59,8 +59,8 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     target::conditions(&mut story, &experiment.targets, experiment.environment.as_ref(), about);
     target::clients(&mut story, &experiment.clients);
     story.condition("note", &experiment.note);
-    // With the design as it was run: the preset of its name has other sizes and times than those that
-    // were set on the command line.
+    // Uses the design as it was run. The preset with that name has other sizes and times than those
+    // given on the command line.
     let name = experiment.design.rsplit('/').next().unwrap_or_default();
     let file = format!("{}.toml", name.strip_suffix(".toml").unwrap_or(name));
     let design = if experiment.design_text.is_empty() { &experiment.design } else { &file };
@@ -74,7 +74,7 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     story
 }
 
-/// The story of several trials that were named one by one.
+/// The story of several trials that the user named.
 pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     let set = Set::of_trials(trials);
     let simulated = trials.iter().all(|trial| trial.simulated);
@@ -133,7 +133,7 @@ pub(crate) fn done(experiment: &Experiment) -> String {
     }
 }
 
-/// The most throughput; that through the page cache by itself, since no disk does that.
+/// The largest throughput; that through the page cache separately, since no disk reaches it.
 fn headline(set: &Set<'_>) -> String {
     let axes = set.all_axes();
     let most = |memory: bool| {
@@ -156,7 +156,7 @@ fn headline(set: &Set<'_>) -> String {
     }
 }
 
-/// Whether requests ended in memory: buffered writes, and reads that the page cache served.
+/// Whether requests ended in memory: buffered writes, and reads served by the page cache.
 fn of_memory(cell: &SetCell<'_>) -> bool {
     let served = |trial: &&Trial| {
         trial.findings.iter().any(|finding| finding.code == FindingCode::PageCacheServed)
@@ -165,7 +165,7 @@ fn of_memory(cell: &SetCell<'_>) -> bool {
     written || cell.trials.iter().any(served)
 }
 
-/// The sizes to use: for each group of levels those of the depth that takes the smallest.
+/// The recommended sizes: for each group of levels, those of the depth that needs the smallest size.
 fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
     let action = |reached: &ReachedSizes| {
         let levels = joined(&reached.levels, ", ", |(axis, level)| format!("{axis} {level}"));
@@ -179,7 +179,7 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
         let why = format!("this size reaches half of the maximum ({half_rate} of {rate}); {most}");
         Some(Action::new(levels, format!("requests of at least {half}")).with("why", why))
     };
-    // Of those with one maximum the one that asks least: it names the depth as well.
+    // Among those with the same maximum, the one with the smallest size: it also names the depth.
     let known = reached.iter().filter(|each| each.half_bytes.is_some());
     let by_maximum = grouped(known.map(|each| (each.maximum_bytes_per_s.to_bits(), each)));
     let best = by_maximum
@@ -188,7 +188,7 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
     best.filter_map(action).collect()
 }
 
-/// The trials in the order of the plan, each against the mean of its cell.
+/// The trials in plan order, each relative to the mean of its cell.
 fn visits(experiment: &Experiment, set: &Set<'_>) -> Option<Chart> {
     let axes = set.all_axes();
     let places = experiment.done.iter().map(|done| (done.trial_id.as_str(), done.position));
@@ -204,7 +204,7 @@ fn visits(experiment: &Experiment, set: &Set<'_>) -> Option<Chart> {
     plots::visits(visits)
 }
 
-/// A row with its levels, of which those that are as in the row above are empty.
+/// A row with its levels. Levels equal to those of the row above are empty.
 type Levelled<'a, R> = (Vec<&'a str>, R);
 
 fn levelled<'a, R>(rows: impl Iterator<Item = Levelled<'a, R>>) -> Vec<Levelled<'a, R>> {
@@ -219,7 +219,7 @@ fn levelled<'a, R>(rows: impl Iterator<Item = Levelled<'a, R>>) -> Vec<Levelled<
     levelled.collect()
 }
 
-/// Columns of the axes of such rows.
+/// Columns for the axes of such rows.
 fn level_columns<'a, R>(
     t: &mut Columns<'_, Levelled<'_, R>>,
     axes: impl IntoIterator<Item = &'a str>,
@@ -230,7 +230,7 @@ fn level_columns<'a, R>(
 }
 
 fn results(story: &mut Story, set: &Set<'_>) {
-    // Axes that have more than one level among the cells, and what the others are set to.
+    // Axes with more than one level among the cells, and the levels of the others.
     let all = set.all_axes();
     let (axes, fixed): (Vec<usize>, Vec<usize>) =
         all.into_iter().partition(|axis| set.levels(*axis).len() > 1);
@@ -264,7 +264,7 @@ fn results(story: &mut Story, set: &Set<'_>) {
         })
         .gap(0);
         t.of("bytes_per_s", |(_, cell)| cell.results.bytes_per_s.value);
-        // With a constant depth it is depth over rate, so it goes first.
+        // At a constant depth, latency is depth over rate, so this column is dropped first.
         t.of("latency_mean_ns", |(_, cell)| cell.results.latency_ns.value).expendable(2);
         t.interval(|(_, cell)| known(cell.results.latency_ns)).expendable(3);
         t.right("CPU", |(_, cell)| {
@@ -288,7 +288,7 @@ fn results(story: &mut Story, set: &Set<'_>) {
     }
 }
 
-/// An estimate that has an interval.
+/// An estimate, if it has an interval.
 fn known(estimate: Estimate) -> Option<Estimate> {
     Some(estimate).filter(|estimate| estimate.high > estimate.low)
 }
@@ -302,7 +302,7 @@ fn rows<'s>(
     levelled(cells.map(|cell| (arrange::key(cell, axes), cell)))
 }
 
-/// Names of what was measured beside, without what says nothing (device requests as large as ours).
+/// Names of additional measurements, except those that add nothing (device requests as large as submitted).
 fn extra_names<'a>(set: &'a Set<'_>) -> Vec<&'a str> {
     let names: BTreeSet<&str> =
         set.cells.iter().flat_map(|cell| cell.results.extras.keys()).map(String::as_str).collect();
@@ -310,7 +310,7 @@ fn extra_names<'a>(set: &'a Set<'_>) -> Vec<&'a str> {
         let values = set.cells.iter().filter_map(|cell| cell.results.extras.get(*name));
         let largest = values.clone().map(|value| value.value).fold(f64::MIN, f64::max);
         match *name {
-            // Flushes of what was written past the page cache, and reads that nobody asked for.
+            // Flushes of data written with direct I/O, and reads that the program did not request.
             "flush_ms" => largest >= 1.0,
             "read_bytes_per_written_byte" => largest >= 0.01,
             _ => true,
@@ -319,7 +319,7 @@ fn extra_names<'a>(set: &'a Set<'_>) -> Vec<&'a str> {
     names.into_iter().filter(differs).collect()
 }
 
-/// A quantity that was measured beside, by the axes that it depends on.
+/// A table of an additional measurement, by the axes that it depends on.
 fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str) {
     if name == "device_request_bytes" && own_sizes(set, name) {
         return section.note("The requests at the device had the submitted size.");
@@ -345,7 +345,7 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
     });
 }
 
-/// Whether the device saw requests of the sizes that were requested.
+/// Whether the device got requests of the submitted sizes.
 fn own_sizes(set: &Set<'_>, name: &str) -> bool {
     set.cells.iter().all(|cell| {
         let requested = cell.workload.max_bs().0 as f64;
@@ -353,7 +353,7 @@ fn own_sizes(set: &Set<'_>, name: &str) -> bool {
     })
 }
 
-/// A value in the unit that its name ends with.
+/// A value in the unit at the end of its name.
 fn extra(name: &str, value: f64) -> String {
     type Format = fn(f64) -> String;
     let units: [(&str, Format); 4] = [
@@ -390,14 +390,14 @@ fn reached(story: &mut Story, experiment: &Experiment) {
     });
 }
 
-/// What an effect answers: axis, base, measure, and the axes that it is told for.
+/// What an effect describes: axis, base, measure, and the axes within which it applies.
 type Question<'a> = (&'a str, &'a str, record::EffectMeasure, BTreeSet<&'a String>);
 
 fn question(effect: &ExperimentEffect) -> Question<'_> {
     (&effect.axis, &effect.base, effect.measure, effect.within.keys().collect())
 }
 
-/// The effects that were found, by axis; the others counted.
+/// The effects that were found, by axis, and the number of the others.
 fn effects(story: &mut Story, experiment: &Experiment) {
     let all = experiment.effects.iter().map(|effect| (question(effect), effect));
     for ((axis, base, measure, within), effects) in grouped(all) {

@@ -1,4 +1,4 @@
-//! What an array of targets holds after a run, and what its rebuild took and cost.
+//! Reports what an array of targets contains after a run, and the time and cost of its rebuild.
 
 use crate::number;
 use crate::story::{Section, Story, joined};
@@ -6,9 +6,9 @@ use record::{
     ArrayResult, LegCheck, LoadFigures, RebuildResult, Trial, format_bytes, format_change,
 };
 
-/// Rows that are named.
+/// Largest number of rows named.
 const NAMED: usize = 4;
-/// A rebuild that goes on for one in so many parts of the load's time is told.
+/// A rebuild that continues alone is reported from this fraction (one in `ALONE`) of the load's time.
 const ALONE: u64 = 10;
 
 pub(super) fn array(story: &mut Story, trial: &Trial) {
@@ -25,7 +25,7 @@ pub(super) fn array(story: &mut Story, trial: &Trial) {
     }
 }
 
-/// How far it came, and how long the whole leg takes.
+/// The progress of the rebuild, and the time for the whole leg.
 fn progress(section: &mut Section, rebuild: &RebuildResult) {
     let bytes = |bytes: record::Bytes| format_bytes(bytes.0);
     let (time, rate) =
@@ -58,7 +58,7 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
     section.row("rebuild moved", format!("read {text}; written {written}"));
 }
 
-/// Says so where most of a rebuild had the targets to itself.
+/// Reports a rebuild that continued alone for more than one part in [`ALONE`] of the load's time.
 fn alone(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
     let load_ns = trial.result.duration_ns.0;
     let alone_ns = rebuild.duration_ns.0.saturating_sub(load_ns);
@@ -74,7 +74,7 @@ fn alone(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
     }
 }
 
-/// A figure of a direction without the rebuild and beside it, each with its relative half-width.
+/// A figure of one direction without and with the rebuild.
 struct Cost {
     name: String,
     of_time: bool,
@@ -86,7 +86,7 @@ struct Cost {
 type Sided = (Option<f64>, Option<f64>);
 type Figure = fn(&LoadFigures) -> Sided;
 
-/// What is compared: its name, whether it is a time, and the figure.
+/// The compared figures: name, whether it is a time, and how to get it.
 const COMPARED: [(&str, bool, Figure); 4] = [
     ("IOPS", false, |it| (Some(it.iops), it.iops_ci95_rel)),
     ("mean latency", true, |it| (it.latency_mean_ns, it.latency_mean_ci95_rel)),
@@ -129,7 +129,7 @@ fn costs(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
     }
 }
 
-/// The change, or that the intervals do not tell both apart.
+/// The change, or that the intervals do not distinguish the two.
 fn change(cost: &Cost) -> String {
     let (Some(without), Some(with)) = (cost.without.0, cost.with.0) else { return String::new() };
     if without <= 0.0 {
@@ -143,7 +143,7 @@ fn change(cost: &Cost) -> String {
     }
 }
 
-/// What comparing the legs found.
+/// The result of comparing the legs.
 fn compared(check: &LegCheck) -> String {
     let rows = |count: u64| number::counted(count as f64, "row");
     let mut text = match (check.good, check.bad) {

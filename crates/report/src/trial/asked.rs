@@ -1,4 +1,4 @@
-//! A workload in words, with what is usual left out: a reader looks for what is special about it.
+//! Describes a workload in words without its default settings, so that what is special about it stands out.
 
 use crate::number;
 use crate::story::joined;
@@ -32,7 +32,7 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
     joined(parts.into_iter().flatten(), ", ", |part| part)
 }
 
-/// `replay of log.io: 12.3 k requests (70 % read, 30 % write), twice as fast`.
+/// `replay of log.io: 12.3k requests (70 % read, 30 % write) at 2 times the recorded speed`.
 fn replay_text(replay: &Replay, operation: &str) -> String {
     let requests = number::counted(replay.requests as f64, "request");
     let pace = match replay.pace {
@@ -65,7 +65,7 @@ fn beside(workload: &Workload) -> Option<String> {
 
 fn flush(flush: Flush, depth: u32) -> String {
     let kind = flush.kind.name();
-    // Who compares the rate with fio's needs to know.
+    // This matters if the rate is compared with fio's.
     let waits = match depth {
         0..=1 => "",
         _ => " (waits for the writes in flight; fio's io_uring does not)",
@@ -96,7 +96,7 @@ pub(crate) fn sizes(mix: &[SizeShare]) -> String {
     }
 }
 
-/// Where within the area, as far as the pattern's name does not say it.
+/// The place within the area, unless the pattern's name states it.
 fn place(workload: &Workload) -> String {
     let mut text = String::new();
     let bytes = |bytes: Bytes| format_bytes(bytes.0);

@@ -1,4 +1,4 @@
-//! One load from several machines: what each did, how well they went together, who got what share.
+//! Reports one load from several machines: what each did, how well they coincided, and the share of each.
 
 use crate::number;
 use crate::story::{Cell, Section, Story};
@@ -6,10 +6,10 @@ use record::{
     BegunBy, Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
 };
 
-/// A row of the table: a client, and its trial where it has one.
+/// A row of the table: a client, and its trial if it has one.
 type Row<'a> = (&'a Client, Option<&'a Trial>);
 
-/// What is said of the clients.
+/// The section about the clients.
 pub(super) fn section(story: &mut Story, trial: &Trial) {
     let Some(clients) = &trial.clients else { return };
     let section = story.section("Clients", "");
@@ -66,14 +66,14 @@ fn target_text(clients: &Clients) -> String {
     format!("{what} ({})", clients.sharing_reason)
 }
 
-/// Jain's index in words: that of n clients of which k have all and equally much is k/n.
+/// Jain's index in words: for n clients of which k share everything equally it is k/n.
 fn fairness_text(clients: &Clients) -> String {
     let Some(index) = clients.jain_index else {
         return "not measured: fewer than two clients have a result".to_owned();
     };
     let (rated, per) = match clients.equally_deep() {
         true => (clients.per_job(), "per job"),
-        // Deeper jobs do more: they are held against each other by what each request in flight did.
+        // Deeper jobs do more, so they are compared per request in flight.
         false => (clients.per_slot(), "per request in flight, because the queue depths differ,"),
     };
     let as_if = index * rated.len() as f64;
@@ -112,7 +112,7 @@ fn begin_text(clients: &Clients) -> String {
 }
 
 fn window_text(trial: &Trial, clients: &Clients) -> String {
-    // A warm-up that was cut off is a part of the window.
+    // A warm-up that was cut off belongs to the window.
     let cut = trial.result.warm_up.as_ref().map_or(0.0, |warm_up| warm_up.duration_ns.0 as f64);
     let whole = trial.result.duration_ns.0 as f64 + cut;
     match clients.common_window_ns {
@@ -143,8 +143,8 @@ fn lost(section: &mut Section, clients: &Clients) {
     }
 }
 
-/// The findings of the clients' own trials, with their names; what all say alike is said once, and what the
-/// whole says already is left out.
+/// Findings of the clients' own trials, with their names. Findings common to all are stated once,
+/// and those that the whole trial has already are left out.
 pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
     let Some(clients) = &trial.clients else { return Vec::new() };
     let mut told: Vec<Finding> = Vec::new();
@@ -171,9 +171,9 @@ pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
     told
 }
 
-/// The command that repeats it: what each client was asked, and the clients. `None` where what they were
-/// asked cannot be said by flags, as where a queue depth was dealt out, and where a launcher started them,
-/// whose own words are not known here.
+/// The command that repeats it: the load of each client, and the clients. `None` if flags cannot
+/// express that load, as when a queue depth was divided unevenly, or if a launcher started the
+/// clients, whose command line is unknown.
 pub(super) fn command(trial: &Trial) -> Option<String> {
     let Some(clients) = &trial.clients else { return Some(super::command(trial)) };
     let count = clients.each.len() as u32;

@@ -1,8 +1,9 @@
-//! A trial as the command that repeats it: `halfpower run` with flags for all that is not usual.
+//! Formats a trial as the command that repeats it: `halfpower run` with flags for all non-default settings.
 //!
-//! What a workload holds is more than its flags say and less than they can: run time, seed and area
-//! are written out, because their defaults come from the machine. Flags that guard data
-//! (`--overwrite`, `--destroy-data-on`) are never written: whoever repeats it decides anew.
+//! A workload contains more than its flags state, and flags can state more than it contains. Run time, seed
+//! and area are always written, because their defaults depend on the machine. Flags that protect data
+//! (`--overwrite`, `--destroy-data-on`) are never written: the user who repeats the trial has to decide
+//! again.
 
 use crate::story::joined;
 use record::{
@@ -10,18 +11,18 @@ use record::{
     RebuildPace, Regions, ReplayPace, Target, TargetKind, Trial, Workload, mix_word, shell_word,
 };
 
-/// A flag with its value, which is empty for a switch; `None` where it is not written.
+/// A flag with its value, which is empty for a switch; `None` if the flag is omitted.
 type Flag = (&'static str, Option<String>);
 
 pub(crate) fn command(trial: &Trial) -> String {
     let mut text = format!("halfpower run{}", words(trial, &trial.targets));
     for (index, job) in trial.workload.beside.iter().enumerate() {
         let Some(mut alone) = trial.job(index + 1) else { continue };
-        // What a recording has beside its requests comes with it.
+        // A recording includes its other requests.
         if alone.workload.replay.is_some() && alone.workload.instead.is_some() {
             continue;
         }
-        // Targets of the first are bound together by its flags.
+        // The first job's flags combine its targets.
         if job.targets == 0 && trial.workload.array.is_some() {
             (alone.workload.array, alone.workload.stripe_bytes) = (None, None);
             alone.workload.size_bytes = Bytes(0);
@@ -36,7 +37,7 @@ pub(crate) fn command(trial: &Trial) -> String {
     format!("{text} --seed {}", trial.seed)
 }
 
-/// Words as one, in quotes in which a line may still be broken, where they allow that.
+/// Quotes words as one argument. Double quotes, within which a line can be broken, are used if possible.
 fn quoted(words: &str) -> String {
     if !words.contains(' ') || words.contains(['"', '$', '`', '\\', '!']) {
         return shell_word(words);
@@ -60,12 +61,12 @@ fn switch(on: bool) -> Option<String> {
     on.then(String::new)
 }
 
-/// A value that is written where it is not the usual one.
+/// A value, unless it is the default.
 fn unless(usual: bool, value: impl ToString) -> Option<String> {
     (!usual).then(move || value.to_string())
 }
 
-/// The requests.
+/// Flags for the requests.
 fn what(workload: &Workload) -> Vec<Flag> {
     if let Some(replay) = &workload.replay {
         let speed = match replay.pace {
@@ -120,15 +121,15 @@ fn what(workload: &Workload) -> Vec<Flag> {
     ]
 }
 
-/// Where they go, and how they are carried out.
+/// Flags for the targets and the I/O method.
 fn place(workload: &Workload, trial: &Trial) -> Vec<Flag> {
-    // The size of a directory is that of its test file, of which the offset leaves the area.
+    // The size of a directory target is that of its test file. The area is the part after the offset.
     let made = trial.targets.iter().find(|target| target.kind == TargetKind::Directory);
     let size = made.map_or(workload.size_bytes.0, |target| target.size_bytes.0);
     let offset = workload.offset_bytes.0;
     let usual_drop = workload.drop_cache == DropCache::None;
     let array = workload.array;
-    // The size is that of each target.
+    // The size applies to each target.
     let array_size = array.map(|array| array.leg_bytes.0.to_string());
     vec![
         ("cache", unless(workload.cache == CacheMode::Device, workload.cache.name())),
@@ -153,7 +154,7 @@ fn rebuild_word(pace: RebuildPace) -> String {
     pace.bytes_per_s.map_or_else(|| "max".to_owned(), |bytes| bytes.0.to_string())
 }
 
-/// When they come, what they carry, and when it ends.
+/// Flags for arrivals, data and the end of the run.
 fn course(workload: &Workload) -> Vec<Flag> {
     let rate = workload.rate_iops.map(|total| match workload.write_rate_iops {
         Some(writes) => format!("{},{writes}", total.saturating_sub(writes)),
@@ -191,7 +192,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
     ]
 }
 
-/// Zones as the flag takes them.
+/// Zones in the syntax of the flag.
 fn zones(zones: &[AreaZone]) -> String {
     joined(zones, ":", |zone| format!("{}/{}", zone.request_percent, zone.area_percent))
 }
@@ -201,7 +202,7 @@ fn list(numbers: &[u32]) -> String {
     joined(numbers, ",", ToString::to_string)
 }
 
-/// A time as the flags take it, exactly.
+/// A time in the syntax of the flags, without rounding.
 fn nanos(time: Nanos) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
     let whole = units.into_iter().find(|(unit, _)| time.0.is_multiple_of(*unit));

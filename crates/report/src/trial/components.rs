@@ -1,12 +1,12 @@
-//! How busy the components of a simulated device were, and which one binds.
+//! Reports the utilization of a simulated device's components, and the bottleneck.
 //!
-//! The busiest comes first, with what its time was spent on. A component binds where it was busy
-//! all of the time, or nearly: whatever else were faster, the rate would stay. A part that holds a
-//! transfer is busy while it waits for the next one on the way to the host (a drive for its bus, a
-//! bus for PCI); of several that were always busy, the one nearest to the host is therefore the
-//! cause, and a device lists its components from the host outwards. Where none was, requests waited
-//! for one part after another, and the page says that instead of naming the busiest. Rejected: a row
-//! each (an array of a thousand drives has thousands of them).
+//! The busiest component comes first, with the breakdown of its time. A component is the bottleneck if it was
+//! busy all or nearly all of the time: a faster other component would not raise the rate. A component that
+//! holds a transfer is busy while it waits for the next one on the way to the host (a drive for its bus, a
+//! bus for PCI). Among several that were always busy, the one nearest to the host is therefore the cause, and
+//! a device lists its components from the host outwards. If none was always busy, requests waited for one
+//! component after another, and the page says so instead of naming the busiest. Rejected: a row each (an
+//! array of a thousand drives has thousands of components).
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
@@ -14,14 +14,14 @@ use crate::story::joined;
 use record::{ComponentUse, Unit};
 use stats::Ordered;
 
-/// Components that are shown one by one.
+/// Number of components shown individually.
 const SHOWN: usize = 6;
-/// Busy share from which a component is what binds.
+/// Utilization from which a component is the bottleneck.
 const BINDING_SHARE: f64 = 0.95;
-/// Shares of a phase below this are not shown.
+/// Phases with a smaller share are not shown.
 const PHASE_SHARE_MIN: f64 = 0.005;
 
-/// All of them, the busiest first.
+/// All components, the busiest first.
 pub(super) fn text(components: &[ComponentUse]) -> String {
     let mut busiest: Vec<&ComponentUse> = components.iter().collect();
     busiest.sort_by_cached_key(|one| Ordered(-one.busy_share));
@@ -54,7 +54,7 @@ fn phases(component: &ComponentUse, least: f64) -> String {
     joined(phases, ", ", |phase| format!("{} {}", phase.name, number::percent(phase.share)))
 }
 
-/// How busy the parts of a simulated machine were.
+/// A chart of the utilization of a simulated machine's components.
 pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
     let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
     let shown = binding(components).unwrap_or(busiest);

@@ -1,5 +1,5 @@
-//! What a trial cost and what it ran against: CPU time between its two bounds, the device's
-//! own counters, the limits of the load generator.
+//! Reports the cost of a trial and its limits: CPU time between its two bounds, the device's own
+//! counters, the limits of the load generator.
 
 use crate::number;
 use record::{Batching, CpuCost, CpuSplit, DeviceCounters, Harness, format_bytes};
@@ -12,7 +12,7 @@ fn micros(value: f64) -> String {
     number::time(value * 1e3)
 }
 
-/// Per request: both bounds, and what they come to in other units.
+/// CPU time per request: both bounds, also in other units.
 pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     let mut text = match cpu.lower_us_per_io {
         Some(time) if cpu.split == CpuSplit::Modelled => format!("{} modelled", micros(time)),
@@ -62,7 +62,7 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
     text
 }
 
-/// What the device counted, against ours.
+/// The device's counters, compared with halfpower's.
 pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
     let ratio = |value| number::or_none(value, number::digits);
     let count = |count: u64| number::count(count as f64);
@@ -79,7 +79,7 @@ pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
     text + &format!("; {merges} merges, {splits}; busy {busy}, queue depth {depth} on average")
 }
 
-/// What handing over several requests at a time does to their times.
+/// The effect of batched submission on latencies.
 pub(super) fn batching_text(batching: &Batching) -> String {
     let requests = number::digits(batching.requests_per_call);
     let [mean, max] = [batching.error_mean_ns, batching.error_max_ns as f64].map(number::time);

@@ -1,18 +1,18 @@
-//! Several jobs at the same time: what each did, and all together.
+//! Reports concurrent jobs: each one, and all together.
 
 use super::{FLUSHES, rate, workload_text};
 use crate::number;
 use crate::story::{Section, Story};
 use record::{DirectionResult, Finding, Trial, quantity};
 
-/// A kind of requests of a job.
+/// One kind of requests of a job.
 struct Row<'a> {
     job: &'a str,
     kind: &'static str,
     result: &'a DirectionResult,
 }
 
-/// What is said of each job.
+/// The section about the jobs.
 pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]) {
     let total = trial.together();
     let section = story.section("Concurrent jobs", "");
@@ -47,7 +47,7 @@ pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]
     }
 }
 
-/// What a job beside the first was asked.
+/// The load of a job other than the first.
 fn row(section: &mut Section, name: &str, job: &Trial, delay_ns: u64, elsewhere: bool) {
     let mut text = workload_text(&job.workload);
     if elsewhere {
@@ -59,7 +59,7 @@ fn row(section: &mut Section, name: &str, job: &Trial, delay_ns: u64, elsewhere:
     section.row(name, text);
 }
 
-/// The findings on all jobs, those of jobs beside the first with their names.
+/// The findings on all jobs; those of jobs other than the first have the job's name.
 pub(super) fn findings(trial: &Trial, jobs: &[(String, Trial)]) -> Vec<Finding> {
     let mut all = trial.findings.clone();
     for (name, job) in jobs.iter().skip(1) {

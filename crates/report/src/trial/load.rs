@@ -1,5 +1,5 @@
-//! How the load went: arrivals of an open loop, depth, the part that was measured, why it ended,
-//! and its course where intervals were asked for.
+//! Reports the load: arrivals of an open loop, depth, the measured part, why it ended, and its
+//! course if the user requested intervals.
 
 use crate::number;
 use crate::plots::directions;
@@ -9,7 +9,7 @@ use record::{
     quantity,
 };
 
-/// Intervals that a page shows; of more, as many from the start as from the end.
+/// Largest number of intervals shown; of more, as many from the start as from the end.
 const INTERVALS: usize = 40;
 
 /// Arrivals, backlog and lateness of an open loop.
@@ -87,7 +87,7 @@ fn ended_text(why: EndedBy) -> &'static str {
     }
 }
 
-/// What was done to caches and data around the run.
+/// Changes to caches and data before and after the run.
 pub(super) fn state(section: &mut Section, trial: &Trial) {
     if let Some(cache_dropped) = &trial.cache_dropped {
         let resident = [cache_dropped.resident_before_bytes, cache_dropped.resident_after_bytes];
@@ -165,7 +165,7 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
 
 type ValueOf = fn(&IntervalDirection) -> Option<f64>;
 
-/// The columns of a direction; where there are two, the fewer.
+/// The columns of a direction; fewer if both directions are shown.
 fn direction_columns(t: &mut Columns<'_, Option<&IntervalResult>>, op: OpKind, both: bool) {
     let values: [(&str, bool, ValueOf); 5] = [
         ("iops", true, |it| Some(it.iops)),

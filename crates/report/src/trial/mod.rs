@@ -1,9 +1,8 @@
-//! What is said of a trial, the document of `halfpower run`.
+//! Builds the report on a trial, the document of `halfpower run`.
 //!
-//! The rate with its interval comes first, then the distribution of latencies, then what decides
-//! whether the numbers can be believed: errors, the queue depth that was reached, CPU time, the
-//! device's own counters, the limit of the load generator. A part that was not measured keeps its
-//! place and says why.
+//! The rate with its interval comes first, then the distribution of latencies, then what determines whether
+//! the numbers are reliable: errors, the queue depth reached, CPU time, the device's own counters, the limit
+//! of the load generator. A part that was not measured keeps its place and gives the reason.
 
 mod array;
 mod asked;
@@ -27,11 +26,11 @@ use record::{
 pub(crate) use asked::{sizes, workload_text};
 pub(crate) use command::command;
 
-/// What carries no bytes, by its name.
+/// Name of the requests without bytes.
 const FLUSHES: &str = "flushes";
-/// Heights of a sparkline's columns, from "some" to "most".
+/// Heights of a sparkline's columns, from lowest to highest.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Columns of a sparkline beside its name and its ends.
+/// Width of a sparkline next to its name and labels, in columns.
 const SPARK_COLUMNS: usize = 44;
 
 /// The story of a trial.
@@ -45,7 +44,7 @@ pub fn trial(trial: &Trial) -> Story {
     findings.extend(clients::findings(trial));
     let mut story = Story::new("Trial", subject, trial.simulated).saved(&trial.id, &findings);
     let together = trial.together();
-    // What all did, where that is known, else what is known of the first job.
+    // The combined result if it is known, otherwise that of the first job.
     let shown = together.as_ref().unwrap_or(trial);
     if jobs.len() < 2 || together.is_some() {
         story.measured_line(&line(shown));
@@ -99,7 +98,7 @@ pub fn trial(trial: &Trial) -> Story {
     story
 }
 
-/// Each job by its name, as if alone.
+/// Each job with its name, as a separate trial.
 pub(crate) fn jobs_of(trial: &Trial) -> Vec<(String, Trial)> {
     let named = trial.workload.all().zip(0..);
     named.filter_map(|(job, index)| Some((job.label(index), trial.job(index)?))).collect()
@@ -124,7 +123,7 @@ fn line(trial: &Trial) -> String {
     })
 }
 
-/// How often it came: flushes are no IOPS.
+/// The rate: flushes are not counted as IOPS.
 fn rate(name: &str, kind: &DirectionResult) -> String {
     match name {
         FLUSHES => format!("{}/s", number::count(kind.iops)),
@@ -154,7 +153,7 @@ fn facts(story: &mut Story, trial: &Trial) {
     }
 }
 
-/// Requests of a direction that failed or were short.
+/// Failed and short requests of a direction.
 fn failures(one: &str, direction: &DirectionResult) -> Option<String> {
     let requests = |count: u64| counted(count as f64, one);
     let kinds = direction.error_kinds.iter().map(|kind| {
@@ -172,7 +171,7 @@ fn failures(one: &str, direction: &DirectionResult) -> Option<String> {
 
 type TimeOf = fn(&TimeSummary) -> Option<f64>;
 
-/// What is told of a distribution, by the quantities that it is.
+/// The quantities of a distribution that are shown.
 const TIMES: [(&str, TimeOf); 7] = [
     ("latency_min_ns", |times| Some(times.min as f64)),
     ("latency_p50_ns", |times| times.p50),
@@ -192,7 +191,7 @@ fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
     for (job, trial) in jobs {
         for (_, kind, direction) in trial.kinds() {
             rows.extend(direction.latency_ns.as_ref().map(|times| (name(job, kind), times)));
-            // In a closed loop a request arrives when it is submitted: both are the same.
+            // In a closed loop a request arrives when it is submitted, so both are the same.
             if direction.completion_ns != direction.latency_ns {
                 let times = direction.completion_ns.as_ref();
                 rows.extend(times.map(|times| (name(job, "completion"), times)));
@@ -221,10 +220,10 @@ fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
     }
 }
 
-/// The distribution over `columns` characters, its ends labelled: each height is the share of
-/// requests in that column against the fullest one, and any request at all shows. The axis is the
-/// buckets' own, which is logarithmic above 128 ns. A column without requests is a space that no view
-/// takes for one between words. `None` for an empty histogram.
+/// A histogram in `columns` characters, labelled at its ends. Each height is the share of requests
+/// in that column relative to the fullest one, and any request is visible. The axis is that of the
+/// buckets, which is logarithmic above 128 ns. A column without requests is a special space, which
+/// no view treats as a word separator. `None` for an empty histogram.
 pub(crate) fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option<String> {
     let last_bucket = |index: u32| (index as usize).min(BUCKETS - 1);
     let present = || {
@@ -245,7 +244,7 @@ pub(crate) fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option
     Some(format!("{} {drawn} {}", ends[0], ends[1]))
 }
 
-/// The column of a sparkline for a share of the highest one; a space for nothing.
+/// The character of a sparkline for a share of the highest one; a space for zero.
 pub(crate) fn height(share: f64) -> char {
     if share > 0.0 { HEIGHTS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1] } else { ' ' }
 }

@@ -1,8 +1,8 @@
-//! Stories as Markdown, to paste into a ticket.
+//! Renders stories as Markdown, to paste into a ticket.
 //!
-//! A ticket has room for the answer, what to do, what supports it, the sentences of the plots and the
-//! conditions, not for the plots. Text from outside is escaped twice: what steers a terminal, and
-//! what Markdown would take for markup or HTML.
+//! A ticket includes the answer, the actions, the support, the conclusions of the plots and the
+//! conditions, but no plots. Text from outside is escaped twice: against terminal control
+//! sequences, and against Markdown and HTML.
 
 use crate::finding;
 use crate::story::{Block, Section, Story, Table, joined, prefix, severity};
@@ -19,12 +19,12 @@ fn plain(text: &str) -> String {
     safe
 }
 
-/// Text as code, in which nothing but backquotes means anything.
+/// Text as code, in which only backquotes have a meaning.
 fn code(text: &str) -> String {
     format!("`{}`", crate::escape(text).replace('`', "'"))
 }
 
-/// The stories as Markdown.
+/// Renders stories as Markdown.
 #[must_use]
 pub fn markdown(stories: &[Story]) -> String {
     stories.iter().map(one).collect()
@@ -71,7 +71,7 @@ fn one(story: &Story) -> String {
         |(name, condition): &(String, String)| format!("{}: {}", plain(name), plain(condition));
     list(&mut text, "Conditions", story.conditions.iter().map(named));
     list(&mut text, "To repeat it", story.commands.iter().map(|command| code(command)));
-    // A text that the reader came for; indented, so that nothing in it means anything.
+    // A text that is the purpose of the document. It is indented, so that Markdown does not interpret it.
     for (name, lines) in story.texts.iter().filter(|_| story.commands_answer) {
         let _ = writeln!(text, "### {}\n", plain(name));
         lines.lines().for_each(|line| text.push_str(&format!("    {}\n", crate::escape(line))));

@@ -1,5 +1,5 @@
-//! The views of stories: a page of a terminal, Markdown, and what is found without the data
-//! (`report --json`). The web page is `html`, CSV is `csv`.
+//! Renders stories as a terminal page, as Markdown, and as the findings without the data (`report
+//! --json`). The web page is in `html`, CSV is in `csv`.
 
 mod markdown;
 pub(crate) mod table;
@@ -13,7 +13,7 @@ pub use ticket::tickets;
 use crate::story::Story;
 use serde_json::{Value, json};
 
-/// What is found in the documents; `written` are the files beside it.
+/// The findings of the documents. `written` are the files written in addition.
 #[must_use]
 pub fn summary(stories: &[Story], halfpower_version: &str, written: &[String]) -> Value {
     json!({

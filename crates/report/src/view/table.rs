@@ -1,20 +1,20 @@
-//! Tables on a terminal, with bars inside: exact numbers and their shape in one row.
+//! Prints tables on a terminal, with bars inside: exact numbers and their shape in one row.
 //!
-//! A curve is drawn as a bar beside each row instead of a plot: a row can be read, quoted and
-//! searched in a log file, and survives a font without fancy glyphs. A table that does not fit
-//! loses its least important columns first and never breaks a row. Rejected: plots on a character
-//! grid, which show a shape to the nearest character and no value at all.
+//! A curve is shown as a bar in each row instead of a plot. A row can be read, quoted and found in
+//! a log file, and needs no special font. A table that does not fit loses its least important
+//! columns first, and rows are never broken. Rejected: plots on a character grid, which show a
+//! shape to the nearest character and no values.
 
 use crate::page::{Page, Span, Tone, shortened};
 use crate::story::{Cell, Column, Side, Table};
 
-/// Columns of the widest bar; longer ones tell no more.
+/// Width of the longest bar in columns; longer bars add no information.
 const LONGEST_BAR: usize = 34;
-/// Columns of the shortest bar that still tells something.
+/// Width of the shortest useful bar in columns.
 const SHORTEST_BAR: usize = 4;
-/// Columns to which a text may be cut.
+/// Least width of a truncated text in columns.
 const SHORTEST_TEXT: usize = 14;
-/// Parts of a full block, from none to eight eighths (Unicode block elements, U+2588 to U+258F).
+/// Parts of a full block, from zero to seven eighths (Unicode block elements, U+2588 to U+258F).
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 pub(crate) fn print(table: &Table, page: &mut Page) {
@@ -29,7 +29,7 @@ pub(crate) fn print(table: &Table, page: &mut Page) {
     table.rows.iter().for_each(|row| page.line(line(table, row, &widths)));
 }
 
-/// Whether all of a table fits into so many columns.
+/// Whether a whole table fits into this many columns.
 pub(crate) fn fits(table: &Table, width: usize) -> bool {
     total(&table.columns, &least_widths(table)) <= width
 }
@@ -39,7 +39,7 @@ fn least_width(cell: &Cell) -> usize {
     if cell.bar.is_some() { SHORTEST_BAR + text } else { text }
 }
 
-/// Width of each column with the shortest bars, `None` for an empty one.
+/// Width of each column with the shortest bars; `None` for an empty column.
 fn least_widths(table: &Table) -> Vec<Option<usize>> {
     let width = |(index, column): (usize, &Column)| {
         let cells = table.rows.iter().filter_map(|row| row.get(index)).map(least_width).max();
@@ -49,7 +49,7 @@ fn least_widths(table: &Table) -> Vec<Option<usize>> {
     table.columns.iter().enumerate().map(width).collect()
 }
 
-/// Width of each column, `None` for an empty or dropped one.
+/// Width of each column; `None` for an empty or dropped one.
 fn widths(table: &Table, page_width: usize) -> Vec<Option<usize>> {
     let columns = &table.columns;
     let mut widths = least_widths(table);
@@ -113,7 +113,7 @@ fn line(table: &Table, cells: &[Cell], widths: &[Option<usize>]) -> Vec<Span> {
     spans
 }
 
-/// Titles over several columns each, with a rule to the last of them.
+/// Titles above groups of columns, each with a rule up to its last column.
 fn groups(columns: &[Column], widths: &[Option<usize>]) -> Vec<Span> {
     let mut runs: Vec<(&str, usize, usize)> = Vec::new();
     let mut position = 0;
@@ -138,7 +138,7 @@ fn groups(columns: &[Column], widths: &[Option<usize>]) -> Vec<Span> {
     vec![Span::new(text, Tone::Faint)]
 }
 
-/// A bar of `share` of `width` columns, to an eighth of a column. Anything above zero shows.
+/// A bar of `share` of `width` columns, in steps of an eighth. Any positive share is visible.
 fn bar(share: f64, width: usize) -> String {
     if !share.is_finite() || share <= 0.0 || width == 0 {
         return String::new();

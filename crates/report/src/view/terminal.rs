@@ -1,8 +1,8 @@
-//! Stories as pages of a terminal: all of it, what a user needs, or one line.
+//! Renders stories as terminal pages: complete, short, or one line.
 //!
-//! Plots are not drawn; bars within tables and the tables' numbers stand for them. The short page is
-//! the whole one without the parts that are named in its last line. What puts the numbers in doubt is
-//! never left out of it: that they are not valid, warnings, and verdicts that are not excluded.
+//! Plots are not drawn; bars within tables and the tables' numbers replace them. The short page is
+//! the complete one without the parts that its last line names. It never leaves out what makes the
+//! numbers doubtful: that they are invalid, warnings, and verdicts that are not excluded.
 
 use super::table::{self, fits};
 use crate::page::{Page, Span, Tone, shortened};
@@ -13,17 +13,17 @@ use crate::{Extent, Style, finding};
 use record::{Finding, Severity, counted};
 use stats::grouped;
 
-/// Columns of the longest name that others are aligned to.
+/// Width of the longest name that texts are aligned to.
 const NAME_MAX: usize = 24;
 const COMMANDS: usize = 4;
-/// Parts that are left out of a short page and listed.
+/// Largest number of listed parts that are missing on a short page.
 const LEFT_OUT_MAX: usize = 3;
-/// Columns of the name of one of them.
+/// Width of the name of such a part.
 const NAMED_MAX: usize = 32;
-/// The name of a command that fits behind it.
+/// Label of a command that fits on the same line.
 const REPEAT: &str = "repeat by";
 
-/// A story as a page, or as a line.
+/// Renders a story as a page or as a line.
 #[must_use]
 pub fn terminal(story: &Story, style: &Style) -> String {
     if style.extent == Extent::Line {
@@ -83,19 +83,19 @@ pub fn terminal(story: &Story, style: &Style) -> String {
     page.finish()
 }
 
-/// Alternatives that a short page gives reasons for.
+/// Largest number of alternatives with reasons on a short page.
 const SHORT_ALTERNATIVES: usize = 2;
 
 fn is_essential(section: &Section) -> bool {
     section.level == Level::Essential
 }
 
-/// Whether the verdicts say what to do first.
+/// Whether the verdicts include the first action.
 fn answered(story: &Story) -> bool {
     story.verdicts().any(|badge| !badge.answers.is_empty())
 }
 
-/// The answer, and whether it holds.
+/// The answer, and whether it is valid.
 fn line(story: &Story) -> String {
     let verdicts: Vec<&Badge> = story.verdicts().collect();
     let answer = match verdicts.as_slice() {
@@ -126,7 +126,7 @@ fn line(story: &Story) -> String {
     format!("{simulated}{answer}{holds}{warnings}")
 }
 
-/// What the short page does not show, by name.
+/// The names of the parts that the short page leaves out.
 fn left_out(page: &mut Page, story: &Story, style: &Style) {
     let count = |severity| {
         story.findings.iter().filter(|finding| finding.severity == severity).count() as f64
@@ -165,17 +165,17 @@ fn left_out(page: &mut Page, story: &Story, style: &Style) {
     let more = named(&more, LEFT_OUT_MAX);
     let text = format!("--verbose shows {count}: {more}{}", saved.map_or("", |(words, _)| words));
     page.flowing(Vec::new(), 2, &text, Tone::Faint);
-    // On a line of its own, so that it can be copied.
+    // On a separate line, so that it can be copied.
     let named = |command: &str| with_words(command, style.database);
     saved.into_iter().for_each(|(_, command)| page.command(&named(command)));
 }
 
-/// A command with more words at its end.
+/// A command with additional words at its end.
 fn with_words(command: &str, words: &str) -> String {
     if words.is_empty() { command.to_owned() } else { format!("{command} {words}") }
 }
 
-/// Findings, the most severe first; empty text without any.
+/// Findings, the most severe first; an empty text without any.
 #[must_use]
 pub fn findings_text(findings: &[Finding], style: &Style) -> String {
     let mut page = Page::new(style);
@@ -211,8 +211,8 @@ fn verdict(page: &mut Page, badge: &Badge, short: bool) {
     }
 }
 
-/// The figures of the answer: those of one name side by side, or below each other where that is
-/// too wide.
+/// The figures of the answer. Figures with the same name are next to each other, or below each
+/// other if that is too wide.
 fn figures(page: &mut Page, story: &Story) {
     let facts = &story.facts;
     if facts.iter().all(|fact| fact.of.is_empty()) {
@@ -283,7 +283,7 @@ fn blocks(page: &mut Page, blocks: &[Block]) {
     }
 }
 
-/// A name, padded to `width`, and a text that wraps beside it.
+/// A name, padded to `width`, with a wrapped text next to it.
 fn labelled(page: &mut Page, name: &str, width: usize, text: &str, tone: Tone) {
     let width = width.min(NAME_MAX);
     let separator = if width == 0 { ": " } else { "  " };
@@ -292,8 +292,8 @@ fn labelled(page: &mut Page, name: &str, width: usize, text: &str, tone: Tone) {
     page.flowing(vec![lead], indent, text, tone);
 }
 
-/// A finding: what is wrong or worth knowing, then what to do about it behind an arrow. The short page
-/// has remedies and numbers of what is not valid only: the code leads to the rest.
+/// A finding and, after an arrow, its remedy. The short page has remedies and numbers only for
+/// invalid results: the code leads to the rest.
 fn print_finding(page: &mut Page, finding: &Finding, short: bool) {
     let (label, tone) = severity(finding.severity);
     let lead = vec![Span::plain("  "), Span::new(format!("{label:<7}"), tone), Span::plain("  ")];
@@ -312,7 +312,7 @@ fn print_finding(page: &mut Page, finding: &Finding, short: bool) {
     page.hanging(vec![arrow], &format!("{remedy} {code}"), Tone::Plain);
 }
 
-/// Conditions, commands and what a terminal does not show.
+/// Conditions, commands and the parts that a terminal does not show.
 fn end(page: &mut Page, story: &Story) {
     if !story.conditions.is_empty() {
         page.heading("Conditions", "");

@@ -1,19 +1,19 @@
-//! A story as a ticket for another team: the claim first, then when and where, what it costs, the
-//! evidence, what that excludes, what else is possible and how to decide it, what is asked, and the
-//! commands that show it.
+//! Turns a story into a ticket for another team: the claim first, then time and place, the cost,
+//! the evidence, what it excludes, the alternatives and how to decide between them, the request,
+//! and the commands that show the problem.
 //!
-//! A ticket says nothing that the story does not: it leaves out, puts in another order, and says what is
-//! asked. So it is a story again, and every view serves it.
+//! A ticket contains only what the story contains: it leaves parts out, reorders them, and states
+//! the request. It is therefore a story too, and every view can render it.
 
 use crate::story::{Action, Badge, Level, Section, Story, joined, prefix, sentence};
 
-/// What is asked: the first advice, and these as another way.
+/// Number of requested actions: the first advice, and others as alternatives.
 const ASKED: usize = 3;
 
-/// Conditions by which the document is found again; others may name what is not the reader's.
+/// Conditions that identify the document. Others may contain private names.
 const MADE_OF: [&str; 3] = ["observation", "version", "id"];
 
-/// A ticket for each verdict that stands by itself; of what is well, for the first.
+/// A ticket for each verdict that is not folded; if there is none, for the first verdict.
 #[must_use]
 pub fn tickets(story: &Story) -> Vec<Story> {
     let own: Vec<&Badge> = story.verdicts().collect();

@@ -1,10 +1,9 @@
-//! The depth curve of a profile with the present load between its points.
+//! Shows the depth curve of a profile with the present load between its points.
 //!
-//! The curve is the profile's: random requests of one size, at constant depths. The load is what it
-//! is. Where the two differ in size or mix, the caption says so, because a load that lies off the
-//! curve may simply be another one. The load is what counters show, and they do not see the way to the
-//! device and back: the curve's times are their part of the program's, and the load stands between
-//! the depths of which they showed as many.
+//! The curve is the profile's: random requests of one size at constant depths. If the load has another size
+//! or mix, the caption says so, because a load off the curve may simply be a different load. The load is
+//! measured by counters, which do not include the path to the device and back. The curve's latencies are
+//! therefore reduced to the counters' part, and the load is placed by the depth that the counters show.
 
 use super::WatchRow;
 use crate::number;
@@ -14,10 +13,10 @@ use crate::story::{Cell, Table};
 use crate::view::table;
 use record::{DepthCurve, OpKind, Pattern, Profile, format_bytes};
 
-/// A load whose mean size differs from the curve's by more than this factor is another one.
+/// Ratio of mean request sizes from which the load counts as different from the curve's.
 const SAME_SIZE: f64 = 1.5;
 
-/// Lines that it takes, with caption and titles; nothing where there is no curve.
+/// Number of lines, with caption and titles; 0 without a curve.
 pub(super) fn height(row: &WatchRow, profile: &Profile) -> usize {
     curve_of(row, profile).map_or(0, |curve| curve.points.len() + 3)
 }
@@ -63,13 +62,13 @@ pub(super) fn print(pane: &mut Page, row: &WatchRow, profile: &Profile) {
     );
 }
 
-/// The counters' share of a point's latency; all of it where they told nothing.
+/// The counters' share of a point's latency; 1 if the counters reported nothing.
 fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
     let cell = cell_of(profile, curve.op, Pattern::Random, depth, curve.bs_bytes);
     cell.and_then(|cell| cell.device_share.value().copied()).unwrap_or(1.0)
 }
 
-/// The load of both operations, with its depth: the device serves them together.
+/// The load of reads and writes together with its depth, because the device serves them together.
 fn here(row: &WatchRow) -> Option<(f64, Line)> {
     let rate = row.figure(|it| it.all.per_s)?;
     let depth = row.figure(|it| it.concurrency)?;
@@ -78,7 +77,7 @@ fn here(row: &WatchRow) -> Option<(f64, Line)> {
     (rate > 0.0).then_some((depth, line))
 }
 
-/// The curve of the operation that the load has more of.
+/// The curve of the operation with more requests in the load.
 fn curve_of<'a>(row: &WatchRow, profile: &'a Profile) -> Option<&'a DepthCurve> {
     let (reads, writes) = (row.figure(|it| it.read.per_s), row.figure(|it| it.write.per_s));
     let more_writes = writes.unwrap_or(0.0) > reads.unwrap_or(0.0);

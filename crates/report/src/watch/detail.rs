@@ -1,9 +1,9 @@
-//! What is said of the picked device: the verdict in words, its evidence, its past, its curve.
+//! Draws the details of the selected device: the verdict in words, its evidence, its past, its curve.
 //!
-//! The same sections serve the pane below the table and the whole screen; what does not fit is left
-//! out from below, so the order is that of importance. The two ways to split a latency stand
-//! one above the other, each with its name, because they disagree on parallel devices and a reader
-//! who sees only one takes it for the truth.
+//! The same sections are used for the pane below the table and for the whole screen. Sections that do not fit
+//! are dropped from the end, so they are in order of importance. The two ways to split a latency are shown
+//! one above the other with their names, because they disagree on parallel devices, and a reader who sees
+//! only one of them trusts it.
 
 use super::{PastMoment, WatchData, WatchRow, WatchView, curve, words};
 use crate::chart::extremes;
@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 use record::{Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
 
 const LABEL: usize = 11;
-/// Columns beside a sparkline for its scale.
+/// Columns reserved for the scale next to a sparkline.
 const SCALE: usize = 36;
 
 pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRow) -> Page {
@@ -24,7 +24,7 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
     let mut built = Page::of_screen(area.width.into());
     let pane = &mut built;
     title(pane, row);
-    // On the whole screen the figures come before what to do: a small one has all of them.
+    // On the whole screen the figures come before the actions, so that a small screen has all figures.
     verdict(pane, row);
     if !whole {
         advice(pane, row);
@@ -66,7 +66,7 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
     built
 }
 
-/// Texts behind one label, where there are any.
+/// Adds texts after a label, if there are any.
 fn labelled(pane: &mut Page, name: &str, parts: &[String]) {
     if !parts.is_empty() {
         pane.hanging(vec![label(name)], &parts.join(", "), Tone::Plain);
@@ -93,14 +93,14 @@ fn title(pane: &mut Page, row: &WatchRow) {
     pane.line(vec![Span::new(&device.name, Tone::Strong), Span::plain(what)]);
 }
 
-/// What is the matter, over which time.
+/// Adds the verdict and its time span.
 fn verdict(pane: &mut Page, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
         let (name, tone) = diagnosis::told(verdict.verdict);
         let time = format!("last {}", number::time(verdict.observed_ns as f64));
         let sure = bracketed(doubt(verdict.confidence).into_iter().chain([time]), ", ");
         let lead = Span::new(format!("  {name}{sure}: "), tone);
-        // A long name would leave no room for the sentence.
+        // A long name would leave no space for the sentence.
         if lead.width() + 40 <= pane.width() {
             pane.flowing(vec![lead], 4, &verdict.claim, Tone::Plain);
         } else {
@@ -110,7 +110,7 @@ fn verdict(pane: &mut Page, row: &WatchRow) {
     }
 }
 
-/// Other explanations and what to do; or what a profile would add, where there is none.
+/// Adds alternatives and actions, or what a profile would add if there is none.
 fn advice(pane: &mut Page, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
         for alternative in &verdict.alternatives {
@@ -157,7 +157,7 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
         lines.push("no split: too little busy time".to_owned());
     }
     for (index, line) in lines.iter().enumerate() {
-        // The time that the figures are about, where a label has room for it.
+        // The time span of the figures, if a label has space for it.
         let window = format!("in {}", data.interval);
         let (name, total) = match index {
             0 => ("latency", &total),
@@ -233,7 +233,7 @@ fn operations(pane: &mut Page, view: &WatchView, interval: &Interval) {
     labelled(pane, "device", &parts);
 }
 
-/// Rate and latency of the past, each from zero to its largest.
+/// Adds rate and latency of the past, each from zero to its maximum.
 fn past(pane: &mut Page, row: &WatchRow) {
     let width = pane.width().saturating_sub(LABEL + SCALE).max(8);
     type FigureOf = fn(&PastMoment) -> Option<f64>;
@@ -273,7 +273,7 @@ fn tracer(pane: &mut Page, traced: &Traced) {
     }
 }
 
-/// The first of those who used the device in the interval.
+/// Adds the first users of the device in the interval.
 fn issuers_line(pane: &mut Page, row: &WatchRow) {
     let all = words::users(row);
     let told = all.iter().take(2).map(|group| match group.figures(&all).as_str() {
@@ -286,7 +286,7 @@ fn issuers_line(pane: &mut Page, row: &WatchRow) {
     }
 }
 
-/// All who used the device in the interval, or why they are not known.
+/// Adds all users of the device in the interval, or why they are unknown.
 fn users(pane: &mut Page, row: &WatchRow, interval: &Interval) {
     if interval.processes.is_none() {
         let text = "processes are not counted here: this requires root and a kernel with BPF";

@@ -1,10 +1,9 @@
-//! One line per device and interval, for scripts and logs.
+//! Prints one line per device and interval, for scripts and logs.
 //!
-//! The columns are a contract: their names, order and units do not change, new ones come at the
-//! end, and what is not known is `-`. `docs/watch.md` says what each is. Numbers are plain, in the unit
-//! of the column's name, so that `awk` can count columns and a person can still read them. Names from
-//! outside are escaped and their blanks become underscores. A reader gets the screen's own columns, which
-//! change with the width.
+//! The columns are a contract: their names, order and units do not change, new ones are added at the end, and
+//! unknown values are `-`. `docs/watch.md` defines each. Numbers are plain, in the unit of the column's name,
+//! so that `awk` can count columns and a person can still read them. Names from outside are escaped, and
+//! their blanks become underscores. The screen has other columns, which depend on the width.
 
 use super::WatchRow;
 use super::words::open;
@@ -15,7 +14,7 @@ enum Entry {
     Time,
     Device,
     Verdict,
-    /// A number of the row, with so many decimals.
+    /// A number of the row, and its decimals.
     Number(fn(&WatchRow) -> Option<f64>, usize),
 }
 
@@ -23,7 +22,7 @@ const KB: f64 = 1e-3;
 const KIB: f64 = 1.0 / 1024.0;
 const US: f64 = 1e-3;
 
-/// The columns in order, each by its name with its unit.
+/// The columns in order, with their names.
 const COLUMNS: [(&str, Entry); 22] = [
     ("time", Time),
     ("device", Device),
@@ -49,18 +48,18 @@ const COLUMNS: [(&str, Entry); 22] = [
     ("verdict", Verdict),
 ];
 
-/// The split by the profile, where there is one.
+/// The split by the profile, if there is one.
 fn split(row: &WatchRow) -> Option<(f64, f64)> {
     row.split().filter(|_| row.calibrated.is_some())
 }
 
-/// The line of the column names.
+/// The header line.
 #[must_use]
 pub fn watch_header() -> String {
     padded(|name, _| name.to_owned())
 }
 
-/// The line of one device; `time` is the end of its interval.
+/// The line of one device. `time` is the end of its interval.
 #[must_use]
 pub fn watch_line(row: &WatchRow, time: &str) -> String {
     padded(|_, entry| match entry {
@@ -77,10 +76,10 @@ pub fn watch_line(row: &WatchRow, time: &str) -> String {
     })
 }
 
-/// The narrowest column: of times, and of others.
+/// Least column width: for times, and for others.
 const LEAST: (usize, usize) = (9, 5);
 
-/// Entries in their columns: text from the left, numbers from the right.
+/// Pads entries to their columns: text left-aligned, numbers right-aligned.
 fn padded(text: impl Fn(&str, Entry) -> String) -> String {
     let entries = COLUMNS.map(|(name, entry)| {
         let least = if name.ends_with("_us") { LEAST.0 } else { LEAST.1 };

@@ -1,19 +1,18 @@
-//! The live screen, as a function of what is known now and of what the reader chose to see.
+//! Draws the live screen from the current data and the reader's choices.
 //!
-//! A screen is drawn from data alone: no clock, no terminal, no state of its own. So every size,
-//! every number of devices and every missing figure is a test, and what is on the screen in an
-//! incident can be drawn again from a recording. The binary owns the terminal and the keys.
+//! Drawing uses data alone: no clock, no terminal, no state of its own. Every size, every number of devices
+//! and every missing figure can therefore be tested, and a screen seen during an incident can be redrawn from
+//! a recording. The binary owns the terminal and the keys.
 //!
-//! The reader's question is "is it this disk, and what is wrong with it". So one line per device
-//! stands above, the busiest first, with the latency split in two and the saturation where a
-//! profile tells it; and below, in words, what is the matter with the picked one. A figure that is
-//! not known is a dash; what would make it known is said once. Room decides what else is shown:
-//! 80 columns take the essential figures, 200 take all.
+//! The reader's question is "is it this disk, and what is wrong with it". The upper part has one line per
+//! device, the busiest first, with the latency split in two, and with the saturation if there is a profile.
+//! The lower part explains the selected device in words. Unknown figures are dashes; how to obtain them is
+//! stated once. The width determines what else is shown: 80 columns have the essential figures, 200 have all.
 //!
-//! A colour means "look": a figure has one where it is beyond what the profile expects, and a mark with
-//! it for those who see no colour. Rejected: gauges and colours for every figure (a colour that is always
-//! there says nothing), thresholds of our own (10 ms are much for one disk and little for another), and one page per figure with tabs between (the answer is in looking at
-//! them together).
+//! A colour means "look": figures beyond the profile's expectation are coloured, and marked for readers who
+//! see no colour. Rejected: gauges and colours for every figure (a colour that is always present has no
+//! meaning), fixed thresholds (10 ms are much for one disk and little for another), and tabs with one page
+//! per figure (the answer comes from comparing them).
 
 mod curve;
 mod detail;
@@ -39,40 +38,40 @@ use record::{
 };
 use std::sync::Arc;
 
-/// One moment in the past of a device.
+/// One past interval of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PastMoment {
-    /// Requests per second; `None` where not known.
+    /// IOPS; `None` if unknown.
     pub per_s: Option<f64>,
     /// Mean latency, in nanoseconds; `None` without requests.
     pub latency_ns: Option<f64>,
-    /// What the profile expected of it, in nanoseconds.
+    /// Latency that the profile expected, in nanoseconds.
     pub expected_ns: Option<f64>,
 }
 
-/// The verdict on a device, as far as the last moments allow one.
+/// The verdict on a device, from its last intervals.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct WatchVerdict {
-    /// Which.
+    /// The verdict.
     pub verdict: Verdict,
-    /// How sure.
+    /// Its confidence.
     pub confidence: Confidence,
-    /// The sentence with its numbers.
+    /// The reason in a sentence, with numbers.
     pub claim: String,
     /// Other explanations, a sentence each.
     pub alternatives: Vec<String>,
-    /// What to do, the best first, an action each.
+    /// Recommended actions, the best first.
     pub advice: Vec<String>,
-    /// The time that it is about, up to now, in nanoseconds.
+    /// Length of the observed time up to now, in nanoseconds.
     pub observed_ns: u64,
-    /// How probable the verdict and each alternative is, the verdict first; of each verdict once.
+    /// Probabilities of the verdict, which comes first, and of the alternatives; each verdict once.
     pub probabilities: Vec<VerdictProbability>,
 }
 
-/// How probable a verdict is beside the others that the evidence leaves open.
+/// Probability of a verdict, compared with the alternatives.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct VerdictProbability {
-    /// Which.
+    /// The verdict.
     pub verdict: Verdict,
     /// 0 to 1.
     pub probability: f64,
@@ -81,32 +80,32 @@ pub struct VerdictProbability {
 /// One device on the screen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchRow {
-    /// What it is.
+    /// The device and its facts.
     pub device: Arc<ObservedDevice>,
     /// Its last interval; `None` right after it appeared.
     pub interval: Option<Interval>,
     /// The latency split by the utilization law.
     pub utilization_law: Option<UtilizationLaw>,
-    /// The same split by the profile.
+    /// The latency split by the profile.
     pub calibrated: Option<Calibrated>,
-    /// What is the matter.
+    /// The current verdict.
     pub verdict: Option<WatchVerdict>,
-    /// A few words on the profile that stands for it; `None` without one.
+    /// A short description of its profile; `None` without one.
     pub profile: Option<String>,
-    /// The command that would make one.
+    /// The command that would create a profile.
     pub profile_command: String,
-    /// Its past, the latest last; as long as the screen is wide, at most.
+    /// Past intervals, the latest last; at most as many as the screen has columns.
     pub past: Vec<PastMoment>,
 }
 
 impl WatchRow {
-    /// A figure of the last interval, where it is known.
+    /// A figure of the last interval, if known.
     pub fn figure(&self, of: impl Fn(&Interval) -> Option<Figure>) -> Option<f64> {
         Some(of(self.interval.as_ref()?)?.value)
     }
 
-    /// Service and queue time in nanoseconds: by the profile where there is one, else by the utilization
-    /// law.
+    /// Service and queue latency in nanoseconds: by the profile if there is one, otherwise by the
+    /// utilization law.
     #[must_use]
     pub fn split(&self) -> Option<(f64, f64)> {
         let by_law = self.utilization_law.map(|split| (split.service_ns, split.queue_ns));
@@ -115,73 +114,73 @@ impl WatchRow {
     }
 }
 
-/// What is known now.
+/// The data to display.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchData {
-    /// Name of the machine; empty where not known.
+    /// Host name; empty if unknown.
     pub host: String,
-    /// The time of day, as it is to be shown.
+    /// Time of day, as displayed.
     pub time: String,
-    /// Length of an interval, as it is to be shown.
+    /// Length of an interval, as displayed.
     pub interval: String,
-    /// The devices, in the order of the kernel.
+    /// The devices, in kernel order.
     pub rows: Vec<WatchRow>,
-    /// Devices that are there and not shown.
+    /// Number of devices that are not shown.
     pub hidden: usize,
-    /// The system as a whole.
+    /// The state of the system.
     pub context: Context,
-    /// The profile of the picked device, for its depth curve.
+    /// The profile of the selected device, for its depth curve.
     pub profile: Option<Profile>,
-    /// What happened beside the figures, the last first.
+    /// Notes on events, the latest first.
     pub notes: Vec<String>,
 }
 
-/// What the reader chose to see.
+/// The reader's choices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchView {
-    /// By what the devices are sorted.
+    /// Sort key of the devices.
     pub sort: SortBy,
     /// Whether the order is reversed.
     pub reversed: bool,
-    /// Text that the devices shown must hold; empty for all.
+    /// Text that shown devices must contain; empty for all.
     pub filter: String,
-    /// Whether the reader is typing it.
+    /// Whether the reader is typing the filter.
     pub typing: bool,
-    /// Whether throughput is shown in powers of 1024.
+    /// Whether throughput uses powers of 1024.
     pub binary: bool,
-    /// Whether idle devices have a line each.
+    /// Whether idle devices are listed.
     pub all: bool,
-    /// Name of the picked device; the first one where it is not there.
+    /// Name of the selected device. If it is not listed, the first device is selected.
     pub picked: Option<String>,
-    /// Whether the picked one has the whole screen.
+    /// Whether the selected device uses the whole screen.
     pub detail: bool,
     /// Whether the help is shown.
     pub help: bool,
-    /// Whether the figures are paused.
+    /// Whether the display is paused.
     pub paused: bool,
-    /// What is being recorded, a few words; `None` where nothing is.
+    /// Short description of the current recording; `None` without one.
     pub recording: Option<String>,
-    /// A remark on the last key, until the next one.
+    /// A response to the last key, until the next one.
     pub remark: Option<String>,
 }
 
 impl WatchView {
-    /// A throughput in the units that the reader chose.
+    /// A throughput in the selected units.
     pub(crate) fn rate(&self, bytes_per_s: f64) -> String {
         if self.binary { number::binary_rate(bytes_per_s) } else { number::rate(bytes_per_s) }
     }
 }
 
-/// What stands at a place of the screen.
+/// A clickable place on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchPlace {
-    /// The line of the device of this name.
+    /// The line of the device with this name.
     Device(String),
-    /// The title of a column that devices can be sorted by.
+    /// The title of a sortable column.
     Title(SortBy),
 }
 
-/// The keys, with what they do; in the order of the help.
+/// The keys and their functions, in the order of the help.
 const KEYS: [(&str, &str); 10] = [
     ("up, down, k, j", "select a device (also Home, End, Page Up, Page Down)"),
     ("Enter", "show the selected device on the whole screen; Esc: back"),
@@ -195,8 +194,7 @@ const KEYS: [(&str, &str); 10] = [
     ("h, ?, q, Ctrl-C", "show or hide this page; quit"),
 ];
 
-/// The keys below the picked device, the most needed first: 80 columns have all, a narrow screen the
-/// first of them.
+/// The keys in the footer, the most important first: 80 columns show all, a narrow screen the first few.
 const FOOTER: [&str; 11] = [
     "q:quit",
     "h:help",
@@ -210,7 +208,7 @@ const FOOTER: [&str; 11] = [
     "+-:sec",
     "m:mouse",
 ];
-/// The table gives way to what is said of the picked device down to this many rows.
+/// The table shrinks to this many rows in favour of the selected device's details.
 const TABLE_ROWS_MIN: usize = 3;
 
 /// Draws the screen.
@@ -246,7 +244,7 @@ pub fn watch_screen(
     }
 }
 
-/// What stands at a column and a row of a screen of this size, where it answers to a click.
+/// The clickable place at a column and row of a screen of this size, if any.
 #[must_use]
 pub fn watch_place(
     data: &WatchData,
@@ -270,17 +268,17 @@ pub fn watch_place(
     Some(WatchPlace::Device(row.device.name.clone()))
 }
 
-/// Where the parts of the screen stand.
+/// Positions of the parts of the screen.
 struct Layout<'d> {
     head: Page,
     top: Rect,
-    /// The rows that are shown, in their order, and the place of the picked one.
+    /// The shown rows in display order. `picked` is the index of the selected one.
     sorted: Vec<&'d WatchRow>,
     picked: usize,
-    /// Whether the picked device is not among them.
+    /// Whether the selected device is missing from them.
     gone: bool,
     table: Rect,
-    /// What is below the table; all below the head where no table is shown.
+    /// The area below the table, or below the head if there is no table.
     rest: Rect,
 }
 
@@ -295,7 +293,7 @@ impl<'d> Layout<'d> {
         let (top, rest) = split(body, head.lines().len() as u16);
         let (mut table, mut below) = (Rect::default(), rest);
         if let Some(row) = sorted.get(picked).filter(|_| !view.detail) {
-            // The table has what the pane below leaves, and at least a third.
+            // The table gets the rows that the details leave, and at least a third.
             let pane = detail::pane(rest, data, view, row);
             let left = usize::from(rest.height);
             let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
@@ -307,7 +305,7 @@ impl<'d> Layout<'d> {
     }
 }
 
-/// The devices that have no line, in one.
+/// One line for all devices without a line of their own.
 fn idle(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let mut line = Page::of_screen(area.width.into());
     let shown = watch_order(&data.rows, view);
@@ -318,7 +316,7 @@ fn idle(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     line
 }
 
-/// The names of the devices that are not among those shown, as far as they fit; `None` where all are shown.
+/// Names of the hidden devices, as many as fit; `None` if all are shown.
 fn idle_line(rows: &[WatchRow], shown: &[usize], key: &str, width: usize) -> Option<String> {
     let names = (0..rows.len()).filter(|index| !shown.contains(index));
     let names: Vec<&str> = names.map(|index| rows[index].device.name.as_str()).collect();
@@ -327,8 +325,8 @@ fn idle_line(rows: &[WatchRow], shown: &[usize], key: &str, width: usize) -> Opt
     (!names.is_empty()).then_some(text)
 }
 
-/// What a page holds, as far as it fits. ratatui's own wrapping would know no hanging indent and part
-/// a number from its unit.
+/// Draws a page, cut to the area. ratatui's own wrapping has no hanging indent and would separate a
+/// number from its unit.
 fn draw(page: &Page, area: Rect, buffer: &mut Buffer) {
     let span = |span: &Span| text::Span::styled(span.text.clone(), style(span.tone));
     let lines = page.lines().iter().map(|line| line.iter().map(span).collect());
@@ -348,13 +346,13 @@ fn style(tone: Tone) -> Style {
     }
 }
 
-/// The first `height` rows of an area, as far as it has them, and the others.
+/// The first `height` rows of an area, or fewer, and the remaining rows.
 fn split(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
     (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
 }
 
-/// The first lines: where, when, how much in all, and the system around the disks.
+/// The head: host, time, totals, and the state of the system.
 fn head(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let columns = usize::from(area.width);
     let mut pane = Page::of_screen(columns);
@@ -399,7 +397,7 @@ fn help(area: Rect) -> Page {
     pane
 }
 
-/// The last line: what is typed, a remark on the last key, or the keys.
+/// The last line: the filter being typed, a response to the last key, or the keys.
 fn keys(area: Rect, view: &WatchView) -> Page {
     let mut line = Page::of_screen(area.width.into());
     let typed;
@@ -425,7 +423,7 @@ fn keys(area: Rect, view: &WatchView) -> Page {
     line
 }
 
-/// Where the device that the reader opened is not there any more.
+/// The message if the opened device has disappeared.
 fn gone(area: Rect, view: &WatchView) -> Page {
     let mut pane = Page::of_screen(area.width.into());
     let name = view.picked.as_deref().unwrap_or_default();
@@ -434,7 +432,7 @@ fn gone(area: Rect, view: &WatchView) -> Page {
     pane
 }
 
-/// Where there is no device at all to show.
+/// The message if there is no device to show.
 fn nothing(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let mut pane = Page::of_screen(area.width.into());
     let text = if !view.filter.is_empty() && !data.rows.is_empty() {

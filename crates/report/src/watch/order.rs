@@ -1,47 +1,47 @@
-//! The order of the devices on the screen.
+//! Orders the devices on the screen.
 //!
-//! The one that a reader looks for is the one with the most waiting, and that is known without a
-//! profile: the mean number of requests in flight. Utilization was rejected as the first key: on
-//! a device that serves many requests at once it is 100 % long before anything waits. Equal figures
-//! keep the order of the kernel, so that idle devices do not dance.
+//! The device of interest usually has the most requests in flight. That is known without a profile,
+//! so it is the default sort key. Rejected: utilization as the first key. On a device that serves
+//! many requests in parallel it reaches 100 % long before requests wait. Equal figures keep the
+//! kernel order, so that idle devices do not jump.
 
 use super::{WatchRow, WatchView};
 use crate::diagnosis;
 use crate::page::Tone;
 use std::cmp::Ordering;
 
-/// By what devices are sorted.
+/// Sort key of the devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
-    /// Mean requests in flight, the most first.
+    /// Mean requests in flight, largest first.
     #[default]
     Concurrency,
-    /// Requests per second, the most first.
+    /// IOPS, largest first.
     Rate,
-    /// Reads per second, the most first.
+    /// Reads per second, largest first.
     Reads,
-    /// Writes per second, the most first.
+    /// Writes per second, largest first.
     Writes,
-    /// Bytes per second, the most first.
+    /// Bytes per second, largest first.
     Throughput,
-    /// Latency, the longest first.
+    /// Latency, longest first.
     Latency,
-    /// Latency over that which the profile expects, the most first.
+    /// Latency over the profile's expectation, largest first.
     LatencyRatio,
-    /// Utilization, the most first.
+    /// Utilization, largest first.
     Busy,
-    /// Saturation against the profile, the most first.
+    /// Saturation by the profile, largest first.
     Saturation,
-    /// Verdict, the worst first.
+    /// Verdict, worst first.
     Verdict,
-    /// Name.
+    /// Name, alphabetically.
     Name,
 }
 
-/// A sort order, its name in flags and on the screen, and what it sorts by.
+/// A sort key, its name in flags and on the screen, and its value for a row.
 type Sort = (SortBy, &'static str, fn(&WatchRow) -> Option<f64>);
 
-/// All, in the order in which a key walks through them.
+/// All sort keys, in the order in which a key press steps through them.
 const SORTS: [Sort; 11] = [
     (SortBy::Concurrency, "queue-depth", |row| row.figure(|interval| interval.concurrency)),
     (SortBy::Rate, "iops", |row| row.figure(|interval| interval.all.per_s)),
@@ -57,7 +57,7 @@ const SORTS: [Sort; 11] = [
 ];
 
 impl SortBy {
-    /// All, in the order in which a key walks through them.
+    /// All sort keys, in the order in which a key press steps through them.
     pub const ALL: [Self; 11] = [
         Self::Concurrency,
         Self::Rate,
@@ -72,25 +72,25 @@ impl SortBy {
         Self::Name,
     ];
 
-    /// The one that follows.
+    /// The next sort key.
     #[must_use]
     pub fn next(self) -> Self {
         SORTS[(self as usize + 1) % SORTS.len()].0
     }
 
-    /// Its name in flags and on the screen.
+    /// Name in flags and on the screen.
     #[must_use]
     pub fn name(self) -> &'static str {
         SORTS[self as usize].1
     }
 
-    /// What it sorts by; what is not known comes last.
+    /// The sort value; unknown values come last.
     fn key(self, row: &WatchRow) -> f64 {
         SORTS[self as usize].2(row).unwrap_or(f64::NEG_INFINITY)
     }
 }
 
-/// How bad a verdict is, from 0.
+/// Severity of a verdict, from 0.
 fn badness(verdict: record::Verdict) -> f64 {
     match diagnosis::told(verdict).1 {
         Tone::Bad => 3.0,
@@ -100,7 +100,7 @@ fn badness(verdict: record::Verdict) -> f64 {
     }
 }
 
-/// Whether a row is what the reader looks for: its name, its model or who uses it holds the text.
+/// Whether a row matches the filter: its name, its model or one of its processes contains the text.
 fn is_wanted(row: &WatchRow, text: &str) -> bool {
     let text = text.to_lowercase();
     let model = row.device.facts.as_ref().and_then(|facts| facts.model.as_ref());
@@ -109,7 +109,7 @@ fn is_wanted(row: &WatchRow, text: &str) -> bool {
     texts.chain(users.map(|user| &user.name)).any(|held| held.to_lowercase().contains(&text))
 }
 
-/// Moments of the past without a request, after which a device is idle: half a minute at one a second.
+/// Number of past intervals without a request after which a device is idle: half a minute at one per second.
 const IDLE_MOMENTS: usize = 30;
 
 /// Whether a device has had no request for a while.
@@ -119,8 +119,8 @@ fn is_idle(row: &WatchRow) -> bool {
     now && row.past.iter().rev().take(IDLE_MOMENTS).all(|moment| rests(moment.per_s))
 }
 
-/// The places of the rows that are wanted, in the order in which they are shown: idle devices are left out,
-/// unless all are idle or the reader asked for them.
+/// Indices of the matching rows in display order. Idle devices are left out, unless all are idle or
+/// the reader wants to see them.
 #[must_use]
 pub fn watch_order(rows: &[WatchRow], view: &WatchView) -> Vec<usize> {
     let WatchView { sort, reversed, filter, picked, all, .. } = view;
@@ -143,7 +143,7 @@ pub fn watch_order(rows: &[WatchRow], view: &WatchView) -> Vec<usize> {
     order
 }
 
-/// Names with their numbers as numbers: `sda2` before `sda10`, `sdz` before `sdaa`.
+/// Compares names with their numbers as numbers: `sda2` before `sda10`, `sdz` before `sdaa`.
 fn natural(one: &str, other: &str) -> Ordering {
     let split = |name: &str| {
         let letters = name.trim_end_matches(|character: char| character.is_ascii_digit()).len();

@@ -1,9 +1,9 @@
-//! The table of devices: the columns that fit, and as many rows around the picked one.
+//! Draws the table of devices: the columns that fit, and as many rows as fit around the selected one.
 //!
-//! One list holds all columns, so that titles, entries, widths and the help cannot disagree. Ranks
-//! decide what a width keeps: 80 columns have who, how much, how long, what is expected, and the
-//! verdict; 40 have the verdict still. The rest is one key away. Without a screen the same columns are
-//! printed as text.
+//! A single list has all columns, so that titles, entries, widths and help are consistent. Ranks determine
+//! which columns fit a width: 80 columns have the name, the load, the latency, the expectation and the
+//! verdict; 40 columns still have the verdict. The details are one key away. Without a screen the same
+//! columns are printed as text.
 
 use super::{SortBy, WatchRow, WatchView, style, watch_order, words};
 use crate::number;
@@ -15,45 +15,45 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{HighlightSpacing, Row, StatefulWidget, Table, TableState};
 use unicode_width::UnicodeWidthStr;
 
-/// In front of the picked row. A terminal without colours shows it, too.
+/// Marks the selected row, also on terminals without colours.
 const MARK: &str = ">";
 const GAP: usize = 1;
-/// Behind the title that the rows are sorted by: the largest first, or the smallest.
+/// Marks the title of the sort column: largest first, or smallest first.
 const DOWN: &str = "▾";
 const UP: &str = "▴";
-/// Behind a figure that is beyond what the profile expects.
+/// Marks a figure beyond the profile's expectation.
 const BEYOND: &str = "!";
-/// The widest name, where there is room for it.
+/// Largest width of a name, if there is space.
 const WIDEST_NAME: usize = 24;
 const NEAR_FULL: f64 = 0.9;
-/// The column that only a screen has: it shows past intervals, which text above shows already.
+/// A column for the screen only. It shows past intervals, which text output has already printed.
 const HISTORY: &str = "history";
 
 struct Column {
     title: &'static str,
-    /// What a click on the title sorts by.
+    /// Sort key for a click on the title.
     sort: Option<SortBy>,
     width: usize,
-    /// The larger, the sooner it goes where the screen is narrow.
+    /// Columns with the largest rank are dropped first on a narrow screen.
     rank: u8,
     entry: Entry,
 }
 
 enum Entry {
-    /// A figure, from the right; a dash where it is not known.
+    /// A right-aligned figure; a dash if unknown.
     Known(fn(&WatchRow) -> Option<String>),
-    /// The same in a tone of its own.
+    /// A figure with a tone.
     Toned(fn(&WatchRow) -> Option<(String, Tone)>),
-    /// Bytes per second, in the units that the reader chose.
+    /// Bytes per second, in the selected units.
     Rate(fn(&WatchRow) -> Option<f64>),
-    /// Text from the left, given the room that there is.
+    /// Left-aligned text for a given width.
     Text(fn(&WatchRow, usize) -> String),
-    /// The same in a tone of its own.
+    /// Text with a tone.
     TonedText(fn(&WatchRow, usize) -> (String, Tone)),
 }
 
 impl Column {
-    /// The title, on the side where the entries are, with a mark where the rows are sorted by it.
+    /// The title, aligned like the entries, with a mark if it is the sort column.
     fn heading(&self, view: &WatchView) -> Line<'static> {
         let of_both = [SortBy::Reads, SortBy::Writes];
         let is_sorted = self.sort == Some(view.sort)
@@ -86,12 +86,12 @@ impl Column {
         if self.is_text() {
             return Line::from(Span::styled(shortened(&text, width), style(tone)));
         }
-        // A number that lost its first digits would be another one.
+        // A number without its first digits would be wrong.
         Line::from(Span::styled(shortened(&text, width), style(tone))).right_aligned()
     }
 }
 
-/// What the figures mean, for the help: a line each, so that all of it fits 80 by 24.
+/// Explanations of the figures for the help, one line each, so that they fit 80 by 24.
 pub(super) const MEANINGS: [(&str, &str); 11] = [
     ("read/s, write/s", "IOPS: requests completed per second, after merging"),
     ("bytes/s", "read plus write throughput; u switches MB/s and MiB/s"),
@@ -145,8 +145,8 @@ impl Column {
     }
 }
 
-/// The latency, marked where it is beyond the interval of what the profile expects of this load; in
-/// the tone of what is bad where the verdict of half a minute says so, too.
+/// The latency, marked if it exceeds the interval that the profile expects for this load. It is red
+/// if the verdict over half a minute says slow, too.
 fn latency(row: &WatchRow) -> Option<(String, Tone)> {
     let latency_ns = row.figure(|interval| interval.all.latency_ns)?;
     let text = number::time(latency_ns);
@@ -162,24 +162,24 @@ fn busy(row: &WatchRow) -> Option<String> {
     Some(if row.device.busy_doubt.is_some() { text + "?" } else { text })
 }
 
-/// Saturation, marked from where the rate can hardly grow.
+/// Saturation, marked when the rate can hardly increase further.
 fn saturation(row: &WatchRow) -> Option<(String, Tone)> {
     let share = row.calibrated?.saturation;
     let text = number::percent(share);
     Some(if share >= NEAR_FULL { (text + BEYOND, Tone::Warn) } else { (text, Tone::Plain) })
 }
 
-/// Rows of devices that an area has below its titles.
+/// Number of device rows in an area, below the titles.
 fn room(area: Rect) -> usize {
     usize::from(area.height).saturating_sub(1).max(1)
 }
 
-/// The place of the first row that is shown: the picked one is the last, unless it is among the first.
+/// Index of the first row shown: the selected row is the last one shown, unless it is among the first.
 pub(super) fn first_shown(picked: usize, area: Rect) -> usize {
     (picked + 1).saturating_sub(room(area))
 }
 
-/// What the title at a column of the screen sorts by.
+/// The sort key of the title at a screen column.
 pub(super) fn sort_at(sorted: &[&WatchRow], area: Rect, at: u16) -> Option<SortBy> {
     let mut end = usize::from(area.x) + MARK.len();
     let shown = on_screen(area, sorted);
@@ -214,8 +214,8 @@ pub(super) fn draw(
     table.render(area, buffer, &mut state);
 }
 
-/// The devices as text of at most this width, in the columns that fit: a line each, and one line for the idle ones.
-/// The titles begin with the time.
+/// The devices as text of at most this width, in the columns that fit: a line each, and one line
+/// for the idle ones. The titles begin with the time.
 #[must_use]
 pub fn watch_table(rows: &[WatchRow], view: &WatchView, time: &str, width: usize) -> String {
     let order = watch_order(rows, view);
@@ -248,8 +248,8 @@ fn on_screen(area: Rect, rows: &[&WatchRow]) -> Vec<(&'static Column, usize)> {
     fitting(columns, usize::from(area.width).saturating_sub(MARK.len()), rows)
 }
 
-/// The columns that fit, with their widths; room that is left over goes to the names, then to the
-/// text columns at the end.
+/// The columns that fit, with their widths. Extra space goes to the names, then to the text columns
+/// at the end.
 fn fitting(
     mut shown: Vec<(&'static Column, usize)>,
     width: usize,

@@ -1,4 +1,4 @@
-//! What the screen says in words: sums, the system, limits, the verdict, the past.
+//! Formats what the screen states in words: totals, the system, limits, the verdict, the past.
 
 use super::{PastMoment, WatchData, WatchRow, WatchVerdict, WatchView};
 use crate::diagnosis;
@@ -8,12 +8,12 @@ use crate::target::limit_rate;
 use crate::trial::height;
 use record::{Confidence, Context, Figure, Interval, IoGroup, Verdict, format_bytes, io_groups};
 
-/// Shares of time from which the pressure and the steal are marked.
+/// Shares of time from which pressure and steal are highlighted.
 const MARKED_PRESSURE: f64 = 0.1;
 const MARKED_STEAL: f64 = 0.05;
 
-/// How many devices there are and what they do together. Requests to a device that is built of
-/// others, or a part of one, are counted on those.
+/// Number of devices and their total load. Requests to a device that is built of others, or a part
+/// of one, are counted on those others.
 pub(super) fn totals(data: &WatchData, view: &WatchView) -> Vec<Span> {
     let repeats = |row: &&WatchRow| {
         let device = &row.device;
@@ -37,12 +37,12 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> Vec<Span> {
     let iops = number::per_second(sum(|interval| interval.all.per_s));
     let rate = view.rate(sum(|interval| interval.all.bytes_per_s));
     let by = format!("; by {}{turned}", view.sort.name());
-    // The figures go last where there is no room.
+    // The figures come last, so that a narrow line drops them first.
     let parts = [iops, format!(", {rate}"), by, format!("; {devices}"), repeated, hidden];
     parts.into_iter().map(Span::plain).collect()
 }
 
-/// The spans that a line has room for, all of each but of the first: half a number would be a wrong one.
+/// The spans that fit a line, each complete except for the first: a truncated number would be wrong.
 pub(super) fn fitting(spans: Vec<Span>, columns: usize) -> Vec<Span> {
     let mut used = 0;
     let fits = |(place, span): &(usize, Span)| {
@@ -82,12 +82,12 @@ pub(super) fn surroundings(context: &Context) -> Vec<Span> {
     spans
 }
 
-/// To whole hundredths: more would only flicker.
+/// Rounds to hundredths: more digits would only flicker.
 fn round(share: f64) -> f64 {
     (share * 100.0).round() / 100.0
 }
 
-/// Limits of control groups on the devices shown, a sentence each.
+/// Control-group limits on the devices shown, a sentence each.
 pub(super) fn limits(data: &WatchData) -> Vec<String> {
     let limits = data.context.cgroup_limits.iter().filter_map(|limit| {
         let limited = |row: &&WatchRow| {
@@ -100,7 +100,7 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
     limits.collect()
 }
 
-/// The verdict in as few words as a column has, and how bad it is.
+/// The verdict in as few words as fit a column, and its tone.
 pub(super) fn verdict(row: &WatchRow, width: usize) -> (String, Tone) {
     let Some(verdict) = &row.verdict else { return (number::NONE.to_owned(), Tone::Faint) };
     let (words, tone) = diagnosis::told(verdict.verdict);
@@ -114,7 +114,7 @@ pub(super) fn verdict(row: &WatchRow, width: usize) -> (String, Tone) {
     (format!("{words}{}", open(verdict)), tone)
 }
 
-/// Who asks for most of the requests, and for which share of them.
+/// The group with most requests, and its share.
 pub(super) fn process(row: &WatchRow, width: usize) -> String {
     let (first, share) = match users(row).as_slice() {
         [] => return number::NONE.to_owned(),
@@ -128,7 +128,7 @@ pub(super) fn process(row: &WatchRow, width: usize) -> String {
     crate::page::shortened(&crate::escape(&first.program), room) + &share
 }
 
-/// Who used a device in its last interval, the most requests first; nobody where that is unknown.
+/// The users of a device in its last interval, those with most requests first; empty if unknown.
 pub(super) fn users(row: &WatchRow) -> Vec<IoGroup> {
     let known = |interval: &Interval| {
         let processes = interval.processes.as_ref()?;
@@ -139,17 +139,17 @@ pub(super) fn users(row: &WatchRow) -> Vec<IoGroup> {
     row.interval.as_ref().and_then(known).unwrap_or_default()
 }
 
-/// What follows a verdict that is not certain.
+/// The mark after a verdict that is not certain.
 pub(super) fn open(verdict: &WatchVerdict) -> &'static str {
     if verdict.confidence == Confidence::Certain { "" } else { "?" }
 }
 
-/// The latency of the past as a sparkline of at most `width` columns, the latest last.
+/// Past latency as a sparkline of at most `width` columns, the latest last.
 pub(super) fn past(row: &WatchRow, width: usize) -> String {
     sparkline(&row.past, width, |moment| moment.latency_ns)
 }
 
-/// A figure of the past, from zero to its largest; a space where it is not known.
+/// A past figure from zero to its maximum; a space if unknown.
 pub(super) fn sparkline(
     past: &[PastMoment],
     width: usize,
@@ -157,7 +157,7 @@ pub(super) fn sparkline(
 ) -> String {
     let shown = &past[past.len().saturating_sub(width)..];
     let largest = shown.iter().filter_map(&of).fold(0.0, f64::max);
-    // Zero is known, too: it has the lowest column.
+    // Zero is a known value and gets the lowest column.
     let known = |moment: &PastMoment| of(moment).filter(|value| value.is_finite());
     let column = |value: f64| height((value / largest).max(f64::MIN_POSITIVE));
     let bars: String = shown.iter().map(|it| known(it).map_or(' ', column)).collect();

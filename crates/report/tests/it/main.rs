@@ -1,4 +1,4 @@
-//! The crate through its public names, a folder for each of its parts.
+//! Tests the crate through its public names, with a folder for each part.
 
 mod parquet;
 mod report;

@@ -1,4 +1,5 @@
-//! Partitions that begin in the middle of a physical block: each write of a block becomes two that are read first.
+//! Detects partitions that begin inside a physical block: each block write becomes two writes, each
+//! preceded by a read.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -17,7 +18,7 @@ pub(super) const ROW: Check = Check {
 };
 
 const SECTOR_BYTES: u64 = 512;
-/// Sectors of a partition that may hold data.
+/// Fewest sectors of a partition that may hold data.
 const DATA_SECTORS: u64 = 400_000;
 const OFF: &str = "off the block";
 const BLOCK: &str = "physical block";
@@ -33,12 +34,12 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         else {
             continue;
         };
-        // Small ones are for booting, such as the first of Proxmox, which begins at sector 34.
+        // Smaller partitions are for booting, such as the first one of Proxmox, which begins at sector 34.
         let sectors = number(&part.directory.join("size"));
         if sectors.is_some_and(|sectors| sectors < DATA_SECTORS) {
             continue;
         }
-        // A disk whose first block has an offset needs partitions with the same offset.
+        // On a disk with an alignment offset, partitions need the same offset.
         let own = text(&disk.join("alignment_offset")).and_then(|it| it.parse::<i64>().ok());
         let begins = start * SECTOR_BYTES + block - own.unwrap_or(0).clamp(0, block as i64) as u64;
         let fact = Fact::of(part).number(OFF, (begins % block) as f64, "B");
@@ -59,7 +60,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     );
     let action =
         "Recreate the partition on a 1 MiB boundary (parted -a optimal) and restore its data.";
-    // Without writes nothing is read first.
+    // Without writes there is no read before a write.
     let explains: &[Effect] =
         if view.load.writes_per_s > 0.0 { &[Effect::SlowWrites] } else { &[] };
     Some(Claim::unusual(says, explains, action))

@@ -1,7 +1,8 @@
-//! A write cache that is off: a RAID controller whose battery is gone, or a drive whose cache was switched off.
+//! Detects a disabled write cache: a RAID controller with a failed battery, or a drive whose cache
+//! was switched off.
 //!
-//! The facts of the disk have the mode. What the kernel thinks and what the SCSI disk says can differ, because
-//! the kernel's view can be set by hand, so that is read beside.
+//! The facts of the disk include the mode. The kernel's setting can differ from what the SCSI disk
+//! reports, because a user can change it, so both are read.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -48,7 +49,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             format!("The write cache was {BACK} when the profile was made and is {told} now.");
         return Some(Claim::unusual(says, &explains, action));
     }
-    // Drives without a volatile cache say so too, and are the fastest of all.
+    // Drives without a volatile cache report the same mode, and are the fastest of all.
     let rotates =
         view.disk().is_some_and(|disk| disk.rotational == Some(true) && disk.rotational_trusted);
     rotates.then(|| {

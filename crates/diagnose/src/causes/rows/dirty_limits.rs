@@ -1,7 +1,7 @@
-//! Unusually low limits of dirty memory.
+//! Detects unusually low dirty-memory limits.
 //!
-//! The rules of the diagnosis find programs that are stopped at the limit (`dirty_throttle`). This check finds
-//! the setting.
+//! The rules of the diagnosis detect programs that are throttled at the limit (`dirty_throttle`).
+//! This check reads the setting.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -23,9 +23,9 @@ const BYTES: &str = "dirty_bytes";
 const RATIO: &str = "dirty_ratio";
 const NAMES: [(&str, &str); 4] =
     [(BYTES, "B"), (RATIO, "%"), ("dirty_background_bytes", "B"), ("dirty_background_ratio", "%")];
-/// Less than a second of a quick disk.
+/// Less than a second of a fast disk's writes.
 const LOW_BYTES: f64 = 64e6;
-/// Share of the limit that waits to be written from which on programs may be stopped at it.
+/// Dirty pages as a share of the limit, from which programs may be throttled.
 const REACHED: f64 = 0.5;
 const MEMORY: &str = "memory";
 
@@ -40,7 +40,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
-    // One of both is 0, and the other one counts.
+    // One of the two settings is 0; the other applies.
     let bytes = fact.number(BYTES).filter(|bytes| *bytes > 0.0);
     let ratio = fact.number(RATIO).filter(|ratio| *ratio > 0.0);
     let memory = fact.number(MEMORY).unwrap_or(f64::INFINITY);
@@ -91,7 +91,7 @@ mod tests {
         let now = Machine { facts: &low, disk: Some(&sda), ..Machine::default() };
         cause_only_with_effect("dirty_limits", now, Effect::WaitsAbove, writes);
         nothing("dirty_limits", now, Load { reads_per_s: 10.0, ..Load::default() });
-        // Next to nothing is dirty: programs wait for something else.
+        // Hardly any page is dirty: programs wait for something else.
         nothing("dirty_limits", now, Load { dirty: Some(0.1), ..writes });
         nothing("dirty_limits", Machine { facts: &usual, ..now }, writes);
     }

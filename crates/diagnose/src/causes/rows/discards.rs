@@ -1,4 +1,4 @@
-//! TRIM: a storm of discards beside other requests, or none that ever reaches a flash drive.
+//! Detects TRIM problems: a storm of discards among other requests, or a flash drive that never gets one.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -19,9 +19,9 @@ pub(super) const ROW: Check = Check {
 
 const MOST: &str = "largest discard";
 const MOUNTED: &str = "mount option";
-/// Discards among the requests that hold the others up.
+/// Share of discards among the requests from which they delay the others.
 const STORM: f64 = 0.05;
-/// Minimum number per second: file systems that discard in the background send a few.
+/// Least discards per second: file systems that discard in the background send a few.
 const STORM_LEAST: f64 = 10.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -105,10 +105,10 @@ mod tests {
         let says = cause_only_with_effect("discards", now, Effect::SlowReads, load(400.0));
         assert!(says.contains("mounted with `discard`"), "{says}");
         nothing("discards", now, load(2.0));
-        // A disk that hardly works holds nothing up, whatever the programs of the machine wait for.
+        // A nearly idle disk delays nothing, whatever the programs of the machine wait for.
         let idle = Load { busy: Some(0.02), ..load(400.0) };
         nothing("discards", now, idle);
-        // The profile's time had no discards, so that they are news.
+        // The profile was made without discards, so they are new.
         let slow =
             Effects { load: load(400.0), seen: vec![seen(Effect::SlowReads, true)], holder: None };
         let storm = judged_by("discards", now, Some(now), &slow).unwrap();

@@ -1,4 +1,5 @@
-//! Encrypted volumes (dm-crypt): work queues that each request passes twice, and processors without AES.
+//! Detects costs of encrypted volumes (dm-crypt): work queues that each request passes twice, and
+//! CPUs without AES instructions.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -21,7 +22,7 @@ pub(super) const ROW: Check = Check {
 const NAME: &str = "name";
 const AES: &str = "AES instructions";
 const QUEUES: &str = "work queues";
-/// The flags that let requests pass the work queues.
+/// Flags that let requests bypass the work queues.
 const PAST: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -29,7 +30,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
     let aes = flags.map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "aes"));
     for volume in &host.devices {
-        // Of the same family, and without encryption: dm-verity and dm-integrity.
+        // dm-verity and dm-integrity belong to the same family but do not encrypt.
         let encrypts = |uuid: &str| {
             uuid.starts_with("CRYPT-")
                 && !["CRYPT-VERITY-", "CRYPT-INTEGRITY-"].iter().any(|kind| uuid.starts_with(kind))

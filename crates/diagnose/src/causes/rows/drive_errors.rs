@@ -1,4 +1,4 @@
-//! Commands that a disk failed or did not answer in time, as the kernel's SCSI layer counts them.
+//! Counts commands that a disk failed or did not answer in time, from the kernel's SCSI layer.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -20,7 +20,7 @@ pub(super) const ROW: Check = Check {
 const ERRORS: &str = "failed commands";
 const TIMEOUTS: &str = "timed-out commands";
 
-/// A counter of the SCSI layer: `0x1f`.
+/// A counter of the SCSI layer in hexadecimal: `0x1f`.
 fn hexadecimal(file: &Path) -> Option<f64> {
     let text = text(file)?;
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(f64::from)
@@ -37,8 +37,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// Only a rise within the observation counts. Polling SMART raises the count of errors too, because libata ends
-/// such commands with a check condition: errors alone are weak evidence, time-outs are not.
+/// Only a rise within the observation counts. Polling SMART also raises the error count, because libata ends
+/// such commands with a check condition. Errors alone are therefore weak evidence, and time-outs are strong.
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let rose = |name: &str| fact.rise(name).filter(|rise| *rise > 0.0);

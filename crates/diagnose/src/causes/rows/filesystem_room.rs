@@ -1,6 +1,6 @@
-//! A file system with next to no room left: it searches long for free blocks and scatters what it writes.
+//! Detects a nearly full file system: it searches long for free blocks and fragments new data.
 //!
-//! The observation has size and free space of the file system that was named.
+//! The observation has the size and free space of file systems that the user named.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -17,12 +17,12 @@ pub(super) const ROW: Check = Check {
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
 
-/// Share of the space from which on there is enough: ext4 reserves 5 % of it against fragments.
+/// Share of free space that suffices: ext4 reserves 5 % against fragmentation.
 const ENOUGH: f64 = 0.05;
-/// Free space that is enough on any file system.
+/// Free space that suffices on any file system.
 const PLENTY_BYTES: u64 = 64 << 30;
 
-/// What it looks at is in the observation's paths.
+/// Reads nothing: the data are in the observation's paths.
 fn read(_host: &Host<'_>, _reader: &mut Reader<'_>) {}
 
 fn judge(view: &View<'_>) -> Option<Claim> {

@@ -1,7 +1,8 @@
-//! The faster cache of a flash drive (SLC) that is full: writes step down after some gigabytes.
+//! Detects a full SLC cache of a flash drive: writes slow down after some gigabytes.
 //!
-//! No drive tells how full its cache is. The step itself shows it: writes alone fell while the load stayed. A
-//! profile of `check --sustained` knows after how much, which makes it likely.
+//! Drives do not report the fill level of this cache. The step itself is the evidence: the rate of
+//! a write-only load fell while the load stayed the same. A profile of `check --sustained` knows
+//! how many bytes the cache takes, which makes the cause likely.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -18,10 +19,10 @@ pub(super) const ROW: Check = Check {
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
 
-/// Share of writes from which on a step is theirs.
+/// Share of writes from which a step counts as one of writes.
 const WRITES: f64 = 0.9;
 
-/// What it looks at is in the counters.
+/// Reads nothing: the data are in the counters.
 fn read(_host: &Host<'_>, _reader: &mut Reader<'_>) {}
 
 fn judge(view: &View<'_>) -> Option<Claim> {

@@ -1,4 +1,5 @@
-//! Temperatures of drives, as the kernel's hwmon has them: drivetemp of ATA disks, the NVMe driver.
+//! Reads drive temperatures from the kernel's hwmon: drivetemp for ATA disks, the NVMe driver for
+//! NVMe drives.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -20,9 +21,9 @@ pub(super) const ROW: Check = Check {
 const NOW: &str = "temperature";
 const MOST: &str = "limit";
 const CRITICAL: &str = "critical";
-/// Drives slow down some degrees before the limit that they state.
+/// Drives slow down this many degrees below the limit that they report.
 const NEAR: f64 = 3.0;
-/// Directories above a disk that are the drive's own: itself or its device.
+/// Number of directories above a disk that belong to the drive: itself and its device.
 const NEAREST: usize = 2;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -37,7 +38,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             continue;
         }
         let celsius = |file: &str| number(&chip.join(file)).map(|milli| milli as f64 / 1e3);
-        // The kernel prints 65,261.85 °C where the drive states no limit.
+        // The kernel prints 65,261.85 °C if the drive reports no limit.
         let limit = |file: &str| celsius(file).filter(|celsius| (20.0..200.0).contains(celsius));
         let fact = Fact::of(disk)
             .number(NOW, celsius("temp1_input"), "°C")
@@ -47,13 +48,13 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// The directory of the drive's chip: below its SCSI device (drivetemp), or below its NVMe controller.
+/// Directory of the drive's sensor chip: below its SCSI device (drivetemp) or its NVMe controller.
 fn chip(disk: &HostDevice) -> Option<PathBuf> {
     let below = |folder: PathBuf| {
         let mut chips = names(&folder).into_iter().filter(|name| name.starts_with("hwmon"));
         chips.find(|name| name != "hwmon").map(|name| folder.join(name))
     };
-    // Further up are chips of other devices.
+    // Directories further up contain chips of other devices.
     let mut near = disk.above.iter().take(NEAREST);
     near.find_map(|device| below(device.join("hwmon")).or_else(|| below(device.clone())))
 }

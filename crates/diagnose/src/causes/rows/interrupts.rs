@@ -1,4 +1,4 @@
-//! Interrupts of all queues on one processor, which is full of them.
+//! Detects that one processor serves the interrupts of all queues and is saturated by them.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -23,9 +23,9 @@ const TIME: &str = "time of processor ";
 const BUSIEST: &str = "processor with the most interrupts";
 const ITS_SHARE: &str = "share of the interrupts";
 const ITS_TIME: &str = "share of its time in interrupts";
-/// Processors that are looked at, at most.
+/// Largest number of processors that are read.
 const PROCESSORS_MAX: usize = 512;
-/// Share of the interrupts on one processor, and of its time in interrupts, from which on it is too much.
+/// Share of the interrupts on one processor, and share of its time in interrupts, from which it is saturated.
 const ALL: f64 = 0.9;
 const FULL: f64 = 0.7;
 
@@ -50,19 +50,19 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// Ticks in interrupts (irq and softirq), and all ticks, of each processor.
+/// Ticks in interrupts (irq and softirq) and all ticks, for each processor.
 fn processor_times(stat: &str) -> Vec<(f64, f64)> {
     let of = |line: &str| {
         let (name, ticks) = line.split_once(' ')?;
         name.strip_prefix("cpu")?.parse::<u32>().ok()?;
         let ticks: Vec<f64> = ticks.split_ascii_whitespace().flat_map(str::parse).collect();
-        // The last two, guests, are in the first ones already.
+        // The first columns already include the last two, guest and guest_nice.
         Some((ticks.get(5)? + ticks.get(6)?, ticks.iter().take(8).sum()))
     };
     stat.lines().filter_map(of).collect()
 }
 
-/// What the interrupts of a disk are called: by its controller (`nvme0q1`, `virtio2-req.0`, `ahci[0000:00:1f.2]`).
+/// Names of a disk's interrupts, by its controller (`nvme0q1`, `virtio2-req.0`, `ahci[0000:00:1f.2]`).
 fn names_of(disk: &HostDevice) -> Vec<String> {
     let mut found = Vec::new();
     for directory in &disk.above {
@@ -72,14 +72,14 @@ fn names_of(disk: &HostDevice) -> Vec<String> {
             break;
         }
         if let Some(driver) = link_name(&directory.join("driver")).filter(|_| name.contains(':')) {
-            // The name of the PCI device, in brackets behind the driver.
+            // The PCI device in brackets after the driver.
             found.push(format!("{driver}[{name}]"));
         }
     }
     found
 }
 
-/// Interrupts of each processor, of all lines with one of these names.
+/// Interrupts of each processor, summed over the lines with one of these names.
 fn interrupts_of(interrupts: &str, names: &[String]) -> Option<Vec<f64>> {
     let mut lines = interrupts.lines();
     let processors = lines.next()?.split_ascii_whitespace().count();
@@ -88,7 +88,7 @@ fn interrupts_of(interrupts: &str, names: &[String]) -> Option<Vec<f64>> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let own = |word: &&str| {
             names.iter().any(|name| {
-                // `nvme0q12` is of nvme0, and `virtio1-req.0` of virtio1; `virtio10-req.0` is not.
+                // `nvme0q12` belongs to nvme0, and `virtio1-req.0` to virtio1; `virtio10-req.0` does not.
                 let rest = word.strip_prefix(name.as_str());
                 rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
             })
@@ -104,7 +104,7 @@ fn interrupts_of(interrupts: &str, names: &[String]) -> Option<Vec<f64>> {
     sums
 }
 
-/// By how much the values of a fact whose names begin so rose, by the number of their processor.
+/// The rises of a fact's values whose names begin with `begin`, indexed by processor.
 fn rises(fact: &SystemFact, begin: &str) -> Vec<f64> {
     let own = fact.values.iter().filter(|one| one.name.starts_with(begin));
     let number = |data: &FactData| match data {
@@ -118,7 +118,7 @@ fn rises(fact: &SystemFact, begin: &str) -> Vec<f64> {
     .collect()
 }
 
-/// Reduces three values per processor to those of the processor with most of the interrupts: a machine has hundreds.
+/// Keeps the three values of the processor with most interrupts: a machine may have hundreds of processors.
 fn busiest(read: &SystemFact) -> Option<SystemFact> {
     let counts = rises(read, INTERRUPTS);
     let all: f64 = counts.iter().sum();
@@ -165,7 +165,7 @@ mod tests {
     use crate::causes::view::Machine;
     use testkit::Fake;
 
-    /// Interrupts of two processors, and what the first one spends in softirqs of 1,000 ticks.
+    /// Interrupts of two processors, and the first one's softirq ticks out of 1,000.
     fn set(fake: &Fake, counts: [u32; 2], softirq: u32, ticks: u32) {
         fake.proc(
             "interrupts",
@@ -196,7 +196,7 @@ mod tests {
             between("interrupts", &fake, &vda, || set(&fake, counts, softirq, 2_000))
         };
         let full = staged([90_100, 100], 880);
-        // Whatever the number of processors.
+        // The number of values does not depend on the number of processors.
         assert_eq!(full[0].values.len(), 3, "{full:?}");
         let now = Machine { facts: &full, disk: Some(&vda), ..Machine::default() };
         let says = cause_only_with_effect("interrupts", now, Effect::SlowReads, Load::default());

@@ -1,4 +1,5 @@
-//! The journal of ext4 (jbd2): many fsyncs meet in one commit, and a slow journal device holds all of them.
+//! Detects waits for the ext4 journal (jbd2): many fsyncs share one commit, and a slow journal
+//! device delays all of them.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -22,15 +23,15 @@ const REQUESTED: &str = "requested commits";
 const COMMIT: &str = "time of a commit";
 const HANDLES: &str = "handles of a commit";
 const EXTERNAL: &str = "journal";
-/// Commits per second that programs asked for, from which on they matter.
+/// Commits per second requested by programs, from which they matter.
 const OFTEN_PER_S: f64 = 1.0;
-/// Share of the time in commits from which on programs that sync wait for one.
+/// Share of the time in commits from which programs that sync wait for one.
 const COMMITTING: f64 = 0.5;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let folder = host.roots.proc.join("fs/jbd2");
     let journals = names(&folder);
-    // File systems whose journal is on a device of its own, by the name of that.
+    // File systems with an external journal, by the journal's name.
     let outside: Vec<(String, &HostDevice)> = names(&host.roots.sys.join("fs/ext4"))
         .iter()
         .filter_map(|name| host.device(&plain(name)))
@@ -60,7 +61,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// A device's name as the kernel uses it in names of files, and back: a slash is printed as this.
+/// The kernel prints a slash in a device name as `!` in file names. This converts to that form, and
+/// `plain` converts back.
 fn printed(name: &str) -> String {
     name.replace('/', "!")
 }
@@ -69,8 +71,8 @@ fn plain(name: &str) -> String {
     name.replace('!', "/")
 }
 
-/// The device that a journal is on: `sdb1` has it to itself, `sda1-8` has it in inode 8 of sda1. The name of a
-/// device may end like that, too (`dm-0`).
+/// The device of a journal: `sdb1` is an external journal; `sda1-8` is a journal in inode 8 of
+/// sda1. A device name may end like that, too (`dm-0`).
 fn place<'h>(host: &'h Host<'_>, journal: &str) -> Option<&'h HostDevice> {
     if let Some(device) = host.device(&plain(journal)) {
         return Some(device);
@@ -80,8 +82,8 @@ fn place<'h>(host: &'h Host<'_>, journal: &str) -> Option<&'h HostDevice> {
     host.device(&plain(device)).filter(|_| numbered)
 }
 
-/// The journal of the ext4 on a device, where that is on another device: the thread that writes it has its name,
-/// which the kernel cuts to 15 letters.
+/// The journal of the ext4 on a device, if it is on another device. The journal thread has its
+/// name, which the kernel truncates to 15 characters.
 fn journal_of(host: &Host<'_>, device: &HostDevice, journals: &[String]) -> Option<String> {
     const THREAD: &str = "jbd2/";
     let file = format!("fs/ext4/{}/journal_task", printed(&device.name));
@@ -93,7 +95,7 @@ fn journal_of(host: &Host<'_>, device: &HostDevice, journals: &[String]) -> Opti
     place(host, found).is_none_or(|it| it.name != device.name).then(|| found.clone())
 }
 
-/// The number in front of some words, on their line.
+/// The number before some words on their line.
 fn before(info: &str, words: &str) -> Option<f64> {
     let line = info.lines().find(|line| line.contains(words))?;
     line[..line.find(words)?].trim().parse().ok()
@@ -143,7 +145,7 @@ mod tests {
     use crate::causes::view::Machine;
     use testkit::Fake;
 
-    /// As `jbd2_seq_info_show` of fs/jbd2/journal.c prints it.
+    /// Output of `jbd2_seq_info_show` in fs/jbd2/journal.c.
     fn info(commits: u32, requested: u32, commit_us: u32) -> String {
         format!(
             "{commits} transactions ({requested} requested), each up to 4096 blocks\naverage: \n  0ms waiting \
@@ -170,7 +172,7 @@ mod tests {
         let now = Machine { facts: &slow, disk: Some(&sda), ..Machine::default() };
         let says = cause_only_with_effect("journal", now, Effect::WaitsAbove, load);
         assert!(says.contains("sda1 commits 25 times per second"), "{says}");
-        // The usual commit every five seconds, and many that are quick.
+        // The usual commit every five seconds; then many fast ones.
         let rare = read(info(1000, 0, 30_000), info(1002, 0, 30_000));
         nothing("journal", Machine { facts: &rare, ..now }, load);
         let quick = read(info(1000, 900, 60), info(3000, 2900, 60));

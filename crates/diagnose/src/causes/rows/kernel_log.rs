@@ -1,8 +1,8 @@
-//! What the kernel logged about a disk in the last hours: resets, time-outs, failed commands, a link that was
-//! slowed down.
+//! Reads recent kernel messages about a disk: resets, time-outs, failed commands, a link that was slowed
+//! down.
 //!
-//! Only lines that name the disk, its port or its controller count, and only words of trouble. The log of the
-//! running kernel is read, once; what the journal keeps of earlier boots is about another state of the machine.
+//! Only lines that name the disk, its port or its controller and contain a problem word count. The log of the
+//! running kernel is read once. Journal entries of earlier boots describe another state of the machine.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -23,7 +23,7 @@ pub(super) const ROW: Check = Check {
 };
 
 const WINDOW_US: u64 = 6 * 3600 * 1_000_000;
-/// Words of trouble, as drivers of disks print them.
+/// Problem words, as disk drivers print them.
 const TROUBLE: [&str; 14] = [
     "i/o error",
     "failed command",
@@ -62,7 +62,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         .map(|line| (line, line.text.to_lowercase()))
         .filter(|(line, text)| is_trouble(text, woken.iter().any(|at| is_near(*at, line))))
         .collect();
-    // The name of a loop device goes to another file, whose errors these are not.
+    // The name of a loop device is reused for other files, whose errors are unrelated.
     for disk in host.disks().filter(|disk| disk.facts.loop_file.is_none()) {
         let names = names_of(disk);
         let about = |text: &str| names.iter().any(|name| has_word(text, name));
@@ -76,7 +76,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// When the machine woke up from sleep: devices on USB are reset then.
+/// The times at which the machine woke up from sleep: USB devices are reset then.
 fn wake_ups(lines: &[&LogLine]) -> Vec<u64> {
     let woke = |line: &&&LogLine| WAKES.iter().any(|words| line.text.contains(words));
     lines.iter().filter(woke).map(|line| line.since_boot_us).collect()
@@ -86,7 +86,7 @@ fn is_near(wake_us: u64, line: &LogLine) -> bool {
     line.since_boot_us.abs_diff(wake_us) <= WAKES_US
 }
 
-/// Whether a line, in lower case, is about trouble. Drivers of NVMe print the time that a shutdown may take of
+/// Whether a line in lower case reports a problem. NVMe drivers also print the shutdown timeout of
 /// each healthy drive.
 fn is_trouble(text: &str, waking: bool) -> bool {
     let reset = text.contains(RESETS) && text.contains("usb device");
@@ -94,13 +94,13 @@ fn is_trouble(text: &str, waking: bool) -> bool {
     trouble && !text.contains("shutdown timeout set")
 }
 
-/// Time since the machine started.
+/// Time since boot, in microseconds.
 fn uptime_us(host: &Host<'_>) -> Option<u64> {
     let seconds: f64 = host.proc("uptime")?.split_ascii_whitespace().next()?.parse().ok()?;
     Some((seconds * 1e6) as u64)
 }
 
-/// A time since the start of the machine as a date.
+/// Converts a time since boot to a date.
 fn at(host: &Host<'_>, since_boot_us: u64) -> Option<String> {
     let stat = host.proc("stat")?;
     let begun: i64 =
@@ -109,8 +109,8 @@ fn at(host: &Host<'_>, since_boot_us: u64) -> Option<String> {
     jiff::Timestamp::from_second(seconds).ok().map(|time| time.to_string())
 }
 
-/// What the kernel calls a disk in its log: the disk, its SCSI address, its ATA port and device, its NVMe
-/// controller, its USB port.
+/// The names of a disk in the kernel log: the disk, its SCSI address, its ATA port and device, its
+/// NVMe controller, its USB port.
 fn names_of(disk: &HostDevice) -> Vec<String> {
     let mut found = vec![disk.name.clone()];
     for directory in &disk.above {
@@ -130,19 +130,19 @@ fn names_of(disk: &HostDevice) -> Vec<String> {
     found
 }
 
-/// Whether a text has a name as a word: `sda` is in `dev sda, sector 5` and `[sda]` and not in `sdab`.
+/// Whether a text contains a name as a word: `sda` is in `dev sda, sector 5` and `[sda]`, but not in `sdab`.
 fn has_word(text: &str, name: &str) -> bool {
     let is_part = |character: Option<char>| character.is_some_and(|it| it.is_ascii_alphanumeric());
     text.match_indices(name).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + name.len()..]);
-        // `sd 0:0:0:0` is one name; `1-1` is not in `1-1.2`.
+        // `sd 0:0:0:0` is one name; `1-1` does not match `1-1.2`.
         let longer =
             after.strip_prefix(['.', '-']).is_some_and(|rest| is_part(rest.chars().next()));
         !is_part(before.chars().last()) && !is_part(after.chars().next()) && !longer
     })
 }
 
-/// `3 lines of trouble`.
+/// `3 messages about problems`.
 fn told(lines: f64) -> String {
     format!("{} about problems", counted(lines, "message"))
 }

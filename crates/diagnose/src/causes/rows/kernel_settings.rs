@@ -1,4 +1,4 @@
-//! Settings of the kernel that are others than when the profile was made, and write-back throttling.
+//! Compares kernel settings with those of the profile, and checks write-back throttling.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -18,7 +18,7 @@ pub(super) const ROW: Check = Check {
 };
 
 const WBT: &str = "write-back throttling";
-/// Settings of the kernel among the conditions of a profile.
+/// Kernel settings among the conditions of a profile.
 const SETTINGS: [&str; 6] =
     ["scheduler", "kernel's queue", "read-ahead", LARGEST, "merging off", "kernel"];
 const LARGEST: &str = "largest request";
@@ -47,13 +47,14 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         if changed.iter().any(|one| one.what == LARGEST) {
             explains.insert(0, Effect::CutRequests);
         }
-        // Another kernel alone is rarely slower. A note on conditions names all of them already.
+        // A different kernel version alone is rarely slower, and a note on conditions lists all
+        // changes anyway.
         let set = changed.iter().any(|one| one.what != "kernel");
         let weight = if set { 2.0 } else { 1.0 };
         return Some(Claim { weight, ..Claim::usual(says, &explains, action) });
     }
     let target_ns = view.fact()?.number(WBT).filter(|ns| *ns > 0.0)?;
-    // It holds writes of the page cache back, where reads are there too.
+    // It throttles page-cache writes if there are reads too.
     let both = view.load.reads_per_s > 0.0 && view.load.writes_per_s > 0.0;
     both.then(|| {
         let says = format!(

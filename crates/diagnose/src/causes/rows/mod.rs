@@ -1,4 +1,4 @@
-//! The table. A row of facts is one file; a row of the rules of the diagnosis is one line.
+//! The table of causes. A row with facts is one file; a row for a rule of the diagnosis is one line.
 
 mod alignment;
 mod cache_mode;
@@ -43,7 +43,7 @@ const fn rule(
     Check { name, causes, layer, reads, source, basis: Basis::Rule(codes) }
 }
 
-/// All of them. Of two claims that weigh the same the first wins.
+/// All rows. Of two claims with equal weight the first wins.
 pub static TABLE: [Check; 35] = [
     rule(
         "provider_cap",

@@ -1,7 +1,7 @@
-//! NFS: commits that wait for the server's disk, and calls that wait on this machine.
+//! Measures NFS commits that wait for the server's disk, and calls that wait on this machine.
 //!
-//! The observation counts commits as flushes of the export. What it leaves out is how much of a call is the
-//! round trip and how much the wait for a free slot here.
+//! The observation counts commits as flushes of the export. It does not show how much of a call is
+//! the round trip and how much the wait for a free slot on this machine.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -19,8 +19,8 @@ pub(super) const ROW: Check = Check {
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };
 
-/// Behind the name of a call: calls, transmissions, time-outs, bytes sent and received, and the sums of the wait
-/// for a slot, of the round trips and of the whole times, in ms (net/sunrpc/stats.c).
+/// Fields after the name of a call: calls, transmissions, time-outs, bytes sent and received, and the sums of
+/// the slot waits, of the round trips and of the total times, in ms (net/sunrpc/stats.c).
 const CALLS: usize = 0;
 const QUEUED_MS: usize = 5;
 const ROUND_TRIPS_MS: usize = 6;
@@ -29,9 +29,9 @@ const NAMES: [(&str, [&str; 4]); 2] = [
     ("WRITE:", ["writes", "wait of writes", "round trips of writes", "time of writes"]),
     ("COMMIT:", ["commits", "wait of commits", "round trips of commits", "time of commits"]),
 ];
-/// A commit that takes this many times as long as a write waits for the server's medium.
+/// Ratio of commit time to write time from which commits wait for the server's medium.
 const LONGER: f64 = 3.0;
-/// Share of the whole time in the wait for a slot from which on the slots are too few.
+/// Share of the total time in slot waits from which there are too few slots.
 const WAITS: f64 = 0.5;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {

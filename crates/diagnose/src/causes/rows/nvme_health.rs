@@ -1,4 +1,4 @@
-//! The health log of NVMe drives: heat that slowed them down, media errors, spare that is used up.
+//! Reads the health log of NVMe drives: thermal throttling, media errors, exhausted spare blocks.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -24,8 +24,8 @@ const MEDIA_ERRORS: &str = "media errors";
 const WARM_MINUTES: &str = "time above the warning temperature";
 const THROTTLED: &str = "times throttled by heat";
 const THROTTLED_S: &str = "time throttled by heat";
-/// The bits of the critical warning: spare below its threshold, temperature out of range, reliability degraded,
-/// read-only.
+/// Bits of the critical warning: spare below its threshold, temperature out of range, reliability
+/// degraded, read-only.
 const TOO_HOT: u32 = 1 << 1;
 const DEGRADED: u32 = 1 << 0 | 1 << 2 | 1 << 3;
 
@@ -49,10 +49,10 @@ pub(super) fn is_nvme(disk: &HostDevice) -> bool {
     disk.name.starts_with("nvme") && !disk.facts.virtual_disk
 }
 
-/// The fields of the log, by their places (NVM Express base specification 2.0, figure 207).
+/// Fields of the log, by their offsets (NVM Express base specification 2.0, figure 207).
 fn fact(drive: &HostDevice, log: &[u8]) -> Fact {
     let byte = |at: usize| log.get(at).map(|byte| f64::from(*byte));
-    // Counters have 16 bytes; eight of them are more than any drive counts.
+    // Counters have 16 bytes. The lower eight hold more than any drive counts.
     let count = |at: usize, bytes: usize| {
         let field = log.get(at..at + bytes)?;
         let value = field.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
@@ -135,7 +135,7 @@ mod tests {
         log
     }
 
-    /// The log at both ends.
+    /// The log at both ends of an observation.
     fn facts(begin: &[u8], end: &[u8]) -> Vec<SystemFact> {
         let drive = HostDevice {
             name: "nvme0n1".to_owned(),

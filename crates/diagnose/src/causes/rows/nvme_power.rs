@@ -1,4 +1,5 @@
-//! Power states of NVMe drives and of the PCIe link: a request after a rest first wakes them up.
+//! Reads the power states of NVMe drives and of the PCIe link: the first request after idle time
+//! has to wake them up.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -36,7 +37,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             Err("the drive served no requests, and reading its state would wake it up".to_owned())
         };
         let saves = saves.map_err(|reason| reader.not_read(Some(drive), reason)).ok();
-        // `any`, or microseconds, of the controller.
+        // The controller's setting: `any`, or microseconds.
         let controller = drive.above.iter().find(|directory| is_numbered(directory, "nvme"));
         let file = "power/pm_qos_latency_tolerance_us";
         let own = controller.and_then(|controller| number(&controller.join(file)));
@@ -54,7 +55,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let may = fact.number(LATENCY).is_some_and(|us| us > 0.0);
     let saves = match fact.text(SAVES) {
         Some("no") => false,
-        // Without the feature, what the kernel allows is the best that is known.
+        // Without the feature, the kernel's limit is the best information.
         Some(_) => true,
         None => may,
     };

@@ -1,4 +1,4 @@
-//! The PCIe link of a drive or its controller: narrower or slower than both ends could do.
+//! Detects a PCIe link of a drive or its controller that is narrower or slower than both ends support.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -24,7 +24,7 @@ const SPEED_MAX: &str = "speed of the drive";
 const WIDTH_MAX: &str = "lanes of the drive";
 const PORT_SPEED: &str = "speed of the port";
 const PORT_WIDTH: &str = "lanes of the port";
-/// Share of what a link carries from which on it holds requests up: headers take the rest.
+/// Share of a link's throughput from which it delays requests: headers take the rest.
 const NEAR_FULL: f64 = 0.6;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -46,7 +46,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// `8.0 GT/s PCIe`.
+/// Transfer rate in GT/s: 8.0 for `8.0 GT/s PCIe`.
 fn gts(directory: &Path, which: &str) -> Option<f64> {
     let speed = text(&directory.join(format!("{which}_link_speed")))?;
     speed.split_once(" GT/s")?.0.trim().parse().ok()
@@ -73,7 +73,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return None;
     }
     let full = view.load.bytes_per_s.is_some_and(|bytes| bytes >= NEAR_FULL * now);
-    // Drives save power by a slower link while they are idle; a narrower one stays.
+    // Idle drives save power with a slower link, but a narrower link is permanent.
     let slot = match (value(PORT_SPEED), value(PORT_WIDTH)) {
         (Some(port_speed), Some(port_width)) if carries(port_speed, port_width) <= 1.01 * now => {
             " The port cannot go faster: move the drive to another slot."

@@ -1,5 +1,5 @@
-//! The SATA link of a disk: its speed, whether the kernel slowed it down after errors, and whether commands are
-//! queued in the drive (NCQ).
+//! Reads the SATA link of a disk: its speed, whether the kernel slowed it down after errors, and
+//! whether the drive queues commands (NCQ).
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -22,13 +22,13 @@ const SPEED: &str = "speed";
 const LIMIT: &str = "limit of the port";
 const LOWERED: &str = "limit set by the kernel";
 const QUEUE: &str = "queue depth";
-/// Bytes per second of a Gb/s: ten bits carry a byte (8b/10b coding).
+/// Bytes per second at 1 Gb/s: ten bits carry a byte (8b/10b coding).
 const BYTES_PER_GBPS: f64 = 1e8;
-/// Share of what a link carries from which on it holds large requests up.
+/// Share of a link's throughput from which it delays large requests.
 const NEAR_FULL: f64 = 0.6;
-/// Requests in flight from which on a drive without NCQ makes them wait for each other.
+/// Requests in flight from which they wait for each other on a drive without NCQ.
 const SEVERAL: f64 = 1.5;
-/// The speed of a SATA link of today.
+/// The speed of a modern SATA link.
 const USUAL_GBPS: f64 = 6.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -66,7 +66,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let speed = fact.number(SPEED)?;
-    // The kernel states a limit of its own after errors only; where the port states none, it is "<unknown>".
+    // The kernel sets a limit of its own only after errors. A port without a limit reads "<unknown>".
     let (port, lowered) = (fact.number(LIMIT), fact.number(LOWERED));
     let slowed = lowered.is_some_and(|limit| port.is_none_or(|port| limit < port));
     let usual = if slowed || view.is_flash() { USUAL_GBPS } else { speed };
@@ -79,7 +79,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             "The SATA link runs at {speed} of a possible {could} Gb/s (at most {}){after}.",
             format_rate(carries)
         );
-        // Small requests hardly need the link: without bytes it explains errors alone.
+        // Small requests hardly need the link: without a high throughput, it explains only errors.
         let explains: &[Effect] = match (full, slowed) {
             (true, _) => &Effect::FULL_LINK,
             (false, true) => &[Effect::StandsStill],

@@ -1,7 +1,7 @@
-//! Shingled drives: overlapping tracks, which the drive rewrites in whole bands.
+//! Detects shingled drives: their tracks overlap, and the drive rewrites whole bands.
 //!
-//! Drives that the host manages say so (`queue/zoned`). Those that hide it are known by TRIM on a rotating drive,
-//! which nothing else needs.
+//! Host-managed drives report it (`queue/zoned`). Drive-managed ones are recognised by TRIM on a
+//! rotating drive, which no other rotating drive needs.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};

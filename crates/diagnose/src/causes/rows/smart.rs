@@ -1,7 +1,7 @@
-//! What a drive says of its own health, by the program smartctl where it is installed.
+//! Reads a drive's health data with smartctl, if that is installed.
 //!
-//! It is run once for each drive that has just served requests, at the end of an observation, with `-n standby`
-//! so that it leaves a sleeping drive alone. It gets ten seconds; a drive that takes longer is not waited for.
+//! smartctl runs once for each drive that has just served requests, at the end of an observation,
+//! with `-n standby` so that it does not wake a sleeping drive. It is stopped after ten seconds.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -24,10 +24,10 @@ pub(super) const ROW: Check = Check {
 };
 
 const WAIT: Duration = Duration::from_secs(10);
-/// For all drives together: each that hangs takes the time of one.
+/// Time limit for all drives together: each drive that hangs takes up to `WAIT`.
 const WAIT_ALL: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
-/// Output of the program that is read, at most.
+/// Largest output that is read, in bytes.
 const OUTPUT_BYTES: u64 = 1 << 20;
 
 /// Attributes of ATA drives whose raw value counts something (T13/e05148r0).
@@ -69,12 +69,12 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// Whether a disk is a drive that may know SMART.
+/// Whether a disk is a drive that may support SMART.
 fn has_health(disk: &HostDevice) -> bool {
     !disk.facts.virtual_disk && (disk.name.starts_with("sd") || disk.name.starts_with("nvme"))
 }
 
-/// What the program prints of a drive.
+/// The program's output for a drive.
 fn asked(program: &Path, drive: &Path) -> Result<Value, String> {
     let mut child = Command::new(program)
         .args(["--json", "-n", "standby", "-i", "-H", "-A"])
@@ -95,7 +95,7 @@ fn asked(program: &Path, drive: &Path) -> Result<Value, String> {
         std::thread::sleep(PAUSE);
     }
     if child.try_wait().is_ok_and(|ended| ended.is_none()) {
-        // It may wait for the drive in the kernel, and is then not waited for.
+        // The program may be blocked in the kernel by the drive, so it is not waited for.
         let _ = child.kill();
         return Err("smartctl did not finish within 10 s".to_owned());
     }
@@ -118,8 +118,8 @@ fn fact(drive: &HostDevice, told: &Value) -> Fact {
     fact.number(TEMPERATURE, told["temperature"]["current"].as_f64(), "°C")
 }
 
-/// A failed self-assessment, or sectors and transfers that failed. The counts are of the drive's whole life, so that
-/// they explain only what is slow now.
+/// A failed self-assessment, or failed sectors and transfers. The counts cover the drive's whole
+/// life, so they explain only a device that is slow now.
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let failed = fact.text(PASSED).is_some_and(|text| text == "FAILED");
@@ -139,7 +139,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     };
     let replace = "Back the data up and replace the drive.";
     let cable = !failed && found.iter().all(|(name, _)| *name == "errors on the cable");
-    // A count of the cable stays when the cable has long been replaced.
+    // A count of cable errors stays after the cable was replaced.
     let claim = if cable {
         let action = "Replace the cable or use another slot. The count never falls, so watch \
                       whether it still rises.";
@@ -168,7 +168,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use testkit::Fake;
 
-    /// As smartctl 7.4 prints it, shortened.
+    /// Output of smartctl 7.4, shortened.
     fn printed(passed: bool, pending: u32) -> String {
         format!(
             r#"{{"json_format_version":[1,0],"smartctl":{{"version":[7,4],"exit_status":0}},

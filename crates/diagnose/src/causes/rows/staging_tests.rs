@@ -1,4 +1,4 @@
-//! For the tests of rows: machines made of files, and effects by name.
+//! Helpers for the tests of rows: machines made of files, and effects by name.
 
 use crate::causes::effect::{Effect, Effects, Load, Seen};
 use crate::causes::host::Host;
@@ -9,7 +9,7 @@ use host::kernel::Roots;
 use record::{DeviceFacts, FactsRead, SystemFact};
 use testkit::Fake;
 
-/// A disk, with what a test sets of it.
+/// A disk, with fields set by a test.
 pub(crate) fn disk(name: &str, set: impl FnOnce(&mut DeviceFacts)) -> DeviceFacts {
     let mut facts = DeviceFacts {
         name: name.to_owned(),
@@ -21,7 +21,7 @@ pub(crate) fn disk(name: &str, set: impl FnOnce(&mut DeviceFacts)) -> DeviceFact
     facts
 }
 
-/// What the checks read of a machine of files with these disks, which are in use.
+/// Facts that the checks read on a machine made of files. All of its disks are in use.
 pub(crate) fn read_of(fake: &Fake, disks: &[DeviceFacts], round: Round) -> FactsRead {
     let roots = Roots::below(fake.root());
     read(&Host::new(&roots, disks, &|_| true), round)
@@ -33,7 +33,7 @@ pub(crate) fn facts(check: &str, fake: &Fake, disk: &DeviceFacts) -> Vec<SystemF
     found.into_iter().filter(|fact| fact.check == check).collect()
 }
 
-/// The same at both ends of an observation, between which something happens to the files.
+/// The same at both ends of an observation, with changes to the files in between.
 pub(crate) fn between(
     check: &str,
     fake: &Fake,
@@ -50,7 +50,7 @@ pub(crate) fn between(
         .collect()
 }
 
-/// An effect that was seen, against a profile or not.
+/// An observed effect, relative to a profile or not.
 pub(crate) fn seen(effect: Effect, by_profile: bool) -> Seen {
     Seen { effect, says: "It is slow.".to_owned(), by_profile }
 }
@@ -61,7 +61,7 @@ pub(crate) fn effects(of: &[Effect], load: Load) -> Effects {
     Effects { load, seen, holder: None }
 }
 
-/// What one check makes of a machine.
+/// The judgement of one check on a machine.
 pub(crate) fn judged_by(
     check: &str,
     now: Machine<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn judged_by(
     judged(now, then, effects).into_iter().find(|one| one.check.name == check)
 }
 
-/// Asserts that the facts are a cause beside the effect and none without it; the claim of the cause.
+/// Asserts that the facts are a cause with the effect and harmless without it. Returns the text of the cause.
 #[track_caller]
 pub(crate) fn cause_only_with_effect(
     check: &str,
@@ -87,7 +87,7 @@ pub(crate) fn cause_only_with_effect(
     found.claim.says
 }
 
-/// Asserts that nothing unusual is found, whatever is slow.
+/// Asserts that the check finds nothing, whatever is slow.
 #[track_caller]
 pub(crate) fn nothing(check: &str, now: Machine<'_>, load: Load) {
     let all = [

@@ -1,4 +1,4 @@
-//! Swapping on the same disk: memory that is too small makes requests that no program asked for.
+//! Detects swapping to the same disk: too little memory causes requests that no program made.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -20,13 +20,13 @@ pub(super) const ROW: Check = Check {
 
 const IN: &str = "pages swapped in";
 const OUT: &str = "pages swapped out";
-/// Pages per second from which on swapping takes from the disk, as a share of its requests.
+/// Pages swapped per second from which swapping counts, as a share of the disk's requests.
 const SHARE: f64 = 0.05;
-/// The same from which on the disk mostly swaps.
+/// The share from which the disk mostly swaps.
 const MOST: f64 = 0.5;
-/// Part of a swap area in memory from which on pages go to the next one.
+/// Fill level of a zram swap area from which pages go to the next area.
 const ZRAM_FULL: f64 = 0.9;
-/// And in all: a page now and then is none.
+/// Fewest pages per second that count: occasional pages do not matter.
 const PAGES_PER_S: f64 = 10.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -35,7 +35,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     };
     let pages = |name: &str| count(&vmstat, name).map(|pages| pages as f64);
     let swaps = host.proc("swaps").unwrap_or_default();
-    // `/dev/sda2  partition  8388604  1024  -2`, below a line of titles.
+    // `/dev/sda2  partition  8388604  1024  -2`, below a header line.
     let areas: Vec<[&str; 4]> = swaps
         .lines()
         .skip(1)
@@ -66,7 +66,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         };
         let fact = match known.map(|name| host.device(&name)) {
             Some(Some(device)) => Fact::of(device),
-            // On a disk that is not watched.
+            // On a disk that is not observed.
             Some(None) => continue,
             None => Fact::of_machine(),
         };

@@ -1,7 +1,7 @@
-//! Thin volumes, snapshots and caches of LVM: they copy or allocate before they write.
+//! Detects LVM thin volumes, snapshots and caches, which copy or allocate before they write.
 //!
-//! LVM puts the kind of a device behind its identifier in the UUID of the device mapper, so that no root is
-//! needed to know what it is; how full a pool is takes the ioctl.
+//! LVM appends the kind of a device to its device-mapper UUID, so the kind can be read without
+//! root. The fill level of a pool needs an ioctl.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -23,8 +23,8 @@ pub(super) const ROW: Check = Check {
 const KIND: &str = "kind";
 const FULL: &str = "used";
 const METADATA: &str = "metadata used";
-/// Endings of the UUIDs that LVM gives its inner devices, and what is above them. The first that a volume is
-/// built of counts: a cached volume has an origin (`-real`), too.
+/// UUID suffixes of LVM's inner devices, and the kind of volume above each. The first match among
+/// the devices below a volume counts: a cached volume has an origin (`-real`), too.
 const INNER: [(&str, &str); 5] = [
     ("-tpool", "a thin volume"),
     ("-cdata", "a cached volume"),
@@ -32,7 +32,7 @@ const INNER: [(&str, &str); 5] = [
     ("-cow", "a snapshot"),
     ("-real", "a volume with a snapshot"),
 ];
-/// A pool that is nearly full.
+/// Share in use from which a pool is nearly full.
 const NEARLY_FULL: f64 = 0.9;
 
 fn uuid(device: &HostDevice) -> Option<String> {
@@ -49,7 +49,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             let uuid = uuid(device)?;
             INNER.iter().find(|(end, _)| uuid.ends_with(end)).map(|(end, kind)| (*end, *kind))
         };
-        // Skip LVM's inner devices, whose facts belong to the volume above, and the pool beside its volumes.
+        // Skip LVM's inner devices, whose facts belong to the volume above, and pools, which only
+        // serve volumes.
         if inner(volume).is_some() || uuid(volume).is_some_and(|uuid| uuid.ends_with("-pool")) {
             continue;
         }
@@ -112,7 +113,7 @@ mod tests {
     use crate::causes::view::Machine;
     use testkit::Fake;
 
-    /// A volume of LVM on a device of LVM on a disk.
+    /// An LVM volume on an inner LVM device on a disk.
     fn machine(inner: &str) -> Fake {
         let fake = Fake::new();
         fake.block("pci0000:00/block/sda", "8:0", 1 << 20);

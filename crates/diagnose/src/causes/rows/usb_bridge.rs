@@ -1,6 +1,6 @@
-//! Disks behind a USB bridge: the old protocol without queueing, a link of USB 2, no TRIM.
+//! Detects slow USB bridges: the old protocol without queueing, a USB 2 link, no TRIM.
 //!
-//! Driver and speed are in the facts of the disk; what they leave out is whether the bridge hands TRIM on.
+//! The facts of the disk include driver and speed. This check adds whether the bridge passes on TRIM.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -18,15 +18,15 @@ pub(super) const ROW: Check = Check {
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
 
-/// The speed of USB 2, Mb/s, and what bulk transfers of disks reach of it (USB 2.0 specification, table 5-10:
-/// 13 packets of 512 bytes in 125 µs).
+/// The speed of USB 2 in Mb/s, and the largest throughput of bulk transfers over it (USB 2.0
+/// specification, table 5-10: 13 packets of 512 bytes in 125 µs).
 const USB_2_MBPS: u64 = 480;
 const USB_2_BYTES_PER_S: f64 = 53.2e6;
-/// Share of that from which on the link holds requests up: bridges reach 30 to 42 MB/s.
+/// Share of that throughput from which the link delays requests: bridges reach 30 to 42 MB/s.
 const NEAR_FULL: f64 = 0.4;
 const SEVERAL: f64 = 1.5;
 
-/// The speed in the link of a USB disk: `usb 480 Mb/s`.
+/// The speed of a USB disk's link in Mb/s: 480 for `usb 480 Mb/s`.
 fn speed(disk: &DeviceFacts) -> Option<u64> {
     disk.link.as_deref()?.strip_prefix("usb ")?.split(' ').next()?.parse().ok()
 }

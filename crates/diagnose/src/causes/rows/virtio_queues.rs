@@ -1,4 +1,4 @@
-//! A virtual disk with a single queue, which all processors of the machine share.
+//! Detects a virtual disk with a single queue, which all CPUs of the machine share.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -18,7 +18,7 @@ pub(super) const ROW: Check = Check {
 
 const QUEUES: &str = "queues";
 const PROCESSORS: &str = "processors";
-/// Share of the queue's entries in use from which on requests wait for one.
+/// Share of the queue's entries in use from which requests wait for one.
 const FULL: f64 = 0.5;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {

@@ -1,7 +1,8 @@
-//! Programs that sync on a drive without power-loss protection: each flush empties its cache.
+//! Detects syncs on a drive without power-loss protection: each flush empties its cache.
 //!
-//! No drive says whether it has capacitors. One that has them answers a flush at once; so the time of a flush
-//! beside that of a write decides, and the cache mode says that there is something to empty.
+//! Drives do not report whether they have capacitors. A drive with capacitors completes a flush at
+//! once. The ratio of flush time to write time therefore decides, and the cache mode shows whether
+//! there is a cache to empty.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};

@@ -1,7 +1,7 @@
-//! ZFS: writers that it throttles, transaction groups that take long to sync, a pool that is not whole.
+//! Detects ZFS problems: throttled writers, transaction groups that take long to sync, a degraded pool.
 //!
-//! The kernel module keeps statistics of each pool; which disks a pool is on they do not say, so that a fact of
-//! a pool is one of the machine. How full and how fragmented it is, only the program `zpool` tells.
+//! The kernel module keeps statistics of each pool, but they do not name the pool's disks. A fact of a pool
+//! is therefore a fact of the machine. Only the program `zpool` reports how full and fragmented a pool is.
 
 use crate::causes::check::{Basis, Check, When};
 use crate::causes::effect::{Claim, Effect};
@@ -26,9 +26,9 @@ const DELAYED: &str = "delayed writers";
 const STOPPED: &str = "stopped writers";
 const HITS: &str = "cache hits";
 const MISSES: &str = "cache misses";
-/// `zfs_txg_timeout`: a group that takes longer to sync than the next one takes to fill.
+/// `zfs_txg_timeout`: a group whose sync takes longer than this delays the next one.
 const GROUP_NS: f64 = 5e9;
-/// Throttled writers per second from which on it matters.
+/// Throttled writers per second from which they matter.
 const OFTEN_PER_S: f64 = 1.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -54,14 +54,14 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// A row `name type value` of a table of named values.
+/// The value in a row `name type value` of a kstat table.
 fn named(table: &str, name: &str) -> Option<f64> {
     let row = table.lines().find(|line| line.split_ascii_whitespace().next() == Some(name))?;
     row.split_ascii_whitespace().nth(2)?.parse().ok()
 }
 
-/// The longest sync among the latest transaction groups, nanoseconds: the column `stime` of those that are
-/// committed (state C).
+/// The longest sync among the latest transaction groups, in nanoseconds: column `stime` of
+/// committed groups (state C).
 fn longest_sync(groups: &str) -> Option<f64> {
     let titles = groups.lines().find(|line| line.trim_start().starts_with("txg"))?;
     let column = |title: &str| titles.split_ascii_whitespace().position(|word| word == title);
@@ -81,7 +81,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             pool_of(fact),
             fact.text(STATE).unwrap_or_default()
         );
-        // Which disks it is on is unknown, so that a slow disk may be another one.
+        // The pool's disks are unknown, so the slow disk may be another one.
         let explains = [Effect::WaitsAbove];
         return Some(Claim::unusual(says, &explains, "Replace the failed disk (`zpool status`)."));
     }
@@ -89,7 +89,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         .facts
         .iter()
         .max_by(|a, b| a.number(SYNC).unwrap_or(0.0).total_cmp(&b.number(SYNC).unwrap_or(0.0)))?;
-    // Counters of all pools together, so that any of the facts has them.
+    // These counters cover all pools together, so each fact has the same ones.
     let rise = |name: &str| {
         let each = view.facts.iter().filter_map(|fact| fact.rise(name));
         view.per_s(each.fold(0.0, f64::max))
@@ -134,7 +134,7 @@ mod tests {
     use crate::causes::view::Machine;
     use testkit::Fake;
 
-    /// As OpenZFS 2.2 prints them.
+    /// Output of OpenZFS 2.2.
     fn set(fake: &Fake, delayed: u32, sync_ns: u64, state: &str) {
         fake.proc(
             "spl/kstat/zfs/dmu_tx",

@@ -1,5 +1,5 @@
-//! Reads that wait behind writes: no expectation is needed where the same reads are quick whenever no write is under
-//! way.
+//! Tests whether reads wait behind writes. No expectation is needed if the same reads are fast
+//! without concurrent writes.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::WAITS_FROM;
@@ -7,10 +7,11 @@ use crate::verdict::interval_totals::IntervalTotals;
 use crate::words::times;
 use record::{Doubt, Verdict, format_nanos};
 
-/// Intervals on either side, and reads in each of them.
+/// Fewest intervals on each side, and fewest reads in each interval.
 const SIDE_MIN: usize = 3;
 const READS_MIN: f64 = 20.0;
-/// So many writes are under way at least where much is written, and where hardly anything is, this share of the bytes.
+/// Least mean number of writes in flight during heavy writes; and during light writes, the largest
+/// share of the heavy writes' bytes.
 const UNDER_WAY: f64 = 0.5;
 const HARDLY_ANY: f64 = 0.2;
 
@@ -40,8 +41,9 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// Median latencies of reads in the intervals in which most is written, and in those in which hardly anything is.
-/// (Not by the writes under way: where all requests take longer for another reason, more writes are under way.)
+/// Median read latencies in the intervals with most bytes written, and in those with hardly any.
+/// (The intervals are not chosen by writes in flight: if all requests are slow for another reason,
+/// more writes are in flight.)
 fn behind_and_alone(series: &[IntervalTotals]) -> Option<(f64, f64)> {
     let read = series.iter().filter(|one| one.read.count() >= READS_MIN);
     let mut each: Vec<[f64; 3]> = read

@@ -1,4 +1,5 @@
-//! The profile may not be of what is there: of another device, under other settings, invalid, without writes.
+//! Tests whether the profile describes the present device: it may be of another device, from other
+//! settings, invalid, or without writes.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::words::changed;
@@ -6,10 +7,10 @@ use record::{Doubt, Verdict};
 
 const NEE: Verdict = Verdict::NotEnoughEvidence;
 
-/// What is not as it was when the profile was made: then it is no profile of what is there.
+/// Conditions that changed since the profile was made: it then describes another state.
 pub(super) fn settings(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
-    // A scheduler that is there now has its own row; one that is gone is a change.
+    // A scheduler that is present now has its own row; a removed one is a change.
     let by_itself = |what: &str| what == model::SCHEDULER && segment.scheduler().is_some();
     let told = changed(segment.changed.iter().filter(|one| !by_itself(&one.what)));
     if told.is_empty() || segment.is_unprofiled() {
@@ -22,7 +23,7 @@ pub(super) fn settings(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::beside(NEE, Doubt::ConditionsChanged, slow, because, decided_by));
 }
 
-/// Whether it is of this device, and whether what it measured counts.
+/// Whether the profile is of this device and valid.
 pub(super) fn another_profile(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.is_unprofiled() {
         return;
@@ -34,7 +35,7 @@ pub(super) fn another_profile(facts: &Facts<'_, '_>, found: &mut Vec<Explanation
     }
 }
 
-/// Reads beside writes of which it measured none.
+/// Reads alongside writes, if the profile measured no writes.
 pub(super) fn writes_unknown(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if !facts.segment.reads_alone || facts.segment.is_unprofiled() {
         return;

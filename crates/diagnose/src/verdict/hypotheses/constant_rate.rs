@@ -1,4 +1,4 @@
-//! A rate that stays the same: a cap, if somebody waits for more; else the program's own pace.
+//! Tests a constant rate: a cap if a program waits for more, otherwise the program's own pace.
 
 use crate::published_limits::published_limit;
 use crate::verdict::constant_rate::ConstantRate;
@@ -9,7 +9,8 @@ use crate::verdict::{by_operation, odds, own};
 use crate::words::percent;
 use record::{Doubt, Verdict};
 
-/// A device whose largest rate is a published limit is held by that, rather than by what it is made of.
+/// Odds that a device whose maximum rate is a published limit is limited by that, rather than by
+/// its hardware.
 const PUBLISHED: f64 = 5.0;
 const DECIDED_BY: &str = "Look for a limit at that rate (provider, control group), check pressure \
                           stall information, or run a trial at another rate.";
@@ -18,7 +19,7 @@ fn same(pin: &ConstantRate) -> String {
     format!("The {} is the same in every interval ({})", pin.what(), pin.text())
 }
 
-/// A device that is slow, never without a request, and at the same rate all the time.
+/// A slow device that always has a request and runs at a constant rate.
 pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = pin(facts).filter(|_| facts.segment.never_empties()) else { return };
     if facts.states.measure.as_ref().is_none_or(|measure| !measure.is_slow()) {
@@ -30,7 +31,7 @@ pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     found.push(Explanation::beside(Verdict::Capped, doubt, slow, because, DECIDED_BY));
 }
 
-/// A device that is not slow, at the same rate all the time.
+/// A device that is not slow and runs at a constant rate.
 pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
     let Some(pin) = pin(facts).filter(|_| !measure.is_slow()) else { return };
@@ -98,7 +99,8 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     found.push(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
 }
 
-/// Without a profile: requests that come in groups, at a rate that the device keeps and after which it rests.
+/// Without a profile: requests arrive in groups at a constant rate that the device sustains, and
+/// the device is idle after each.
 pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let own = segment.best_look().is_some_and(|(look, _)| look.own.is_some());
@@ -121,7 +123,7 @@ pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Expl
     found.push(Explanation::instead(fine, Doubt::OwnBursts, over, claim, rival));
 }
 
-/// Without a profile: a device that many wait for, at the same rate all the time.
+/// Without a profile: a device with a queue and a constant rate.
 pub(super) fn behind_a_queue(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(pin) = pin(facts).filter(|_| segment.never_empties()) else { return };
@@ -144,7 +146,7 @@ fn pin(facts: &Facts<'_, '_>) -> Option<ConstantRate> {
     facts.segment.pin().filter(|_| !facts.elsewhere.rate_moves_too)
 }
 
-/// What happens to reads or to writes alone.
+/// Reads alone or writes alone.
 pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some([reads, writes]) = by_operation::apart(facts.segment) else { return };
     let (one, other) = if reads.slow { (reads, writes) } else { (writes, reads) };

@@ -1,9 +1,9 @@
-//! What the counters hold beside the requests of the device, or do not tell.
+//! Tests for counters that include more than the device's requests, or that are missing.
 
 use crate::verdict::engine::{Explanation, Facts};
 use record::{Doubt, Verdict};
 
-/// Discards from this share of the requests on.
+/// Share of discards among the requests from which they count.
 const DISCARDS: f64 = 0.05;
 
 /// The busy counter is missing or unreliable, so bursts look like slowness.
@@ -17,7 +17,7 @@ pub(super) fn no_busy_time(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     found.push(Explanation::beside(Verdict::Overloaded, doubt, slow, because, decided_by));
 }
 
-/// Times that hold those of discards.
+/// Request times that include those of discards.
 pub(super) fn discards(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
     let many = tally.discards.unwrap_or(0.0) > DISCARDS * tally.all.count();

@@ -1,4 +1,4 @@
-//! The device itself: fine, slow, overloaded, or both, by what is expected of it.
+//! Weighs the states of the device itself: healthy, slow, overloaded, or both, compared with its expectation.
 
 use crate::verdict::device_states::{Measure, profile_is_slower, served_by_a_cache};
 use crate::verdict::engine::{Explanation, Facts};
@@ -19,7 +19,7 @@ const STATES: [Verdict; 5] = [
     Verdict::NotTheDisk,
 ];
 
-/// Every state of the device, by the expectation that there is.
+/// All states of the device, by the available expectation.
 pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (Some(measure), Some((look, _)), Some(likeliest)) =
         (&facts.states.measure, facts.segment.best_look(), facts.states.likeliest())
@@ -54,8 +54,8 @@ pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
 }
 
-/// Requests that are quicker than the profile expects of any place: read-ahead or a cache, as far as the profile
-/// holds requests that were as quick.
+/// Requests faster than the profile expects in any mix: read-ahead or a cache, if the profile has
+/// requests as fast as these.
 pub(super) fn quicker(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some((look, latency)) = segment.best_look() else { return };
@@ -71,11 +71,11 @@ pub(super) fn quicker(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     ));
 }
 
-/// What is said of a profile that knows no requests as quick as these.
+/// The sentence for a profile without requests as fast as these.
 pub(crate) fn too_quick_for(look: &Expectation, latency: f64, saturation: f64) -> String {
     let takes = format_nanos(latency);
     let least = percent(latency / look.expected_ns(false).max(1.0));
-    // Its closed loops met a limit at depth 1, and no open load of it says what lies below that.
+    // The profile's closed loops met a limit at depth 1, and no open load of it shows latencies below that.
     let limited = look.side_by_side() < ONE_AT_A_TIME && saturation < NEAR_MAXIMUM;
     let why = if limited {
         "its maximum rate is no higher than the rate at QD 1, perhaps because of a limit"
@@ -153,7 +153,7 @@ impl Text<'_, '_> {
         )
     }
 
-    /// Why a state is possible beside the likeliest one, and what decides it.
+    /// Why a state other than the most probable one is possible, and what decides.
     fn as_alternative(&self, verdict: Verdict) -> (Doubt, String, &'static str) {
         let (look, measure) = (self.look, self.measure);
         if let Some(posterior) = look.own {
@@ -178,7 +178,7 @@ impl Text<'_, '_> {
         }
         const TOLERATES: &str = "Find out what latency the program tolerates.";
         if verdict.is_slow() {
-            // Beside a verdict that is none of both, too.
+            // This also applies next to a verdict that is neither of the two.
             return (Doubt::NearOverloaded, self.claim(verdict), TOLERATES);
         }
         let because = format!(
@@ -200,7 +200,7 @@ impl Text<'_, '_> {
         (Doubt::NearSlow, because, "Observe for longer, or make a new profile.")
     }
 
-    /// Why requests that take no longer than expected may do so all the same.
+    /// Why requests with the expected latency may be slow all the same.
     fn may_be_slow(&self) -> (Doubt, String, &'static str) {
         let Measure { over, asleep, error, held, by_busy, by_time, .. } = *self.measure;
         if over < HARDLY_SLOW && asleep >= SLOW_FROM {
@@ -243,15 +243,15 @@ impl Text<'_, '_> {
     }
 }
 
-/// Whether requests were sequential is not told by counters.
+/// Counters do not show whether requests were sequential.
 pub(super) fn more_sequential(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
     let Some((look, _)) = segment.best_look().filter(|(look, _)| look.own.is_none()) else {
         return;
     };
     let spread = measure.most / measure.least.max(1e-9);
-    // At the slow end the random requests explain the time by themselves: a slower device whose
-    // requests were sequential would have to hit that time by chance.
+    // Near the slow end, random requests alone explain the latency: a slower device with sequential
+    // requests would have to match it by chance.
     let between = measure.least < 0.87;
     let matters = spread >= crate::verdict::facts::PLACE_MATTERS && measure.most >= SLOW_FROM;
     if segment.known.sequential.is_some() || !matters || !between {

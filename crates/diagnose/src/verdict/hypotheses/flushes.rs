@@ -1,4 +1,4 @@
-//! Who shares the device, and what flushes and compression take beside it.
+//! Tests for other programs on the device, and for the costs of flushes and compression.
 
 use crate::verdict::device_users::NeighbourBy;
 use crate::verdict::engine::{Explanation, Facts};
@@ -6,8 +6,8 @@ use crate::verdict::layout::compression;
 use crate::words::times;
 use record::{Doubt, Verdict};
 
-/// As many in progress are expected to take that long, and a program that would be alone without the others sees
-/// a slower disk all the same.
+/// The latency is as expected at this queue depth. But a program that would be alone without its
+/// neighbour still sees a slower disk.
 pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let (Some(neighbour), Some((look, latency))) = (segment.neighbour(), segment.best_look())
@@ -32,7 +32,7 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
 }
 
-/// Whoever waits for a flush, or for the journal behind it, waits above the device.
+/// A program that waits for a flush, or for the journal behind it, waits above the device.
 pub(super) fn many(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(flushes) = segment.many_flushes() else { return };
@@ -48,7 +48,7 @@ pub(super) fn many(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by));
 }
 
-/// Compressed files keep processors busy, and the device does other requests than the program asked for.
+/// Compressed files keep CPUs busy, and the device gets other requests than the program submitted.
 pub(super) fn compressed(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(layout) = facts.segment.compressed() else { return };
     let because =

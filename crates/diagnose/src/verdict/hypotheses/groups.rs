@@ -1,5 +1,5 @@
-//! Control groups that share the device: the kernel holds requests of some back for others, above every counter
-//! of the device.
+//! Tests control groups that share the device: the kernel holds back requests of some groups in
+//! favour of others, above all counters of the device.
 
 use crate::verdict::engine::{Explanation, Facts};
 use record::{CgroupShare, Doubt, ShareKind, Verdict};
@@ -28,7 +28,7 @@ pub(super) fn shares(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::beside(Verdict::Capped, Doubt::GroupShares, all, because, decided_by));
 }
 
-/// `io.weight=10 of /light`, some of them.
+/// `io.weight=10 of /light`, limited to the first few.
 pub(crate) fn shares_text(shares: &[&CgroupShare]) -> String {
     const MOST: usize = 3;
     let text = |share: &&CgroupShare| match share.kind {

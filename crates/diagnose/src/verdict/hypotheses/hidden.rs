@@ -1,5 +1,5 @@
-//! What lies below a virtual disk, or around a device of which only the name is known, takes its time within that
-//! of the device.
+//! Tests for causes below a virtual disk, or around a device of which only the name is known. Their
+//! delays are part of the device's latency.
 
 use crate::verdict::constant_rate;
 use crate::verdict::engine::{Explanation, Facts};
@@ -9,7 +9,7 @@ use record::{Doubt, Verdict};
 /// A rate that varies by more than this is seldom a limit.
 const MOVES: f64 = 0.05;
 const UNLIKELY: f64 = 0.2;
-/// How often a limit is what many wait for on a device that may have one.
+/// How often a limit explains a queue on a device that may have one.
 const CAPPED_BELOW: f64 = 0.15;
 
 pub(super) fn unknown_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
@@ -29,7 +29,8 @@ pub(super) fn unknown_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     ));
 }
 
-/// Without a profile a limit below a device that many wait for looks like the device's own, unless the rate moves.
+/// Without a profile, a limit below a device with a queue looks like the device's own, unless the
+/// rate varies.
 pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let own = segment.best_look().and_then(|(look, _)| look.own);
@@ -56,7 +57,7 @@ pub(super) fn below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     below_of(facts, facts.states.slow(), found);
 }
 
-/// The same beside whatever weighs so much that calls the device slow.
+/// The same as an alternative to an explanation of weight `slow` that calls the device slow.
 pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(device) = segment.facts.filter(|device| is_hosted(device)) else { return };
@@ -71,7 +72,7 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explana
              the whole call.",
         )
     } else {
-        // What the volume's own log rules out is no cap.
+        // If the volume's own log rules out a cap, it is not named.
         let cap = if segment.around.over_limit.is_some() { "" } else { "a provider's cap, " };
         (
             format!(

@@ -1,6 +1,7 @@
-//! A light load as such. A request that follows a rest takes longer than one in a closed loop, of which profiles
-//! are made: processors sleep, a host puts the virtual machine aside, a drive saves power. None of that is a
-//! fault of the device, and the program that rests between its requests waits for nobody.
+//! Tests whether a light load alone explains the latency. A request after idle time takes longer
+//! than one in a closed loop, on which profiles are based: CPUs sleep, a hypervisor deschedules the
+//! virtual machine, a drive saves power. None of that is a fault of the device, and a program that
+//! pauses between its requests does not wait.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{MUCH_TO_SPARE, SLOW_FROM, WAKING_TIMES, Waiter};
@@ -8,21 +9,22 @@ use crate::verdict::odds;
 use crate::words::{percent, times};
 use record::{Doubt, format_nanos};
 
-/// Waking up the way to a device adds this much on average, and twice as much seldom. (Measured on one virtual
-/// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile with lone reads
-/// expects it, and leaves as much again to chance.
+/// Mean extra latency from wake-ups on the way to a device; twice as much is rare. (Measured on one
+/// virtual machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile
+/// with lone reads already includes it; the same amount is then allowed for chance.
 const REST_NS: f64 = 120e3;
-/// Submission and completion time of one request: each request of a burst waits for those before it. (Measured: 64
-/// page-cache writes at once took 650 µs each on a device that does 400,000 IOPS.)
+/// Submission and completion time of one request: each request of a burst waits for those before it.
+/// (Measured: 64 page-cache writes at once took 650 µs each on a device that does 400,000 IOPS.)
 const HAND_OVER_NS: f64 = 10e3;
-/// The same where other programs have the processors meanwhile: the time that a scheduler lets one of them run.
+/// The same while other programs use the CPUs: the time slice of the CPU scheduler.
 const SLICE_NS: f64 = 3e6;
-/// Rests are shorter than this where the device has a request this share of the time.
+/// Idle times are short of this if the device has a request this share of the time.
 const RESTS_BELOW: f64 = 0.8;
-/// How much more often a light load is late by its rests than slow by the device, before the excess is looked at.
+/// Prior odds that a light load is late because of its idle times rather than because of the device.
 const MORE_OFTEN: f64 = 6.0;
 
-/// If programs hardly wait for the disk, these are the odds that it is not the cause, even if its requests are late.
+/// If programs hardly wait for the disk, these are the odds that it is not the cause, even if its
+/// requests are late.
 const NOT_FELT: f64 = 4.0;
 
 /// Late requests that programs hardly wait for.
@@ -43,7 +45,7 @@ fn not_felt(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::weighed(fine, Doubt::AfterRest, weight, claim, decided_by));
 }
 
-/// Requests that are late by what waking up takes.
+/// Requests late by their wake-up time.
 pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     not_felt(facts, found);
     let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
@@ -61,7 +63,7 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
     let full = segment.around.processors_full();
     let others = (segment.present().unwrap_or(1.0) - 1.0).max(0.0);
-    // Lone reads give a median only, from one program on its own.
+    // Lone reads give only a median, for a single program.
     let late_ns = match look.rest_ns {
         Some(rest_ns) => rest_ns + (2.0 + others) * HAND_OVER_NS,
         None => REST_NS + others * HAND_OVER_NS,
@@ -94,7 +96,7 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     }
 }
 
-/// What a processor takes to wake up is measured by its timer; for an interrupt it is longer on some machines.
+/// CPU wake-up time is measured with a timer. An interrupt takes longer on some machines.
 pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
     let Some((look, latency)) = segment.best_look() else { return };
@@ -113,7 +115,7 @@ pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     found.push(Explanation::beside(fine, Doubt::SlowToWake, slow, because, decided_by));
 }
 
-/// The other way round: what seems to be wake-ups may be the device.
+/// The reverse case: an apparent wake-up delay may be the device.
 pub(super) fn wake_ups(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
     let late = measure.over < crate::verdict::facts::HARDLY_SLOW && measure.asleep >= SLOW_FROM;

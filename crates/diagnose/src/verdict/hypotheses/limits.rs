@@ -1,4 +1,5 @@
-//! A limit of a control group that is reached, and a provider's limit by the volume's own log.
+//! Tests whether the load reached a control-group limit, or a provider's limit according to the
+//! volume's own log.
 
 use crate::verdict::constant_rate::ConstantRate;
 use crate::verdict::engine::{Explanation, Facts, PROOF};
@@ -9,28 +10,28 @@ use crate::verdict::odds;
 use crate::words::percent;
 use record::{CgroupLimit, Doubt, IoGroup, LimitedIo, OpKind, Verdict};
 
-/// A limit that is reached outweighs whatever else is proven of the device below it.
+/// A reached limit outweighs anything proven about the device below it.
 const LIMIT: f64 = 1e3 * PROOF;
 /// A rate within these shares of a limit has reached it.
 const AT_LIMIT: (f64, f64) = (0.93, 1.05);
-/// Share of the reads that a thread of the kernel starts from which on a throttle was at work.
+/// Share of reads started by kernel threads from which a throttle was active.
 const LET_GO_LATER: f64 = 0.005;
-/// Share of the time over a provider's limit from which on that is what holds requests, and from which
-/// on nothing else matters.
+/// Shares of the time over a provider's limit from which that limit explains the delays, and from
+/// which nothing else matters.
 const OVER_MOST: f64 = 0.2;
 const OVER_NEARLY_ALWAYS: f64 = 0.5;
 
-/// What a rate is of a limit.
+/// A rate as a share of a limit.
 fn of_limit(limit: &CgroupLimit, per_s: f64) -> f64 {
     per_s / limit.limit_per_s.max(1) as f64
 }
 
-/// How far a share lies off one.
+/// Distance of a share from one, as a logarithm.
 fn off(share: f64) -> f64 {
     libm::fabs(libm::log(share))
 }
 
-/// A control group's limit that is reached, by somebody who waits for more.
+/// A control-group limit that a program reached while it had more requests to submit.
 pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some((limit, share)) = limit_reached(segment) else {
@@ -40,14 +41,15 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         return;
     };
     let (beyond, beside) = (segment.pressure_beyond(), total > AT_LIMIT.1);
-    // A group that does clearly less than its limit, and does it with what the kernel's threads start, was held.
+    // A group was throttled if its own requests are clearly below its limit, and reach it only with
+    // those that kernel threads start.
     let held = was_held(segment, limit.limited.op())
         .or_else(|| own_at(segment, limit).is_some_and(|own| own < AT_LIMIT.0).then_some(true));
     if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND)
         && segment.constant.is_none()
         && !(beside || held == Some(true))
     {
-        // Nobody waits longer than the device works: the load happens to be that large.
+        // Programs wait no longer than the device works: the load happens to be this large.
         return;
     }
     let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND)
@@ -100,7 +102,7 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     }
 }
 
-/// A limit that held reads, though more are done than it allows: it holds for a part of the time.
+/// A limit that delayed reads although the rate exceeds it: it applies part of the time.
 fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let mut limits =
@@ -127,7 +129,7 @@ fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// Limits on this device.
+/// The limits on this device.
 fn limits_here<'a>(segment: &'a Segment<'_>) -> impl Iterator<Item = &'a CgroupLimit> {
     let ours = |limit: &&CgroupLimit| {
         segment.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
@@ -135,21 +137,21 @@ fn limits_here<'a>(segment: &'a Segment<'_>) -> impl Iterator<Item = &'a CgroupL
     segment.around.limits.iter().filter(ours)
 }
 
-/// Reads per second that threads of the kernel start, which is how a throttle lets those go that it held; `None` of
-/// writes, which they start for others anyway, and where nobody was counted.
+/// Reads per second that kernel threads start. A throttle releases delayed requests through them. `None` for
+/// writes, which these threads also start on behalf of programs, and without per-process counts.
 fn let_go_later(segment: &Segment<'_>, op: OpKind) -> Option<f64> {
     let users = segment.around.users.as_ref().filter(|_| op == OpKind::Read)?;
     let threads = users.groups.iter().filter(|group| group.kernel_thread);
     Some(threads.map(|group| group.reads_per_s).sum())
 }
 
-/// Whether a throttle held requests, where the one who starts them tells.
+/// Whether a throttle delayed requests, if the starting threads show it.
 fn was_held(segment: &Segment<'_>, op: OpKind) -> Option<bool> {
     let reads = segment.tally.read.count() / segment.tally.seconds.max(1e-9);
     Some(let_go_later(segment, op)? >= LET_GO_LATER * reads)
 }
 
-/// The limit on this device that is reached, by all of its requests or by one group's, with what is done of it.
+/// The limit on this device that all of its requests or one group reached, with the share reached.
 fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)> {
     let limits = || limits_here(segment);
     let nearest =
@@ -162,50 +164,52 @@ fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)>
         .or_else(by_group)
 }
 
-/// What all requests are of a limit, where they have reached it.
+/// The rate of all requests as a share of a limit, if they reached it.
 fn all_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let beyond = segment.pressure_beyond();
     let share = of_limit(limit, rate(&segment.tally, limit.limited)?);
     let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND)
         || was_held(segment, limit.limited.op()) == Some(true);
     if share < AT_LIMIT.0 && waited {
-        // A machine that stalls now and then is at its limit between: half of the time counts.
+        // A machine that stalls occasionally is at its limit in between: the median interval counts.
         let each = segment.series.iter().map(|one| rate(one, limit.limited));
         let mut rates = each.collect::<Option<Vec<f64>>>()?;
         rates.sort_by(f64::total_cmp);
         let usual = of_limit(limit, *rates.get(rates.len() / 2)?);
         return (AT_LIMIT.0..=AT_LIMIT.1).contains(&usual).then_some(usual);
     }
-    // Where tasks wait most of the time for what the device does not do, others may do more
-    // beside a group that is at its limit.
+    // If tasks wait most of the time for something other than the device, other programs may add
+    // requests to those of a group at its limit.
     let others = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
     let most = if others { f64::INFINITY } else { AT_LIMIT.1 };
     (AT_LIMIT.0..=most).contains(&share).then_some(share)
 }
 
-/// What the group starts by itself, over its limit.
+/// Requests that the group starts itself, as a share of its limit.
 fn own_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     group_at(segment, limit)?;
     let users = segment.around.users.as_ref()?;
     Some(of_limit(limit, users.within(&limit.group, |group| per_s(limit, group))?))
 }
 
-/// What a limit counts of a group, per second.
+/// Requests or bytes per second of a group, as the limit counts them.
 fn per_s(limit: &CgroupLimit, group: &IoGroup) -> f64 {
     let op = limit.limited.op();
     if limit.limited.is_bytes() { group.op_bytes_per_s(op) } else { group.per_s(op) }
 }
 
-/// What a program or group does over a limit, where that is about the whole of it.
+/// Rate of a program or group as a share of a limit, if it is close to the limit.
 fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let op = limit.limited.op();
     let per_s = |group: &IoGroup| per_s(limit, group);
     let users = segment.around.users.as_ref()?;
     let reached = |share: &f64| (AT_LIMIT.0..=AT_LIMIT.1).contains(share);
-    // What the kernel writes for a group later counts for the group's limit, and not as its.
+    // Deferred writes that the kernel issues for a group count towards the group's limit, but are
+    // not attributed to the group.
     let all_seen = op == OpKind::Read || !users.written_for_others();
     if let Some(own) = users.within(&limit.group, per_s) {
-        // Kernel threads start the requests that the limit delayed. All reads that they start are such requests.
+        // Kernel threads start the requests that the limit delayed. All reads that they start are
+        // such requests.
         let threads = users.groups.iter().filter(|group| group.kernel_thread);
         let with_held = of_limit(limit, own + threads.map(per_s).sum::<f64>());
         if reached(&with_held) || op == OpKind::Read {
@@ -219,14 +223,14 @@ fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     shares.filter(reached).min_by(|a, b| off(*a).total_cmp(&off(*b)))
 }
 
-/// What a limit counts, per second.
+/// Requests or bytes per second, as a limit counts them.
 fn rate(tally: &IntervalTotals, limited: LimitedIo) -> Option<f64> {
     let op = tally.op(limited.op());
     let sum = if limited.is_bytes() { op.bytes } else { op.requests };
     sum.map(|sum| sum / tally.seconds.max(1e-9))
 }
 
-/// The volume's own log of how long more was asked for than its provider lets through.
+/// The volume's own log of the time that demand exceeded its provider's limits.
 pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(over) = facts.segment.around.over_limit else { return };
     let (what, share) = over.largest();

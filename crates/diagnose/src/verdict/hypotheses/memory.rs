@@ -1,11 +1,11 @@
-//! A page cache that is too small: programs read again what it has just dropped.
+//! Tests for a page cache that is too small: programs reread data that it has just dropped.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::Segment;
 use crate::verdict::page_cache;
 use record::{Doubt, MemoryLimit, Verdict};
 
-/// Share of the bytes read that had been in memory a short time before.
+/// Share of the bytes read that were in memory shortly before.
 const READ_AGAIN: f64 = 0.3;
 /// Least memory pressure (share of time) if no group has reached its limit: otherwise the machine has enough.
 const PRESSED: f64 = 0.005;
@@ -31,8 +31,8 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 }
 
 impl Segment<'_> {
-    /// Share of the bytes read that had been in memory a short time before, where that is much. What no group with
-    /// too little memory read again is first that of other devices.
+    /// Share of the bytes read that were in memory shortly before, if it is large. Without a group
+    /// that has too little memory, rereads are attributed to other devices first.
     pub(crate) fn read_again(&self) -> Option<f64> {
         self.tally.read_share().filter(|share| *share >= READS)?;
         let seconds = self.tally.seconds.max(1e-9);
@@ -49,7 +49,7 @@ impl Segment<'_> {
         (share >= READ_AGAIN).then_some(share)
     }
 
-    /// The control group that reached the limit of its memory and reads most again, where that is much here.
+    /// The control group at its memory limit that rereads most, if that is much of this device's reads.
     pub(crate) fn short_group(&self) -> Option<&MemoryLimit> {
         let read = self.tally.read.bytes? / self.tally.seconds.max(1e-9);
         let limit = self.around.memory_limit.as_ref()?;

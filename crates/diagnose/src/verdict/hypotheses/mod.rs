@@ -1,4 +1,4 @@
-//! The table of hypotheses. Each file holds one, or a close family; a row that is left out changes no other.
+//! The table of hypotheses. Each file has one hypothesis or a close family. Removing a row changes no other.
 
 mod behind_writes;
 mod changes;
@@ -41,7 +41,7 @@ const fn row(
     Hypothesis { name, layer, weigh }
 }
 
-/// All of them. Of two that weigh the same the first wins.
+/// All hypotheses. Of two with equal weight the first wins.
 pub(super) static ROWS: [Hypothesis; 47] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row(

@@ -1,10 +1,10 @@
-//! What other hours of the same device tell: a cap would have held at each of them, and a fault that comes and
-//! goes was there before.
+//! Uses other times of the same device: a cap would have applied at all of them, and an
+//! intermittent fault occurred before.
 
 use crate::verdict::engine::{Explanation, Facts};
 use record::{Doubt, Verdict};
 
-/// Under the same load the device was slow at another time.
+/// The device was slow at another time under the same load.
 pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(verdict) = facts.elsewhere.slow_at_another_time else { return };
     let because =
@@ -14,7 +14,7 @@ pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     found.push(Explanation::beside(verdict, Doubt::ComesAndGoes, not_slow, because, decided_by));
 }
 
-/// A rate pinned inside the device, which was as fast as its profile whenever less was asked of it.
+/// A constant rate inside a device that was as fast as its profile at every lower rate.
 pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = facts.elsewhere.fast_below else { return };
     let claim = format!(
@@ -35,7 +35,7 @@ pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     )]));
 }
 
-/// Below a cap that another segment shows, requests wait no longer than it makes them.
+/// Below a cap that another segment shows, requests wait no longer than that cap makes them wait.
 pub(super) fn below_a_cap(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = facts.elsewhere.below_cap else { return };
     let claim = format!(

@@ -1,4 +1,4 @@
-//! Programs and interrupts that wait for a processor, or for the host to let the machine run.
+//! Tests for programs and interrupts that wait for a CPU, or for the hypervisor to run the machine.
 
 use crate::verdict::causes::{BURST_BUSY, MOSTLY_IN_FLUSH};
 use crate::verdict::engine::{Explanation, Facts};
@@ -29,21 +29,21 @@ pub(super) fn full(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by));
 }
 
-/// Whether requests take longer than processors can have made them: all tasks of the machine together waited less for
-/// one, or flushes fill the time.
+/// Whether requests take longer than waits for CPUs can explain: all tasks of the machine together
+/// waited less, or flushes fill the time.
 fn held_longer(segment: &Segment<'_>) -> Option<bool> {
     if segment.in_flush().is_some_and(|share| share >= MOSTLY_IN_FLUSH) {
         return Some(true);
     }
     let (look, latency) = segment.best_look()?;
     let beyond_ns = latency - look.expected_ns(segment.by_rate());
-    // Requests that are in flight together wait together.
+    // Concurrent requests wait at the same time.
     let together = segment.tally.concurrency()?.max(1.0);
     let waited_ns = segment.around.cpu_some? * 1e9 * together / segment.tally.iops().max(1e-9);
     Some(beyond_ns > waited_ns)
 }
 
-/// Programs that wait longer than the device takes, because they get no processor to take their answers.
+/// Programs wait longer than the device takes, because they get no CPU to process completions.
 pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER);
     let Some(waited) = waited.filter(|_| facts.segment.around.processors_full()) else { return };
@@ -58,7 +58,7 @@ pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by));
 }
 
-/// Bursts of programs that wait for a processor and then ask for all that they are late with.
+/// Bursts of programs that wait for a CPU and then submit their delayed requests at once.
 pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some((look, latency)) = segment.best_look().filter(|_| segment.around.processors_full())
@@ -66,8 +66,8 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let saturation = segment.tally.iops() / look.max_iops;
-    // Without a profile the largest rate is not known; whether the device rests for long is. A queue that a program
-    // keeps up is no burst.
+    // Without a profile the maximum rate is unknown, but long idle times of the device are visible.
+    // A queue that a program keeps up is not a burst.
     let kept = segment.deep.is_some_and(|deep| deep.is_kept());
     let (spare, most) = match look.own {
         Some(_) => (!kept, BURST_BUSY),

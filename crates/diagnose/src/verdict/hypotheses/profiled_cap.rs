@@ -1,16 +1,16 @@
-//! A cap that the profile met, reached again by somebody who waits for more.
+//! Tests for a cap known from the profile that a program reached again, while waiting for more.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::AT_CAP;
 use crate::verdict::judgement::RestsOn;
 use record::{Doubt, Verdict};
 
-/// A rate above this share of a cap is not held by it.
+/// A rate above this share of a cap is not limited by it.
 const ABOVE_CAP: f64 = 1.05;
-/// Requests wait at it where this many times as many are in progress as a lone one's time explains.
+/// Requests wait at the cap if concurrency is this many times what the latency at queue depth 1 explains.
 const WAITS_FROM: f64 = 1.5;
-/// How much better that explains a queue than a device at its own limit: the check saw what the cap is,
-/// and the same rate is seen again.
+/// How much better this explains a queue than the device's own limit does: the check measured the
+/// cap, and the same rate is observed again.
 const OVER_STATES: f64 = 50.0;
 
 pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {

@@ -1,13 +1,13 @@
-//! Buffered reads in order, page by page, because the kernel reads nothing ahead.
+//! Tests for sequential buffered reads of one page each, because the kernel does not read ahead.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::Segment;
 use crate::verdict::page_cache;
 use record::{Doubt, Verdict};
 
-/// Pages are no larger than this on the machines that have small ones.
+/// Page size on machines with small pages, in bytes.
 const PAGE_BYTES: f64 = 4096.0;
-/// Reads in order, of all that are done, and how many are under way at once.
+/// Least sequential share, least read share, and largest concurrency.
 const IN_ORDER: f64 = 0.6;
 const READS: f64 = 0.8;
 const ONE: f64 = 1.3;
@@ -27,7 +27,7 @@ pub(super) fn off(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 }
 
 impl Segment<'_> {
-    /// Share of the reads that are in order, where they are one page each because nothing is read ahead.
+    /// Sequential share of the reads, if each is one page because read-ahead is off.
     pub(crate) fn read_ahead_off(&self) -> Option<f64> {
         self.facts?.read_ahead_bytes.filter(|bytes| *bytes == 0)?;
         let share = self.known.sequential.filter(|share| *share >= IN_ORDER)?;

@@ -1,5 +1,5 @@
-//! The I/O scheduler: requests that wait in it lie within the disk counters, so that only the tracer tells them
-//! from a slow device.
+//! Tests the I/O scheduler. The disk counters include the time in it, so only the tracer
+//! distinguishes it from a slow device.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{
@@ -10,15 +10,15 @@ use crate::verdict::{odds, starved};
 use crate::words::of_largest;
 use record::{Doubt, Verdict, format_nanos};
 
-/// What is seen of single requests outweighs the states, which hold their waits.
+/// Weight of traced single requests, which outweigh the states, because those include scheduler waits.
 const SEEN: f64 = 50.0;
 
-/// Schedulers that pass on a request whenever the device takes one: what waits in them waits for the device, for its
-/// few tags or for a command that it lost.
+/// Schedulers that pass on a request whenever the device accepts one. A wait in them is a wait for
+/// the device, for its few tags, or for a lost command.
 const PASSES_ON: [&str; 3] = ["mq-deadline", "deadline", "noop"];
 
-/// Most of a request's time passes before the device gets it, and the device has time left: the
-/// scheduler keeps it idle for somebody else, or serves others first.
+/// Most of a request's latency passes before the device gets it, and the device is not saturated:
+/// the scheduler keeps it idle for another program, or serves others first.
 pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let (Some(scheduler), Some(traced), Some((look, latency))) =
@@ -32,8 +32,8 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let saturation = segment.tally.iops() / look.max_iops;
     let device_fine = traced.device_ns < HARDLY_WAITS * look.unloaded_ns;
     let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
-    // What passes a request on takes its time, too, and more on a busy machine: where both together are no more than
-    // such a device takes, nobody is held.
+    // Dispatching takes time as well, and more on a busy machine. If dispatch and device together
+    // take no longer than such a device does, no request is held.
     let usual = match look.own {
         Some(own) => own.class.lone_ns(segment.tally.all.request_bytes().unwrap_or(0.0)),
         None => look.unloaded_ns,
@@ -52,8 +52,9 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let decided_by = "Observe again with the scheduler none, or with shorter intervals.";
     let doubt = Doubt::BurstsInScheduler;
-    // Without a profile a full device and a late dispatch look the same, and so does one that waits for a processor, or
-    // that is alone, so that the scheduler has no reason to keep it, but for a scheduler that keeps a device idle on purpose.
+    // Without a profile, a full device and a late dispatch look the same. So does a program that
+    // waits for a CPU, or one that uses the device alone, where the scheduler has no reason to hold
+    // requests. The exception is a scheduler that idles the device on purpose.
     let idles = segment.scheduler_by_share().is_some();
     let around = &segment.around;
     let late = look.own.is_some() || around.processors_full() || segment.hardly_in_use();
@@ -71,7 +72,7 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::beside(Verdict::Overloaded, doubt, weight, because, decided_by));
 }
 
-/// Requests that it keeps for long while it lets the others pass.
+/// Requests that it delays for long while others pass.
 pub(super) fn starves(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some((starved, scheduler)) = facts.segment.starved() else { return };
     let claim = starved::sentence(&starved, scheduler);
@@ -91,8 +92,8 @@ pub(super) fn starves(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// A scheduler that serves by weight or class, or that the profile was made without: the wait in it looks like
-/// a slow or a full device.
+/// A scheduler that serves by weight or class, or that was absent when the profile was made: waits
+/// in it look like a slow or saturated device.
 pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(scheduler) = segment.scheduler() else { return };

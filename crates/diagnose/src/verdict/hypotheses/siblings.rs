@@ -1,13 +1,13 @@
-//! Members of a built device side by side: the one that the others wait for, and those that wait.
+//! Compares members of a built device: the one that the others wait for, and those that wait.
 
 use crate::verdict::elsewhere::Sibling;
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::words::times;
 use record::{Doubt, Verdict, format_nanos};
 
-/// From here on no other place of the requests explains how much slower a member is.
+/// Ratio from which a different request pattern cannot explain how much slower a member is.
 const CLEAR: f64 = 4.0;
-/// Siblings outweigh what a device of its class should do, and not a profile of this one.
+/// Weight of siblings: more than that of the device's class, less than that of a profile of this device.
 const SIBLINGS: f64 = 200.0;
 
 /// A member that takes far longer than its siblings.
@@ -63,7 +63,7 @@ pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     );
 }
 
-/// A member that did nothing wrong while another one is waited for.
+/// A healthy member, while the array waits for another one.
 pub(super) fn waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (Some(Sibling::Waits { own, built, wanted }), Some(latency)) =
         (&facts.elsewhere.sibling, facts.segment.tally.latency_ns())

@@ -1,4 +1,4 @@
-//! Programs that stand still for moments while the device has nothing to do: something above it stops them.
+//! Tests for programs that stall briefly while the device is idle: something above it stops them.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::judgement::RestsOn;

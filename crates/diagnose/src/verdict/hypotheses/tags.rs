@@ -1,5 +1,6 @@
-//! Programs that keep more outstanding than the device is given: its tags are all in use, and the rest waits
-//! above every counter. The device takes what so few at once should take, and is not what the programs wait for.
+//! Tests for programs that keep more requests outstanding than the device accepts: its tags are all
+//! in use, and the others wait above all counters. The device latency is as expected for that few
+//! requests, and is not what the programs wait for.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::NEVER_IDLE;
@@ -7,9 +8,9 @@ use crate::verdict::judgement::RestsOn;
 use crate::verdict::outstanding::WAITING_MIN;
 use record::{Doubt, Verdict, format_count, format_nanos};
 
-/// A device that is given so many tags at least is not held by their number.
+/// A device with at least this many tags is not limited by them.
 const PLENTY: u64 = 32;
-/// More tags pay where the rate with them is this many times that of now, by the profile.
+/// More tags pay off if they raise the profile's rate by at least this factor.
 const PAYS: f64 = 1.2;
 
 pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
@@ -19,7 +20,7 @@ pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let at_device = segment.tally.concurrency().unwrap_or(0.0);
     let by_program = segment.waiting_above();
     let pays = facts.states.measure.as_ref().is_none_or(|measure| measure.saturation * PAYS < 1.0);
-    // A program that hands over one after the other is stopped at the first.
+    // A program that submits one request after another stops at the first that waits.
     let least = WAITING_MIN * segment.busy().unwrap_or(1.0);
     let Some(waiting) = by_program.filter(|waiting| *waiting >= least) else { return };
     if tags > PLENTY || !pays {

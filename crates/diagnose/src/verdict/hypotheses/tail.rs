@@ -1,14 +1,14 @@
-//! A device that stands still for moments, which its mean hides.
+//! Tests for a device with short stalls that its mean hides.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::tails::{MEANS_HIDE, sentence, shown_by};
 use record::{Doubt, Verdict};
 
-/// Share of the time in slow requests from which on they are felt.
+/// Share of the time in slow requests from which programs notice them.
 const TAIL_FELT: f64 = 0.05;
 
-/// Nobody timed single requests, or too few.
+/// No single requests were timed, or too few.
 pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.tail_is_told() {
         return;
@@ -20,7 +20,7 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
 }
 
-/// Requests among them that take far longer than the profile's slowest.
+/// Some requests take far longer than the profile's slowest.
 pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     const DECIDED_BY: &str = "Check the device's own log, or run a trial at this load: stalls show \
                               as slow requests that are close in time.";
@@ -32,7 +32,8 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let because = format!("{because} The profile has too few requests to show the usual tail.");
         let decided_by =
             "Make a profile with longer trials (`check --budget`), or check the device's own log.";
-        // Device tails are longer than exponential ones. Slow requests that add up to little time harm no program.
+        // Device tails are longer than exponential ones. Slow requests that add up to little time
+        // harm no program.
         let time_ns = tail.longer as f64 * tail.latency_ns;
         let share = time_ns / 1e9 / facts.segment.tally.seconds.max(1e-9);
         let (doubt, felt) = (Doubt::TailUnknown, not_slow * (share / TAIL_FELT).min(1.0));
@@ -63,7 +64,7 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
                      when the credit is used up.";
     let decided_by = "Look for a limit (provider, control group), or compare the tail at half the \
                       rate.";
-    // Where the tail is the verdict, it weighs as much more than the fine device as that does here.
+    // If the tail is the verdict, its weight relative to a healthy device also applies here.
     let looks_like = if tail.is_alike() && facts.segment.known.constant {
         fine / crate::verdict::odds::of(Doubt::MeanAsExpected)
     } else {

@@ -1,13 +1,13 @@
-//! Too few requests, or figures too coarse, to say anything by.
+//! Tests for too few requests or too coarse figures for any conclusion.
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{REQUESTS_MIN, STEP_MAX_REL};
 use crate::words::percent;
 use record::{Doubt, Verdict};
 
-/// Nobody waits long for a device that has a request for less of the time than this, whatever one takes.
+/// Utilization below which programs hardly wait for the device, whatever its latency.
 const HARDLY_USED: f64 = 0.02;
-/// How much more often that is the answer than none.
+/// Weight of the verdict that the disk is hardly used, relative to that of too little evidence.
 const ANSWERS: f64 = 6.0;
 
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {

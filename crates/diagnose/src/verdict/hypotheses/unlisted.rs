@@ -1,16 +1,16 @@
-//! Something that is not in this list. It is always there, and weighs more the more the best of the others leaves
-//! unexplained: how long programs wait beyond what the device takes, and how little is known without a profile.
+//! Represents causes that are not in the table. This explanation is always present. It weighs more if the
+//! other rows explain little: if programs wait longer than the device takes, and if there is no profile.
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::LONGER;
 use crate::words::times;
 use record::{Doubt, Verdict, format_nanos};
 
-/// What is never excluded, as a share of all that the list explains.
+/// Weight that is never excluded, as a share of all weights in the table.
 const ALWAYS: f64 = 0.002;
 /// Without a profile no verdict is surer than "likely", unless it is proven.
 const WITHOUT_PROFILE: f64 = 0.08;
-/// The rows that explain such a wait.
+/// Verdicts that explain such a wait.
 const EXPLAINS: [Verdict; 2] = [Verdict::Capped, Verdict::NotEnoughEvidence];
 
 pub(in crate::verdict) fn unlisted(
@@ -19,12 +19,12 @@ pub(in crate::verdict) fn unlisted(
 ) -> Option<Explanation> {
     let all: f64 = found.iter().map(|one| one.weight).sum();
     let proven = found.iter().any(|one| one.weight >= PROOF);
-    // A program that gets no processor takes its answers late: that row explains the wait.
+    // A program that gets no CPU processes completions late: another row explains that wait.
     let late = facts.segment.around.processors_full();
     let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER && !late);
     let explained: f64 =
         found.iter().filter(|one| EXPLAINS.contains(&one.verdict)).map(|one| one.weight).sum();
-    // An overloaded device explains waits in the program's own queue as well as those in its own.
+    // An overloaded device explains waits in the program's own queue, as well as those in the device's.
     let explained = explained + facts.states.overloaded() + facts.states.slow();
     let unexplained = waited
         .as_ref()

@@ -1,4 +1,4 @@
-//! What holds requests back above every counter of the device.
+//! Tests for delays above all counters of the device.
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{PRESSURE_ALONE, PRESSURE_AT_ALL};
@@ -43,7 +43,7 @@ pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explana
     found.push(Explanation::beside(Verdict::Overloaded, doubt, weight, because, decided_by));
 }
 
-/// Tasks that wait for I/O just when a device that is fine has less to do.
+/// Tasks wait for I/O just when a healthy device has less to do.
 pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let waits = IdleWaits::of(segment.series, &segment.around.io_some_each);
@@ -73,13 +73,13 @@ pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// Tasks that wait for I/O longer than the device works.
+/// Tasks wait for I/O longer than the device is busy.
 pub(super) fn pressure(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(beyond) = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_AT_ALL) else {
         return;
     };
-    // A device that is in use itself explains most of what tasks wait for.
+    // A device with a high load explains most of the tasks' waits itself.
     let busy = facts.states.measure.as_ref().is_some_and(|measure| measure.saturation >= 0.5);
     let odds =
         odds::of(Doubt::IoPressure) * (beyond / PRESSURE_ALONE).min(if busy { 0.4 } else { 1.0 });

@@ -1,5 +1,5 @@
-//! Writes of the page cache: they wait for each other and nobody for them, until so many wait that the kernel stops
-//! the programs that write.
+//! Tests for page-cache write-back: its writes wait for each other, but no program waits for them,
+//! until the kernel throttles writers at the dirty limit.
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{NEVER_IDLE, Segment};
@@ -7,17 +7,17 @@ use crate::verdict::judgement::RestsOn;
 use crate::verdict::notes;
 use record::{Doubt, format_bytes, format_nanos};
 
-/// Programs are stopped where on average this share of what stops them waits to be written: what was just
-/// written out leaves room for a moment.
+/// Mean dirty bytes as a share of the limit from which programs are throttled. The mean is below
+/// the limit, because each write-out makes room for a moment.
 const AT_LIMIT: f64 = 0.7;
-/// Seconds in which the device writes the limit out, and the share of time that tasks wait, at which the limit counts as
-/// reached.
+/// A limit counts as reached if the device writes it out in at most this many seconds and tasks
+/// wait for at least this share of the time.
 const WRITTEN_OUT_S: f64 = 0.05;
 const STOPPED: f64 = 0.2;
-/// A queue of writes alone is more often the page cache's than that of a program that waits for them.
+/// Odds that a queue of writes alone belongs to the page cache, rather than to a program that waits for them.
 const MORE_OFTEN: f64 = 1.2;
 const HARDLY_READ: f64 = 0.05;
-/// Writes among the requests, at least.
+/// Least share of writes among the requests.
 const WRITES_SHARE: f64 = 0.5;
 
 pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
@@ -38,7 +38,8 @@ pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::instead(fine, Doubt::WriteBack, over, claim, rival));
 }
 
-/// Without a profile: a queue of writes alone, of which the source does not tell whether the page cache makes it.
+/// Without a profile: a queue of writes alone, if the source does not show whether it comes from
+/// the page cache.
 pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let writes = segment.tally.read_share().is_some_and(|reads| reads <= HARDLY_READ);
@@ -53,7 +54,7 @@ pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanat
     found.push(Explanation::weighed(fine, Doubt::WriteBack, MORE_OFTEN * over, claim, decided_by));
 }
 
-/// Programs are stopped while the device has time left: the limit is too low for it.
+/// Programs are throttled although the device has spare time: the limit is too low for it.
 pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some((waits, limit)) = at_limit(segment) else { return };
@@ -84,8 +85,8 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// Dirty bytes and the limit that stops programs, if the limit is reached. A limit that the device writes out within
-/// [`WRITTEN_OUT_S`] counts as reached, because a sample rarely meets it.
+/// Dirty bytes and the limit that throttles programs, if the limit is reached. A limit that the device writes
+/// out within [`WRITTEN_OUT_S`] counts as reached, because a sample rarely coincides with it.
 fn at_limit(segment: &Segment<'_>) -> Option<(f64, f64)> {
     let writes = segment.tally.read_share().is_some_and(|reads| 1.0 - reads >= WRITES_SHARE);
     let written_per_s = segment.tally.bytes_per_s().unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! The table of checks and the page for people say the same.
+//! Tests that the table of checks and the documentation page agree.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 
 const PAGE: &str = include_str!("../../../../../docs/causes.md");
 
-/// The columns of each row of the page, by its number.
+/// The columns of each row of the page, by row number.
 fn rows() -> BTreeMap<u8, Vec<&'static str>> {
     let columns = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect();
     let rows = PAGE.lines().filter(|line| line.starts_with("| "));
     let rows = rows.map(|line| -> Vec<&'static str> { columns(line) });
-    // Other tables of the page number their rows, too, and have fewer columns.
+    // Other tables of the page also number their rows, but have fewer columns.
     let rows = rows.filter(|row| row.len() == 6);
     rows.filter_map(|row| Some((row.first()?.parse().ok()?, row))).collect()
 }
 
-/// What is written as code.
+/// Texts formatted as code.
 fn names(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -36,7 +36,7 @@ fn each_cause_has_a_row_with_the_checks_and_rules_that_name_it_and_how_it_was_st
                 known.extend(codes.iter().map(|code| code.name()));
             }
         }
-        // Flushes are named by a rule of the counters too, which says nothing of the drive.
+        // A rule on counters also names flushes, but it shows nothing about the drive.
         if *number == 1 {
             known.push("many_flushes".to_owned());
         }

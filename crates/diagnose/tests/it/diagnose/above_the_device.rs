@@ -1,4 +1,4 @@
-//! What holds programs between them and a device that does what it should: the page cache, its limits, and stops.
+//! Tests what delays programs above a healthy device: the page cache, its limits, and stalls.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, load, longest, reads, seen,
@@ -47,7 +47,7 @@ fn reads_of_what_the_page_cache_has_just_dropped_are_named_with_the_group_that_l
             episode.claim.contains("\"/db\"") && episode.claim.contains("120 MiB"),
             "{episode:?}"
         );
-        // As much may be another device's, whose reads are more.
+        // The rereads may belong to another device, which reads more.
         let others = found(&all(0.6, 3.0), profiled);
         assert!(!has_cause(longest(&others), CauseCode::MemoryShort), "{:#?}", longest(&others));
         let enough = found(&all(0.1, 1.0), profiled);
@@ -126,7 +126,7 @@ fn a_stop_while_tasks_wait_and_the_device_has_nothing_to_do_is_something_above_i
         let episode = longest(&held);
         assert_eq!(episode.verdict, Verdict::Capped, "{episode:#?}");
         assert!(episode.claim.contains("stopped in 2 of"), "{}", episode.claim);
-        // Who sleeps waits for nothing.
+        // A program that sleeps does not wait.
         let slept = found(&stopped(0.0), profiled);
         assert_ne!(longest(&slept).verdict, Verdict::Capped, "{:#?}", longest(&slept));
     }

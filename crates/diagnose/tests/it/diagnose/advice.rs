@@ -1,4 +1,4 @@
-//! Advice follows the measurement.
+//! Tests that advice follows the measurement.
 
 use crate::diagnose::profile;
 use crate::diagnose::synthetic::{Noise, cached, depths, rounds, sizes, visits, workload};
@@ -51,7 +51,7 @@ fn depth_advice_is_the_knee_with_the_price_of_both_neighbours() {
 
 #[test]
 fn a_flat_piece_of_a_curve_does_not_end_it() {
-    // Rates of a virtual disk, in thousands: they hardly grow from 8 to 32, and then do.
+    // Rates of a virtual disk, in thousands: they hardly grow from 8 to 32, but do beyond.
     let rate = |workload: &Workload| {
         let thousands = [47.6, 74.8, 116.0, 154.0, 161.0, 158.0, 212.0, 238.0, 229.0];
         1e3 * thousands[workload.depth.ilog2() as usize]
@@ -108,7 +108,7 @@ fn each_direction_gets_its_own_depth() {
     assert_eq!(used[1], ("write depth".to_owned(), "QD 2".to_owned()));
 }
 
-/// A device with a fixed time per request and a top throughput.
+/// A device with a fixed time per request and a maximum throughput.
 fn pipe(fixed_ns: f64, top_bytes_per_s: f64) -> impl Fn(&Workload) -> f64 {
     move |workload| {
         let bytes = workload.max_bs().0 as f64;
@@ -125,13 +125,13 @@ fn size_advice(fixed_ns: f64, top_bytes_per_s: f64, deep: u32) -> Advice {
 
 #[test]
 fn the_smallest_size_that_gives_nearly_all_is_advised_at_the_shallowest_depth_that_can() {
-    // 50 µs per request and 500 MB/s: alone, 32 KiB take 51.6 µs and give all of it.
+    // 50 µs per request and 500 MB/s: at queue depth 1, 32 KiB take 51.6 µs and reach all of it.
     let shallow = size_advice(50_000.0, 500e6, 8);
     assert_eq!(shallow.subject, "sequential read size");
     assert_eq!(shallow.recommendation, "32 KiB requests at QD 1");
     assert!(shallow.because.contains("half of the maximum with"), "{}", shallow.because);
     assert_eq!(shallow.against_rule, None);
-    // The same at forty times the throughput: no lone request comes near it.
+    // The same with forty times the throughput, which no request alone comes close to.
     let deep = size_advice(50_000.0, 20e9, 32);
     assert_eq!(deep.recommendation, "32 KiB requests at QD 32");
     assert!(deep.next_best.contains("throughput"), "{}", deep.next_best);
@@ -139,14 +139,14 @@ fn the_smallest_size_that_gives_nearly_all_is_advised_at_the_shallowest_depth_th
 
 #[test]
 fn a_device_that_needs_more_than_64_kib_contradicts_the_rule() {
-    // 1 ms per request: alone, 64 KiB give 65 MB/s of 500, and 512 KiB all of it.
+    // 1 ms per request: at queue depth 1, 64 KiB reach 65 of 500 MB/s, and 512 KiB all of it.
     let advice = size_advice(1_000_000.0, 500e6, 2);
     assert_eq!(advice.recommendation, "512 KiB requests at QD 1");
     let rule = advice.against_rule.unwrap();
     assert!(rule.contains("64 KiB requests; here they give 13 %"), "{rule}");
 }
 
-/// A buffered cold cell and its direct twin, sequential reads at depth 1, in requests per second.
+/// A buffered cold cell and its direct counterpart: sequential reads at depth 1, in requests per second.
 fn read_pair(bs_bytes: u64, buffered: f64, direct: f64) -> Vec<Trial> {
     let twin = workload(OpKind::Read, Pattern::Sequential, bs_bytes, 1);
     let mut trials = visits(&twin, direct);

@@ -1,4 +1,4 @@
-//! Members of a built device, each a simulated device whose truth is known, under one load.
+//! Tests members of a built device, each a simulated device with known properties, under one load.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, by_no_profile, closed, has_cause, longest, may_be, reads, seen,
@@ -13,7 +13,7 @@ use record::{
 const ARRAY_CAUSES: [CauseCode; 2] = [CauseCode::ArrayRebuilds, CauseCode::ArrayDegraded];
 const SLOW: &str = "mmc,servers=8,service=8ms";
 
-/// What was seen of members of a btrfs raid0, named a, b, c, ...
+/// Observations of the members of a btrfs raid0, named a, b, c, ...
 fn stripe(members: &[(&str, ScenarioLoad)]) -> Observation {
     let mut whole = side_by_side(members);
     let names: Vec<String> = whole.devices.iter().map(|device| device.name.clone()).collect();
@@ -33,7 +33,7 @@ fn stripe(members: &[(&str, ScenarioLoad)]) -> Observation {
     whole
 }
 
-/// What was seen of devices of their own, named a, b, c, ...
+/// Observations of independent devices, named a, b, c, ...
 fn side_by_side(devices: &[(&str, ScenarioLoad)]) -> Observation {
     let mut whole = Observation::default();
     for (name, (device, load)) in ["a", "b", "c"].into_iter().zip(devices) {
@@ -111,11 +111,11 @@ fn members_that_are_alike_or_not_comparable_are_not_held_against_each_other() {
     };
     for members in [
         [(EIGHT, load()), (EIGHT, load())],
-        // More is asked of the slow one.
+        // The slow member has more load.
         [(EIGHT, reads(0, 60, 200)), (SLOW, load())],
         // Its requests are larger.
         [(EIGHT, load()), (SLOW, large())],
-        // Nothing is asked of its sibling.
+        // Its sibling has no load.
         [(EIGHT, reads(0, 20, 1)), (SLOW, reads(0, 20, 1))],
     ] {
         let found = diagnosed(&stripe(&members), None);
@@ -132,7 +132,7 @@ fn a_capped_member_is_what_its_sibling_waits_for() {
     let mut capped = closed(0, 60, 32);
     capped.limits.extend(GroupLimit::of("riops", 400));
     let mut observation = stripe(&[(EIGHT, reads(0, 60, 400)), (EIGHT, capped)]);
-    // The limits of a simulated machine hold for 0:0.
+    // The limits of a simulated machine apply to device 0:0.
     for (device, numbers) in observation.devices.iter_mut().zip(["9:9", "0:0"]) {
         device.facts =
             Some(DeviceFacts { major_minor: numbers.to_owned(), ..DeviceFacts::default() });
@@ -148,7 +148,7 @@ fn a_capped_member_is_what_its_sibling_waits_for() {
 fn a_member_with_a_profile_keeps_the_verdict_of_that_and_the_siblings_are_its_cause() {
     let load = || reads(0, 60, 400);
     let mut observation = stripe(&[(EIGHT, load()), (SLOW, load())]);
-    // A simulated device is known by its name.
+    // A simulated device is identified by its name.
     let known = format!("sim:{EIGHT}");
     for interval in observation.intervals.iter_mut().filter(|it| it.device == "b") {
         interval.device.clone_from(&known);
@@ -189,7 +189,7 @@ fn the_map_of_a_path_has_every_layer_the_cause_in_its_place_and_what_is_out_of_s
     let [blamed] = blamed[..] else { panic!("{map:#?}") };
     assert_eq!((blamed.kind, blamed.devices.concat()), (LayerKind::Device, "b".to_owned()));
     assert_eq!(blamed.causes, [CauseCode::SlowestMember.name()]);
-    // Of the file nothing is seen, nor of the host below the virtual disk; loop devices have none.
+    // The file and the host below the virtual disk cannot be observed. Loop devices have no host below them.
     let [below] = of(LayerKind::Below)[..] else { panic!("{map:#?}") };
     assert_eq!((below.devices.concat(), &below.now), ("a".to_owned(), &None));
     assert_eq!(of(LayerKind::File)[0].now, None);
@@ -219,7 +219,7 @@ fn a_cap_below_a_virtual_disk_is_an_alternative_to_its_own_slowness() {
 #[test]
 fn the_whole_is_compared_with_a_profile_of_the_whole_and_its_members_are_not() {
     let load = || reads(0, 60, 1_500);
-    // Members of four servers: together the eight of the profile.
+    // Members with four servers each: together they have the profile's eight.
     let half = |time: &str| format!("mmc,servers=4,service={time}");
     let profile_of_both = {
         let mut profile = EIGHT_PROFILE.profile().clone();
@@ -245,7 +245,7 @@ fn the_whole_is_compared_with_a_profile_of_the_whole_and_its_members_are_not() {
         assert!((whole.numbers.iops / 3_000.0 - 1.0).abs() < 0.05, "{whole:#?}");
         assert!(by_no_profile(of(&found, "a")), "{:#?}", of(&found, "a"));
     }
-    // A profile of a member says nothing of the whole.
+    // A profile of a member does not describe the whole.
     let observation = stripe(&[(EIGHT, load()), (EIGHT, load())]);
     assert_eq!(diagnosed(&observation, Some(&EIGHT_PROFILE)).devices.len(), 2);
 }
@@ -282,7 +282,8 @@ fn an_array_that_works_of_its_own_or_lacks_members_is_the_cause_whoever_tells_it
                     codes.filter(|code| ARRAY_CAUSES.contains(code)).collect();
                 assert_eq!(told, causes, "{:#?}", of(&found, name));
                 let device = found.devices.iter().find(|one| one.device == name).unwrap();
-                // Without evidence on the disk, too; and a rebuild is not asked for twice.
+                // The advice is given without evidence on the disk, too, and a second rebuild is
+                // not recommended.
                 let advised: Vec<CauseCode> = device.advice.iter().map(|it| it.cause).collect();
                 assert_eq!(advised.first(), causes.first(), "{:#?}", device.advice);
                 let both = advised.contains(&ARRAY_CAUSES[0]) && advised.contains(&ARRAY_CAUSES[1]);
@@ -316,7 +317,7 @@ fn what_an_array_reads_of_its_own_is_told_beside_what_programs_ask_for() {
     assert!(own.claim.contains("check was running"), "{}", own.claim);
 }
 
-/// A disk and a volume over it, at which requests take this many times as long.
+/// A disk and a volume above it, with `times` the latency of the disk.
 fn below_a_volume(times: f64) -> Observation {
     let mut whole = side_by_side(&[(EIGHT, reads(0, 60, 300))]);
     let above: Vec<_> = whole
@@ -359,7 +360,7 @@ fn a_volume_that_takes_as_long_as_when_it_was_profiled_is_no_cause() {
         profile.target.device = Some(device);
         for cell in &mut profile.cells {
             cell.device_share = Measured::Value(share);
-            // The device below is what it was.
+            // The device below is unchanged.
             cell.latency_ns.value /= share;
             cell.latency_ns.low /= share;
             cell.latency_ns.high /= share;

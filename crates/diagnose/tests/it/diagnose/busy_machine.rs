@@ -1,5 +1,5 @@
-//! Real machines: queues that are kept up though they wander, processors that have no time left, and
-//! profiles that know little. Each with an opposite that differs in one condition.
+//! Tests real machines: queues that programs keep up although their length varies, saturated CPUs,
+//! and uncertain profiles. Each case has a counterpart that differs in one condition.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE as PROFILE, by_no_profile, closed, diagnosed, first_advice, has_cause,
@@ -12,14 +12,14 @@ use record::{
     Verdict,
 };
 
-/// With this share of the processors' time left.
+/// Sets this share of idle CPU time.
 fn idle(mut observation: Observation, share: f64) -> Observation {
     observation.contexts.iter_mut().for_each(|context| context.idle_share = Some(share));
     observation
 }
 
-/// As on a machine whose processors are the device: in every other second it does less by a third, and
-/// whoever waits sees that by `slower`.
+/// Like a machine whose CPUs are the device: in every other second it does a third less, and
+/// waiting programs see the latency rise by `slower`.
 fn wandering(mut observation: Observation, slower: f64) -> Observation {
     let scale = |figure: &mut Option<Figure>, factor: f64| {
         if let Some(figure) = figure {
@@ -56,7 +56,7 @@ fn a_check_and_a_diagnosis_agree_on_how_deep_is_enough() {
 #[test]
 fn a_queue_that_stays_while_the_rate_wanders_is_kept_up_by_a_program() {
     let deep = || seen(EIGHT, vec![closed(0, 60, 64)], false);
-    // Slower by as much as it does less: as many outstanding as before, but for a twentieth.
+    // Latency rises as the rate falls: the queue depth stays the same within a twentieth.
     let found = diagnosed(&wandering(deep(), 1.45), Some(&PROFILE));
     assert!(has_cause(longest(&found), CauseCode::DepthBeyondKnee), "{:#?}", longest(&found));
     assert!(found.advice.iter().any(|one| one.strategy == Strategy::ShallowerQueue));
@@ -70,7 +70,7 @@ fn more_work_than_the_device_does_is_no_queue_that_a_program_keeps_up() {
     assert_ne!(first_advice(&found), Some(Strategy::ShallowerQueue), "{:#?}", found.advice);
 }
 
-/// Sixteen at once, four times a second, and nothing between.
+/// 64 outstanding for 10 ms, four times a second, and none in between.
 fn bursts() -> Vec<ScenarioLoad> {
     let quarter = 250_000_000;
     let burst = |at: u64| ScenarioLoad {
@@ -133,8 +133,8 @@ fn a_time_that_the_profile_hardly_knows_does_not_contradict_it() {
     assert!(episode.confidence != Confidence::Certain && may_be(episode, Verdict::Slow));
 }
 
-/// A profile whose open loads were met by stalls at random knows what a load sees to a factor, and
-/// still no request of a device that was made as good as new takes less than one alone.
+/// A profile whose open loads met random stalls knows the latency under load only to within a
+/// factor. Still, no request takes less than one alone, even on a repaired device.
 #[test]
 fn no_remedy_promises_less_than_a_lone_request_takes() {
     let mut profile = PROFILE.profile().clone();

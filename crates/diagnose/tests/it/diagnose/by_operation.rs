@@ -1,4 +1,4 @@
-//! Reads and writes apart.
+//! Tests separate verdicts on reads and writes.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, EIGHT_READS, by_no_profile, diagnosed, has_note, load, longest, may_be,
@@ -15,12 +15,12 @@ fn both(reads_per_s: u64, writes_per_s: u64) -> Observation {
     seen(EIGHT, vec![reads(0, 60, reads_per_s), writes], false)
 }
 
-/// Many reads and a few writes, both well within what the device does.
+/// Many reads and a few writes, well within the device's limits.
 fn mixed() -> Observation {
     both(3_000, 300)
 }
 
-/// The same with writes that take so many times as long, at this rate.
+/// The same load with writes that take `times` as long, at this rate.
 fn writes_held(times: f64, per_s: Option<f64>) -> Observation {
     let mut observation = mixed();
     for interval in &mut observation.intervals {
@@ -43,7 +43,7 @@ fn writes_alone_that_take_too_long_are_told_beside_reads_that_do_not() {
     assert_eq!((reads.op, writes.op), (OpKind::Read, OpKind::Write));
     assert!(!reads.verdict.is_slow() && writes.verdict.is_slow(), "{:#?}", episode.operations);
     assert!(writes.latency_ns > 3.0 * writes.expected_ns && !writes.constant, "{writes:?}");
-    // Over both, 300 of 3,300 requests hardly move the mean.
+    // Over both, 300 of 3,300 requests hardly change the mean.
     assert!(episode.verdict.is_slow() || may_be(episode, Verdict::Slow), "{episode:#?}");
     assert!(!may_be(episode, Verdict::Capped), "they come as chance brings them: {episode:#?}");
 }
@@ -74,18 +74,18 @@ fn a_few_writes_that_the_profile_does_not_know_leave_the_reads_their_verdict_and
         assert_eq!(episode.verdict.is_slow(), slow, "{episode:#?}");
         assert_ne!(episode.verdict, Verdict::NotEnoughEvidence, "{episode:#?}");
         assert!(has_note(&found, NoteCode::ReadsAlone), "{:?}", found.notes);
-        // What was seen is told whole.
+        // The episode's numbers cover all requests.
         assert!((0.94..0.96).contains(&episode.numbers.read_share.unwrap()), "{episode:#?}");
         assert!((3_100.0..3_200.0).contains(&episode.numbers.iops), "{episode:#?}");
     }
     let many = diagnosed(&both(1_000, 1_000), Some(&EIGHT_READS));
     assert!(by_no_profile(longest(&many)), "{:#?}", longest(&many));
     assert!(!has_note(&many, NoteCode::ReadsAlone));
-    // A profile that knows writes leaves nothing out.
+    // With a profile that has writes, nothing is left out.
     assert!(!has_note(&diagnosed(&mixed(), Some(&EIGHT_PROFILE)), NoteCode::ReadsAlone));
 }
 
-/// A few writes beside reads that take so many times as long.
+/// A few writes next to reads that take `times` as long.
 fn slow_reads(times: f64) -> Observation {
     let mut observation = both(3_000, 150);
     for latency in observation.intervals.iter_mut().filter_map(|one| one.read.latency_ns.as_mut()) {

@@ -1,5 +1,5 @@
-//! What differs from the time of the profile, the I/O scheduler, and what programs wait for beside the
-//! disk: each is a named doubt, a verdict where the tracer saw the wait, or a cause with its figure.
+//! Tests conditions that differ from the profile, the I/O scheduler, and waits for other things than the
+//! disk. Each is a named doubt, a verdict if the tracer saw the wait, or a cause with its figure.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, by_no_profile, closed, diagnosed, first_advice, has_cause, has_doubt,
@@ -21,14 +21,14 @@ fn facts(scheduler: &str) -> DeviceFacts {
     }
 }
 
-/// The profile of the eight servers, as it were of a device with these facts.
+/// The profile of the eight servers, with these device facts.
 fn profile_with(facts: DeviceFacts) -> FittedProfile {
     let mut profile = EIGHT_PROFILE.profile().clone();
     profile.target.device = Some(facts);
     FittedProfile::new(profile)
 }
 
-/// The observation with facts of its one device.
+/// The observation with facts of its single device.
 fn with(mut observation: Observation, facts: &DeviceFacts) -> Observation {
     observation.devices[0].facts = Some(facts.clone());
     observation
@@ -38,7 +38,7 @@ fn times(count: u64, ns: u64) -> HistogramSnapshot {
     HistogramSnapshot { buckets: vec![(bucket_index(ns) as u32, count)] }
 }
 
-/// As a tracer sees requests that wait so long above the device and take so long in it.
+/// Adds a trace in which requests wait `queue_ns` above the device and take `device_ns` in it.
 fn traced(mut observation: Observation, queue_ns: u64, device_ns: u64) -> Observation {
     for interval in &mut observation.intervals {
         let count = interval.all.per_s.map_or(0.0, |rate| rate.value) as u64;
@@ -52,7 +52,7 @@ fn traced(mut observation: Observation, queue_ns: u64, device_ns: u64) -> Observ
     observation
 }
 
-/// A device of 3 ms in place of 1 ms: what a victim of a scheduler sees of one that is fine.
+/// A device of 3 ms instead of 1 ms: a healthy device as seen by a program that the scheduler delays.
 const WAITING: &str = "mmc,servers=8,service=3ms";
 
 #[test]
@@ -66,10 +66,10 @@ fn a_wait_in_the_scheduler_that_the_tracer_saw_is_not_the_devices() {
     assert!(has_cause(episode, CauseCode::SchedulerHolds));
     assert!(may_be(episode, Verdict::Overloaded), "bursts are not excluded");
     assert_eq!(first_advice(&found), Some(Strategy::Scheduler));
-    // The opposite: the same time, spent in the device.
+    // The counterpart: the same time, spent in the device.
     let found = diagnosed(&traced(waiting.clone(), 10_000, 3_000_000), Some(&profile));
     assert_eq!(longest(&found).verdict, Verdict::Slow);
-    // The opposite: without a scheduler, requests wait for the device.
+    // The counterpart: without a scheduler, requests wait for the device.
     let none = with(waiting, &facts("none"));
     let found = diagnosed(&traced(none, 2_000_000, 1_000_000), Some(&profile));
     assert_eq!(longest(&found).verdict, Verdict::Slow);
@@ -182,13 +182,13 @@ fn what_programs_wait_for_beside_a_fine_disk_is_named_with_its_figure() {
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].0 == code && told[0].1.contains(figure), "{told:?}");
     }
-    // Without a profile nothing is known of the disk, and this all the same.
+    // This is found even without a profile, when nothing is known of the disk.
     let mut observation = fine.clone();
     observation.contexts.iter_mut().for_each(|it| it.cpu_some_share = Some(0.6));
     let found = diagnosed(&observation, None);
     assert!(by_no_profile(longest(&found)), "{:#?}", longest(&found));
     assert!(has_cause(longest(&found), CauseCode::ProcessorsBusy));
-    // The opposites: below the thresholds nothing is named.
+    // The counterparts: below the thresholds nothing is reported.
     assert_eq!(named(|it| it.cpu_some_share = Some(0.2)), []);
     assert_eq!(named(|it| it.memory_some_share = Some(0.05)), []);
 }
@@ -217,13 +217,13 @@ fn a_device_that_is_divided_among_control_groups_may_hold_some_back_above_its_co
         let episode = longest(&found);
         assert!(has_doubt(episode, Doubt::GroupShares) && may_be(episode, Verdict::Capped));
         assert!(episode.alternatives.iter().any(|one| one.because.contains(words)), "{episode:#?}");
-        // The tracer sees that nothing waits above; or it is another device's share.
+        // The tracer shows that nothing waits above, or the share belongs to another device.
         let unseen = diagnosed(&traced(here, 10_000, 1_000_000), Some(&profile));
         assert!(!has_doubt(longest(&unseen), Doubt::GroupShares));
         let elsewhere = diagnosed(&shared(vec![share(kind, "8:16", value)]), Some(&profile));
         assert!(!has_doubt(longest(&elsewhere), Doubt::GroupShares));
     }
-    // A weight alone divides nothing.
+    // A weight alone does not divide the device.
     let weighed = diagnosed(&shared(vec![share(ShareKind::Weight, "8:0", 10)]), Some(&profile));
     assert!(!has_doubt(longest(&weighed), Doubt::GroupShares));
 }
@@ -244,7 +244,7 @@ fn requests_are_held_above_the_device_where_they_wait_longer_than_for_a_processo
     let throttled = held(0.2, 1_000_000);
     assert_eq!(longest(&throttled).verdict, Verdict::Capped);
     assert!(has_cause(longest(&throttled), CauseCode::WaitsAbove));
-    // All of them as long as other programs have the processor, or few of them for long.
+    // All requests wait as long as other programs use the CPU, or few of them wait long.
     for (share, wait_ns) in [(1.0, 200_000), (0.02, 1_000_000)] {
         let found = held(share, wait_ns);
         assert_ne!(longest(&found).verdict, Verdict::Capped, "{share} {wait_ns}");
@@ -263,7 +263,7 @@ fn requests_that_wait_for_a_tag_all_the_time_are_more_than_the_device_takes() {
         }
         diagnosed(&seen, Some(&profile_with(facts)))
     };
-    // One after the other, as of a program that is stopped where it hands a request over.
+    // One after another, as from a program that stops when it submits a request.
     let waits = found(8, 125_000);
     let episode = longest(&waits);
     assert_eq!(episode.verdict, Verdict::Overloaded);
@@ -271,7 +271,7 @@ fn requests_that_wait_for_a_tag_all_the_time_are_more_than_the_device_takes() {
     assert!(deep.unwrap().claim.contains("is 8, more than the device accepts;"), "{deep:?}");
     assert_eq!(first_advice(&waits), Some(Strategy::ShallowerQueue));
     assert!(waits.advice[0].effect.value().is_none(), "how deep the queue is was not seen");
-    // With tags to spare a wait is of something else, and with hardly a wait nothing is too deep.
+    // With free tags the wait is for something else, and with hardly any wait nothing is too deep.
     for (tags, wait_ns) in [(16, 125_000), (8, 5_000)] {
         let other = found(tags, wait_ns);
         assert!(!has_cause(longest(&other), CauseCode::DepthBeyondKnee), "{tags} {wait_ns}");
@@ -307,7 +307,7 @@ fn a_profile_that_is_not_valid_is_taken_last_and_takes_the_certainty() {
         found.diagnose(&observation, "test", Some(0)).devices.remove(0)
     };
     let used = |found: &DeviceDiagnosis| found.profile.value().unwrap().profile_id.clone();
-    // The later one of equals, unless it does not count.
+    // The later of two equal profiles is used, unless it is invalid.
     let found = by(&[&valid, &invalid]);
     assert_eq!(used(&found), valid.id);
     assert!(found.notes.iter().all(|note| note.code != NoteCode::ProfileInvalid));

@@ -1,4 +1,5 @@
-//! Faults that come and go: devices that stand still now and then, and hours that tell of others.
+//! Tests intermittent faults: devices that stall occasionally, and times of the recording that
+//! explain others.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, longest, may_be, profiled, reads,
@@ -9,7 +10,7 @@ use plan::scenarios;
 use record::{Confidence, Figure, Observation, Strategy, Verdict};
 use std::sync::LazyLock;
 
-/// One server of 8 ms.
+/// A single server of 8 ms.
 const ONE: &str = "mmc,servers=1,service=8ms,cv=0.5";
 static ONE_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| profiled(ONE));
 
@@ -34,7 +35,7 @@ fn a_device_that_stands_still_now_and_then_is_slow_though_its_queue_is_that_of_a
 
 #[test]
 fn a_device_is_not_busy_for_longer_because_its_requests_come_in_bursts() {
-    // Eight at once, five times a minute: as many requests at a time as wait behind a stall.
+    // Eight at once, forty times a minute: as many requests at a time as wait behind a stall.
     let burst = |at: u64| scenarios::ScenarioLoad {
         begin: record::Nanos(at * 1_500_000_000),
         end: record::Nanos(at * 1_500_000_000 + 200_000_000),
@@ -47,7 +48,7 @@ fn a_device_is_not_busy_for_longer_because_its_requests_come_in_bursts() {
     assert!(!may_be(episode, Verdict::SlowAndOverloaded), "{episode:#?}");
 }
 
-/// A thousand reads a second, four times as slow from one second to another.
+/// A thousand reads per second, with four times the latency between two seconds.
 fn slow_between(from: u64, to: u64) -> Observation {
     let mut observation = seen(EIGHT, vec![reads(0, 60, 1_000)], false);
     for (second, interval) in observation.intervals.iter_mut().enumerate() {
@@ -78,12 +79,12 @@ fn where_the_same_load_was_slow_before_a_fine_hour_is_not_certain() {
 fn a_rate_that_stands_still_by_chance_is_no_cap_where_it_was_as_slow_while_it_moved() {
     let capped = |still_from: usize| {
         let mut observation = slow_between(0, 60);
-        // Somebody waits always: else no limit holds anything.
+        // The device always has a request; otherwise no limit applies.
         observation
             .intervals
             .iter_mut()
             .for_each(|one| one.busy_share = Some(Figure::measured(1.0, 0.0)));
-        // The first half has another rate, which cuts the stretches.
+        // The first half has another rate, which separates the segments.
         for interval in observation.intervals.iter_mut().skip(still_from) {
             for op in [&mut interval.read, &mut interval.all] {
                 op.per_s.iter_mut().for_each(|figure| figure.value = 1_250.0);

@@ -1,4 +1,4 @@
-//! What follows from counters alone: figures of episodes, and where the use of a device changes.
+//! Tests conclusions from counters alone: figures of episodes, and where the use of a device changes.
 
 use crate::diagnose::staged::diagnosed;
 use record::{
@@ -6,7 +6,7 @@ use record::{
 };
 use stats::SplitMix64;
 
-/// The diagnosis of seconds one after the other, without a profile.
+/// The diagnosis of consecutive seconds, without a profile.
 fn of(seconds: &[Interval]) -> DeviceDiagnosis {
     let device = ObservedDevice { name: "sda".to_owned(), ..ObservedDevice::default() };
     let second = |(at, one): (u64, &Interval)| Interval {
@@ -30,7 +30,7 @@ fn episode(seconds: &[Interval]) -> Episode {
     found.episodes.remove(0)
 }
 
-/// Where the series is cut.
+/// The seconds at which the series is divided.
 fn cuts(seconds: &[Interval]) -> Vec<usize> {
     of(seconds).episodes.iter().map(|one| (one.begin_ns / 1_000_000_000) as usize).collect()
 }
@@ -65,7 +65,7 @@ fn a_response_time_over_intervals_weighs_requests_and_not_intervals() {
 
 #[test]
 fn friedmans_split_is_that_of_his_formulae() {
-    // 100 requests/s, half of the time busy, 15 ms each: S = 5 ms, Q = 10 ms.
+    // 100 requests/s, 50 % utilization, 15 ms each: S = 5 ms, Q = 10 ms.
     let split = episode(&[reads(100.0, 15e6, 0.5)]).utilization_law.unwrap();
     assert!((split.service_ns - 5e6).abs() < 1.0 && (split.queue_ns - 10e6).abs() < 1.0);
     assert_eq!(episode(&[reads(0.0, 0.0, 0.0)]).utilization_law, None);
@@ -81,7 +81,7 @@ fn percent_disk_time_is_cut_at_a_hundred_and_the_queue_length_is_not() {
 
 #[test]
 fn a_device_is_busy_only_while_a_request_is_in_flight() {
-    // 40 us each at 10,000 per second are 0.4 in flight; the counter says 77 % busy.
+    // 40 us each at 10,000 per second give a concurrency of 0.4; the counter says 77 % busy.
     let seconds = [reads(10_000.0, 40e3, 0.77)];
     let found = episode(&seconds);
     let (busy, present) = (found.numbers.utilization, found.numbers.concurrency);
@@ -99,12 +99,12 @@ fn what_one_interval_lacks_is_unknown_of_the_sum() {
     assert_eq!((numbers.utilization, numbers.latency_ns), (None, Some(1e6)));
 }
 
-/// A second of requests of which nothing but their number, time and size is known.
+/// A second of requests of which only number, latency and size are known.
 fn second(rate: f64, latency_ns: f64, bytes: f64) -> Interval {
     Interval { all: requests(rate, bytes, latency_ns), ..Interval::default() }
 }
 
-/// A segment with noise of this share, of which a part lasts from second to second.
+/// A segment with this relative noise; `kept` is its correlation from second to second.
 fn segment(
     random: &mut SplitMix64,
     seconds: usize,

@@ -1,4 +1,4 @@
-//! Findings on a profile, each against its opposite.
+//! Tests findings on a profile, each with its counterpart.
 
 use crate::diagnose::synthetic::{Noise, depths, rounds, sizes, target, trial, visits, workload};
 use crate::diagnose::{profile, profile_of};
@@ -64,8 +64,7 @@ fn hits_of_another_size_are_not_compared() {
     assert!(codes(&trials).is_empty());
 }
 
-/// Thirty cells visited three times each; the rate of every trial follows `speed` of its position
-/// in the run (0 to 1).
+/// 43 cells, visited three times each. The rate of each trial is `speed` of its position in the run (0 to 1).
 fn run_with(speed: impl Fn(f64) -> f64, noise_rel: f64, seed: u64) -> Vec<Trial> {
     let mut design = depths(OpKind::Read, 128);
     design.extend(depths(OpKind::Write, 128));
@@ -105,7 +104,7 @@ fn a_drift_too_small_to_matter_is_not_reported() {
 fn a_cell_that_drifts_alone_is_named() {
     let alone = workload(OpKind::Write, Pattern::Random, 4096, 16);
     let still = workload(OpKind::Read, Pattern::Random, 4096, 1);
-    // The other cells outnumber it twenty to one, so the pool does not drift.
+    // There are twenty times as many other cells, so the pool does not drift.
     let mut trials = Vec::new();
     for round in 0..12 {
         trials.push(trial(&alone, 1000.0 * (1.0 + 0.01 * f64::from(round))));

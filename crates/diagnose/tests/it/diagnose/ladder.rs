@@ -1,4 +1,5 @@
-//! What is expected of a device without a profile of it: by one of its model, by its own past, by its peers.
+//! Tests the expectation for a device without a profile of its own: from a device of the same
+//! model, from its own past, from its peers.
 
 use crate::diagnose::staged::{closed, diagnosed, longest, may_be, profiled, reads, seen};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
@@ -6,7 +7,8 @@ use record::{
     Bytes, Confidence, DeviceDiagnosis, DeviceFacts, LoneReads, Observation, Rung, Verdict,
 };
 
-/// A disk of a name that takes `service` for a request, eight of them side by side, asked for 900 reads a second.
+/// A disk with this name that takes `service` per request and serves eight in parallel, with 900
+/// reads per second.
 fn disk(name: &str, service: &str) -> Observation {
     let mut observation =
         seen(&format!("mmc,servers=8,service={service}"), vec![reads(0, 60, 900)], false);
@@ -40,7 +42,7 @@ fn a_disk_that_was_quicker_under_the_same_load_is_slow_and_one_that_was_not_is_f
     }
 }
 
-/// A recording, and another of the same disk right after it.
+/// A recording followed by another one of the same disk.
 fn and_then(mut first: Observation, second: Observation) -> Observation {
     let end = first.intervals.iter().map(|it| it.begin_ns + it.duration_ns).max().unwrap();
     first.intervals.extend(second.intervals.into_iter().map(|mut interval| {
@@ -64,7 +66,7 @@ fn a_disk_that_is_quicker_at_another_time_of_the_recording_is_slow_and_was_not_t
         assert_eq!(slow.baseline.as_ref().unwrap().rung, Rung::Past);
         assert!(quick.verdict.is_fine(), "{quick:#?}");
     }
-    // Of a disk that may have an arm, requests may have become random.
+    // On a disk that may be rotating, the requests may have become random.
     let with_arm = with_past(&and_then(disk("sda", "1ms"), disk("sda", "6ms")), Vec::new());
     let slow = with_arm.episodes.last().unwrap();
     assert!(slow.confidence == Confidence::Possible && may_be(slow, Verdict::Slow), "{slow:#?}");
@@ -111,7 +113,7 @@ fn one_slow_disk_beside_three_of_its_kind_is_found_and_they_are_not() {
         assert_eq!(verdict == Verdict::Slow, device.device == "sdd", "{:#?}", longest(device));
         assert!(device.device == "sdd" || verdict.is_fine(), "{:#?}", longest(device));
     }
-    // Of a kind that is not known to be one, each stands by itself.
+    // A device of unknown kind has no peers.
     observation.devices[3].name = "dm-3".to_owned();
     observation.intervals.iter_mut().filter(|it| it.device == "sdd").for_each(|it| {
         it.device = "dm-3".to_owned();
@@ -140,7 +142,7 @@ fn a_profile_of_the_same_model_stands_for_a_drive_and_says_so() {
     let episode = longest(&found);
     assert_eq!((rung(&found), episode.verdict), (Rung::Model, Verdict::Slow), "{episode:#?}");
     assert!(found.profile.value().unwrap().doubt.as_ref().unwrap().contains("A1"));
-    // What hosts call one model are volumes of many kinds.
+    // Providers sell volumes of many kinds under one model name.
     observation.devices[0].facts.as_mut().unwrap().virtual_disk = true;
     assert_ne!(rung(&diagnosed(&observation, Some(&profile))), Rung::Model);
 }
@@ -153,11 +155,11 @@ fn lone_reads_that_are_quick_make_a_queue_of_long_times_and_slow_ones_a_slow_dis
             Some(LoneReads { reads: 40, quick_ns, median_ns: quick_ns, slowest_ns: quick_ns });
         with_past(&observation, Vec::new())
     };
-    // One after the other, nearly all of the time.
+    // Back to back, nearly all of the time.
     let queue = with("mm1,service=1ms", 970, 1_000_000);
     assert_eq!(longest(&queue).verdict, Verdict::Overloaded, "{:#?}", longest(&queue));
     assert!(longest(&queue).baseline.as_ref().unwrap().says.contains("test reads by halfpower"));
-    // The same times without a queue.
+    // The same latencies without a queue.
     let slow = with("mmc,servers=64,service=120ms", 3, 110_000_000);
     assert_eq!(longest(&slow).verdict, Verdict::Slow, "{:#?}", longest(&slow));
     assert_eq!(rung(&slow), Rung::Observation);

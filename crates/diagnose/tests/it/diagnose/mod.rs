@@ -1,4 +1,4 @@
-//! Each rule fires on a profile made of synthetic trials, and is silent when one condition changes.
+//! Tests that each rule fires on a profile of synthetic trials, and not if one condition changes.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -28,7 +28,7 @@ mod verdicts;
 
 use record::{Nanos, Profile, Target, Trial};
 
-/// A profile by the same way as a real one, at a target precision of 5 %.
+/// A profile made like a real one, with a target precision of 5 %.
 fn profile_of(target: Target, trials: &[Trial]) -> Profile {
     model::characterise(model::Characterise {
         halfpower_version: "0.0.0".to_owned(),

@@ -1,12 +1,12 @@
-//! Who shares a device: groups of many processes, those that flush, and what is not known without
-//! privileges. Each with an opposite that differs in one condition.
+//! Tests who shares a device: groups of many processes, processes that flush, and what is unknown
+//! without privileges. Each case has a counterpart that differs in one condition.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE as PROFILE, closed, diagnosed, has_cause, longest, reads, seen,
 };
 use record::{CauseCode, Episode, Figure, Observation, ProcessIo, Verdict};
 
-/// What a program of some processes does in a second.
+/// The activity of a program with several processes in one second.
 struct Program {
     name: &'static str,
     first: u32,
@@ -23,7 +23,7 @@ const WRITERS: Program =
 const JOURNAL: Program =
     Program { name: "jbd2/sda-8", first: 90, processes: 1, reads: 0, writes: 800, fsyncs: 0 };
 
-/// An observation in which these used the device.
+/// An observation in which these programs used the device.
 fn used(mut observation: Observation, programs: &[&Program]) -> Observation {
     let rows = |program: &&Program| {
         let share = u64::from(program.processes);
@@ -69,14 +69,14 @@ fn eight_writers_are_one_neighbour_though_each_is_small_and_the_disk_does_what_i
     let journal = rival(&episode, Verdict::NotTheDisk).unwrap();
     assert!(journal.contains("journal") && journal.contains("fio ×8"), "{journal}");
     assert_eq!(episode.groups.len(), 3);
-    // Alone it has no neighbour, and the journal that writes for it is none.
+    // A program alone has no neighbour, not even the journal that writes on its behalf.
     let alone = found(&[&WRITERS, &JOURNAL]);
     assert!(!has_cause(&alone, CauseCode::Neighbour), "{alone:#?}");
-    // Writers of the same program as the reader are told from it by their fsyncs.
+    // Writers of the same program as the reader are distinguished by their fsyncs.
     let twin = Program { name: "fio", ..READER };
     let because = found(&[&twin, &WRITERS]);
     assert!(rival(&because, Verdict::Overloaded).unwrap().contains("fio ×8"), "{because:#?}");
-    // Few fsyncs are nobody's wait.
+    // No program waits for a few fsyncs.
     let calm = Program { fsyncs: 0, ..WRITERS };
     assert_eq!(rival(&found(&[&READER, &calm]), Verdict::NotTheDisk), None);
 }

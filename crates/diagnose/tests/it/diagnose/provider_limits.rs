@@ -1,12 +1,12 @@
-//! What a volume's own log says of its provider's limits.
+//! Tests the use of a volume's own log of its provider's limits.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, longest, may_be, reads, seen,
 };
 use record::{CauseCode, Confidence, DeviceDiagnosis, OverLimit, Strategy, Verdict};
 
-/// A fine device under a load that it bears, whose log counts such shares of the time over the limits
-/// of the volume's IOPS and of the machine's throughput.
+/// A healthy device under a sustainable load. Its log has these shares of time over the limits of
+/// the volume's IOPS and of the machine's throughput.
 fn told(volume_iops: f64, machine_bytes: f64) -> DeviceDiagnosis {
     let mut observation = seen(EIGHT, vec![reads(0, 60, 3_000)], false);
     let over = OverLimit { volume_iops, machine_bytes, ..OverLimit::default() };
@@ -53,7 +53,7 @@ fn a_log_that_counts_nothing_rules_a_cap_out() {
 
 #[test]
 fn a_constant_rate_is_no_cap_where_the_log_counts_nothing() {
-    // Four at a time on a device of constant times: the same rate in every interval.
+    // Queue depth 4 on a device with constant latency: the same rate in every interval.
     let mut observation = seen("mmc,servers=8,service=1ms,cv=0", vec![closed(0, 60, 4)], false);
     let capped = |observation: &record::Observation| {
         may_be(longest(&diagnosed(observation, Some(&EIGHT_PROFILE))), Verdict::Capped)

@@ -1,10 +1,10 @@
-//! Each rule of the papers on effects that support it, that contradict it, and that cannot tell.
+//! Tests each rule of the papers on effects that support it, contradict it, and are inconclusive.
 
 use diagnose::advise_experiment;
 use record::{Advice, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect};
 use std::collections::BTreeMap;
 
-/// The ratio of a level to its base, from five blocks, known to a share of it.
+/// The ratio of a level to its base from five blocks, with this relative half-width.
 fn ratio(value: f64, half_width_rel: f64) -> Estimate {
     Estimate::symmetric(value, half_width_rel * value, 5)
 }
@@ -104,7 +104,7 @@ fn what_was_not_measured_or_cannot_tell_gives_no_advice() {
 
 #[test]
 fn a_rule_that_looks_at_many_effects_asks_more_of_each() {
-    // Alone it is told; among forty it may be chance.
+    // A single effect counts; one among forty may be chance.
     let weak = || effect(APPEND, &[("iodepth", "1")], ratio(0.9, 0.08));
     assert!(!advice_on(vec![weak()]).is_empty());
     let mut many = vec![weak()];
@@ -119,7 +119,7 @@ fn the_file_system_cache_is_judged_by_size_and_direction() {
     let at = |rw: &str, bs: &str, value: f64| {
         effect(cache, &[("rw", rw), ("bs", bs), ("iodepth", "1")], ratio(value, 0.02))
     };
-    // As the papers have it.
+    // As in the papers.
     let papers = advice_on(vec![
         at("read", "2k", 2.0),
         at("read", "256k", 0.7),
@@ -130,7 +130,7 @@ fn the_file_system_cache_is_judged_by_size_and_direction() {
     assert!(papers.iter().all(|advice| advice.against_rule.is_none()), "{papers:?}");
     let small_writes = papers.iter().find(|advice| advice.subject == "small buffered writes");
     assert!(small_writes.unwrap().price.as_ref().unwrap().contains("a crash loses"));
-    // A device on which they are wrong.
+    // A device that contradicts them.
     let other = advice_on(vec![at("read", "2k", 0.6), at("read", "256k", 1.5)]);
     assert_eq!(other.len(), 2);
     assert!(other.iter().all(|advice| advice.against_rule.is_some()), "{other:?}");
@@ -149,7 +149,7 @@ fn write_caching_is_advised_with_its_risk_and_only_where_it_gains() {
     assert!(free.against_rule.is_some());
 }
 
-/// A stripe of `disks` on which throughput grows up to `enough` requests.
+/// A stripe of `disks` whose throughput grows up to `enough` requests.
 fn stripe(disks: u32, enough: u32) -> Experiment {
     let cells = [1, 2, 3, 5, 8].map(|depth: u32| {
         let rate = 100e6 * f64::from(depth.min(enough));
@@ -194,7 +194,7 @@ fn n_plus_one_outstanding_is_confirmed_refuted_upwards_and_downwards() {
     assert!(advise_experiment(&stripe(1, 2)).is_empty());
 }
 
-/// What the page cache does to reads of three disks, at these sizes.
+/// The effect of the page cache on reads from three disks, at these sizes.
 fn stripes(ratios: &[(&str, f64, f64)]) -> Vec<ExperimentEffect> {
     let one = |(size, value, half): &(&str, f64, f64)| {
         let within = [("disks", "3"), ("rw", "read"), ("bs", *size)];
@@ -217,7 +217,7 @@ fn the_page_cache_crosses_where_the_order_of_sizes_is_one_and_nowhere_else() {
     let large = crossing(&[("64k", 1.5, 0.01), ("128k", 1.2, 0.01), ("1m", 0.5, 0.01)]).unwrap();
     assert_eq!(large.recommendation, "buffered up to 128 KiB, direct from 1 MiB");
     assert!(large.against_rule.unwrap().ends_with("here it is larger"));
-    // Slower everywhere, faster everywhere, the other way round, and not known.
+    // Slower everywhere, faster everywhere, reversed, and unknown.
     assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]), None);
     assert_eq!(crossing(&[("8k", 1.5, 0.01), ("64k", 1.2, 0.01)]), None);
     assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 1.5, 0.01)]), None);

@@ -1,4 +1,4 @@
-//! Each setting's derivation on a profile with known numbers.
+//! Tests the derivation of each setting on a profile with known numbers.
 
 use crate::diagnose::synthetic::{closed_cell, workload};
 use diagnose::{Program, settings};
@@ -16,8 +16,8 @@ fn cell(op: OpKind, pattern: Pattern, bytes: u64, depth: u32, iops: f64) -> Cell
     closed_cell(workload(op, pattern, bytes, depth), iops)
 }
 
-/// A disk with an arm: a random request takes 8 ms whatever its size and depth, in sequence it
-/// gives 200 MB/s from 64 KiB on and half of that below.
+/// A rotating disk: a random request takes 8 ms, whatever its size and depth. Sequential requests
+/// reach 200 MB/s from 64 KiB and half of that below.
 fn arm() -> Profile {
     let mut cells = Vec::new();
     for op in [OpKind::Read, OpKind::Write] {
@@ -35,8 +35,8 @@ fn arm() -> Profile {
     profile(cells, 125.0, Some(2))
 }
 
-/// A drive that serves 32 side by side in 100 us each, at random and in sequence, for reads; writes
-/// of 16 KiB at random as many as 60,000 per second.
+/// A drive that serves 32 reads in parallel, random or sequential, in 100 us each, and 60,000
+/// writes per second.
 fn flash() -> Profile {
     let mut cells = Vec::new();
     for bytes in [4u64 << 10, 8 << 10, 16 << 10] {
@@ -51,7 +51,7 @@ fn flash() -> Profile {
     profile(cells, 320_000.0, Some(32))
 }
 
-/// Rate as a share of the largest: all of it from the knee on, and below it as much less as the queue is shorter.
+/// Rate as a share of the maximum: all of it from the knee, and proportional to the depth below it.
 fn rate_at(depth: u32, knee: Option<u32>) -> f64 {
     knee.map_or(1.0, |knee| f64::from(depth.min(knee)) / f64::from(knee))
 }
@@ -146,8 +146,9 @@ fn value(profile: &Profile, program: Program, name: &str) -> String {
 fn postgresql_pays_a_tenth_of_a_seek_per_random_page_and_never_less_than_a_sequential_one() {
     // 8 ms over 8 KiB at 200 MB/s (40.96 us): 195 times.
     assert_eq!(value(&arm(), Program::PostgreSql, "random_page_cost"), "19.5");
-    // One at a time 8 KiB at random take 100 us, in sequence half of the 100 us of 16 KiB: a tenth of
-    // twice is below one. The 64 times of a stream 32 deep are no matter of a planner that waits.
+    // At queue depth 1, random 8 KiB take 100 us, and sequential 8 KiB take half of the 100 us of
+    // 16 KiB: a tenth of the ratio 2 is below one. The ratio 64 to a stream at depth 32 does not
+    // matter to a planner that waits.
     assert_eq!(value(&flash(), Program::PostgreSql, "random_page_cost"), "1.0");
     assert_eq!(value(&flash(), Program::PostgreSql, "effective_io_concurrency"), "32");
     assert_eq!(value(&arm(), Program::PostgreSql, "effective_io_concurrency"), "2");
@@ -174,7 +175,7 @@ fn linux_reads_ahead_twice_what_saturates_and_orders_only_for_an_arm() {
     assert_eq!(found.settings[0].lines, ["echo 128 > /sys/block/sdb/queue/read_ahead_kb"]);
 }
 
-/// The same with a curve of reads: these rates at QD 1, 2, 8, 32 and 64, with this relative error.
+/// The same with a read curve: these rates at QD 1, 2, 8, 32 and 64, with this relative error.
 fn with_rates(rates: [f64; 5], error_rel: f64) -> Profile {
     let mut profile = flash();
     let curve = &mut profile.depth_curves[0];
@@ -195,7 +196,7 @@ fn a_second_check_keeps_the_depth_of_the_first_unless_its_error_excludes_it() {
     let depth = |profile: &Profile, earlier: &[Profile]| {
         of_postgresql(profile, earlier, "effective_io_concurrency")
     };
-    // QD 1 gives just less, or just more, than four fifths of the largest rate; QD 2 surely more.
+    // QD 1 reaches just below, or just above, four fifths of the maximum rate; QD 2 clearly more.
     let first = with_rates([79e3, 98e3, 99e3, 100e3, 100e3], 0.03);
     let second = with_rates([81e3, 98e3, 99e3, 100e3, 100e3], 0.03);
     assert_eq!(depth(&first, &[]).value.value().unwrap(), "2");
@@ -203,24 +204,24 @@ fn a_second_check_keeps_the_depth_of_the_first_unless_its_error_excludes_it() {
     let kept = depth(&second, std::slice::from_ref(&first));
     assert_eq!(kept.value.value().unwrap(), "2");
     assert!(kept.derivation.contains("earlier check"), "{kept:?}");
-    // QD 2 gives too little, beyond any error.
+    // QD 2 reaches too little, by more than any error.
     let other = with_rates([10e3, 20e3, 80.5e3, 81e3, 81e3], 0.001);
     assert_eq!(depth(&other, &[first]).value.value().unwrap(), "8");
 }
 
 #[test]
 fn a_setting_that_the_errors_of_the_check_leave_open_is_not_set() {
-    // Errors of ±150 %: every depth may give four fifths of the largest rate.
+    // Errors of ±150 %: every depth may reach four fifths of the maximum rate.
     let noisy = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 1.5);
     let open = of_postgresql(&noisy, &[], "effective_io_concurrency");
     let why = open.value.reason().unwrap();
     assert!(why.contains("range from 1 to") && why.contains("--budget"), "{why}");
     assert!(open.lines.is_empty() && open.derivation.is_empty(), "{open:?}");
-    // The same rates, well known.
+    // The same rates with small errors.
     let known = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 0.01);
     let set = of_postgresql(&known, &[], "effective_io_concurrency");
     assert_eq!(set.value.value().unwrap(), "8");
-    // What is clamped at both ends is decided by a poor check as well.
+    // A setting clamped at both ends is determined even by a poor check.
     let mut poor = flash();
     poor.level_se_rel = Some(0.8);
     assert_eq!(of_postgresql(&poor, &[], "random_page_cost").value.value().unwrap(), "1.0");
@@ -300,7 +301,7 @@ fn the_job_for_fio_reads_at_the_knee_and_never_writes() {
     assert_eq!(value(&flash(), Program::Fio, "bs"), "4096");
     assert_eq!(value(&flash(), Program::Fio, "rw"), "randread");
     assert_eq!(value(&flash(), Program::Fio, "filename"), "/dev/sdb");
-    // A directory gets a file of fio's own: no placeholder is left to be filled in.
+    // A directory gets a file of fio's own, so no placeholder is left to fill in.
     let mut of_directory = flash();
     of_directory.target.kind = TargetKind::Directory;
     of_directory.target.path = "/srv".to_owned();
@@ -332,8 +333,8 @@ fn an_empty_profile_sets_nothing_and_says_why() {
     }
 }
 
-/// Commits of one committer: flushes of 2 ms on blocks that were written before, of 5 ms on new ones,
-/// one in a thousand of which takes `slow_ns`.
+/// Commits of a single committer: flushes take 2 ms on overwritten blocks and 5 ms on new ones. One
+/// in a thousand of the latter takes `slow_ns`.
 fn committing(slow_ns: u64) -> Profile {
     let point = |log, flush_ns: u64, slow_ns: u64| CommitPoint {
         log,
@@ -368,7 +369,7 @@ fn etcd_outlasts_the_slowest_flush_in_a_thousand_and_never_beats_faster_than_its
     let of = |slow_ms: u64, name| value(&committing(slow_ms * 1_000_000), Program::Etcd, name);
     assert_eq!(of(40, "heartbeat-interval"), "100");
     assert_eq!(of(40, "election-timeout"), "1000");
-    // Within the 0.8 % of a bucket.
+    // Within a bucket's width of 0.8 %.
     let slow: f64 = of(500, "heartbeat-interval").parse().unwrap();
     assert!((496.0..=504.0).contains(&slow), "{slow}");
     assert_eq!(of(40, "disk fast enough"), "yes");
@@ -381,7 +382,7 @@ fn commits_set_the_delay_of_postgresql_and_tell_what_mysql_pays_for_durability()
     assert_eq!(value(&profile, Program::MySql, "innodb_flush_log_at_trx_commit"), "1");
     let all = settings(&profile, &[], Program::MySql, "0");
     let derivation = &all.settings.last().unwrap().derivation;
-    // 2 ms and 5 ms one after the other.
+    // 2 ms and 5 ms in sequence.
     assert!(derivation.contains("at most 143 times"), "{derivation}");
 }
 
@@ -396,7 +397,7 @@ fn a_need_is_met_by_a_whole_interval_or_not_by_any_of_it() {
         let verdicts = diagnose::commit_verdicts(&commits);
         verdicts.iter().map(|verdict| verdict.met).collect::<Vec<_>>()
     };
-    // The percentile below 10 ms; at least 50 and 500 per second.
+    // Requirements: the percentile below 10 ms; at least 50 and 500 per second.
     assert_eq!(with(8e6, 9e6), [Some(true), Some(true), Some(false)]);
     assert_eq!(with(9e6, 12e6), [None, Some(true), None]);
     assert_eq!(with(12e6, 13e6), [Some(false), Some(true), Some(true)]);
@@ -404,7 +405,7 @@ fn a_need_is_met_by_a_whole_interval_or_not_by_any_of_it() {
     unknown.points[1].flush_p99_ns = Measured::not("999 flushes are too few");
     let verdict = &diagnose::commit_verdicts(&unknown)[0];
     assert_eq!((verdict.met, verdict.measured.reason()), (None, Some("999 flushes are too few")));
-    // 1 ms ±145 % lies below 10 ms, and says next to nothing.
+    // 1 ms ±145 % is below 10 ms, but means next to nothing.
     let wide = Estimate::spanning(1e6, -4.5e5, 2.45e6, 3);
     unknown.points[1].flush_p99_ns = Measured::Value(wide);
     assert_eq!(diagnose::commit_verdicts(&unknown)[0].met, None);

@@ -1,4 +1,4 @@
-//! A profile and observations of simulated devices, whose truth is known.
+//! Provides a profile and observations of simulated devices with known properties.
 
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use plan::scenarios::{Scenario, ScenarioLoad, observe};
@@ -24,11 +24,11 @@ pub(crate) static EIGHT_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| prof
 /// The same with open loads among its trials.
 pub(crate) static EIGHT_FOR_DIAGNOSIS: LazyLock<FittedProfile> =
     LazyLock::new(|| profiled_by(EIGHT, DiagnosisPlan::new, 600, true));
-/// The same without a single write, as on a device that holds data.
+/// The same without any write, as on a device that holds data.
 pub(crate) static EIGHT_READS: LazyLock<FittedProfile> =
     LazyLock::new(|| profiled_by(EIGHT, CheckPlan::new, 60, false));
 
-/// What `check` finds of a device in a minute.
+/// The profile of a device from a one-minute `check`.
 pub(crate) fn profiled(device: &str) -> FittedProfile {
     profiled_by(device, CheckPlan::new, 60, true)
 }
@@ -70,7 +70,7 @@ fn profiled_by<P: Plan>(
     FittedProfile::new(profile)
 }
 
-/// One load, and when it is there.
+/// A load and its time range.
 pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
     let mut spec = Spec { size: Some(AREA), ..Spec::default() };
     spec.asked.engine = EngineName::Sim;
@@ -95,12 +95,12 @@ pub(crate) fn reads(from: u64, to: u64, rate: u64) -> ScenarioLoad {
     load(from, to, |spec| spec.asked.rate_iops = Some(rate))
 }
 
-/// Random reads of 4 KiB with so many outstanding.
+/// Random reads of 4 KiB at a constant queue depth.
 pub(crate) fn closed(from: u64, to: u64, depth: u32) -> ScenarioLoad {
     load(from, to, |spec| spec.asked.iodepth = depth)
 }
 
-/// What a minute of it looks like.
+/// A minute of observation of these loads.
 pub(crate) fn seen(device: &str, loads: Vec<ScenarioLoad>, traced: bool) -> Observation {
     let device = SimSpec::parse(device).unwrap();
     let scenario = Scenario {
@@ -116,7 +116,7 @@ pub(crate) fn seen(device: &str, loads: Vec<ScenarioLoad>, traced: bool) -> Obse
     observe(&scenario, "0", &AtomicBool::new(false)).unwrap()
 }
 
-/// The diagnosis of the one device.
+/// The diagnosis of the single device.
 pub(crate) fn diagnosed(
     observation: &Observation,
     profile: Option<&FittedProfile>,
@@ -150,17 +150,17 @@ pub(crate) fn has_cause(episode: &Episode, code: CauseCode) -> bool {
     episode.causes.iter().any(|cause| cause.code == code)
 }
 
-/// Whether a verdict is an alternative that a page tells.
+/// Whether a page shows this verdict as an alternative.
 pub(crate) fn may_be(episode: &Episode, verdict: Verdict) -> bool {
     episode.told().any(|alternative| alternative.verdict == verdict)
 }
 
-/// Whether no profile served, so that the observation and the class of the device did.
+/// Whether no profile was used, but the observation and the device's class.
 pub(crate) fn by_no_profile(episode: &Episode) -> bool {
     episode.baseline.as_ref().is_some_and(|baseline| baseline.rung != Rung::Profile)
 }
 
-/// Whether an alternative is left open by this.
+/// Whether this doubt leaves an alternative open.
 pub(crate) fn has_doubt(episode: &Episode, doubt: Doubt) -> bool {
     episode.alternatives.iter().any(|alternative| alternative.doubt == doubt)
 }

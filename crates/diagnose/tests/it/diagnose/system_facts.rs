@@ -1,4 +1,5 @@
-//! Facts of the system: a cause with its effect, a note without, nothing where the profile's time was alike.
+//! Tests system facts: a cause if the effect is present, a note if not, and nothing if the profile
+//! had the same fact.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, closed, diagnosed, has_note, load, longest, reads, seen,
@@ -9,7 +10,7 @@ use record::{
     Observation, Strategy, SystemFact, Verdict,
 };
 
-/// A device that takes half as long again.
+/// A device with 1.5 times the latency.
 const SLOW: &str = "mmc,servers=8,service=1500us";
 const DISK: &str = "sda";
 
@@ -41,13 +42,13 @@ fn errors(now: f64, before: f64) -> SystemFact {
     )
 }
 
-/// A drive at its limit of temperature.
+/// A drive at its temperature limit.
 fn hot() -> SystemFact {
     fact("heat", vec![value("temperature", 84.0, None), value("limit", 82.0, None)])
 }
 
 fn with(mut observation: Observation, facts: Vec<SystemFact>) -> Observation {
-    // As of a real disk, whose name is that of its facts.
+    // Like a real disk, the device has the name in its facts.
     observation.devices[0].facts = Some(facts_of(DISK));
     DISK.clone_into(&mut observation.devices[0].name);
     for interval in &mut observation.intervals {
@@ -150,7 +151,7 @@ fn writes_that_step_down_under_the_same_load_are_a_full_flash_cache() {
     assert!(found.episodes.len() >= 2, "{:#?}", found.episodes);
     assert!(named(found.episodes.last().unwrap()), "{:#?}", found.episodes.last());
     assert!(!named(&found.episodes[0]));
-    // The opposite: the load itself fell.
+    // The counterpart: the load itself fell.
     let less = with(seen(EIGHT, vec![writes(0, 30, 16), writes(30, 60, 2)], false), Vec::new());
     let found = diagnosed(&less, Some(&profile_with(Vec::new())));
     assert!(found.episodes.iter().all(|episode| !named(episode)), "{:#?}", found.episodes);

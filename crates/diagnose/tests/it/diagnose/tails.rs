@@ -1,4 +1,4 @@
-//! Devices that stand still for moments, which their means hide.
+//! Tests devices with short stalls that their means hide.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_FOR_DIAGNOSIS, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause,
@@ -6,7 +6,7 @@ use crate::diagnose::staged::{
 };
 use record::{CauseCode, NoteCode, Strategy, Verdict};
 
-/// Eight servers of 1 ms that stand still for 25 ms, 2.5 times a second: of 4,000 requests 10.
+/// Eight servers of 1 ms that stall for 25 ms, 2.5 times a second: this affects 10 of 4,000 requests.
 const STANDS_STILL: &str = "mmc,servers=8,service=1ms,stall=25ms,stall-every=400ms";
 
 #[test]
@@ -19,10 +19,10 @@ fn a_device_that_stands_still_is_slow_where_the_queue_is_constant() {
     assert!(may_be(episode, Verdict::Capped) && may_be(episode, Verdict::Healthy));
     assert_eq!(first_advice(&found), Some(Strategy::Restore));
     let tail = episode.tail.unwrap();
-    // The truth: the 25 ms and what was left of the request.
+    // The true value: the 25 ms and the rest of the request.
     assert!((25e6..32e6).contains(&tail.latency_ns), "{tail:?}");
-    // One in a thousand of an exponential time of 1 ms takes 6.9 ms; the largest of the profile's some
-    // thousands takes up to ln(10,000) ms and 3.
+    // One in a thousand of an exponential time of 1 ms takes 6.9 ms; the largest of the profile's
+    // few thousand takes up to ln(10,000) ms plus 3.
     assert!((5.5e6..12.3e6).contains(&tail.expected_ns), "{tail:?}");
     let share = tail.longer as f64 / tail.requests as f64;
     assert!((0.001..0.005).contains(&share), "10 of 4,000: {tail:?}");
@@ -85,6 +85,6 @@ fn where_the_profile_has_too_few_requests_a_tail_that_may_be_long_is_an_alternat
     let fine = of(SLOW);
     let episode = longest(&fine);
     assert_eq!(episode.verdict, Verdict::Healthy, "{episode:#?}");
-    // One in a thousand of exponential times is 1.5 times one in a hundred.
+    // For exponential times, p99.9 is 1.5 times p99.
     assert!(episode.tail.unwrap().is_fine() && !may_be(episode, Verdict::Slow), "{episode:#?}");
 }

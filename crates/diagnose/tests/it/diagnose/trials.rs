@@ -1,4 +1,4 @@
-//! What the findings of many trials amount to, each rule against its opposite.
+//! Tests how the findings of many trials are combined, each rule with its counterpart.
 
 use crate::diagnose::synthetic::{trial, visits, workload};
 use diagnose::trial_findings;
@@ -65,7 +65,7 @@ fn requests_that_failed_are_added_up_over_the_trials() {
     );
     let numbers: Vec<f64> = found[0].evidence.iter().map(|evidence| evidence.value).collect();
     assert_eq!(numbers, [43.0, 2000.0]);
-    // A trial on its own says that its times are of the other requests; here it is left out.
+    // In a single trial the latencies cover the other requests; here that trial is excluded.
     assert!(found[0].remedy.contains("excluded from all numbers"), "{}", found[0].remedy);
 }
 
@@ -137,7 +137,7 @@ fn requests_are_counted_over_all_visits_of_a_cell_and_thin_cells_are_named() {
     assert!(claim.starts_with("1 of 2 cells") && claim.contains("QD 2 (60)"), "{claim}");
 }
 
-/// Trials of random reads at so many depths, of which some saw no request, and of writes, likewise.
+/// Trials of random reads and of writes at several depths, some of which got no request.
 fn cells(reads: u32, empty_reads: u32, writes: u32, empty_writes: u32) -> Vec<Trial> {
     let of = |op, count: u32, empty: u32| {
         (0..count).map(move |at| {

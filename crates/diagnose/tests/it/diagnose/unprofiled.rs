@@ -1,4 +1,4 @@
-//! A reader without a profile, and programs that wait for nobody.
+//! Tests devices without a profile, and programs that do not wait.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, has_doubt, load, longest,
@@ -23,7 +23,7 @@ fn a_deep_queue_is_overload_without_a_profile_and_never_more_than_likely() {
     assert_eq!(first_advice(&found), Some(Strategy::ShallowerQueue));
     let baseline = episode.baseline.as_ref().unwrap();
     assert!(baseline.rung != Rung::Profile && baseline.better.is_some(), "{baseline:?}");
-    // The opposite in depth.
+    // The counterpart in depth.
     let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, 1)], true), None);
     assert!(longest(&found).verdict.is_fine(), "{:#?}", longest(&found));
 }
@@ -63,7 +63,7 @@ fn what_a_program_paces_is_no_cap_where_nobody_waits() {
     }
 }
 
-/// The same requests on a machine whose processors and host sleep, as no simulated time has them.
+/// The same requests on a machine whose CPUs and host sleep, which simulated time does not have.
 fn real(mut observation: Observation) -> Observation {
     observation.source = "live".to_owned();
     observation
@@ -84,7 +84,7 @@ fn a_light_load_that_takes_as_much_longer_as_waking_up_is_not_slow() {
     assert!(!has_doubt(&slow, Doubt::AfterRest));
 }
 
-/// A program that keeps 64 outstanding of which the device is given four.
+/// A program that keeps 64 requests outstanding, of which the device gets four.
 fn held_above(tags: Option<u64>) -> Observation {
     let mut observed = seen(EIGHT, vec![closed(0, 60, 4)], false);
     for device in &mut observed.devices {
@@ -121,7 +121,7 @@ fn few_tags_below_a_deep_queue_of_a_program_are_named_and_more_are_advised() {
     assert_eq!(episode.verdict, Verdict::Capped, "{episode:#?}");
     assert!(has_cause(episode, CauseCode::TagsInUse), "{:?}", episode.causes);
     assert_eq!(first_advice(&found), Some(Strategy::MoreTags));
-    // Plenty of tags hold nothing.
+    // A device with plenty of tags holds nothing back.
     let found = diagnosed(&held_above(Some(256)), Some(&EIGHT_PROFILE));
     assert!(!has_cause(longest(&found), CauseCode::TagsInUse), "{:?}", longest(&found).causes);
 }

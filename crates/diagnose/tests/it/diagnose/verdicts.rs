@@ -1,4 +1,4 @@
-//! Staged cases, each with an opposite that differs in one condition and has its own verdict.
+//! Tests staged cases, each with a counterpart that differs in one condition and has its own verdict.
 
 use crate::diagnose::staged::{
     EIGHT, EIGHT_PROFILE, at, by_no_profile, closed, diagnosed, first_advice, has_cause, load,
@@ -12,7 +12,7 @@ use record::{
 };
 use std::sync::LazyLock;
 
-/// One server of 5 ms.
+/// A single server of 5 ms.
 const ONE: &str = "mm1,service=5ms";
 static ONE_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| profiled(ONE));
 /// A disk drive of 1997.
@@ -98,7 +98,7 @@ fn many_outstanding_on_a_fine_device_is_overload_and_on_a_slow_one_both() {
     let slow = "mmc,servers=8,service=1500us";
     let found = diagnosed(&seen(slow, vec![closed(0, 60, 64)], false), Some(&EIGHT_PROFILE));
     assert_eq!(longest(&found).verdict, Verdict::SlowAndOverloaded);
-    // The opposite in depth: as many as the device serves side by side wait for nothing.
+    // The counterpart in depth: as many requests as the device serves in parallel do not wait.
     let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, 4)], false), Some(&EIGHT_PROFILE));
     assert_eq!(longest(&found).verdict, Verdict::Healthy, "{:#?}", longest(&found));
 }
@@ -243,7 +243,7 @@ fn larger_requests_raise_response_times_and_no_alarm() {
     assert!(found.episodes.len() >= 2, "{:#?}", found.episodes.len());
     assert!(found.notes.iter().any(|note| note.code == NoteCode::SizesGrew), "{:#?}", found.notes);
     assert_eq!(found.worst, None, "{:#?}", found.episodes);
-    // The opposite: as slow without larger requests.
+    // The counterpart: equally slow without larger requests.
     let slow = "mmc,servers=8,service=1650us,rate=100MB/s";
     let found = diagnosed(&seen(slow, vec![sized(0, 60, 4)], false), Some(&profile));
     assert_eq!(longest(&found).verdict, Verdict::Slow);
@@ -362,10 +362,10 @@ fn the_share_of_hits_is_found_from_the_response_time() {
     });
     let found = diagnosed(&seen(device, vec![hot], false), Some(&profile));
     let Measured::Value(share) = &found.hit_share else { panic!("{:?}", found.hit_share) };
-    // 64 blocks are read some 720 times in all: a tenth of these reads is the first of its block.
+    // 64 blocks are read about 720 times in all: a tenth of these reads is the first of its block.
     let truth = 0.6 * (1.0 - 64.0 / 720.0);
     assert!(share.low <= truth && truth <= share.high, "{share:?}");
-    // A plain profile leaves open how long arrivals wait, and that is in the interval.
+    // A plain profile does not determine how long arrivals wait, and the interval includes that.
     assert!(share.high - share.low < 0.8, "{share:?}");
     let found = diagnosed(&seen(EIGHT, vec![reads(0, 60, 500)], false), Some(&EIGHT_PROFILE));
     assert!(found.hit_share.reason().is_some_and(|why| why.contains("no faster")));
@@ -378,7 +378,7 @@ fn friedmans_split_and_the_calibrated_one_agree_on_one_server_and_differ_on_eigh
     let (utilization_law, calibrated) =
         (episode.utilization_law.unwrap(), episode.calibrated.unwrap());
     let apart = utilization_law.service_ns / calibrated.unloaded_ns;
-    // The profile has some 200 lone requests of exponential length: a standard error of 7 %.
+    // The profile has about 200 lone requests with exponential latency: a standard error of 7 %.
     assert!((apart - 1.0).abs() < 0.2, "{apart}");
     assert!(found.splits_compared.contains("agree"), "{}", found.splits_compared);
     let found = diagnosed(&seen(EIGHT, vec![reads(0, 60, 4_000)], false), Some(&EIGHT_PROFILE));
@@ -428,7 +428,7 @@ fn a_hot_device_beside_an_idle_one_is_told_to_share() {
 
 #[test]
 fn a_rate_above_the_largest_of_a_profile_that_hardly_knows_it_is_the_largest() {
-    // The device varied: what the profile knows best is a fifth below what it can do.
+    // The device varied: the profile's best estimate is a fifth below its capability.
     let with_error = |error: f64| {
         let mut profile = EIGHT_PROFILE.profile().clone();
         for cell in &mut profile.cells {
@@ -445,7 +445,7 @@ fn a_rate_above_the_largest_of_a_profile_that_hardly_knows_it_is_the_largest() {
     };
     let mut seen = seen(EIGHT, vec![closed(0, 60, 64)], false);
     for interval in &mut seen.intervals {
-        // The tracer knows that none were sequential, so that no other mix explains the rate.
+        // The tracer shows that none were sequential, so no other mix explains the rate.
         let read = record::TracedOp { sequential_share: Some(0.0), ..Default::default() };
         interval.traced = Some(Box::new(record::Traced { read, ..Default::default() }));
     }

@@ -1,4 +1,4 @@
-//! Recordings of samples that a test makes.
+//! Tests recordings of synthetic samples.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use diagnose::observe::{Recorder, Sample};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a second of these devices looks like: names and requests.
+/// A second of activity of these devices, given by name and number of requests.
 fn second(begin_s: u64, devices: &[(&str, f64)]) -> Sample {
     let span = |name: &str, per_s: f64| {
         let mut interval = Interval {
@@ -30,7 +30,7 @@ fn second(begin_s: u64, devices: &[(&str, f64)]) -> Sample {
     }
 }
 
-/// A recorder and what it saved.
+/// A recorder and the observations that it saved.
 fn recorder() -> (Recorder<String>, Rc<RefCell<Vec<Observation>>>) {
     let saved = Rc::new(RefCell::new(Vec::new()));
     let kept = Rc::clone(&saved);

@@ -1,5 +1,5 @@
-//! What files consist of, byte for byte, and what a table refuses. That other programs read them is
-//! asked in the tests of the program, where there is a Python.
+//! Tests the bytes of Parquet files, and what a table rejects. The program's own tests check that
+//! other programs can read the files, if Python is available.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use report::parquet::{Column, Kind, ParquetError, Value, Writer, read_footer};
@@ -19,7 +19,7 @@ fn a_file_is_what_the_format_says_byte_for_byte() {
     table.row(&[Value::Whole(3)]).unwrap();
     table.row(&[Value::Null]).unwrap();
     let file = table.finish(&[("k".to_owned(), "v".to_owned())], "me");
-    // Worked out by hand from the format's own documents.
+    // Computed by hand from the format's own documents.
     #[rustfmt::skip]
     let page = [
         0x15, 0, 0x15, 32, 0x15, 32, // page header: data page, 16 bytes, 16 bytes
@@ -85,6 +85,6 @@ fn a_text_is_written_once_however_many_rows_hold_it() {
         }
         table.finish(&[], "me").len()
     };
-    // Only the counts of rows and of runs grow.
+    // Only the numbers of rows and of runs grow.
     assert!(bytes(10_000) - bytes(1) < 20, "{} {}", bytes(1), bytes(10_000));
 }

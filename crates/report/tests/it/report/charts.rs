@@ -1,4 +1,4 @@
-//! What a chart becomes: axes, drawings, tables, data.
+//! Tests what becomes of a chart: axes, drawings, tables, data.
 
 use crate::report::common::clean_trial;
 use record::{HistogramSnapshot, Unit};
@@ -7,7 +7,7 @@ use report::{self, CSV_HEADER, Story, csv, plot_files, report_html};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// A chart with every form that is not of rows, and hostile names.
+/// A chart with every form except rows, and hostile names.
 pub(crate) fn example() -> Chart {
     let points = |top: f64| {
         vec![
@@ -30,7 +30,7 @@ pub(crate) fn example() -> Chart {
     }
 }
 
-/// A chart of rows.
+/// A row chart.
 pub(crate) fn rows() -> Chart {
     let names = ["memory <x>", "bus", "disk"].map(str::to_owned).to_vec();
     let bars =
@@ -139,7 +139,7 @@ fn a_logarithmic_axis_ends_at_round_numbers_around_its_values() {
     let lone = Axis::decades("", None, [5.0]);
     assert!(lone.range.0 < 5.0 && lone.range.1 > 5.0, "{lone:?}");
     assert_eq!(Axis::decades("", None, []).range, (1.0, 10.0));
-    // A damaged file has values whose powers of ten no number holds.
+    // A damaged file may contain values whose powers of ten no number can hold.
     for beyond in [1e-320, -1.0, f64::MAX, f64::INFINITY, f64::NAN] {
         assert_eq!(Axis::decades("", None, [beyond, 3.0, 70.0]).range, (2.0, 100.0));
     }
@@ -183,7 +183,7 @@ fn axes_carry_their_titles_and_all_text_is_escaped() {
     }
 }
 
-/// The classes of the groups of a drawing, one per series.
+/// The classes of a drawing's groups, one per series.
 fn classes(names: &[&str]) -> Vec<String> {
     let mut chart = example();
     chart.series = names
@@ -206,7 +206,7 @@ fn depths_and_sizes_are_steps_of_a_ramp_in_their_order_and_groups_have_ramps_of_
     let rest = ["buffered, iodepth 3", "direct, iodepth 8", "buffered, iodepth 8"];
     let both: Vec<&str> = groups.into_iter().chain(rest).collect();
     assert_eq!(classes(&both), ["r10", "r20", "r13", "r23", "r17", "r27"]);
-    // Two are no order, nor are names that differ in two numbers at once.
+    // Two series are not an order, nor are names that differ in two numbers at once.
     assert_eq!(classes(&["iodepth 1", "iodepth 8"]), ["c0", "c1"]);
     assert_eq!(classes(&["4k, qd 1", "8k, qd 2", "16k, qd 4"]), ["c0", "c1", "c2"]);
     assert_eq!(classes(&["reads", "writes", "both"]), ["c0", "c1", "c2"]);
@@ -238,9 +238,9 @@ fn every_form_is_drawn_with_its_interval() {
     let svg = drawing(&page(example()));
     assert_eq!(svg.matches("class=\"band\"").count(), 1);
     assert_eq!(svg.matches("class=\"error\"").count(), 2);
-    // Two lines and the letter of each.
+    // Two lines with a letter each.
     assert_eq!(svg.matches("class=\"half\"").count(), 4);
-    // Two curves, the one with marks and the band's.
+    // Two curves: the one with marks, and that of the band.
     assert_eq!(svg.matches("class=\"line").count(), 2);
     let svg = drawing(&page(rows()));
     assert_eq!(svg.matches("class=\"bar\"").count(), 3);
@@ -320,7 +320,7 @@ fn a_title_becomes_a_name_that_cannot_leave_the_folder() {
     assert!(name(&"a".repeat(500)).len() <= 65);
 }
 
-/// The plot of the latencies of a trial with these counts of buckets, where it has one.
+/// The latency plot of a trial with these bucket counts, if it has one.
 fn distribution(counts: &[(u32, u64)]) -> Option<Chart> {
     let mut trial = clean_trial();
     let read = trial.result.read.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! What pages of single kinds of documents say.
+//! Tests the content of pages for single kinds of documents.
 
 use crate::report::common;
 use model::papers::{self, Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Row, Verdict};
@@ -60,7 +60,7 @@ fn a_cost_fit_without_a_crossing_says_why() {
     assert!(text.contains("no break-even in this range"), "{text}");
 }
 
-/// What a trial says of the components of its device.
+/// The text of a trial about its device's components.
 fn text(components: &[ComponentUse]) -> String {
     let mut trial = common::clean_trial();
     trial.result.components = components.to_vec();
@@ -151,7 +151,7 @@ fn what_was_traced_is_told_with_both_parts_and_without_a_tracer_nothing_is() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
-/// A report of one series, one claim and two rows that were not tried.
+/// A report of one series, one claim and two rows that were not attempted.
 fn example() -> papers::Report {
     let points = [(2.0, 1.0, 1.1), (64.0, 8.0, 4.0)].map(|(x, published, reproduced)| Point {
         x: Some(x),

@@ -1,4 +1,4 @@
-//! The page: no text becomes markup, nothing is fetched, the answer stands first.
+//! Tests the HTML page: no text becomes markup, nothing is fetched, the answer comes first.
 
 use crate::report::charts;
 use base64::prelude::{BASE64_STANDARD, Engine};

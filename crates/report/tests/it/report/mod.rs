@@ -1,4 +1,4 @@
-//! What the pages look like, byte for byte, and what they never do.
+//! Tests what the pages look like, byte for byte, and what they must never do.
 
 #![allow(
     clippy::unwrap_used,

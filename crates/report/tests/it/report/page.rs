@@ -1,4 +1,5 @@
-//! Lines of a terminal page: escaped, wrapped, cut at the edge; commands survive the shell.
+//! Tests lines of a terminal page: escaped, wrapped, truncated at the edge; commands can be pasted
+//! into a shell.
 
 use crate::report::LOG;
 use crate::report::common::{fast_profile, target};
@@ -8,7 +9,7 @@ use report::Column;
 use report::{self, Block, Cell, Section, Side, Story, Style, Table, Tone, escape};
 use std::collections::BTreeMap;
 
-/// The lines of a paragraph on a page of so many columns.
+/// The lines of a paragraph on a page of this width.
 fn paragraph(text: &str, width: usize) -> Vec<String> {
     let blocks = vec![Block::Text(text.to_owned(), Tone::Plain)];
     let sections = vec![Section { blocks, ..Section::default() }];
@@ -120,7 +121,7 @@ fn a_bar_is_proportional_to_an_eighth_of_a_column_and_never_longer_than_its_room
         let text = report::terminal(&Story { sections, ..Story::default() }, &LOG);
         text.lines().collect::<String>()
     };
-    // Its room is 34 columns.
+    // It has 34 columns.
     assert_eq!(bar(0.5), "█".repeat(17));
     assert_eq!(bar(0.51), "█".repeat(17) + "▍");
     assert_eq!(bar(1e-9), "▏");

@@ -1,5 +1,4 @@
-//! What holds of every page, whatever the record: no line too wide, nothing that steers a
-//! terminal, no panic.
+//! Tests properties of every page for any record: no line too wide, no terminal control sequence, no panic.
 
 use crate::report::{LOG, common};
 use record::{CacheMode, Capability, Cell, Estimate, Measured, OpKind, Profile, Trial};
@@ -25,7 +24,7 @@ impl Choices {
     }
 }
 
-/// All pages that can be made of a profile and a trial.
+/// All pages of a profile and a trial.
 fn pages(profile: &Profile, trial: &Trial, style: &Style) -> Vec<String> {
     let capability = Capability {
         name: profile.target.path.clone(),
@@ -69,7 +68,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
 }
 
-/// What a value may become: an extreme of its own kind.
+/// A replacement for a value: an extreme of the same type.
 fn extreme(value: &Value, choices: &mut Choices) -> Value {
     match value {
         Value::Number(number) if number.is_u64() => {
@@ -91,7 +90,7 @@ fn extreme(value: &Value, choices: &mut Choices) -> Value {
     }
 }
 
-/// The record with up to `count` values changed; a change that the types refuse is taken back.
+/// The record with up to `count` values changed. A change that the types reject is reverted.
 fn distorted<T: Serialize + DeserializeOwned>(
     record: &T,
     count: usize,
@@ -112,7 +111,7 @@ fn distorted<T: Serialize + DeserializeOwned>(
     serde_json::from_value(value).unwrap()
 }
 
-/// The record with every text replaced that may be any text.
+/// The record with every free text replaced.
 fn with_all_texts<T: Serialize + DeserializeOwned>(record: &T, text: &str) -> T {
     let mut value = serde_json::to_value(record).unwrap();
     let mut places = Vec::new();
@@ -294,7 +293,7 @@ fn empty_records_make_short_pages() {
     (profile.limits.read_bytes_per_s, profile.limits.write_bytes_per_s) = (None, None);
     let text = report::terminal(&report::profile(&profile, &[]), &LOG);
     assert_proper(&text, 80);
-    // Six answers, then advice, service times and both curves; the rest says what it lacks.
+    // Six answers, then advice, service times and both curves. The other parts state what they lack.
     assert_eq!(text.matches("not measured (no valid trial)").count(), 10, "{text}");
     let mut trial = common::clean_trial();
     trial.targets.clear();
@@ -324,7 +323,7 @@ fn in_mode(cells: &[Cell], cache: CacheMode, factor: f64) -> Vec<Cell> {
 
 #[test]
 fn cells_of_other_cache_modes_change_no_number_of_the_page() {
-    // The list of all cells, which has them, is no number of the answer.
+    // The list of all cells includes them, but is not part of the answer.
     let page = |profile: &Profile| {
         let mut story = report::profile(profile, &[]);
         story.sections.retain(|section| section.level != Level::Detail);
@@ -333,7 +332,7 @@ fn cells_of_other_cache_modes_change_no_number_of_the_page() {
     for curves in [true, false] {
         let mut profile = common::fast_profile();
         if !curves {
-            // The headline then falls back on the cells.
+            // The headline then uses the cells.
             profile.depth_curves.clear();
         }
         let alone = page(&profile);
@@ -346,7 +345,7 @@ fn cells_of_other_cache_modes_change_no_number_of_the_page() {
             .collect();
         let mut cells = in_mode(&small, CacheMode::All, 1000.0);
         cells.extend(in_mode(&small, CacheMode::None, 0.001));
-        // A size that only these were measured at.
+        // A size that only these cells have.
         let mut smaller = cells[0].clone();
         smaller.workload.pattern = record::Pattern::Random;
         smaller.workload.bs[0].bytes = record::Bytes(512);
@@ -431,7 +430,7 @@ fn group_commit_is_praised_only_where_separate_flushes_reach_less() {
     assert!(page(&profile).contains("(group commit)"));
     let Measured::Value(commits) = &mut profile.commits else { panic!("it has commits") };
     for point in &mut commits.points {
-        // A flush takes as long however many there are, and each serves more than one.
+        // A flush takes the same time for any number of committers, and serves more than one.
         let rate = f64::from(point.committers) * 1e9 / 0.8e6;
         point.commits_per_s = Estimate::symmetric(rate, 0.04 * rate, 3);
     }

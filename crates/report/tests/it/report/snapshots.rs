@@ -1,10 +1,10 @@
-//! The whole pages against committed files. `HALFPOWER_BLESS=1` rewrites them; read the
+//! Compares whole pages with committed files. `HALFPOWER_BLESS=1` rewrites them; read the
 //! difference as a user would before committing it.
 
 use crate::report::{LOG, common};
 use record::{Capability, QUANTITIES};
 
-/// Compares with a committed file, or rewrites it when blessed.
+/// Compares with a committed file, or rewrites it if `HALFPOWER_BLESS` is set.
 fn assert_is_committed(path: &str, text: &str) {
     let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("HALFPOWER_BLESS").is_some() {

@@ -1,4 +1,4 @@
-//! The trace of SQLIO and the CSV of intervals, read back by the rules of their formats.
+//! Tests SQLIO traces and the CSV of intervals, read back by the rules of their formats.
 
 use crate::report::common::{
     clean_trial, open_loop_trial, trial_with_intervals, trial_without_device,
@@ -116,7 +116,7 @@ fn a_mix_has_no_line() {
 fn a_trace_is_told_from_other_files_by_its_first_line() {
     assert_eq!(check_trace_line(TRACE_HEADER), Ok(()));
     assert_eq!(check_trace_line(&trace_line(&clean_trial(), "x").unwrap()), Ok(()));
-    // As SQLIO wrote it, with its other name for Y.
+    // As written by SQLIO, with its other name for Y.
     let sqlio = "9.32,149.1,read,64,0,0,1,30,102400,30.01,120,900,10/2/1999 14:02,old-old\r\n";
     assert_eq!(check_trace_line(sqlio), Ok(()));
     for other in ["", "name,size", "{", &sqlio.replace("read", "copy"), &sqlio.replace("9.32", "x")]
@@ -204,6 +204,6 @@ fn what_is_none_of_a_trace_is_named_with_its_line_and_field() {
     assert!(error(&second).contains("line 2") && error(&second).contains("\"wipe\""));
     assert!(error(&LINE.replace("2688.00", "-1")).contains("field 2"));
     assert!(error(&LINE.replace(",H,", ",Q,")).contains("Buffering"));
-    // A head line is one at the head only.
+    // A header line is valid only at the beginning.
     assert!(error(&format!("{LINE}\n{TRACE_HEADER}")).contains("line 2"));
 }

@@ -1,4 +1,4 @@
-//! What `show validate` says of the models, and of the device apart from them.
+//! Tests what `show validate` reports about the models, separately from the device.
 
 use crate::report::common::target;
 use record::{
@@ -11,8 +11,7 @@ fn between(value: f64, low: f64, high: f64) -> Estimate {
     Estimate::spanning(value, low, high, 12)
 }
 
-/// One that came to so much: what predictions that follow the device are off by, and those that do
-/// not.
+/// A validation with these median errors: of predictions that follow the device, and of those that do not.
 fn validation(since: Option<SinceProfile>, follows: f64, still: Option<f64>) -> Validation {
     let accuracy = ModelAccuracy {
         model: ModelName::Calibrated,
@@ -55,7 +54,7 @@ fn validation(since: Option<SinceProfile>, follows: f64, still: Option<f64>) -> 
     }
 }
 
-/// The text as one line, so that its breaks do not matter.
+/// The text as one line, so that line breaks do not matter.
 fn text(validation: &Validation) -> String {
     let style = Style::default();
     terminal(&report::validation(validation), &style)

@@ -1,5 +1,5 @@
-//! What holds of the views of every document: none loses what another shows, and how bad a thing is
-//! does not depend on where it is read.
+//! Tests the views of every document: none loses what another shows, and the severity of a thing is
+//! the same in all of them.
 
 use crate::report::common;
 use record::{
@@ -13,7 +13,7 @@ use report::{
 };
 use serde_json::json;
 
-/// A diagnosis of two devices, of which one is slow.
+/// A diagnosis of two devices, one of them slow.
 fn diagnosis() -> Diagnosis {
     let numbers = json!({
         "requests": 900.0, "iops": 30.0, "read_share": 0.5, "bytes_per_s": 1.2e5,
@@ -103,7 +103,8 @@ fn mix() -> Mix {
     Mix::one(OpKind::Read, Locality::Random, 4096)
 }
 
-/// A load at 20 ms; without one disk in two it would take 8 ms; of a faster disk nothing is known.
+/// A load with a latency of 20 ms. Without half of the load it would be 8 ms. The effect of a
+/// faster disk is unknown.
 fn whatif() -> WhatIf {
     let state = |latency: f64, saturation: f64| {
         let rate = Estimate::symmetric(100.0, 5.0, 3);
@@ -140,7 +141,7 @@ fn whatif() -> WhatIf {
     }
 }
 
-/// A prediction by sessions that a document of commits holds, without the answer of any model.
+/// A prediction for sessions from a document of commits, without any model's answer.
 fn prediction() -> PredictionDocument {
     let point = |at: f64| PredictedPoint {
         at,
@@ -206,7 +207,7 @@ fn an_answer_opens_with_what_follows_from_it() {
     assert!(page.contains("<details open><summary>For postgresql.conf"), "{page}");
 }
 
-/// A fleet of 16 disks of which one could not be compared, and others are made of these.
+/// A fleet of 16 disks, one of which could not be compared, and others built of these.
 fn fleet(compared: u32) -> FleetDiagnosis {
     let left_out = |reason: &str| json!({"reason": reason, "devices": 1, "examples": ["db sda"]});
     serde_json::from_value(json!({
@@ -250,7 +251,7 @@ fn a_command_that_asks_for_a_saved_document_names_the_database_that_a_flag_named
     assert!(page("").ends_with("--verbose\n"), "{}", page(""));
 }
 
-/// The stories of documents of many kinds.
+/// The stories of many kinds of documents.
 fn stories() -> Vec<Story> {
     let observed = Observation { source: "sar".to_owned(), ..Observation::default() };
     report::stories(&[
@@ -268,7 +269,7 @@ fn stories() -> Vec<Story> {
     ])
 }
 
-/// Letters and digits alone: what is left of a text whatever a view wraps, escapes or marks.
+/// Letters and digits only: the part of a text that no view wraps, escapes or marks.
 fn bare(text: &str) -> String {
     let text = text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
     let text = text.replace("&quot;", "\"").replace("&#39;", "'");
@@ -277,7 +278,7 @@ fn bare(text: &str) -> String {
     text.chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
 
-/// All that no view may leave out.
+/// Everything that no view may leave out.
 fn essentials(story: &Story) -> Vec<String> {
     let mut texts = vec![story.subject.clone(), story.headline.clone()];
     texts.extend(block_texts(&story.overview));
@@ -308,7 +309,7 @@ fn essentials(story: &Story) -> Vec<String> {
 
 fn block_texts(blocks: &[Block]) -> Vec<String> {
     let texts = |block: &Block| match block {
-        // Columns may be dropped where there is no room; the first one stays.
+        // A narrow view may drop columns, except for the first.
         Block::Table(table) => table.rows.iter().map(|row| row[0].text.clone()).collect(),
         Block::Row(name, text) => vec![name.clone(), text.clone()],
         Block::Text(text, _) | Block::Item(text) => vec![text.clone()],
@@ -393,7 +394,7 @@ fn one_line_says_the_answer_and_whether_it_holds() {
     assert!(!line(&hostile).contains('\x1b'));
 }
 
-/// Without colour codes, tags and the labels of lists.
+/// Removes colour codes, tags and list labels.
 fn strip(text: &str) -> String {
     let mut plain = String::new();
     for (place, part) in text.split("\x1b[").enumerate() {
@@ -462,7 +463,7 @@ fn of_several_devices_the_worst_comes_first_and_slow_is_bad_everywhere() {
     assert_eq!(rows, [["sdb", "slow (likely)"], ["sda", "healthy (likely)"]]);
 }
 
-/// A diagnosis of the device that is slow, alone, with long sentences.
+/// A diagnosis of the slow device only, with long sentences.
 fn slow_alone() -> Diagnosis {
     let mut alone = diagnosis();
     alone.devices.remove(0);
@@ -621,7 +622,7 @@ fn text_from_outside_becomes_no_markup() {
     assert!(text.contains("- `<img src=x> [a](javascript:b) 'c' | **d** \\x1b[2J`"), "{text}");
 }
 
-/// A story of one table.
+/// A page with a single table.
 pub(crate) fn printed(columns: Vec<Column>, rows: &[&[&str]]) -> String {
     let cell = |text: &&str| Cell { text: (*text).to_owned(), ..Cell::default() };
     let rows = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
@@ -650,7 +651,7 @@ fn a_title_over_a_group_spans_its_columns() {
     assert!(text.ends_with("    g ─────\nab  1234 56\n"), "{text}");
 }
 
-/// A finding as a page prints it.
+/// A finding as printed on a page.
 fn support(claim: &str, numbers: &[(f64, &str)]) -> String {
     let finding = Finding::new(FindingCode::Drift, Severity::Info, claim, "");
     let finding =

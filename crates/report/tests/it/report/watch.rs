@@ -1,4 +1,4 @@
-//! The live screen at all sizes, with everything known and with nothing.
+//! Tests the live screen at all sizes, with everything known and with nothing known.
 
 use crate::report::common;
 use crate::report::snapshots::assert_snapshot;
@@ -76,7 +76,7 @@ fn busy(name: &str, reads: f64, writes: f64, latency_ns: f64) -> WatchRow {
     }
 }
 
-/// The same with a profile and a verdict.
+/// The same device with a profile and a verdict.
 fn judged(mut row: WatchRow, verdict: Verdict, claim: &str) -> WatchRow {
     let interval = row.interval.clone().unwrap();
     let latency_ns = interval.all.latency_ns.unwrap().value;
@@ -148,7 +148,7 @@ fn known() -> WatchData {
     data
 }
 
-/// A machine of so many disks, most of them idle, without profiles.
+/// A machine with this many disks, most of them idle, without profiles.
 fn many(count: usize) -> WatchData {
     let rows = (0..count).map(|index| match index % 50 {
         7 => busy(&format!("sd{index}"), 120.0 + index as f64, 40.0, 9e6),
@@ -165,7 +165,7 @@ fn drawn(data: &WatchData, view: &WatchView, (columns, rows): (u16, u16), color:
     terminal.draw(draw).unwrap().buffer.clone()
 }
 
-/// The screen as text, without what stands empty at the ends of lines.
+/// The screen as text, without trailing spaces.
 fn screen(data: &WatchData, view: &WatchView, size: (u16, u16)) -> String {
     let buffer = drawn(data, view, size, false);
     let lines = buffer.content.chunks(size.0.into()).map(|line| {
@@ -246,7 +246,7 @@ fn idle_devices_share_one_line_until_they_are_asked_for() {
         let text = screen(&all, &view, SMALL);
         assert!(text.contains("loop1 ") && !text.contains("idle (a)"), "{text}");
     }
-    // The one that is picked stays; and of none but idle ones all are shown.
+    // The selected device stays listed. If all are idle, all are shown.
     let picked = WatchView { picked: Some("loop1".to_owned()), ..plain() };
     assert!(screen(&all, &picked, SMALL).contains(">loop1"), "{text}");
     all.rows.remove(0);
@@ -311,12 +311,12 @@ fn a_figure_is_marked_where_it_is_beyond_what_the_profile_expects_and_only_there
         let text = screen(data, &plain(), SMALL);
         text.lines().find(|line| line.starts_with(">vda")).unwrap().to_owned()
     };
-    // 41.2 µs, where 37.1 µs ±5 % are expected.
+    // 41.2 µs, with 37.1 µs ±5 % expected.
     assert!(row(&data).contains("41.2 µs!"), "{}", row(&data));
     let split = data.rows[0].calibrated.as_mut().unwrap();
     split.expected_ns = Estimate::symmetric(41_000.0, 1_000.0, 12);
     assert!(row(&data).contains("41.2 µs ") && !row(&data).contains('!'), "{}", row(&data));
-    // The same latency is nothing to look at where no profile expects anything.
+    // The same latency is not marked without an expectation from a profile.
     data.rows[0].calibrated = None;
     assert!(!row(&data).contains('!'), "{}", row(&data));
     let cells = drawn(&known(), &plain(), SMALL, true).content;

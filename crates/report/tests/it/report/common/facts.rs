@@ -1,4 +1,4 @@
-//! What lies under the sample targets.
+//! Provides facts about what is below the sample targets.
 
 use super::{GIB, KIB};
 use record::{

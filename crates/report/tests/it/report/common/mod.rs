@@ -1,5 +1,5 @@
-//! Sample records, made by hand from a small closed-form device, so that every snapshot shows
-//! numbers that hang together.
+//! Provides sample records, made by hand from a small closed-form device, so that the numbers of
+//! every snapshot are consistent.
 
 mod facts;
 mod profile;
@@ -19,7 +19,7 @@ const KIB: u64 = 1024;
 const GIB: u64 = 1 << 30;
 
 pub fn histogram(mean_ns: f64) -> HistogramSnapshot {
-    // Shares of the mean and how many requests took so long: a body, a shoulder, a far tail.
+    // Multiples of the mean and numbers of requests: a body, a shoulder, a far tail.
     let shape = [
         (0.61, 310),
         (0.70, 4_100),

@@ -1,4 +1,4 @@
-//! Sample profiles: a fast virtual disk, a slow disk, a simulated one without writes.
+//! Provides sample profiles: a fast virtual disk, a slow disk, a simulated one without writes.
 
 use super::facts::{environment, limited, rotating_disk, simulated_target, target, virtual_disk};
 use super::{GIB, KIB, histogram, workload};
@@ -9,8 +9,8 @@ use record::{
     SizePoint, Target,
 };
 
-/// One direction of a sample device: a request alone takes `seek_ns` (not when sequential) plus
-/// `fixed_ns` plus `ns_per_byte` for each byte; `servers` work side by side.
+/// One direction of a sample device. A single request takes `seek_ns` (unless sequential) plus
+/// `fixed_ns` plus `ns_per_byte` for each byte; `servers` work in parallel.
 #[derive(Clone, Copy)]
 pub struct Direction {
     pub fixed_ns: f64,
@@ -27,7 +27,7 @@ impl Direction {
         seek + self.fixed_ns + self.ns_per_byte * bytes as f64
     }
 
-    /// Closed-loop rate: smooth approach to the servers' limit, exact at depth 1.
+    /// Closed-loop rate: it approaches the servers' limit smoothly and is exact at depth 1.
     fn iops(&self, pattern: Pattern, bytes: u64, depth: u32) -> f64 {
         let alone = 1e9 / self.alone_ns(pattern, bytes);
         let depth = f64::from(depth);
@@ -40,7 +40,7 @@ impl Direction {
     }
 }
 
-/// A sample device; without `write` it was measured read-only.
+/// A sample device. Without `write`, only reads were measured.
 pub struct Sample {
     pub read: Direction,
     pub write: Option<Direction>,
@@ -379,7 +379,7 @@ pub fn fast_profile() -> Profile {
     Profile { commits, ..profile(&fast(), target(Some(virtual_disk())), findings) }
 }
 
-/// Commits whose flush takes 0.8 ms, and 1.9 ms where blocks are new.
+/// Commits whose flush takes 0.8 ms, or 1.9 ms on new blocks.
 fn commits() -> Commits {
     let about = |value: f64| Estimate::symmetric(value, 0.04 * value, 3);
     let point = |log, committers: u32, flush_ns: f64| {

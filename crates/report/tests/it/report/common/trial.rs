@@ -1,4 +1,4 @@
-//! Sample trials: a clean one, one with errors, one without a device.
+//! Provides sample trials: a clean one, one with errors, one without a device.
 
 use super::facts::{environment, target, virtual_disk};
 use super::{KIB, histogram, workload};
@@ -191,7 +191,7 @@ pub fn trial_without_device() -> Trial {
     trial
 }
 
-/// An open loop of reads and writes on a stripe, with everything that a run can be asked for.
+/// An open loop of reads and writes on a stripe, with all options of a run.
 pub fn open_loop_trial() -> Trial {
     let mut trial = clean_trial();
     let workload = &mut trial.workload;
@@ -322,7 +322,7 @@ fn interval(index: u64, read: &DirectionResult, write: &DirectionResult) -> Inte
     }
 }
 
-/// The intervals of a run of reads alone, few enough to be printed all.
+/// The intervals of a run with reads only, few enough to be printed completely.
 pub fn trial_with_intervals() -> Trial {
     let mut trial = clean_trial();
     let read = trial.result.read.clone().unwrap();
