@@ -1,4 +1,4 @@
-//! `halfpower show`: what is saved, on the terminal.
+//! `halfpower show`: prints saved results.
 
 use crate::fio_results;
 use crate::output::{self, Verdict};
