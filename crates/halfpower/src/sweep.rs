@@ -5,8 +5,8 @@
 //! no other state is saved. It does not plan again, because the target may have changed and the trials
 //! would no longer belong together.
 //!
-//! `--set AXIS=LEVELS` changes the design in the words of a design file, so that a file and a command
-//! line mean the same. Most axes have no flag of their own.
+//! `--set AXIS=LEVELS` changes the design in the words of a design file, instead of one flag per axis. A
+//! file and a command line then use the same words.
 
 use crate::failure::{interrupted, usage};
 use crate::host_args::HostArgs;
