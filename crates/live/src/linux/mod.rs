@@ -1,4 +1,4 @@
-//! Terminal signals on Linux.
+//! Handles the signals of a terminal on Linux.
 
 use crate::{LiveError, cannot};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGTSTP};

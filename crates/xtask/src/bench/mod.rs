@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 /// Pairs of a smoke run: each order once.
 const SMOKE_PAIRS: usize = 2;
 
-/// A part, in order: name, description, function.
+/// A part of the measurement: name, description, function.
 type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
 const PARTS: [Part; 6] = [
     ("null", "what the harness costs per request", null::run),

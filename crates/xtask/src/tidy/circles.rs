@@ -88,7 +88,7 @@ fn edges(sources: &[Source]) -> Edges {
         let shared = |module: &Module| own.iter().zip(module).take_while(|(a, b)| a == b).count();
         for named in &source.named {
             let homes = names.homes(named);
-            // If modules share a name, each one refers to the nearest.
+            // If several modules have the name, only the nearest ones are meant.
             let nearest = homes.iter().map(shared).max().unwrap_or_default();
             for home in homes.iter().filter(|home| shared(home) == nearest) {
                 // A parent and its children are not compared.
