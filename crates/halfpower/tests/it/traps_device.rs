@@ -96,7 +96,8 @@ fn small_sequential_reads_that_the_page_cache_makes_large_are_explained() {
 }
 
 /// A run on `target`. If `file` is given, it is truncated to half in the middle of the run. Requests to
-/// the other half continue to succeed: on a busy machine, there may have been no requests before the cut.
+/// the remaining half still succeed, so the trial has results even if a busy machine read nothing before
+/// the cut.
 fn cut_off_during(target: &Path, file: Option<&Path>, code: i32) -> Trial {
     let mut command = program();
     let words = format!("run {} --runtime 600ms --no-save --json", target.display());
