@@ -29,7 +29,7 @@ pub(super) struct Simulated {
     /// Service time of writes relative to reads.
     pub(super) write_factor: f64,
     pub(super) noise: f64,
-    /// Random walk of its load and its service time from window to window.
+    /// Random walk of its load from window to window.
     pub(super) wander: f64,
     pub(super) batch: Option<f64>,
     pub(super) slow: [Option<PlantedSlowness>; 2],
