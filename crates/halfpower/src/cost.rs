@@ -14,7 +14,7 @@ use record::Bytes;
 /// Default currency, as in the papers.
 const CURRENCY: &str = "USD";
 
-/// The disk of a profile and its price.
+/// A profile and the price of its disk.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower cost last --price 209           the cost of its accesses\n  \

@@ -130,7 +130,7 @@ pub(crate) struct SessionArgs {
     pub(crate) log: LogKind,
 }
 
-/// The load.
+/// The flags that describe a load.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
     /// Requests per second.
@@ -190,7 +190,7 @@ pub(crate) fn objective(text: &str) -> Result<Objective, String> {
     }
 }
 
-/// What is to be different.
+/// The flags that describe a change.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
     /// Make requests faster by this share.

@@ -17,7 +17,7 @@ use live::prometheus::parse_range;
 use plan::session::{self, StopFlag, VERSION};
 use record::{Finding, Nanos, Observation, Trial};
 
-/// What another tool wrote, or a server keeps.
+/// Flags for files of other tools, and for a Prometheus server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files of other tools")]
 pub(crate) struct FilesArgs {

@@ -21,7 +21,7 @@ use store::LAST;
 /// Minimum length of an abbreviated id.
 const ID_MIN: usize = 6;
 
-/// How files of other tools are read.
+/// Flags for reading files of other tools.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Files of other tools")]
 pub(crate) struct FormArgs {

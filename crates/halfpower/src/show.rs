@@ -46,7 +46,7 @@ pub(crate) struct ShowArgs {
     keeping: StoreArgs,
 }
 
-/// What can be done with kept documents beside showing one.
+/// Other actions on saved documents.
 #[derive(Debug, Subcommand)]
 enum ShowAction {
     /// List the saved results.

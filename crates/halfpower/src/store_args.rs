@@ -87,7 +87,7 @@ pub(crate) fn latest_profiles(file: &Path) -> Result<Vec<Profile>, StoreError> {
     latest.map(|row| store.document(&row.id)).collect()
 }
 
-/// How a command shows what follows from saved documents, and where these are.
+/// Flags of a command that reads saved documents: the output format and the database.
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
     /// Print JSON.

@@ -58,7 +58,7 @@ pub(crate) struct WatchArgs {
     pub(crate) keeping: StoreArgs,
 }
 
-/// Serving metrics instead of showing figures.
+/// Flags for serving metrics instead of showing a screen.
 #[derive(Debug, Args)]
 pub(crate) struct ExportingArgs {
     /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics until a signal arrives, without

@@ -47,7 +47,7 @@ pub(crate) struct Options {
     pairs: Option<usize>,
     only: Option<String>,
     against: Option<PathBuf>,
-    /// The halfpower binary to measure [default: the release build of this tree].
+    /// The halfpower binary to measure. By default, it is the release build of this tree.
     binary: Option<PathBuf>,
 }
 
