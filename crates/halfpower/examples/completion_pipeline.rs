@@ -1,11 +1,11 @@
-//! Asynchronous reads driven by completions: whenever one of eight requests completes, its slot issues
-//! the next read at once.
+//! Asynchronous reads driven by completions: whenever one of eight requests completes, its slot issues the
+//! next read at once.
 //!
 //! After figure 21 of Riedel, van Ingen and Gray (1997), whose completion routine issues the next request
 //! itself. As the authors warn, that can nest: if the next request completes before the call returns, its
-//! routine runs inside the first, and so on down the stack. Here the routine returns the next request and
-//! the loop submits it, so the stack stays flat. (`halfpower run --completion callback` counts the
-//! nesting depth of the other method.)
+//! routine runs inside the first, and so on down the stack. Here the routine returns the next request and the
+//! loop submits it, so the stack stays flat. (`halfpower run --completion callback` counts the nesting depth
+//! of the other method.)
 //!
 //! `cargo run --example completion_pipeline -- FILE`
 #![forbid(unsafe_code)]

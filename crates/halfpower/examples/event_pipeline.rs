@@ -1,10 +1,10 @@
 //! Asynchronous writes in event style: eight requests in flight, and the program waits for the oldest.
 //!
-//! After figure 20 of Riedel, van Ingen and Gray (1997): 100 blocks of 64 KiB. Each slot has an event,
-//! and the program waits for it before it reuses the slot. This is easy to read and keeps the order. Its
-//! cost: one slow request blocks seven completed slots (`halfpower run --completion oldest-first`
-//! measures how much). The published program closes the file while the last eight writes are still in
-//! flight; this one drains first.
+//! After figure 20 of Riedel, van Ingen and Gray (1997): 100 blocks of 64 KiB. Each slot has an event, and
+//! the program waits for it before it reuses the slot. This is easy to read and keeps the order. Its cost:
+//! one slow request blocks seven completed slots (`halfpower run --completion oldest-first` measures how
+//! much). The published program closes the file while the last eight writes are still in flight; this one
+//! drains first.
 //!
 //! `cargo run --example event_pipeline -- NEW_FILE`
 #![forbid(unsafe_code)]

@@ -1,7 +1,7 @@
 //! The simplest sequential read: one request after the other through the page cache.
 //!
-//! After figure 18 of Riedel, van Ingen and Gray (1997). There is no visible concurrency, but it runs at
-//! the speed of the disk, because the kernel detects the pattern and reads ahead.
+//! After figure 18 of Riedel, van Ingen and Gray (1997). There is no visible concurrency, but it runs at the
+//! speed of the disk, because the kernel detects the pattern and reads ahead.
 //!
 //! `cargo run --example sequential_read -- FILE`
 #![forbid(unsafe_code)]

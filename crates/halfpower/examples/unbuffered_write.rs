@@ -1,9 +1,9 @@
 //! Unbuffered sequential writes: exactly 100 blocks of 64 KiB with direct I/O.
 //!
-//! After figure 19 of Riedel, van Ingen and Gray (1997). O_DIRECT has three requirements: memory, offset
-//! and length must be multiples of the device's block size. In return, the data is copied once less, and
-//! the page cache keeps its content. The published program counts with `while (i++ < 100)` and writes 101
-//! blocks, and checks no result; this one has neither error.
+//! After figure 19 of Riedel, van Ingen and Gray (1997). O_DIRECT has three requirements: memory, offset and
+//! length must be multiples of the device's block size. In return, the data is copied once less, and the page
+//! cache keeps its content. The published program counts with `while (i++ < 100)` and writes 101 blocks, and
+//! checks no result; this one has neither error.
 //!
 //! `cargo run --example unbuffered_write -- NEW_FILE`
 #![forbid(unsafe_code)]
@@ -44,8 +44,8 @@ fn main() -> Result<()> {
         // A full disk causes a partial write; the next write would give the reason.
         ensure!(written == BLOCK_BYTES, "{name} took {written} bytes of block {number}");
     }
-    // The written data is not durable yet: the drive has its own cache, and the file's length is not on
-    // the disk either.
+    // The written data is not durable yet: the drive has its own cache, and the file's length is not on the
+    // disk either.
     file.sync_all().with_context(|| format!("cannot flush {name}"))?;
     let bytes = BLOCKS * BLOCK_BYTES as u64;
     println!("{bytes} bytes in {BLOCKS} requests");

@@ -1,5 +1,4 @@
-//! Predicts the load of a profile or a recording before and after a change, by computation and by
-//! simulation.
+//! Predicts the load of a profile or a recording before and after a change, by computation and by simulation.
 
 use crate::failure::usage;
 use crate::predict_args::PredictArgs;
@@ -115,8 +114,8 @@ pub(crate) fn of_load(
     Ok(document)
 }
 
-/// Refuses to predict a load above the cap that was active while the profile was measured: the profile
-/// has no request above it.
+/// Refuses to predict a load above the cap that was active while the profile was measured: the profile has no
+/// request above it.
 fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
     let holds =
         |cap: &&Cap| cap.op.is_none_or(|op| setup.mix.classes.iter().any(|class| class.op == op));

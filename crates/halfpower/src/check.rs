@@ -24,8 +24,7 @@ use std::path::Path;
 /// Default measuring time: of the plain check, and of `--for-diagnosis`.
 const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
 const DIAGNOSIS_BUDGET: Nanos = Nanos(600_000_000_000);
-/// Commits get this fraction of the budget (1/6 in a plain check, 1/20 with `--for-diagnosis`), up to a
-/// maximum.
+/// Commits get this fraction of the budget (in a plain check, and with `--for-diagnosis`), up to a maximum.
 const COMMITS_PARTS: [u64; 2] = [6, 20];
 const COMMITS_MOST: Nanos = Nanos(30_000_000_000);
 /// QD 1 reads get this fraction of the budget, up to a maximum.
@@ -37,13 +36,12 @@ const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
 const TARGET_REL: f64 = 0.05;
 /// Largest request of the plan. A target must be at least this large.
 const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
-/// Minimum size of a test file that represents the disk, and the unit that test file sizes are rounded
-/// to.
+/// Minimum size of a test file that represents the disk, and the unit that test file sizes are rounded to.
 const AREA_LEAST: Bytes = Bytes(64 << 20);
 const AREA_UNIT: u64 = 1 << 20;
-/// How the test files of a directory are written. Five are written like most files: their differences
-/// predict how the next file differs. One is written with direct I/O, because some virtual disks place
-/// such a file differently.
+/// How the test files of a directory are written. Five are written like most files: their differences predict
+/// how the next file differs. One is written with direct I/O, because some virtual disks place such a file
+/// differently.
 const AREAS: [Written; 6] = {
     use Written::{Grown, PastCache, ThroughCache};
     [ThroughCache, Grown, PastCache, ThroughCache, Grown, ThroughCache]
@@ -246,8 +244,8 @@ fn beside(
     plans
 }
 
-/// QD 1 reads of a simulated device. No other load disturbs it and virtual time costs nothing, so they
-/// run last and outside the budget.
+/// QD 1 reads of a simulated device. No other load disturbs it and virtual time costs nothing, so they run
+/// last and outside the budget.
 fn lone_reads_after(settings: &CheckSettings) -> Option<LoneReadsPlan> {
     LoneReadsPlan::new(&part_of(settings, LONE_READS_PART, LONE_READS_MOST).0)
 }
@@ -268,8 +266,8 @@ struct AreaNames {
     read: Vec<Vec<String>>,
 }
 
-/// Opens a real target, prints its description, and writes the test files. The test files of a directory
-/// are written in different ways, like the files of a real disk.
+/// Opens a real target, prints its description, and writes the test files. The test files of a directory are
+/// written in different ways, like the files of a real disk.
 fn open(
     arguments: &CheckArgs,
     seed: u64,

@@ -1,7 +1,7 @@
 //! `halfpower compare`: finds what differs between two measurements.
 //!
-//! `store` finds the documents, `model` compares them; this module reads traces. Nothing is saved,
-//! because a comparison can be repeated from its saved documents.
+//! `store` finds the documents, `model` compares them; this module reads traces. Nothing is saved, because a
+//! comparison can be repeated from its saved documents.
 
 use crate::failure::usage;
 use crate::fio_results;

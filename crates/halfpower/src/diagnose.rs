@@ -1,9 +1,9 @@
 //! `halfpower diagnose`: finds out why a disk is slow.
 //!
-//! Counters come from the live machine, from a recording in the database or in a file of any tool, or
-//! from a simulated device under given loads; profiles come from the database. The `diagnose` crate
-//! judges both and knows neither source. Live and simulated observations are saved with the diagnosis, so
-//! that it can be repeated.
+//! Counters come from the live machine, from a recording in the database or in a file of any tool, or from a
+//! simulated device under given loads; profiles come from the database. The `diagnose` crate judges both and
+//! knows neither source. Live and simulated observations are saved with the diagnosis, so that it can be
+//! repeated.
 
 use crate::failure::{self, usage};
 use crate::fleet::{self, FleetArgs};
@@ -28,8 +28,7 @@ use simdisk::SimSpec;
 use std::path::PathBuf;
 use workload::replay;
 
-/// Maximum number of points per device in a document. A longer recording has means over several
-/// intervals.
+/// Maximum number of points per device in a document. A longer recording has means over several intervals.
 const MOMENTS: usize = 2_000;
 
 /// Default area of a simulated device, the same as in `check`.

@@ -1,7 +1,7 @@
 //! `halfpower explain`: prints what a code means, from the documentation in the binary.
 //!
-//! One list holds findings, causes, verdicts and notes. A code can have several entries: `busy_doubtful`
-//! is a finding on a recording and a note of a diagnosis.
+//! One list holds findings, causes, verdicts and notes. A code can have several entries: `busy_doubtful` is a
+//! finding on a recording and a note of a diagnosis.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
@@ -119,8 +119,8 @@ fn causes() -> Vec<Entry> {
     CauseCode::meanings().into_iter().map(entry).collect()
 }
 
-/// The rows of the table under a heading of the page on diagnoses: a code, its meaning, and the
-/// requirements of a verdict.
+/// The rows of the table under a heading of the page on diagnoses: a code, its meaning, and the requirements
+/// of a verdict.
 fn rows(heading: &str) -> Vec<Entry> {
     let section = DIAGNOSIS.split_once(heading).map_or("", |(_, behind)| behind);
     let section = section.split("\n## ").next().unwrap_or_default();

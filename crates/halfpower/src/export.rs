@@ -1,8 +1,7 @@
 //! `halfpower export`: writes trials as tables for other programs.
 //!
-//! The output files are checked before any trial is read, and no file is replaced before all are
-//! complete. The tables belong together: a full disk must not leave two from today and two from last
-//! week.
+//! The output files are checked before any trial is read, and no file is replaced before all are complete.
+//! The tables belong together: a full disk must not leave two from today and two from last week.
 
 use crate::fio_results;
 use crate::output::{self, Verdict};

@@ -1,7 +1,7 @@
 //! `--verbose` and `--quiet`: how much a command prints, and which commands reject these flags.
 //!
-//! A flag that would be ignored is rejected. The flags belong to the whole program, so that no command
-//! lacks them. The arguments of each command decide whether it prints a page.
+//! A flag that would be ignored is rejected. The flags belong to the whole program, so that no command lacks
+//! them. The arguments of each command decide whether it prints a page.
 
 use crate::failure::usage;
 use crate::output;

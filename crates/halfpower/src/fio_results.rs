@@ -1,11 +1,11 @@
 //! Converts fio's JSON results to trials, which can be saved, compared and shown.
 //!
-//! Results of all versions since 2.1 are read, from anywhere in a text, and from several documents. A
-//! job's options become a workload as a job file does. An option without a counterpart is reported and
-//! omitted, because the measurement remains valid. Values that fio does not report are not measured:
-//! counters of the device, limits of the generator, the course of the run. fio's percentiles follow the
-//! same rule as halfpower's: one with fewer than ten requests beyond it is omitted. The interval of a
-//! rate comes from fio's own samples of it.
+//! Results of all versions since 2.1 are read, from anywhere in a text, and from several documents. A job's
+//! options become a workload as a job file does. An option without a counterpart is reported and omitted,
+//! because the measurement remains valid. Values that fio does not report are not measured: counters of the
+//! device, limits of the generator, the course of the run. fio's percentiles follow the same rule as
+//! halfpower's: one with fewer than ten requests beyond it is omitted. The interval of a rate comes from
+//! fio's own samples of it.
 
 use crate::output;
 use crate::run_args::RunArgs;

@@ -1,8 +1,8 @@
 //! `halfpower run` with fio's job files or fio's own command line.
 //!
-//! Jobs that run at the same time are translated into the words of one `run` ([`workload::fio`]). The
-//! words are printed and parsed as if typed, so all trials take one path. Flags about results and safety
-//! can be added.
+//! Jobs that run at the same time are translated into the words of one `run` ([`workload::fio`]). The words
+//! are printed and parsed as if typed, so all trials take one path. Flags about results and safety can be
+//! added.
 
 use crate::extent;
 use crate::failure::usage;

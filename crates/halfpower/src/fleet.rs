@@ -1,5 +1,5 @@
-//! `halfpower diagnose --prometheus URL --all`: compares every device known to a Prometheus server with
-//! its peers.
+//! `halfpower diagnose --prometheus URL --all`: compares every device known to a Prometheus server with its
+//! peers.
 //!
 //! It queries the devices first, then their counters window by window as the server stores them. Memory
 //! therefore holds one window of samples, regardless of the range.

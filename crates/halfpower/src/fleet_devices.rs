@@ -1,9 +1,9 @@
 //! The disks of a fleet as a Prometheus server reports them, including replaced disks.
 //!
-//! A disk is identified by its serial number, but node_exporter counts per device name. If
-//! `node_disk_info` has several serial numbers for one name in the range, there were several disks. Each
-//! gets only the windows in which it was the only disk of that name. A new disk is thus not judged by the
-//! past of the disk that it replaced.
+//! A disk is identified by its serial number, but node_exporter counts per device name. If `node_disk_info`
+//! has several serial numbers for one name in the range, there were several disks. Each gets only the windows
+//! in which it was the only disk of that name. A new disk is thus not judged by the past of the disk that it
+//! replaced.
 
 use ::model::fleet::COUNTERS;
 use anyhow::{Context, anyhow};
@@ -16,8 +16,8 @@ use std::fmt;
 /// Labels of the scraper or the storage. They can change while the disk stays the same.
 const OF_THE_SCRAPE: [&str; 7] =
     ["__name__", "replica", "prometheus_replica", "__replica__", "pod", "container", "uid"];
-/// Name prefixes of devices that are made of other devices or of memory. Their requests are counted again
-/// in the devices below, or reach no disk.
+/// Name prefixes of devices that are made of other devices or of memory. Their requests are counted again in
+/// the devices below, or reach no disk.
 const VIRTUAL: [&str; 9] = ["dm-", "md", "loop", "zram", "ram", "sr", "fd", "nbd", "drbd"];
 /// Metric whose labels are a disk's model, firmware and serial number.
 const INFO: &str = "node_disk_info";

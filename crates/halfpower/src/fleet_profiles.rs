@@ -23,8 +23,8 @@ pub(crate) struct ByProfile {
 }
 
 impl Asked<'_> {
-    /// Diagnoses every disk whose serial number a profile has. `slow` lists the disks that are slower
-    /// than their peers.
+    /// Diagnoses every disk whose serial number a profile has. `slow` lists the disks that are slower than
+    /// their peers.
     pub(crate) fn diagnoses(
         &self,
         disks: &[Disk],

@@ -1,8 +1,8 @@
 //! Reloads the saved profiles while the exporter runs, so that a disk has a verdict as soon as it has a
 //! profile.
 //!
-//! A thread periodically checks whether the database files have changed, and reads the profiles if so.
-//! The sampling thread never waits for a database, which may be on a disk that hangs.
+//! A thread periodically checks whether the database files have changed, and reads the profiles if so. The
+//! sampling thread never waits for a database, which may be on a disk that hangs.
 
 use crate::output;
 use crate::store_args::{StoreArgs, latest_profiles};

@@ -1,8 +1,8 @@
-//! The first page of help: the commands in groups, the most important flags of each, and the command that
-//! a path needs.
+//! The first page of help: the commands in groups, the most important flags of each, and the command that a
+//! path needs.
 //!
-//! The first page fits 24 lines of 80 columns. `-h` shows about ten flags of a command, `--help` all of
-//! them. Both come from the table of commands, so no name or sentence exists twice.
+//! The first page fits 24 lines of 80 columns. `-h` shows about ten flags of a command, `--help` all of them.
+//! Both come from the table of commands, so no name or sentence exists twice.
 
 use crate::cli::Cli;
 use crate::failure::usage;

@@ -76,8 +76,8 @@ impl HostArgs {
         self.hosts.as_deref()?.strip_prefix('@')
     }
 
-    /// Opens targets on this machine, or on the machines whose agents it starts. The progress line names
-    /// the machines that it is waiting for.
+    /// Opens targets on this machine, or on the machines whose agents it starts. The progress line names the
+    /// machines that it is waiting for.
     pub(crate) fn opener(
         &self,
         stop: &StopFlag,

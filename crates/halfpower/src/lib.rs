@@ -1,10 +1,10 @@
-//! The program: command line, progress, and the connections between the other crates, which do not depend
-//! on it.
+//! The program: command line, progress, and the connections between the other crates, which do not depend on
+//! it.
 //!
-//! It is a library so that a custom build can add its own engines ([`main_with`]); the standard binary
-//! adds none. Each command is a module with one function that returns whether its document is clean.
-//! Errors are `anyhow` errors; the module `failure` alone converts them to exit codes. Results go to
-//! standard output, everything else to standard error.
+//! It is a library so that a custom build can add its own engines ([`main_with`]); the standard binary adds
+//! none. Each command is a module with one function that returns whether its document is clean. Errors are
+//! `anyhow` errors; the module `failure` alone converts them to exit codes. Results go to standard output,
+//! everything else to standard error.
 #![forbid(unsafe_code)]
 
 mod advise;
@@ -83,8 +83,8 @@ pub use trial::OwnEngine;
 /// Maximum time that this process waits for the other ranks at the end of MPI.
 const LEAVING_TIME: Duration = Duration::from_secs(5);
 
-/// Runs the program with additional engines, which are selected by `--ioengine NAME`. Returns the exit
-/// code of the process.
+/// Runs the program with additional engines, which are selected by `--ioengine NAME`. Returns the exit code
+/// of the process.
 #[must_use]
 pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
     defect::end_at_panics();

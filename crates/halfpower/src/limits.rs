@@ -1,8 +1,7 @@
 //! `halfpower limits`: measures the maximum rate of every component between CPU and medium, and finds the
 //! bottleneck.
 //!
-//! `plan::limits` plans the trials and draws the conclusions. A simulated machine has no memory to
-//! measure.
+//! `plan::limits` plans the trials and draws the conclusions. A simulated machine has no memory to measure.
 
 use crate::failure::interrupted;
 use crate::output::{self, Verdict};
@@ -29,8 +28,7 @@ const TEST_FILE: Bytes = Bytes(512 << 20);
 /// Default time for the trials. Virtual time costs little.
 const BUDGET: Nanos = Nanos(30_000_000_000);
 const SIMULATED_BUDGET: Nanos = Nanos(180_000_000_000);
-/// Delay that lets a device read ahead: about two revolutions of a rotating disk; ample for other
-/// devices.
+/// Delay that lets a device read ahead: about two revolutions of a rotating disk; ample for other devices.
 const DELAY_TURNING: Nanos = Nanos(20_000_000);
 const DELAY: Nanos = Nanos(1_000_000);
 /// Number of the disk's latest profiles that are searched for one with limits.

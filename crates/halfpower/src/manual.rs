@@ -37,8 +37,7 @@ pub fn completions(shell: Shell) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The manual pages with their file names, the program's own page last. `date` is printed in their
-/// footers.
+/// The manual pages with their file names, the program's own page last. `date` is printed in their footers.
 #[must_use]
 pub fn manual_pages(date: &str) -> Vec<(String, String)> {
     let mut command = command().disable_help_subcommand(true);

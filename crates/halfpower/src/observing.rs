@@ -127,8 +127,8 @@ impl SamplingArgs {
     }
 }
 
-/// A recorder that saves to the database, if there is one, and a flag that says whether saving still
-/// works. If saving fails, a warning is printed and the recording continues.
+/// A recorder that saves to the database, if there is one, and a flag that says whether saving still works.
+/// If saving fails, a warning is printed and the recording continues.
 pub(crate) fn recorder(
     mut store: Option<Store>,
     host: Option<String>,

@@ -36,8 +36,8 @@ impl Verdict {
     }
 }
 
-/// Colour and width of the output. Colour is used on a terminal unless `NO_COLOR` is set to a non-empty
-/// value (no-color.org). The width is the terminal's, or else that of `COLUMNS`.
+/// Colour and width of the output. Colour is used on a terminal unless `NO_COLOR` is set to a non-empty value
+/// (no-color.org). The width is the terminal's, or else that of `COLUMNS`.
 pub(crate) fn style() -> Style {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -225,8 +225,7 @@ fn is_document(path: &Path, schemas: &[&str]) -> bool {
     found.is_some() && schemas.iter().any(|schema| kind(schema) == found)
 }
 
-/// Whether this program wrote a Parquet file. A file changed by another program carries that program's
-/// name.
+/// Whether this program wrote a Parquet file. A file changed by another program carries that program's name.
 fn is_table(path: &Path) -> bool {
     let footer = File::open(path).and_then(|mut file| report::read_footer(&mut file));
     let writer = report::CREATED_BY.as_bytes();

@@ -1,9 +1,9 @@
 //! `halfpower papers`: compares published figures with formulae and the simulator.
 //!
-//! The `papers` crate lists the runs that it needs as command lines. This module parses them with the
-//! parser of `run` and executes them with its code. A user can therefore type any line of the report and
-//! get the same result. The runs are independent, each with its own device. One thread per CPU takes the
-//! next run from the list.
+//! The `papers` crate lists the runs that it needs as command lines. This module parses them with the parser
+//! of `run` and executes them with its code. A user can therefore type any line of the report and get the
+//! same result. The runs are independent, each with its own device. One thread per CPU takes the next run
+//! from the list.
 
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};

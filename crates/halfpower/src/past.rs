@@ -1,5 +1,5 @@
-//! Finds earlier recordings of devices without a profile: in the database, and in the history that
-//! sysstat records on most servers.
+//! Finds earlier recordings of devices without a profile: in the database, and in the history that sysstat
+//! records on most servers.
 
 use crate::output;
 use crate::store_args::StoreArgs;

@@ -114,8 +114,8 @@ impl PredictArgs {
         })
     }
 
-    /// Prints a prediction. If the profile does not support an answer, the exit code is that of no
-    /// result. A load that the device cannot sustain is a usage error.
+    /// Prints a prediction. If the profile does not support an answer, the exit code is that of no result. A
+    /// load that the device cannot sustain is a usage error.
     fn show(&self, document: Result<PredictionDocument, PredictError>) -> anyhow::Result<Verdict> {
         let document = document.map_err(|error| match error {
             PredictError::NoPercentile | PredictError::NearMaximum { .. } => {

@@ -1,8 +1,7 @@
 //! The flags of `predict`: a load, and optionally a change.
 //!
-//! The load comes from flags or from a recording; changes are flags, too. Three flags can be either. If
-//! no load is set yet, they set it; otherwise they change it. `--bs 4k --bs 64k` therefore changes 4k to
-//! 64k.
+//! The load comes from flags or from a recording; changes are flags, too. Three flags can be either. If no
+//! load is set yet, they set it; otherwise they change it. `--bs 4k --bs 64k` therefore changes 4k to 64k.
 
 use crate::failure::usage;
 use crate::run_args::ARRIVALS;

@@ -1,5 +1,5 @@
-//! Shows progress on standard error. A terminal gets a bar. Elsewhere, a line is printed when a phase
-//! begins for the first time (trials of several phases may alternate) and every half minute.
+//! Shows progress on standard error. A terminal gets a bar. Elsewhere, a line is printed when a phase begins
+//! for the first time (trials of several phases may alternate) and every half minute.
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,9 +1,9 @@
 //! Finds out what a file is, by its content, for all commands that take files.
 //!
-//! File names are unreliable: people save `out.txt` and `fio.conf`. Each crate that reads a format knows
-//! its marks. This module checks them in one order; the first bytes of a long file decide. If a file does
-//! not fit a command, the error says what the file is and which command takes it. Rejected: a recogniser
-//! in each command, because they disagreed about the same file.
+//! File names are unreliable: people save `out.txt` and `fio.conf`. Each crate that reads a format knows its
+//! marks. This module checks them in one order; the first bytes of a long file decide. If a file does not fit
+//! a command, the error says what the file is and which command takes it. Rejected: a recogniser in each
+//! command, because they disagreed about the same file.
 
 use crate::failure::usage;
 use engine::input;

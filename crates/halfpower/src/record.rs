@@ -1,7 +1,7 @@
 //! `halfpower record`: saves counters, or the output of another tool, for a diagnosis now or years later.
 //!
-//! Ctrl-C ends a recording early and saves it. The exit code 130 shows a script that the recording is
-//! shorter than requested.
+//! Ctrl-C ends a recording early and saves it. The exit code 130 shows a script that the recording is shorter
+//! than requested.
 
 use crate::failure::{interrupted, usage};
 use crate::observing::{self, ObservingArgs};

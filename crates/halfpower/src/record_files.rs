@@ -1,8 +1,8 @@
 //! `halfpower record FILE...`: imports the output of other tools.
 //!
 //! The crate `import` recognises the content of files and converts it to observations; it opens no files
-//! itself. This module reads the files and queries Prometheus servers. An observation is saved and
-//! printed in short; `diagnose` explains it.
+//! itself. This module reads the files and queries Prometheus servers. An observation is saved and printed in
+//! short; `diagnose` explains it.
 
 use crate::failure::usage;
 use crate::fio_results;
@@ -58,8 +58,8 @@ pub(crate) fn keep(
         }
     };
     drop(files);
-    // A halfpower document keeps its time; others get the time of the import. The same recording,
-    // imported again, has the same id and replaces the earlier one.
+    // A halfpower document keeps its time; others get the time of the import. The same recording, imported
+    // again, has the same id and replaces the earlier one.
     for observation in observations.iter_mut().filter(|it| it.halfpower_version.is_empty()) {
         observation.time = session::identity(None).1;
         observation.halfpower_version = VERSION.to_owned();

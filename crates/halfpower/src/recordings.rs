@@ -1,8 +1,8 @@
 //! Opens existing recordings: from the database, or from files of any tool.
 //!
-//! Some commands take devices as well as recordings. They must never watch a live device because a file
-//! could not be read: the verdict would be about the wrong machine. A word that names a file, or looks
-//! like one, is therefore a file. If it cannot be read, the error says how to get a readable recording.
+//! Some commands take devices as well as recordings. They must never watch a live device because a file could
+//! not be read: the verdict would be about the wrong machine. A word that names a file, or looks like one, is
+//! therefore a file. If it cannot be read, the error says how to get a readable recording.
 
 use crate::failure::usage;
 use crate::recognise::FileForm;
@@ -130,9 +130,9 @@ const STANDARD_INPUT: &str = "-";
 /// Extension of Windows' counter logs.
 const COUNTER_LOG: &str = "blg";
 
-/// Reads files, and returns them with their names. `-` is standard input. A log that only the system can
-/// read is converted to text. Without a `given` format, only the first bytes are read of a file that
-/// cannot be a recording.
+/// Reads files, and returns them with their names. `-` is standard input. A log that only the system can read
+/// is converted to text. Without a `given` format, only the first bytes are read of a file that cannot be a
+/// recording.
 pub(crate) fn files(
     paths: &[impl AsRef<Path>],
     given: Option<Format>,
@@ -160,8 +160,8 @@ pub(crate) fn refuse_others(files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
 /// Words that mark a text whose disk data may come late: a scrape, a log of several tools.
 const LATE: [&str; 4] = ["# HELP", "# TYPE", "avg-cpu", "Linux "];
 
-/// Whether a file with these first bytes may be a recording. A text file is read completely, because the
-/// data can start anywhere in it. A pipe may never end, so its first bytes must contain a known word.
+/// Whether a file with these first bytes may be a recording. A text file is read completely, because the data
+/// can start anywhere in it. A pipe may never end, so its first bytes must contain a known word.
 fn may_be_recording(head: &[u8], is_file: bool) -> bool {
     let text = String::from_utf8_lossy(head);
     let is_late = || LATE.iter().any(|word| text.contains(word));

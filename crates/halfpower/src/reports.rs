@@ -1,9 +1,9 @@
 //! `halfpower report`: makes a page, plots, a summary and tables from saved results.
 //!
-//! Documents are named by their ids in the database or by files. All problems with the output files are
-//! found before any document is read. The page is the default, because it contains everything. Rejected:
-//! overwriting existing files (a mistake in shell completion would cost a file); opening a browser (a
-//! server has none).
+//! Documents are named by their ids in the database or by files. All problems with the output files are found
+//! before any document is read. The page is the default, because it contains everything. Rejected:
+//! overwriting existing files (a mistake in shell completion would cost a file); opening a browser (a server
+//! has none).
 
 use crate::failure::usage;
 use crate::fio_results;

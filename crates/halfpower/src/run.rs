@@ -159,8 +159,8 @@ pub(crate) fn simulated_trial(arguments: &RunArgs, stop: &StopFlag) -> anyhow::R
     Ok(session.trial(&workload, seed, &mut |_| {})?)
 }
 
-/// The simulated device, if the target is one. It rejects flags for real machines and flags that
-/// contradict each other.
+/// The simulated device, if the target is one. It rejects flags for real machines and flags that contradict
+/// each other.
 fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     let device = session::one_simulated(&arguments.targets)?;
     if let Some(flag) = arguments.real_only().filter(|_| device.is_some()) {

@@ -277,8 +277,7 @@ fn default_cache(engine: EngineName) -> CacheMode {
     if caches.contains(&CacheMode::Device) { CacheMode::Device } else { first }
 }
 
-/// QD 1 in a closed loop. In an open loop, `OPEN_LOOP_IODEPTH`, or the engine's maximum if that is
-/// smaller.
+/// QD 1 in a closed loop. In an open loop, `OPEN_LOOP_IODEPTH`, or the engine's maximum if that is smaller.
 fn default_iodepth(open: bool, engine: EngineName) -> u32 {
     let most = engine::engine_info(engine).map(|info| info.max_depth);
     if open { OPEN_LOOP_IODEPTH.min(most.unwrap_or(OPEN_LOOP_IODEPTH)) } else { 1 }

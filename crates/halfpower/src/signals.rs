@@ -19,8 +19,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// From now on, a signal ends the program's reads and trials, and a second one ends the program at
-    /// once. Even then no test file is left behind, because it is deleted with its last handle.
+    /// From now on, a signal ends the program's reads and trials, and a second one ends the program at once.
+    /// Even then no test file is left behind, because it is deleted with its last handle.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let mut signals = Self { stop: StopFlag::default(), second: Vec::new() };
         for signal in kernel::ENDING_SIGNALS {

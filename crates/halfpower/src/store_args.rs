@@ -27,8 +27,8 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The path of the database. An empty variable counts as unset, as in a shell's
-    /// `${HALFPOWER_DB:-...}`. The parser's own support for variables would read it as an empty path.
+    /// The path of the database. An empty variable counts as unset, as in a shell's `${HALFPOWER_DB:-...}`.
+    /// The parser's own support for variables would read it as an empty path.
     pub(crate) fn file(&self) -> Result<PathBuf, StoreError> {
         let variable = || std::env::var_os(DB_VARIABLE).filter(|value| !value.is_empty());
         let named = self.db.clone().or_else(|| variable().map(PathBuf::from));
@@ -57,8 +57,8 @@ impl StoreArgs {
         self.existing()?.document(id)
     }
 
-    /// The profiles to compare devices with. The profile with the given id applies to every device.
-    /// Without an id, these are the latest profiles of the database, if it exists and can be read.
+    /// The profiles to compare devices with. The profile with the given id applies to every device. Without
+    /// an id, these are the latest profiles of the database, if it exists and can be read.
     pub(crate) fn profiles_for_devices(&self, id: Option<&str>) -> anyhow::Result<ProfileSet> {
         if let Some(id) = id {
             return Ok(ProfileSet::chosen(self.profile(id)?));

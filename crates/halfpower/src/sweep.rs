@@ -1,12 +1,12 @@
 //! `halfpower sweep`: runs an experiment, from its design to its document.
 //!
 //! The plan is saved before the first trial, each trial when it ends, and the conclusions last. An
-//! interrupted experiment is therefore a plan with positions that have no trial. `--resume` runs these;
-//! no other state is saved. It does not plan again, because the target may have changed and the trials
-//! would no longer belong together.
+//! interrupted experiment is therefore a plan with positions that have no trial. `--resume` runs these; no
+//! other state is saved. It does not plan again, because the target may have changed and the trials would no
+//! longer belong together.
 //!
-//! `--set AXIS=LEVELS` changes the design in the words of a design file, instead of one flag per axis. A
-//! file and a command line then use the same words.
+//! `--set AXIS=LEVELS` changes the design in the words of a design file, instead of one flag per axis. A file
+//! and a command line then use the same words.
 
 use crate::failure::{interrupted, usage};
 use crate::host_args::HostArgs;

@@ -1,7 +1,6 @@
 //! `halfpower show validate`: tests a profile's predictions on loads that it does not contain.
 //!
-//! The predictions are printed before the measurement, so that the program cannot fit them to the
-//! results.
+//! The predictions are printed before the measurement, so that the program cannot fit them to the results.
 
 use crate::output::{self, Verdict};
 use crate::progress::Progress;

@@ -1,8 +1,8 @@
 //! `halfpower watch`: shows what the disks do now, and whether that is normal.
 //!
 //! On a terminal it is a screen. Elsewhere, or with `--once`, `--count`, `--json` or `--verbose`, it is a
-//! line per device and interval. With `--listen` it serves metrics for Prometheus. All forms show the
-//! same rows.
+//! line per device and interval. With `--listen` it serves metrics for Prometheus. All forms show the same
+//! rows.
 
 use crate::failure::{interrupted, usage};
 use crate::followed_profiles::FollowedProfiles;

@@ -1,8 +1,8 @@
 //! `halfpower zones`: measures throughput by position on the medium.
 //!
-//! It never writes to existing data. In a directory it creates a test file. The file system may scatter
-//! that file's pieces, so the map describes the file. A block device is mapped completely. For a
-//! simulated array or a stripe over several targets, each member is mapped in addition to the whole.
+//! It never writes to existing data. In a directory it creates a test file. The file system may scatter that
+//! file's pieces, so the map describes the file. A block device is mapped completely. For a simulated array
+//! or a stripe over several targets, each member is mapped in addition to the whole.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};

@@ -1,8 +1,8 @@
 //! Collects all events of the screen on one channel: keys, signals, samples.
 //!
-//! Each source has its own thread. Reading sysfs of a failing disk can take long, and meanwhile the
-//! screen must react to keys and restore the terminal. If the sampler panics or fails, the screen
-//! receives the reason.
+//! Each source has its own thread. Reading sysfs of a failing disk can take long, and meanwhile the screen
+//! must react to keys and restore the terminal. If the sampler panics or fails, the screen receives the
+//! reason.
 
 use crate::platform::listen;
 use crate::{LiveError, cannot};

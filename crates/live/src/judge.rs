@@ -1,10 +1,9 @@
 //! Converts samples to the rows of the screen: keeps the past, finds profiles, and computes verdicts.
 //!
-//! A verdict on one second would be noise. It is therefore computed over the last half minute, as
-//! `halfpower diagnose` would compute it from a recording. The split by the utilization law needs no
-//! profile and is computed for every device. A verdict is computed for devices with a matching profile,
-//! and for the devices with the highest concurrency. Five hundred disks without a profile thus cost
-//! almost nothing.
+//! A verdict on one second would be noise. It is therefore computed over the last half minute, as `halfpower
+//! diagnose` would compute it from a recording. The split by the utilization law needs no profile and is
+//! computed for every device. A verdict is computed for devices with a matching profile, and for the devices
+//! with the highest concurrency. Five hundred disks without a profile thus cost almost nothing.
 
 use diagnose::observe::Sample;
 use diagnose::{FittedProfile, ProfileSet};
@@ -18,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A device without a profile is judged from this many requests on. At most this many such devices are
-/// judged at a time: those with the highest concurrency.
+/// A device without a profile is judged from this many requests on. At most this many such devices are judged
+/// at a time: those with the highest concurrency.
 const REQUESTS_MIN: f64 = 50.0;
 const WITHOUT_PROFILE: usize = 8;
 /// Time that a verdict covers.
@@ -219,8 +218,8 @@ fn keep_latest<T>(all: &mut VecDeque<T>, most: usize) {
     all.drain(..all.len().saturating_sub(most));
 }
 
-/// The split of one interval by the utilization law. `None` if service would take longer than the
-/// latency, for example because requests in the device have not completed.
+/// The split of one interval by the utilization law. `None` if service would take longer than the latency,
+/// for example because requests in the device have not completed.
 fn utilization_law(interval: &Interval) -> Option<UtilizationLaw> {
     let (rate, latency) = (interval.all.per_s?.value, interval.all.latency_ns?.value);
     let busy = interval.busy_share?;

@@ -1,5 +1,5 @@
-//! Shows what the disks do now and whether that is normal: rows with verdicts, as lines, on a screen, or
-//! as metrics.
+//! Shows what the disks do now and whether that is normal: rows with verdicts, as lines, on a screen, or as
+//! metrics.
 //!
 //! [`Judge`] makes rows from samples; [`Lines`] and `screen` show them. `report` draws them, as a pure
 //! function; this crate owns the terminal and the keys.

@@ -1,9 +1,9 @@
 //! The live screen's loop: reads keys, signals and samples, and draws the screen.
 //!
-//! The drawing is a pure function of the data and the view (`report::watch_screen`), so this file
-//! contains no layout. The terminal is restored on every exit: at the end, before the program stops for
-//! Ctrl-Z, and in the panic hook before the message is printed (`ratatui::try_init`). Signals only wake
-//! the loop, which then ends normally. After SIGKILL, the user must run `reset`.
+//! The drawing is a pure function of the data and the view (`report::watch_screen`), so this file contains no
+//! layout. The terminal is restored on every exit: at the end, before the program stops for Ctrl-Z, and in
+//! the panic hook before the message is printed (`ratatui::try_init`). Signals only wake the loop, which then
+//! ends normally. After SIGKILL, the user must run `reset`.
 
 use crate::events::{Event, Events, Order};
 use crate::platform::{RESUMED, SUSPEND, stop_until_resumed};
@@ -105,8 +105,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         })
     }
 
-    /// Shows the screen until the user quits or `stop` is set. The terminal is restored before this
-    /// returns.
+    /// Shows the screen until the user quits or `stop` is set. The terminal is restored before this returns.
     ///
     /// # Errors
     /// If the terminal cannot be set up.
@@ -291,8 +290,8 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         order.iter().map(|&index| self.data.rows[index].device.name.clone()).collect()
     }
 
-    /// Picks another device. `to` gets the index of the picked device and the last index, and returns the
-    /// new one.
+    /// Picks another device. `to` gets the index of the picked device and the last index, and returns the new
+    /// one.
     fn pick(&mut self, to: impl Fn(usize, usize) -> usize) {
         let order = self.order();
         let Some(last) = order.len().checked_sub(1) else { return };

@@ -1,8 +1,8 @@
 //! Builds the program for 64-bit Arm with a cross compiler, and runs it with qemu-user on this machine.
 //!
-//! qemu-user emulates every instruction but passes system calls on, so files, clocks and signals are
-//! those of this kernel. It has no io_uring and no io_submit; tests that need them are omitted and
-//! counted. A simulated document must be byte-identical to that of this CPU. Speed is not tested.
+//! qemu-user emulates every instruction but passes system calls on, so files, clocks and signals are those of
+//! this kernel. It has no io_uring and no io_submit; tests that need them are omitted and counted. A
+//! simulated document must be byte-identical to that of this CPU. Speed is not tested.
 
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result};
@@ -86,8 +86,8 @@ fn same_document(ours: &Path, theirs: &Path, load: &str) -> Result<bool> {
     Ok(same)
 }
 
-/// Whether trials on a file complete, with each engine that qemu-user supports. The file is verified
-/// after it was written, so the bytes are right.
+/// Whether trials on a file complete, with each engine that qemu-user supports. The file is verified after it
+/// was written, so the bytes are right.
 fn real_file(program: &Path) -> Result<bool> {
     let folder = testkit::disk_folder()?;
     let mut good = true;
@@ -108,8 +108,8 @@ fn real_file(program: &Path) -> Result<bool> {
     Ok(good)
 }
 
-/// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch), or
-/// what the machine lacks for that.
+/// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch), or what
+/// the machine lacks for that.
 pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
     if let Some(lack) = library_lack() {
         return Ok(Err(lack));

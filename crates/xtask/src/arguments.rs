@@ -1,5 +1,5 @@
-//! Parses the flags of the verbs: a switch is present or not, a value follows its name. A few verbs with
-//! a handful of flags need no parser library, which would take most of this crate's build time.
+//! Parses the flags of the verbs: a switch is present or not, a value follows its name. A few verbs with a
+//! handful of flags need no parser library, which would take most of this crate's build time.
 
 use crate::USAGE;
 use anyhow::{Context, Result, anyhow, bail};

@@ -1,13 +1,13 @@
 //! Runs one child process and measures its output, its time and its CPU time. A fault can be planted.
 //!
-//! CPU time is what the kernel charges to waited-for children (getrusage(2), `RUSAGE_CHILDREN`). It
-//! includes all threads and io_uring's workers, so children must run one at a time. The time of the whole
-//! machine during the child's life is reported, too: all CPUs minus their idle, I/O wait and steal times
-//! (proc(5), `/proc/stat`, in steps of 10 ms).
+//! CPU time is what the kernel charges to waited-for children (getrusage(2), `RUSAGE_CHILDREN`). It includes
+//! all threads and io_uring's workers, so children must run one at a time. The time of the whole machine
+//! during the child's life is reported, too: all CPUs minus their idle, I/O wait and steal times (proc(5),
+//! `/proc/stat`, in steps of 10 ms).
 //!
-//! The fault is real and independent of the program under test. The child is stopped (SIGSTOP) for the
-//! last part of every 10 ms, which reduces its rate by that part, or it burns CPU time before its work.
-//! Rejected: scaling a result, which tests the arithmetic alone.
+//! The fault is real and independent of the program under test. The child is stopped (SIGSTOP) for the last
+//! part of every 10 ms, which reduces its rate by that part, or it burns CPU time before its work. Rejected:
+//! scaling a result, which tests the arithmetic alone.
 
 use anyhow::{Context, Result, ensure};
 use host::kernel::{self, Roots};
@@ -119,8 +119,8 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Ve
     })
 }
 
-/// Waits for the child, and stops it for a part of each period. Signals are sent only before the child
-/// has been waited for, so they cannot reach another process.
+/// Waits for the child, and stops it for a part of each period. Signals are sent only before the child has
+/// been waited for, so they cannot reach another process.
 fn wait_stopping(child: &mut Child, part: Duration) -> Result<ExitStatus> {
     let id = Pid::from_raw(i32::try_from(child.id()).context("a process id above 2^31")?);
     let begin = Instant::now();

@@ -1,9 +1,9 @@
 //! Runs everything that a change must pass, and prints the time of each step and a summary.
 //!
-//! A failed step does not end the run, so one run finds all problems. The test totals come from cargo's
-//! own lines. The skips come from a file to which the tests append them, because the test harness hides
-//! what a passing test prints. The last line is for scripts: `N passed, N failed, N skipped`. A failed
-//! step that is not a test counts as one failure, so the line never says "0 failed" after a failure.
+//! A failed step does not end the run, so one run finds all problems. The test totals come from cargo's own
+//! lines. The skips come from a file to which the tests append them, because the test harness hides what a
+//! passing test prints. The last line is for scripts: `N passed, N failed, N skipped`. A failed step that is
+//! not a test counts as one failure, so the line never says "0 failed" after a failure.
 
 use crate::place;
 use anyhow::{Context, Result, anyhow};
@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Capabilities that root has on a machine of a CI service. If a test is skipped for lack of one of
-/// these, the machine is set up wrongly and the run fails.
+/// Capabilities that root has on a machine of a CI service. If a test is skipped for lack of one of these,
+/// the machine is set up wrongly and the run fails.
 const ROOT_HAS: [&str; 10] = [
     "Root",
     "Loop",
@@ -107,8 +107,8 @@ pub(crate) fn run() -> Result<bool> {
     Ok(summary(&steps, &read_skips(&skip_log)?, strict))
 }
 
-/// Runs the tests of every crate that draws samples, with all draws; returns whether all passed. The
-/// crates are found by searching the sources.
+/// Runs the tests of every crate that draws samples, with all draws; returns whether all passed. The crates
+/// are found by searching the sources.
 pub(crate) fn prove() -> Result<bool> {
     let files = crate::tidy::list(&place::root())?;
     let drawing = files.iter().filter(|file| file.text.contains("testkit::draws("));
@@ -127,8 +127,8 @@ pub(crate) fn prove() -> Result<bool> {
     Ok(summary(&steps, &[], false))
 }
 
-/// A step that not every machine supports. If the machine lacks something, the step is a skip and is
-/// counted like a skipped test.
+/// A step that not every machine supports. If the machine lacks something, the step is a skip and is counted
+/// like a skipped test.
 fn excused(
     name: &str,
     ended: std::result::Result<bool, String>,
@@ -224,8 +224,8 @@ impl Totals {
     }
 }
 
-/// The numbers of a line such as `test result: ok. 5 passed; 0 failed; 0 ignored; ...`; zeros for any
-/// other line.
+/// The numbers of a line such as `test result: ok. 5 passed; 0 failed; 0 ignored; ...`; zeros for any other
+/// line.
 fn parse_result(line: &str) -> Totals {
     let rest = line.strip_prefix("test result: ").unwrap_or_default();
     let words: Vec<&str> = rest.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();

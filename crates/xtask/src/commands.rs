@@ -1,11 +1,10 @@
 //! Checks that the commands and outputs in the documentation are real.
 //!
 //! Every `halfpower VERB --flag` in a Markdown page, inline or in a block, must exist according to the
-//! binary's own `--help`. Every command in a `console` block is run, and its output must match the page
-//! byte by byte. Such blocks use simulated targets only, whose results are the same on every machine.
-//! Each page has its own database, so a later command of the page can refer to a result as `last`. Output
-//! of a real disk belongs in `text` blocks. `cargo xtask tidy --bless` writes the actual output into the
-//! page.
+//! binary's own `--help`. Every command in a `console` block is run, and its output must match the page byte
+//! by byte. Such blocks use simulated targets only, whose results are the same on every machine. Each page
+//! has its own database, so a later command of the page can refer to a result as `last`. Output of a real
+//! disk belongs in `text` blocks. `cargo xtask tidy --bless` writes the actual output into the page.
 
 use crate::VERBS;
 use crate::tidy::{File, PageLine, Problem, list, prose_and_fences};
@@ -87,8 +86,8 @@ impl Shell {
     }
 }
 
-/// The commands in a line. In a block it is the whole line, or the part after the prompt if the block
-/// also shows output. In prose it is each inline code.
+/// The commands in a line. In a block it is the whole line, or the part after the prompt if the block also
+/// shows output. In prose it is each inline code.
 fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
     let text = line.text.trim();
     let candidates: Vec<&str> = match line.fence {
@@ -102,8 +101,8 @@ fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
         .collect()
 }
 
-/// The problem of a `run` with fio's options, if any. Of a command that continues on the next line, only
-/// the first line is checked.
+/// The problem of a `run` with fio's options, if any. Of a command that continues on the next line, only the
+/// first line is checked.
 fn fio_problem(rest: &str) -> Option<String> {
     let words = rest.split_whitespace().skip(1).filter(|word| *word != "\\");
     let options: Vec<String> =

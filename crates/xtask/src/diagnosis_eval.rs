@@ -1,7 +1,7 @@
 //! Evaluates the diagnosis on cases with a known truth, drawn from seeds.
 //!
-//! It calls the library in-process: the judged code is a pure function, and a simulated case takes less
-//! time than starting a program. `--seed` shows one case with its diagnosis, to analyse a failure.
+//! It calls the library in-process: the judged code is a pure function, and a simulated case takes less time
+//! than starting a program. `--seed` shows one case with its diagnosis, to analyse a failure.
 
 use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};

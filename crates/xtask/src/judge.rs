@@ -13,8 +13,8 @@ pub(crate) const FINE: &[&str] = &["healthy", "not_the_disk"];
 /// Minimum shares of right verdicts and of right first advice: with a profile, and without one.
 const RIGHT: [f64; 2] = [0.95, 0.85];
 const ADVISED: [f64; 2] = [0.9, 0.8];
-/// Maximum shares without a profile: of cases without a verdict, and of false alarms on healthy devices.
-/// No false alarm may be stronger than "possible".
+/// Maximum shares without a profile: of cases without a verdict, and of false alarms on healthy devices. No
+/// false alarm may be stronger than "possible".
 const GAVE_UP: f64 = 0.1;
 const ALARMS: f64 = 0.02;
 
@@ -23,11 +23,11 @@ const ALARMS: f64 = 0.02;
 pub(crate) struct Expect {
     /// Any of these verdicts is right.
     pub(crate) verdicts: &'static [&'static str],
-    /// These verdicts are also right if a right one is among the alternatives, because the staged case
-    /// allows both.
+    /// These verdicts are also right if a right one is among the alternatives, because the staged case allows
+    /// both.
     pub(crate) undecided: &'static [&'static str],
-    /// Any of these causes. If empty, no cause is required, and a healthy device must have no system fact
-    /// as a cause.
+    /// Any of these causes. If empty, no cause is required, and a healthy device must have no system fact as
+    /// a cause.
     pub(crate) causes: &'static [&'static str],
     /// Causes that must not be named: the fact is there but does no harm.
     pub(crate) harmless: &'static [&'static str],
@@ -205,8 +205,8 @@ fn naming(shown: &Episode, expect: &Expect) -> Option<Naming> {
     Some(if shown.causes.iter().any(wrong) { Naming::False } else { Naming::Silent })
 }
 
-/// The first advice on any episode with this verdict. (A disk with other users is also slow at other
-/// times, which leads to advice of its own.)
+/// The first advice on any episode with this verdict. (A disk with other users is also slow at other times,
+/// which leads to advice of its own.)
 fn first_advice(device: &DeviceDiagnosis, episode: &Episode) -> String {
     let same =
         |at: usize| device.episodes.get(at).is_some_and(|one| one.verdict == episode.verdict);

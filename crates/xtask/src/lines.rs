@@ -1,8 +1,8 @@
 //! Counts the lines of code of each crate: `cargo xtask lines`.
 //!
-//! A line counts if it has a token outside comments and tests. Tests are items below `#[cfg(test)]`,
-//! files whose name ends in `tests`, and the folders `tests`. Rejected: other line counters, which count
-//! inline tests as code.
+//! A line counts if it has a token outside comments and tests. Tests are items below `#[cfg(test)]`, files
+//! whose name ends in `tests`, and the folders `tests`. Rejected: other line counters, which count inline
+//! tests as code.
 
 use crate::{place, tidy};
 use anyhow::{Context, Result};

@@ -1,7 +1,7 @@
 //! Compares two sides in pairs of runs: computes the ratio with its interval.
 //!
-//! The two runs of a pair follow each other, every second pair in reverse order (ABBA), so that a drift
-//! of the machine affects both sides. The interval is that of the median.
+//! The two runs of a pair follow each other, every second pair in reverse order (ABBA), so that a drift of
+//! the machine affects both sides. The interval is that of the median.
 
 use std::fmt::{Display, Formatter};
 
@@ -26,8 +26,8 @@ impl Display for Ratio {
 }
 
 impl Ratio {
-    /// The median of values with its interval. If [`stats::median_interval`] has none, as for fewer than
-    /// six values, the interval is 0 to infinity.
+    /// The median of values with its interval. If [`stats::median_interval`] has none, as for fewer than six
+    /// values, the interval is 0 to infinity.
     #[must_use]
     pub fn median_of(values: Vec<f64>) -> Self {
         let value = stats::median(values.clone());

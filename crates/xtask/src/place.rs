@@ -1,8 +1,8 @@
 //! Paths of the repository and of the built binaries.
 //!
 //! Figures come from release builds. Programs that only have to run (smoke runs, the commands of the
-//! documentation) use the development build, which the tests have already made. A release build from
-//! scratch takes as long as all tests.
+//! documentation) use the development build, which the tests have already made. A release build from scratch
+//! takes as long as all tests.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The development build, as the tests build it. Built alone, the package would select other features of
-/// its dependencies, and they would all be rebuilt.
+/// The development build, as the tests build it. Built alone, the package would select other features of its
+/// dependencies, and they would all be rebuilt.
 pub(crate) fn dev_binary() -> Result<PathBuf> {
     built("halfpower", &["test", "--no-run", "--quiet"], "debug")
 }
@@ -50,8 +50,8 @@ pub(crate) fn release_xtask() -> Result<PathBuf> {
     built("xtask", &RELEASE, "release")
 }
 
-/// Builds both programs together. Built alone, each selects other features of the dependencies, and the
-/// next build of the other rebuilds them all.
+/// Builds both programs together. Built alone, each selects other features of the dependencies, and the next
+/// build of the other rebuilds them all.
 const RELEASE: [&str; 6] =
     ["build", "--release", "--quiet", "--package=halfpower", "--package=xtask", "--bins"];
 

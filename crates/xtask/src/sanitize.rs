@@ -1,12 +1,12 @@
 //! Runs tests under AddressSanitizer: the crates whose memory the kernel or several threads write to, and
 //! their dependencies.
 //!
-//! The project's pinned compiler contains the sanitizer. It needs the unstable options that
-//! `RUSTC_BOOTSTRAP` enables, but no other compiler. The sanitizer sees memory accesses by Rust code and
-//! by libc's calls. It sees writes of a raw system call (io_uring, io_submit, bpf) only when the program
-//! touches the memory, so the lengths passed to the kernel are checked in the code. The standard library
-//! is not instrumented. Rejected: Miri (the pinned toolchain has none, and it cannot run an engine's
-//! system calls) and valgrind (it refuses io_uring).
+//! The project's pinned compiler contains the sanitizer. It needs the unstable options that `RUSTC_BOOTSTRAP`
+//! enables, but no other compiler. The sanitizer sees memory accesses by Rust code and by libc's calls. It
+//! sees writes of a raw system call (io_uring, io_submit, bpf) only when the program touches the memory, so
+//! the lengths passed to the kernel are checked in the code. The standard library is not instrumented.
+//! Rejected: Miri (the pinned toolchain has none, and it cannot run an engine's system calls) and valgrind
+//! (it refuses io_uring).
 //!
 //! First, a planted overflow must be found; otherwise the run proves nothing.
 
@@ -66,8 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// A command with an instrumenting compiler. Its programs do not report leaks, because buffers that the
-/// kernel may still write to are leaked deliberately. They also handle bus errors themselves, as the
-/// engine does.
+/// kernel may still write to are leaked deliberately. They also handle bus errors themselves, as the engine
+/// does.
 fn instrumented(command: &mut Command) -> &mut Command {
     command
         .env("RUSTC_BOOTSTRAP", "1")

@@ -1,11 +1,11 @@
 //! Compares predictions with measurements for the whole catalogue of simulated devices.
 //!
-//! For each device, the release binary makes a profile (`check --for-diagnosis`) and validates it as a
-//! user would, with a separate database. Time is virtual, so the figures of a seed are the same on every
-//! machine; `--seed` draws other services, mixes and loads. The column "repeat" is the median difference
-//! between two visits to the same light loads. Two devices are omitted: `faulty`, whose trials do not
-//! count, and `drifting`, which is never steady. `--only` accepts any device, including a real one (its
-//! profile is made with `--budget`).
+//! For each device, the release binary makes a profile (`check --for-diagnosis`) and validates it as a user
+//! would, with a separate database. Time is virtual, so the figures of a seed are the same on every machine;
+//! `--seed` draws other services, mixes and loads. The column "repeat" is the median difference between two
+//! visits to the same light loads. Two devices are omitted: `faulty`, whose trials do not count, and
+//! `drifting`, which is never steady. `--only` accepts any device, including a real one (its profile is made
+//! with `--budget`).
 
 use crate::arguments::Arguments;
 use crate::{child, place};
@@ -22,9 +22,9 @@ const DEVICES: &str = "mm1 md1 mg1 mmc mdc capped cloud jittery st15150w st34371
 /// Default number of loads per device.
 const TRIALS: u32 = 24;
 
-/// Flags that replace defaults: one device instead of all, loads per device, the seed of profiles and
-/// loads, the budget of a profile as in `check`, the binary instead of the release build, and the folder
-/// of databases (existing ones are reused).
+/// Flags that replace defaults: one device instead of all, loads per device, the seed of profiles and loads,
+/// the budget of a profile as in `check`, the binary instead of the release build, and the folder of
+/// databases (existing ones are reused).
 pub(crate) const VALUES: [&str; 6] =
     ["--only", "--trials", "--seed", "--budget", "--binary", "--databases"];
 

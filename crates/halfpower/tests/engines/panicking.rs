@@ -1,5 +1,4 @@
-//! halfpower with an engine that panics at its first request, to test how the program handles its own
-//! bugs.
+//! halfpower with an engine that panics at its first request, to test how the program handles its own bugs.
 
 use halfpower::OwnEngine;
 use halfpower::documents::CacheMode;

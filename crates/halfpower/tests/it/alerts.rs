@@ -1,10 +1,10 @@
-//! Tests the exporter's alert rules in virtual time, with disks of known truth: each alert fires when it
-//! is due, and no other alert fires.
+//! Tests the exporter's alert rules in virtual time, with disks of known truth: each alert fires when it is
+//! due, and no other alert fires.
 //!
-//! Each disk is profiled by `check` and loaded by `diagnose --load`, as a user does with a simulated
-//! device. Its counters pass sample by sample through `live::Judge` and the exporter's own text, so
-//! Prometheus receives what a scrape would give. A normal test runs some disks for two minutes; `cargo
-//! xtask prove` runs all of them for an hour.
+//! Each disk is profiled by `check` and loaded by `diagnose --load`, as a user does with a simulated device.
+//! Its counters pass sample by sample through `live::Judge` and the exporter's own text, so Prometheus
+//! receives what a scrape would give. A normal test runs some disks for two minutes; `cargo xtask prove` runs
+//! all of them for an hour.
 
 use anyhow::{Context as _, Result, ensure};
 use diagnose::ProfileSet;

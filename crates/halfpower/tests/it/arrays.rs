@@ -1,5 +1,5 @@
-//! Arrays that the program makes from targets: the content of each target, a failed one, its rebuild, and
-//! the findings of a check.
+//! Arrays that the program makes from targets: the content of each target, a failed one, its rebuild, and the
+//! findings of a check.
 
 use crate::program::{found, halfpower, trial};
 use record::{

@@ -21,8 +21,8 @@ fn episode<'d>(diagnosis: &'d Diagnosis, device: &LoopDevice) -> &'d Episode {
     longest.unwrap_or_else(|| panic!("{found:#?}"))
 }
 
-/// Whether other processes kept the machine so busy that a rate was below its limit, or varied. The
-/// machine, not the limit, then determines the result, and the test is skipped.
+/// Whether other processes kept the machine so busy that a rate was below its limit, or varied. The machine,
+/// not the limit, then determines the result, and the test is skipped.
 fn stood_still(test: &str, found: &Diagnosis, held: &LoopDevice) -> bool {
     let (done, allowed) = (episode(found, held).numbers.iops, LEG_IOPS as f64);
     let why = if done < 0.93 * allowed {

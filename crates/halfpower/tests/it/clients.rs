@@ -349,8 +349,7 @@ fn ctrl_c_at_a_terminal_reaches_the_coordinator_alone_and_what_was_measured_is_p
     let mut command = program();
     command.process_group(0);
     let (running, _) = under_way_as(command, &stage, "--hosts a,b", "b.pid");
-    // The group has the process id of its first process, the coordinator. A terminal signals the whole
-    // group.
+    // The group has the process id of its first process, the coordinator. A terminal signals the whole group.
     let group = std::fs::read_to_string(stage.path().join("coordinator.pid")).unwrap();
     let words = format!("kill -s INT -- -{}", group.trim());
     assert!(std::process::Command::new("sh").args(["-c", &words]).status().unwrap().success());
@@ -426,8 +425,8 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
     let equal = trial::validity::findings(&slow);
     let none = |code| equal.iter().all(|finding| finding.code != code);
     assert!(none(FindingCode::ClientStraggles) && none(FindingCode::UnequalShares), "{equal:?}");
-    // If depths differ, a client that does as much as the others is not a straggler, whether the depth or
-    // the target limits it. A client that is slow by both measures is.
+    // If depths differ, a client that does as much as the others is not a straggler, whether the depth or the
+    // target limits it. A client that is slow by both measures is.
     for (depths, rates, found) in [
         ([2, 1], [1_000.0, 500.0], false),
         ([2, 1], [1_000.0, 1_000.0], false),

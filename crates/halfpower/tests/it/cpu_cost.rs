@@ -1,8 +1,8 @@
 //! CPU cost, tested with the binary: both bounds, what is between them, and the cost fit.
 //!
 //! Some tests hold on any machine, others on an idle one. On a busy machine, the load's work cannot be
-//! distinguished from that of other processes. The document says how busy the machine was, and the test
-//! is then skipped.
+//! distinguished from that of other processes. The document says how busy the machine was, and the test is
+//! then skipped.
 
 use crate::program::{found, halfpower};
 use record::{CostFit, CpuUpper, EngineName, FindingCode, Trial};
@@ -19,8 +19,8 @@ fn upper(trial: &Trial) -> &CpuUpper {
     trial.cpu.value().and_then(|cpu| cpu.upper.as_ref()).expect("no upper bound in the document")
 }
 
-/// Whether other processes used the CPUs so much that the pass found no bound, which a finding must
-/// report. If so, the test is skipped.
+/// Whether other processes used the CPUs so much that the pass found no bound, which a finding must report.
+/// If so, the test is skipped.
 fn starved(test: &str, trial: &Trial) -> bool {
     let none = trial.cpu.value().is_some_and(|cpu| cpu.upper.is_none());
     if none {

@@ -1,5 +1,5 @@
-//! JSON documents: valid according to their schema, the same in every place, and byte-identical for the
-//! same simulation.
+//! JSON documents: valid according to their schema, the same in every place, and byte-identical for the same
+//! simulation.
 
 use crate::program::{halfpower, halfpower_in};
 use record::{Measured, Profile, Trial};

@@ -96,8 +96,8 @@ fn the_example_with_events_has_written_all_blocks_when_it_closes() {
     complains("event_pipeline", &path, "cannot create");
 }
 
-/// A build with its own engine measures with it, and other builds read its documents. Its sources are
-/// outside the workspace, like those of an external package.
+/// A build with its own engine measures with it, and other builds read its documents. Its sources are outside
+/// the workspace, like those of an external package.
 #[test]
 fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
     requires!(Disk);

@@ -1,7 +1,7 @@
 //! The page about the papers' experiments names only existing tests, and marks the rows without tests.
 //!
-//! A table of claims becomes wrong when a test is renamed or removed. This test searches the sources of
-//! all crates for each name on the page. It does not run those tests.
+//! A table of claims becomes wrong when a test is renamed or removed. This test searches the sources of all
+//! crates for each name on the page. It does not run those tests.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Tests `watch --listen` from outside: what a scrape shows, who has access, and whether a real
-//! Prometheus accepts the metrics, the rules and the dashboard.
+//! Tests `watch --listen` from outside: what a scrape shows, who has access, and whether a real Prometheus
+//! accepts the metrics, the rules and the dashboard.
 
 use crate::imports::{fetched, secured};
 use crate::program::{Running, halfpower, program, unprivileged};
@@ -327,8 +327,8 @@ fn is_within(value: &Value, range: RangeInclusive<u64>) -> bool {
     value.as_u64().is_some_and(|value| range.contains(&value))
 }
 
-/// Fields and types of Grafana's dashboards (schema versions 36 to 39) and of queries to Prometheus, as
-/// far as this dashboard uses them.
+/// Fields and types of Grafana's dashboards (schema versions 36 to 39) and of queries to Prometheus, as far
+/// as this dashboard uses them.
 #[test]
 fn the_dashboard_has_the_fields_and_types_that_grafana_reads() {
     let text = std::fs::read_to_string(root().join(DASHBOARD)).unwrap();

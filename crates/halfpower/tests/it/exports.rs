@@ -51,8 +51,8 @@ fn a_trial_is_a_row_for_each_job_with_the_rows_of_its_intervals_and_buckets() {
     assert_eq!(written, (1, vec![2, intervals as u64, expected, 0]));
     assert_eq!(names(&folder.path().join("tables")), FILES);
     let first = contents(folder.path());
-    // Again by its id, and from a file: the tables are identical, and a trial that is named twice is
-    // exported once.
+    // Again by its id, and from a file: the tables are identical, and a trial that is named twice is exported
+    // once.
     let file = folder.path().join("trial.json");
     std::fs::write(&file, serde_json::to_string(&trial).unwrap()).unwrap();
     for what in [trial.id.clone(), format!("{} {}", &trial.id[..9], file.display())] {

@@ -21,8 +21,8 @@ fn the_sync_engine_tells_that_it_has_one_request_per_job_and_reaches_the_depth_w
     };
     assert!(found(&asked.findings, FindingCode::DepthNotReached) && of_engine(&asked));
     assert!(asked.result.concurrency < 1.1, "{}", asked.result.concurrency);
-    // On a busy machine, jobs start one after the other and wait between their requests. The concurrency
-    // is then below 8, which is another finding, but above that of one job.
+    // On a busy machine, jobs start one after the other and wait between their requests. The concurrency is
+    // then below 8, which is another finding, but above that of one job.
     let reached = on_disk(0, "--ioengine sync --numjobs 8");
     assert!(!of_engine(&reached));
     assert!(reached.result.concurrency > 1.1, "{}", reached.result.concurrency);

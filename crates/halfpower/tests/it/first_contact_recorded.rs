@@ -1,5 +1,5 @@
-//! `diagnose` without a profile, on recordings of staged problems: a loop device in memory on a busy
-//! machine with two CPUs, and fio as the load. The name of each file says what it contains.
+//! `diagnose` without a profile, on recordings of staged problems: a loop device in memory on a busy machine
+//! with two CPUs, and fio as the load. The name of each file says what it contains.
 
 use crate::program::halfpower;
 

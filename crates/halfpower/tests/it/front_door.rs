@@ -1,5 +1,5 @@
-//! The first contact: the first page of help, `-h`, a path instead of a command, `explain`, completions
-//! and manual pages. Every command that the program suggests must exist.
+//! The first contact: the first page of help, `-h`, a path instead of a command, `explain`, completions and
+//! manual pages. Every command that the program suggests must exist.
 
 use crate::program::{halfpower, halfpower_in, names};
 use clap::Command;

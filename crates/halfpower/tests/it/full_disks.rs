@@ -1,5 +1,5 @@
-//! Disks that are full or become full: the message names the disk, and existing data is preserved. A
-//! result that does not fit in the database is still printed.
+//! Disks that are full or become full: the message names the disk, and existing data is preserved. A result
+//! that does not fit in the database is still printed.
 
 use crate::program::{Running, halfpower, halfpower_in, names, program, program_under, run};
 use testkit::{LoopDevice, Mounted, disk_folder, requires};

@@ -1,8 +1,8 @@
-//! Inputs without an end, a beginning or a line break: each is rejected with limited memory, and each
-//! wait ends at the first signal.
+//! Inputs without an end, a beginning or a line break: each is rejected with limited memory, and each wait
+//! ends at the first signal.
 //!
-//! The limit is the system's own (`ulimit -d`, RLIMIT_DATA). A program that exceeds it aborts, so a
-//! normal exit code proves compliance. Nothing here depends on time.
+//! The limit is the system's own (`ulimit -d`, RLIMIT_DATA). A program that exceeds it aborts, so a normal
+//! exit code proves compliance. Nothing here depends on time.
 
 use crate::program::{Outcome, Running, program};
 use std::fs::{File, OpenOptions};
@@ -212,8 +212,7 @@ fn a_pipe_that_gives_nothing_ends_at_the_first_signal() {
     }
 }
 
-/// The outcome of an import from a server. `serve` handles its connections, and says when to send the
-/// signal.
+/// The outcome of an import from a server. `serve` handles its connections, and says when to send the signal.
 fn import_from(serve: fn(&mut TcpStream, &mut dyn FnMut()), signal: Option<&str>) -> Outcome {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,5 +1,5 @@
-//! Imports other tools' files with the program: what is printed, saved and found, and whether a
-//! monitoring server and the real iostat report the same about the same disks.
+//! Imports other tools' files with the program: what is printed, saved and found, and whether a monitoring
+//! server and the real iostat report the same about the same disks.
 
 use crate::program::{Outcome, Running, found, halfpower, halfpower_in, program, run};
 use host::kernel::Roots;

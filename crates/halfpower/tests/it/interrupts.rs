@@ -16,8 +16,8 @@ fn start(folder: &Path, database: &TempDir, words: &str) -> Running {
     Running::start(command)
 }
 
-/// Interrupts a command some time after it has printed `moment`. Checks the exit code, the message, and
-/// that the folder is empty. Returns the outcome and the folder of the database.
+/// Interrupts a command some time after it has printed `moment`. Checks the exit code, the message, and that
+/// the folder is empty. Returns the outcome and the folder of the database.
 fn interrupted(words: &str, signal: &str, moment: &str, later: Duration) -> (Outcome, TempDir) {
     let (folder, database) = (disk_folder().unwrap(), tempfile::tempdir().unwrap());
     let mut running = start(folder.path(), &database, words);
@@ -124,8 +124,7 @@ fn an_interrupted_check_that_saves_nothing_prints_what_it_measured_and_says_so()
     let words = "check . --size 16m --budget 10s --no-save --json";
     command.current_dir(folder.path()).args(words.split_whitespace());
     let mut running = Running::start(command);
-    // The first trial of the matrix has ended then. On a busy machine, there may be no time for later
-    // ones.
+    // The first trial of the matrix has ended then. On a busy machine, there may be no time for later ones.
     running.wait_for("commits ...");
     running.signal("INT");
     let ended = running.end().expect(130);

@@ -65,8 +65,7 @@ fn a_light_load_is_expected_to_take_what_lone_reads_took() {
     };
     let well = page(SLEEPY, 20);
     assert!(well.contains("Leave the disk alone") && !well.contains("SLOW"), "{well}");
-    // A device that takes twice as long even without the wake-up is slow, unless programs hardly wait for
-    // it.
+    // A device that takes twice as long even without the wake-up is slow, unless programs hardly wait for it.
     let slow = "sim:mmc,servers=8,service=400us,cv=0.3,wake=150us";
     let (felt, not_felt) = (page(slow, 150), page(slow, 20));
     assert!(felt.contains("SLOW"), "{felt}");

@@ -1,5 +1,4 @@
-//! `limits`, `zones` and `cost`, tested with the binary: on devices with a known truth, and for wrong
-//! input.
+//! `limits`, `zones` and `cost`, tested with the binary: on devices with a known truth, and for wrong input.
 
 use crate::program::{found, halfpower, halfpower_in};
 use record::{
@@ -24,8 +23,8 @@ fn component(run: &LimitsRun, kind: ComponentKind) -> &PathComponent {
     run.components.iter().find(|component| component.kind == kind).unwrap()
 }
 
-/// Chung 2000, section 3.3: four Fireballs send 58.9 MB/s from their caches through a 3ware card, which
-/// is the card's limit.
+/// Chung 2000, section 3.3: four Fireballs send 58.9 MB/s from their caches through a 3ware card, which is
+/// the card's limit.
 #[test]
 fn the_card_of_four_ide_disks_is_full_and_the_bus_test_says_so_with_its_evidence() {
     let run = limits(0, "sim:fireball,disks=4 --pap bus=133MB/s");
@@ -77,8 +76,8 @@ fn a_component_that_gives_half_of_what_is_stated_is_no_finding() {
     assert!(found(&run.findings, FindingCode::HalfPowerMissed));
 }
 
-/// Riedel 1997: media rates of 8.8 to 5.9 and of 15 to 10 MB/s, 33 %; figure 14, which ends before the
-/// last tracks: 29.8 and 28.5 %.
+/// Riedel 1997: media rates of 8.8 to 5.9 and of 15 to 10 MB/s, 33 %; figure 14, which ends before the last
+/// tracks: 29.8 and 28.5 %.
 #[test]
 fn the_published_losses_of_simulated_drives_are_found_with_zones() {
     for (drive, low, high) in [
@@ -121,9 +120,8 @@ fn media_without_zones_have_none_whatever_their_noise() {
     }
 }
 
-/// Chung 2000, section 7.4: a fourth disk adds "a negligible improvement" to reads on the outer edge,
-/// where the card is the limit, and "performance at the inner diameter can still be improved
-/// substantially".
+/// Chung 2000, section 7.4: a fourth disk adds "a negligible improvement" to reads on the outer edge, where
+/// the card is the limit, and "performance at the inner diameter can still be improved substantially".
 #[test]
 fn a_fourth_disk_on_a_card_raises_the_least_rate_of_an_array_and_hardly_the_first() {
     let map = |disks: u32| zones(&format!("sim:fireball,disks={disks},raid=0 --positions 40"));
@@ -143,8 +141,8 @@ fn a_fourth_disk_on_a_card_raises_the_least_rate_of_an_array_and_hardly_the_firs
         assert!(at_first.value > least && at_first.value < 1.01, "{array:?}");
         assert!(at_last.value > 0.95 && at_last.value < 1.01, "{array:?}");
         assert!(array.slowest_cost.value().is_none());
-        // The share is relative to the member's rates at those positions: the whole, divided by members
-        // times the slowest.
+        // The share is relative to the member's rates at those positions: the whole, divided by members times
+        // the slowest.
         let member = &array.members[0];
         let rate =
             |places: &[ZonePosition]| places[0].bytes_per_s.value + places[1].bytes_per_s.value;

@@ -48,8 +48,8 @@ impl Machine {
         format!("--procfs {} --sysfs {}", path("proc"), path("sys"))
     }
 
-    /// Runs a command that observes this machine. Its readings of the counters are these texts, in order.
-    /// The counters are a pipe, so no reading is missed, however busy the test machine is.
+    /// Runs a command that observes this machine. Its readings of the counters are these texts, in order. The
+    /// counters are a pipe, so no reading is missed, however busy the test machine is.
     pub(crate) fn observed(&self, words: &str, readings: &[String]) -> Outcome {
         self.new_pipe();
         let mut command = program();

@@ -1,9 +1,9 @@
 //! Tests the program from outside: command line in; exit code, standard output, standard error, files and
 //! database out.
 //!
-//! No test looks into the program. Simulated targets show whether its numbers are right, because their
-//! truth is known. Files, loop devices and mounts show what it does to a machine. Tests that a machine
-//! cannot run are skipped, and skips are counted (see the crate `testkit`).
+//! No test looks into the program. Simulated targets show whether its numbers are right, because their truth
+//! is known. Files, loop devices and mounts show what it does to a machine. Tests that a machine cannot run
+//! are skipped, and skips are counted (see the crate `testkit`).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod alerts;

@@ -1,7 +1,7 @@
 //! `check --for-diagnosis`, `predict` and `show validate`: predictions come true.
 //!
-//! Budgets are short, so that the whole file takes a minute; `cargo xtask validate` does the same with
-//! longer budgets for every device of the catalogue.
+//! Budgets are short, so that the whole file takes a minute; `cargo xtask validate` does the same with longer
+//! budgets for every device of the catalogue.
 
 use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower};
@@ -108,17 +108,16 @@ fn predictions_follow_a_real_target_that_moves() {
         assert_eq!(trial.trial_ids.len(), 7, "{trial:#?}");
         if trial.left_out.is_empty() {
             assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 5));
-            // These predictions were made just before, for the current state, not from the profile. The
-            // true difference is known only for a simulated device: the tests of the drift probe check
-            // it.
+            // These predictions were made just before, for the current state, not from the profile. The true
+            // difference is known only for a simulated device: the tests of the drift probe check it.
             let now = trial.max_iops_now.unwrap();
             assert!(now > 0.0 && now != trial.max_iops.value, "{now} {since:#?}");
             assert_eq!(trial.foretold_now.len(), trial.foretold.len(), "{trial:#?}");
         }
     }
     assert!(validation.summary.as_profiled.is_some());
-    // Such a short profile has too few mixes and open loads. Sixty visits at first, six before each of
-    // two open loops, twelve before each of five closed ones.
+    // Such a short profile has too few mixes and open loads. Sixty visits at first, six before each of two
+    // open loops, twelve before each of five closed ones.
     assert_eq!((since.open_ratio, since.mixes_ratio), (None, None));
     assert_eq!(since.trial_ids.len(), 60 + (2 * 6 + 5 * 12) * validation.trials.len());
     // A prediction can follow the device as well.
@@ -163,8 +162,8 @@ fn a_prediction_answers_a_rate_a_depth_and_a_target() {
     assert!(near(&used.latency_ns, 8.0e6), "{:?}", used.latency_ns);
     let target = predicted(&folder, "--slo mean=5ms --bs 8k");
     let at = target.objectives[0].at.as_ref().unwrap();
-    // By Erlang's C formula, M/M/8 has a mean latency of 5 ms at 1,572 requests per second, and of 4.75
-    // and 5.25 ms (5 % off) at 1,511 and 1,618.
+    // By Erlang's C formula, M/M/8 has a mean latency of 5 ms at 1,572 requests per second, and of 4.75 and
+    // 5.25 ms (5 % off) at 1,511 and 1,618.
     assert!((1_511.0..1_618.0).contains(&at.iops.value), "{:?}", at.iops);
     let never = predicted(&folder, "--slo mean=1ms");
     assert!(never.objectives[0].at.is_none() && never.objectives[0].not.is_some());

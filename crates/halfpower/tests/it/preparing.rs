@@ -51,8 +51,8 @@ fn a_file_is_written_twice_first_also_for_a_run_of_reads() {
     let ended = halfpower(&format!("run {words} --overwrite --no-save --json"));
     let done = ended.trial().preconditioning.unwrap();
     assert_eq!(done.filled_bytes, Bytes(2 * AREA));
-    // The plan ends if a stalled disk completes nothing in a round. The number of rounds of a steady
-    // device is tested by the plan's own tests, in virtual time.
+    // The plan ends if a stalled disk completes nothing in a round. The number of rounds of a steady device
+    // is tested by the plan's own tests, in virtual time.
     assert!((1..=25).contains(&done.round_iops.len()), "{:?}", done.round_iops);
     assert_ne!(std::fs::read(&path).unwrap(), vec![9; AREA as usize]);
 }

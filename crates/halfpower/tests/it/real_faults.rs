@@ -144,8 +144,7 @@ fn a_loop_device_that_is_detached_during_a_run_ends_with_the_run() {
     halfpower(&format!("run {} --no-save", path.display())).refuses(2, &["has 0 bytes"]);
 }
 
-/// Checks a run that a silent device ended: the completed requests are included, and a finding reports
-/// it.
+/// Checks a run that a silent device ended: the completed requests are included, and a finding reports it.
 #[track_caller]
 fn ended_by_silence(ended: Outcome) {
     let trial = ended.expect(1).trial();

@@ -1,5 +1,5 @@
-//! What a command observes: recordings in files, saved observations, and devices that come and go. A
-//! command must never observe one of them instead of another.
+//! What a command observes: recordings in files, saved observations, and devices that come and go. A command
+//! must never observe one of them instead of another.
 
 use crate::machine::{Machine, disk};
 use crate::program::{found, halfpower, halfpower_in};

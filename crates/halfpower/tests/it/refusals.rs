@@ -1,7 +1,7 @@
 //! Commands that might destroy data are refused: exit code 3, and no byte changes.
 //!
-//! The devices are loop devices and RAM disks, named as `--destroy-data-on` requires, so that only the
-//! danger itself prevents the write. `devices.rs` tests the opposite, where the same command writes.
+//! The devices are loop devices and RAM disks, named as `--destroy-data-on` requires, so that only the danger
+//! itself prevents the write. `devices.rs` tests the opposite, where the same command writes.
 
 use crate::program::{halfpower, halfpower_in, names, run, unprivileged};
 use std::os::unix::fs::{FileExt, symlink};
@@ -31,8 +31,8 @@ fn kernel_name(device: &Path) -> String {
     device.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// Checks that a write to `target` with the user's permission is refused with these words, and that
-/// `kept` does not change.
+/// Checks that a write to `target` with the user's permission is refused with these words, and that `kept`
+/// does not change.
 #[track_caller]
 fn is_refused(target: &Path, name: &str, kept: &Path, words: &[&str]) {
     let before = std::fs::read(kept).unwrap();
@@ -269,8 +269,8 @@ fn a_read_only_device_is_refused() {
     device_is_refused(attached.path(), &["is read-only"]);
 }
 
-/// Signatures that can be made without tools: the format, the position (from the end if negative), and
-/// the bytes. Positions and numbers are those of libblkid.
+/// Signatures that can be made without tools: the format, the position (from the end if negative), and the
+/// bytes. Positions and numbers are those of libblkid.
 const SIGNATURES: &[(&str, i64, &[u8])] = &[
     ("GUID partition table", 512, b"EFI PART"),
     ("GUID partition table", 4096, b"EFI PART"),

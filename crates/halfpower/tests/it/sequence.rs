@@ -1,7 +1,7 @@
 //! The same seed gives the same sequence of requests, with every engine.
 //!
-//! The data that a run wrote to a sparse file shows its requests. Runs with the same sequence and the
-//! same number of bytes write the same blocks. Two different sequences of hundreds of random blocks among
+//! The data that a run wrote to a sparse file shows its requests. Runs with the same sequence and the same
+//! number of bytes write the same blocks. Two different sequences of hundreds of random blocks among
 //! thousands never do so by chance.
 
 use crate::program::trial;

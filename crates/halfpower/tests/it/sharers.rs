@@ -1,5 +1,5 @@
-//! A target that shares bytes with something in use is refused, and the message shows the connection:
-//! exit code 3, and no byte changes. `refusals.rs` tests the dangers of the target itself.
+//! A target that shares bytes with something in use is refused, and the message shows the connection: exit
+//! code 3, and no byte changes. `refusals.rs` tests the dangers of the target itself.
 
 use crate::program::{halfpower, halfpower_in, program, run};
 use std::fs::{self, File};
@@ -15,8 +15,8 @@ fn kernel_name(device: &Path) -> String {
     device.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// Checks that a write to `target` with the user's permission is refused with these words, and that
-/// `kept` does not change.
+/// Checks that a write to `target` with the user's permission is refused with these words, and that `kept`
+/// does not change.
 #[track_caller]
 fn is_refused(target: &Path, kept: &Path, words: &[&str]) {
     let before = fs::read(kept).unwrap();

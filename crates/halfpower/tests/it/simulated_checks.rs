@@ -13,12 +13,12 @@ fn check_within(what: &str, estimate: &Estimate, truth: f64, share: f64) {
 
 /// Times of a device without variance are rounded to whole nanoseconds.
 const ROUNDING: f64 = 1e-6;
-/// A window counts whole requests. On a device without variance, each visit of at least 64 requests has
-/// the same error of up to one.
+/// A window counts whole requests. On a device without variance, each visit of at least 64 requests has the
+/// same error of up to one.
 const COUNTING: f64 = 1.0 / 64.0;
 
-/// A limit is the largest rate of several cells at the same capacity. It exceeds their mean by up to one
-/// and a half standard errors, which its interval does not include.
+/// A limit is the largest rate of several cells at the same capacity. It exceeds their mean by up to one and
+/// a half standard errors, which its interval does not include.
 const SELECTION: f64 = 0.01;
 
 fn random_reads(profile: &Profile) -> &DepthCurve {
@@ -118,8 +118,8 @@ fn what_to_expect_is_what_theory_says_of_the_device() {
         for it in expected {
             let truth = 1e6 * erlang_c_latency(servers, it.saturation);
             let ratio = it.latency_ns.value / truth;
-            // The curve is measured to 5 % per point. Near saturation, an error of 1 % in the limit
-            // changes the latency by 10 %.
+            // The curve is measured to 5 % per point. Near saturation, an error of 1 % in the limit changes
+            // the latency by 10 %.
             let tolerance = if it.saturation < 0.8 { 0.1 } else { 0.25 };
             assert!((ratio - 1.0).abs() < tolerance, "{kind} {it:?}: theory has {truth}");
             let rate = it.iops / (f64::from(servers) * 1000.0 * it.saturation);
@@ -256,8 +256,8 @@ fn the_budget_is_kept_on_fast_and_slow_devices() {
 
 #[test]
 fn half_of_the_maximum_is_reached_at_the_size_that_arithmetic_says() {
-    // A request of b bytes takes 1 ms + b / 100 MB/s. At 1 MiB that gives 91.3 MB/s. Half of it is
-    // reached where b / (1 ms + 10 ns b) = 45.6 MB/s, at 83.9 kB; 128 KiB is the next size.
+    // A request of b bytes takes 1 ms + b / 100 MB/s. At 1 MiB that gives 91.3 MB/s. Half of it is reached
+    // where b / (1 ms + 10 ns b) = 45.6 MB/s, at 83.9 kB; 128 KiB is the next size.
     let profile = profile(0, "sim:md1,service=1ms,rate=100MB/s");
     let curve = profile.size_curves.iter().find(|it| it.op == OpKind::Read && it.depth == 1);
     let curve = curve.unwrap();

@@ -1,8 +1,8 @@
 //! `run` on devices with a known truth.
 //!
-//! A closed loop keeps N requests at the device. One server of mean service time S is then always busy,
-//! so X = 1/S and, by Little's law, R = N S; with c servers and N >= c, X = c/S and R = N S / c
-//! (Kleinrock 1975; Lazowska et al. 1984, chapter 3).
+//! A closed loop keeps N requests at the device. One server of mean service time S is then always busy, so X
+//! = 1/S and, by Little's law, R = N S; with c servers and N >= c, X = c/S and R = N S / c (Kleinrock 1975;
+//! Lazowska et al. 1984, chapter 3).
 
 use crate::program::trial;
 use record::Trial;

@@ -3,15 +3,15 @@
 use crate::program::{found, halfpower, profile};
 use record::{DepthCurve, Estimate, FindingCode, OpKind, Profile, Severity};
 
-/// A run of two seconds has 2,000 requests on a server of 1 ms. Times that vary twice as much as their
-/// mean are then known to ±9 %, plus the error of the check itself.
+/// A run of two seconds has 2,000 requests on a server of 1 ms. Times that vary twice as much as their mean
+/// are then known to ±9 %, plus the error of the check itself.
 const WIDE: f64 = 0.15;
 
 /// Estimates of several checks, with the truth of each.
 ///
-/// A 95 % interval misses one time in twenty, so single ones prove nothing. Of all intervals, at least 85
-/// % must include the truth (with 40, three standard deviations below the mean). None may be too wide to
-/// be meaningful, or be off by a tenth.
+/// A 95 % interval misses one time in twenty, so single ones prove nothing. Of all intervals, at least 85 %
+/// must include the truth (with 40, three standard deviations below the mean). None may be too wide to be
+/// meaningful, or be off by a tenth.
 #[derive(Default)]
 struct Recovered {
     held: Vec<bool>,

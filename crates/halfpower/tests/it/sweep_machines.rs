@@ -1,8 +1,8 @@
-//! Tests the presets about a real machine: each finds its effect on a device in which the effect is
-//! planted, and not on one without it.
+//! Tests the presets about a real machine: each finds its effect on a device in which the effect is planted,
+//! and not on one without it.
 //!
-//! The planted effects are large and caused by the kernel (read-ahead, a loop device, a write limit), so
-//! a busy machine changes figures but no verdict. The tests use devices that they create themselves; they
+//! The planted effects are large and caused by the kernel (read-ahead, a loop device, a write limit), so a
+//! busy machine changes figures but no verdict. The tests use devices that they create themselves; they
 //! change no setting of the machine's own disks.
 
 use crate::program::{halfpower, program, program_under, run};
@@ -67,8 +67,8 @@ fn hints_change_how_far_is_read_ahead_in_order_and_nothing_out_of_order() {
     for nothing_ahead in ["random", "ahead-0"] {
         let small = requests(nothing_ahead, "read");
         assert!(small < 4_200.0, "{nothing_ahead}: {small}");
-        // A busy machine slows the loop device's worker. These cells wait for it at every request, those
-        // with read-ahead seldom. The ratio becomes smaller and its interval wider.
+        // A busy machine slows the loop device's worker. These cells wait for it at every request, those with
+        // read-ahead seldom. The ratio becomes smaller and its interval wider.
         let slow = effect(&hints, nothing_ahead, "bs 4k rw read");
         assert!(slow.ratio.value < 0.8, "{slow:?}");
     }
@@ -151,8 +151,8 @@ fn smp_finds_that_two_busy_jobs_halve_on_one_processor_and_that_arrivals_do_not(
     assert!(one.found != Some(true) || alike, "{one:?}");
 }
 
-/// Where the copy ends is tested by the treatment's own tests, because here it depends on when kernel
-/// threads get a CPU. On any machine, however busy, no byte is faster than the disk.
+/// Where the copy ends is tested by the treatment's own tests, because here it depends on when kernel threads
+/// get a CPU. On any machine, however busy, no byte is faster than the disk.
 #[test]
 fn writeback_tells_its_phases_and_that_nothing_outruns_a_slow_disk() {
     requires!(Root, Loop, Mount, Ext4, BlkioGroup);
@@ -203,9 +203,9 @@ fn layers_finds_what_a_loop_device_takes_over_and_nothing_between_two_equal_disk
         };
         pair.effects.iter().find(asked).cloned().unwrap()
     };
-    // zram fills the 64 pages within the call. With the loop device, a kernel thread does so, and the
-    // call costs only one sleep and one wake-up: less, by the whole interval. For a single page the two
-    // are about equal, and which one costs more depends on the CPU.
+    // zram fills the 64 pages within the call. With the loop device, a kernel thread does so, and the call
+    // costs only one sleep and one wake-up: less, by the whole interval. For a single page the two are about
+    // equal, and which one costs more depends on the CPU.
     let loops = cost(layered.path());
     assert!(loops.found == Some(true) && loops.ratio.high < 1.0, "{loops:?}");
     let equal = cost(other.path());

@@ -1,8 +1,7 @@
-//! Every preset finds its effect in a simulated target with the effect, and does not find it in one
-//! without it.
+//! Every preset finds its effect in a simulated target with the effect, and does not find it in one without
+//! it.
 //!
-//! The command line reduces the designs to the relevant levels, because here simulated time costs test
-//! time.
+//! The command line reduces the designs to the relevant levels, because here simulated time costs test time.
 
 use crate::program::halfpower;
 use record::{EffectMeasure, Experiment, ExperimentEffect, FindingCode};

@@ -1,5 +1,5 @@
-//! Experiments, tested from outside: their plan, their order, what they omit, and that an experiment that
-//! was killed and resumed equals one that was not.
+//! Experiments, tested from outside: their plan, their order, what they omit, and that an experiment that was
+//! killed and resumed equals one that was not.
 
 use crate::program::{Outcome, Running, found, halfpower, program, run};
 use record::{CacheMode, Experiment, FindingCode, Trial};
@@ -200,8 +200,8 @@ fn kept(database: &Path) -> (Experiment, BTreeMap<u32, Trial>) {
     (experiment, by_place)
 }
 
-/// Starts a command with a database, and kills it with SIGKILL after a while. Returns whether it was
-/// killed before it ended.
+/// Starts a command with a database, and kills it with SIGKILL after a while. Returns whether it was killed
+/// before it ended.
 fn killed(words: &str, database: &Path, after: Duration) -> bool {
     let mut command = program();
     command.args(words.split_whitespace()).arg("--db").arg(database);
@@ -212,8 +212,8 @@ fn killed(words: &str, database: &Path, after: Duration) -> bool {
 }
 
 /// Repeatedly kills and resumes an experiment at random times until it is complete, for at least `kills`
-/// kills, a quarter of which must be in the middle. Calls `check` with each completed experiment. The
-/// kill times are adapted to the experiment's length, which depends on other load on the machine.
+/// kills, a quarter of which must be in the middle. Calls `check` with each completed experiment. The kill
+/// times are adapted to the experiment's length, which depends on other load on the machine.
 fn killed_at_random(words: &str, kills: usize, check: &mut dyn FnMut(&Path)) {
     let begin = Instant::now();
     let whole = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Traps in what is read and written. Each case is compared with an opposite that differs in one
-//! condition: the trap gives exactly one finding, and the opposite none.
+//! Traps in what is read and written. Each case is compared with an opposite that differs in one condition:
+//! the trap gives exactly one finding, and the opposite none.
 //!
 //! Two kinds of findings are ignored: those that the kernel causes on every loop device, and, on real
 //! targets, those that a busy machine causes in any run. Tests of such findings request them explicitly.

@@ -1,6 +1,6 @@
 //! Traps in the state before a run: pages that dropping the cache does not remove, preconditioning rounds
-//! that do not converge, O_DIRECT that is silently ignored, a fragmented file, a start that differs from
-//! the rest.
+//! that do not converge, O_DIRECT that is silently ignored, a fragmented file, a start that differs from the
+//! rest.
 
 use crate::program::{Running, program, program_under, run, trial};
 use crate::traps::{DEVICE, assert_alone, assert_silent, noise, write_file};

@@ -95,9 +95,8 @@ fn small_sequential_reads_that_the_page_cache_makes_large_are_explained() {
     assert_silent(&run("device"));
 }
 
-/// A run on `target`. If `file` is given, it is truncated to half in the middle of the run. Requests to
-/// the remaining half still succeed, so the trial has results even if a busy machine read nothing before
-/// the cut.
+/// A run on `target`. If `file` is given, it is truncated to half in the middle of the run. Requests to the
+/// remaining half still succeed, so the trial has results even if a busy machine read nothing before the cut.
 fn cut_off_during(target: &Path, file: Option<&Path>, code: i32) -> Trial {
     let mut command = program();
     let words = format!("run {} --runtime 600ms --no-save --json", target.display());
@@ -129,8 +128,8 @@ fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
     let file = folder.path().join("data");
     write_file(&file, &noise(64 << 20));
     let graver = |trial: &Trial| -> Vec<_> {
-        // The area is a small part of the disk that the tests run on. Other processes use the disk, and
-        // its cache may be as fast as the program.
+        // The area is a small part of the disk that the tests run on. Other processes use the disk, and its
+        // cache may be as fast as the program.
         let of_the_disk =
             [FindingCode::CacheSizedArea, FindingCode::ForeignIo, FindingCode::HarnessLimit];
         found(trial).into_iter().filter(|(code, _)| !of_the_disk.contains(code)).collect()
@@ -140,8 +139,8 @@ fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
     assert_eq!(graver(&cut), [(FindingCode::ShortTransfers, Severity::Invalid)]);
 }
 
-/// The opposite (no step, no finding) is tested in virtual time, below. Here the kernel grants the
-/// requests of a limit in bursts, which become real steps on a busy machine.
+/// The opposite (no step, no finding) is tested in virtual time, below. Here the kernel grants the requests
+/// of a limit in bursts, which become real steps on a busy machine.
 #[test]
 fn a_device_that_slows_down_in_the_middle_is_told() {
     requires!(Root, Loop, BlkioGroup);

@@ -1,5 +1,5 @@
-//! Limits other than the device's: a cgroup, the load generator, its CPU, its clock, arrivals that are
-//! too fast, and stop rules that are not met.
+//! Limits other than the device's: a cgroup, the load generator, its CPU, its clock, arrivals that are too
+//! fast, and stop rules that are not met.
 
 use crate::program::{program_under, run, trial};
 use crate::traps::{

@@ -1,5 +1,5 @@
-//! Traps in the loop itself: queue depth that is requested but not reached, a CPU or a host that does not
-//! let the loop run, and the program's own limit.
+//! Traps in the loop itself: queue depth that is requested but not reached, a CPU or a host that does not let
+//! the loop run, and the program's own limit.
 
 use crate::program::{Running, program_under, run, trial};
 use crate::traps::{DEVICE, assert_alone, assert_silent, found, noise, write_file};
@@ -36,10 +36,10 @@ fn in_memory(len: usize, flags: &str) -> Trial {
 #[test]
 fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
     requires!(Root, Mount);
-    // Preparing the next request with its verification data takes about as long as copying a small one
-    // into mapped memory that is in the CPU's cache, because the file is passed over many times. On the
-    // first pass each page is a fault, which on some machines takes far longer. Which sizes are small
-    // depends on the CPU. For even smaller ones, the program's own limit is reported instead.
+    // Preparing the next request with its verification data takes about as long as copying a small one into
+    // mapped memory that is in the CPU's cache, because the file is passed over many times. On the first pass
+    // each page is a fault, which on some machines takes far longer. Which sizes are small depends on the
+    // CPU. For even smaller ones, the program's own limit is reported instead.
     let words = "--overwrite --verify --rw write --io-size 64m --runtime 30s";
     let measure = |bs: &str| in_memory(1 << 20, &format!("{words} --bs {bs}"));
     let memory = (FindingCode::NoDevice, Severity::Warning);
@@ -74,8 +74,8 @@ fn after(script: &str) -> [String; 5] {
     ["sh", "-c", &format!("{script} && exec \"$@\""), "sh", program].map(str::to_owned)
 }
 
-/// The program in its own mount namespace, where `file` is mounted over a system file. Only the program
-/// sees the change.
+/// The program in its own mount namespace, where `file` is mounted over a system file. Only the program sees
+/// the change.
 fn seeing(file: &Path, over: &str) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount").args(after(&format!("mount --bind {} {over}", file.display())));
@@ -139,8 +139,7 @@ fn a_flag_of_rotation_that_says_nothing_is_told_and_a_kernel_that_gives_none_is_
     assert!(!measure("\n"));
 }
 
-/// A trial on a loop device whose driver counts only this share of its reads, according to
-/// /proc/diskstats.
+/// A trial on a loop device whose driver counts only this share of its reads, according to /proc/diskstats.
 fn counted(device: &Path, percent: u64) -> Trial {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("diskstats");

@@ -1,5 +1,5 @@
-//! Traps that a profile reports: what a check omitted, what it could not reach, and how much of a device
-//! it covered. Each has an opposite that differs in one condition and gives no finding.
+//! Traps that a profile reports: what a check omitted, what it could not reach, and how much of a device it
+//! covered. Each has an opposite that differs in one condition and gives no finding.
 
 use crate::program::{found, profile};
 use record::{Finding, FindingCode, Profile, Severity};

@@ -5,8 +5,7 @@ use crate::program::{Outcome, halfpower, program, run};
 use serde_json::Value;
 use testkit::{Mounted, requires};
 
-/// Checks that the complete result was printed, and that one line on standard error says why it is not
-/// saved.
+/// Checks that the complete result was printed, and that one line on standard error says why it is not saved.
 #[track_caller]
 fn printed_and_not_saved(ended: &Outcome, code: i32, why: &str) {
     assert_eq!(ended.code, Some(code), "{ended:#?}");

@@ -4,8 +4,7 @@ use crate::program::{halfpower, halfpower_in, names, program, run, trial};
 use record::CacheMode;
 use testkit::{disk_folder, requires};
 
-/// Runs in an empty folder. Checks that the message names the mistake, and that the folder is still
-/// empty.
+/// Runs in an empty folder. Checks that the message names the mistake, and that the folder is still empty.
 #[track_caller]
 fn refused(words: &str, message: &[&str]) {
     let folder = tempfile::tempdir().unwrap();

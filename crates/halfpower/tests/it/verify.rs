@@ -165,8 +165,8 @@ fn a_run_finds_all_four_faults_of_a_device_that_lies_to_it() {
     assert!(found(&trial.findings, FindingCode::DataCorrupt));
 }
 
-/// Waits until blocks have been written for the second time, and damages four of them, each in a
-/// different way.
+/// Waits until blocks have been written for the second time, and damages four of them, each in a different
+/// way.
 fn damage_four(path: &Path) -> Vec<(usize, BlockFault)> {
     // For reading: a target that another process has open for writing would be refused.
     let seen_file = File::open(path).unwrap();

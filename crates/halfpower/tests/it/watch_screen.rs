@@ -1,5 +1,5 @@
-//! The live screen on a separate terminal: what is drawn, which keys work, and that the terminal is
-//! restored on every exit.
+//! The live screen on a separate terminal: what is drawn, which keys work, and that the terminal is restored
+//! on every exit.
 
 use crate::program::program;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -179,8 +179,7 @@ fn keys_show_help_detail_and_another_order() {
     session.wait_for("resolution");
     session.press("\x1b");
     session.wait_for("read/s");
-    // A change redraws only the cells that differ. After a complete redraw, each word has a known
-    // position.
+    // A change redraws only the cells that differ. After a complete redraw, each word has a known position.
     session.press("+\x0c");
     session.wait_for("every\x1b[1;42H200");
     session.press("\x03");

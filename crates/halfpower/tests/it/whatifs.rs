@@ -1,5 +1,5 @@
-//! `predict` with a change, and `advise`: compares the computation with the simulator, and checks the
-//! text around it.
+//! `predict` with a change, and `advise`: compares the computation with the simulator, and checks the text
+//! around it.
 //!
 //! Devices with a known truth are profiled, asked "what if", and simulated in the changed state.
 

@@ -1,9 +1,9 @@
 //! Decides which users may send requests: names with bcrypt hashes, by HTTP basic authentication.
 //!
-//! A bcrypt hash deliberately takes a tenth of a second of CPU time, and a scrape arrives every few
-//! seconds. A name and password that were correct are therefore remembered as a keyed hash and compared
-//! in constant time. All others need bcrypt, one at a time and in parallel with other responses. An
-//! unknown name takes as long as a known one.
+//! A bcrypt hash deliberately takes a tenth of a second of CPU time, and a scrape arrives every few seconds.
+//! A name and password that were correct are therefore remembered as a keyed hash and compared in constant
+//! time. All others need bcrypt, one at a time and in parallel with other responses. An unknown name takes as
+//! long as a known one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

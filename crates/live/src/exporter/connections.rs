@@ -1,12 +1,12 @@
 //! Limits the number of open connections.
 //!
-//! If all places are taken, a new connection replaces an existing one: the oldest of those that have
-//! never sent an admitted request, or else the one whose last admitted request is oldest. A client that
-//! opens connections and sends nothing, or sends one request and then nothing, therefore does not block a
-//! scraping server.
+//! If all places are taken, a new connection replaces an existing one: the oldest of those that have never
+//! sent an admitted request, or else the one whose last admitted request is oldest. A client that opens
+//! connections and sends nothing, or sends one request and then nothing, therefore does not block a scraping
+//! server.
 //!
-//! Rejected: letting the new connection wait (a scrape times out after ten seconds, as a silent client
-//! does); refusing it; a limit per address (behind a proxy, all clients have the same address).
+//! Rejected: letting the new connection wait (a scrape times out after ten seconds, as a silent client does);
+//! refusing it; a limit per address (behind a proxy, all clients have the same address).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

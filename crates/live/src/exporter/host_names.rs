@@ -1,10 +1,10 @@
 //! Decides which host names a request may use for this machine.
 //!
-//! A web page can point its own host name to this machine's address and then read this server's
-//! responses, even on loopback (DNS rebinding). The browser still sends the page's name in `Host`.
-//! Requests to an address are therefore accepted, because they contain no name. A name is accepted only
-//! if it is this machine's own or was given by the user. Rejected: names that begin with the machine's
-//! name (a page's name can do so), and DNS look-ups (which the page controls).
+//! A web page can point its own host name to this machine's address and then read this server's responses,
+//! even on loopback (DNS rebinding). The browser still sends the page's name in `Host`. Requests to an
+//! address are therefore accepted, because they contain no name. A name is accepted only if it is this
+//! machine's own or was given by the user. Rejected: names that begin with the machine's name (a page's name
+//! can do so), and DNS look-ups (which the page controls).
 
 use axum::http::header::HOST;
 use axum::http::uri::Authority;
@@ -17,9 +17,9 @@ use std::net::IpAddr;
 pub struct HostNames(BTreeSet<String>);
 
 impl HostNames {
-    /// The names of a machine whose host name is `host`: that name with and without its domain, its
-    /// aliases in the hosts file (hosts(5)), and the name in each search domain of the resolver
-    /// (resolv.conf(5)); also `more`, and localhost.
+    /// The names of a machine whose host name is `host`: that name with and without its domain, its aliases
+    /// in the hosts file (hosts(5)), and the name in each search domain of the resolver (resolv.conf(5));
+    /// also `more`, and localhost.
     #[must_use]
     pub fn new(host: &str, hosts: &str, resolver: &str, more: &[String]) -> Self {
         let host = folded(host);

@@ -1,11 +1,11 @@
-//! Defines the metrics in one table. The text of a scrape, its help, and the list in the documentation
-//! are generated from it.
+//! Defines the metrics in one table. The text of a scrape, its help, and the list in the documentation are
+//! generated from it.
 //!
-//! Names follow Prometheus: base units (seconds, bytes, ratios from 0 to 1), with the unit last. Values
-//! of a device are those of its last interval. An unknown value has no sample; it is never zero. A
-//! verdict is exported in two forms. One gives the current verdict, for people and for state over time.
-//! The other gives the probability of each verdict, for alerts: probabilities of verdicts that require
-//! the same action can be added. Rejected: OpenMetrics' state set, whose label repeats the metric's name.
+//! Names follow Prometheus: base units (seconds, bytes, ratios from 0 to 1), with the unit last. Values of a
+//! device are those of its last interval. An unknown value has no sample; it is never zero. A verdict is
+//! exported in two forms. One gives the current verdict, for people and for state over time. The other gives
+//! the probability of each verdict, for alerts: probabilities of verdicts that require the same action can be
+//! added. Rejected: OpenMetrics' state set, whose label repeats the metric's name.
 
 use crate::exporter::samples::{Kind, PREFIX, Samples, Unit};
 use crate::exporter::snapshot::Reading;

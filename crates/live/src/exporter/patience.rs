@@ -1,7 +1,7 @@
 //! Ends a connection whose client does not read the response.
 //!
-//! Such a client would otherwise hold its response, a few megabytes on a large machine, for the lifetime
-//! of the connection.
+//! Such a client would otherwise hold its response, a few megabytes on a large machine, for the lifetime of
+//! the connection.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;

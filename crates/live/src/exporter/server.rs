@@ -1,10 +1,10 @@
 //! Serves the metrics over HTTP, with a start page that links them and a health check.
 //!
-//! One thread serves all connections and another one takes samples; neither waits for the other. The
-//! serving thread never waits for a file: other threads hash passwords and check the web configuration. A
-//! connection ends if its request does not arrive, if its response is not read, and in any case after
-//! some minutes. The number of connections is limited. An attacker thus cannot exhaust the memory of a
-//! machine whose disks are in trouble. Nothing from a request is logged.
+//! One thread serves all connections and another one takes samples; neither waits for the other. The serving
+//! thread never waits for a file: other threads hash passwords and check the web configuration. A connection
+//! ends if its request does not arrive, if its response is not read, and in any case after some minutes. The
+//! number of connections is limited. An attacker thus cannot exhaust the memory of a machine whose disks are
+//! in trouble. Nothing from a request is logged.
 
 use crate::exporter::connections::{Connections, Place};
 use crate::exporter::patience::{PATIENCE, Patient};
@@ -392,8 +392,8 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
     use tokio::time::Instant;
 
-    /// Sends these bytes to the server. Returns the length of its response and the time until the
-    /// connection ends. The clock is simulated: it advances whenever no task can run.
+    /// Sends these bytes to the server. Returns the length of its response and the time until the connection
+    /// ends. The clock is simulated: it advances whenever no task can run.
     fn spoken(sent: &'static [u8], reads: bool) -> (usize, Duration) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.unwrap().block_on(async {

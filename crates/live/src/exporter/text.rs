@@ -1,7 +1,7 @@
 //! Writes the text of a scrape from the rows of the last sample.
 //!
-//! The encoder of prometheus-client supports both formats that Prometheus requests, and escapes labels.
-//! Each scrape has its own registry over one snapshot, so a removed device has no series.
+//! The encoder of prometheus-client supports both formats that Prometheus requests, and escapes labels. Each
+//! scrape has its own registry over one snapshot, so a removed device has no series.
 
 use crate::exporter::metrics::METRICS;
 use crate::exporter::samples::{Kind, PREFIX, Samples, Unit};

@@ -1,9 +1,9 @@
 //! Reads Prometheus' web configuration: the server's certificate, and the users who may send requests.
 //!
 //! All Prometheus exporters use this file format (`--web.config.file`), so one file and one procedure to
-//! renew certificates serve all of them. The supported fields are `tls_server_config` with `cert_file`
-//! and `key_file`, and `basic_auth_users` with bcrypt hashes. Any other field is rejected rather than
-//! ignored, because its author relies on it.
+//! renew certificates serve all of them. The supported fields are `tls_server_config` with `cert_file` and
+//! `key_file`, and `basic_auth_users` with bcrypt hashes. Any other field is rejected rather than ignored,
+//! because its author relies on it.
 
 use crate::exporter::access::Access;
 use crate::exporter::yaml::{self, Entry, Value, Wrong};
@@ -181,8 +181,8 @@ impl Renewing {
         Self { latest: Mutex::new(Arc::new(config)), looking: Arc::default(), remark }
     }
 
-    /// The current configuration, after a check of its files on another thread. Waits at most one second
-    /// for the check.
+    /// The current configuration, after a check of its files on another thread. Waits at most one second for
+    /// the check.
     pub(crate) async fn latest(self: &Arc<Self>) -> Arc<WebConfig> {
         if self.known().files.is_empty() {
             return self.known();
@@ -205,8 +205,8 @@ impl Renewing {
         Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reloads the files if they have changed. If they are unusable, the previous configuration stays in
-    /// use, and the reason is printed once per change.
+    /// Reloads the files if they have changed. If they are unusable, the previous configuration stays in use,
+    /// and the reason is printed once per change.
     fn renew(&self) {
         let latest = self.known();
         if !latest.is_outdated() {
@@ -374,8 +374,7 @@ mod tests {
             let lines = names.iter().map(|name| format!("  {name}: {hash}\n"));
             format!("basic_auth_users:\n{}", lines.collect::<String>())
         };
-        // Each text gets its own modification time, because a change within one clock step is not
-        // detected.
+        // Each text gets its own modification time, because a change within one clock step is not detected.
         let write = |text: &str, at: u64| {
             std::fs::write(&path, text).unwrap();
             let file = std::fs::File::options().write(true).open(&path).unwrap();

@@ -1,9 +1,9 @@
 //! Reads the subset of YAML that a web configuration uses: nested mappings of words, each with its line
 //! number.
 //!
-//! The error messages of a general parser contain the wrong value, which may be secret. Here each key has
-//! its line, and messages contain only lines and keys. Anchors, tags, lists and keys that are not words
-//! are not needed and are rejected.
+//! The error messages of a general parser contain the wrong value, which may be secret. Here each key has its
+//! line, and messages contain only lines and keys. Anchors, tags, lists and keys that are not words are not
+//! needed and are rejected.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 

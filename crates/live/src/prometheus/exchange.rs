@@ -1,9 +1,9 @@
 //! Runs an exchange with a server so that a signal or a deadline always ends it.
 //!
-//! A server that sends one byte per second is never silent. A signal ends neither a read nor a name
-//! look-up, because the system restarts them. The exchange therefore runs on its own thread, and the
-//! calling thread waits for its data. An abandoned thread ends with the process, or when it reads its
-//! next part. Rejected: short socket timeouts, which the HTTP library treats as failures.
+//! A server that sends one byte per second is never silent. A signal ends neither a read nor a name look-up,
+//! because the system restarts them. The exchange therefore runs on its own thread, and the calling thread
+//! waits for its data. An abandoned thread ends with the process, or when it reads its next part. Rejected:
+//! short socket timeouts, which the HTTP library treats as failures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -39,8 +39,8 @@ impl<T> Parts<T> {
     }
 }
 
-/// Runs an exchange and passes its parts to `take`. Ends with the exchange, when `take` returns `false`,
-/// when the flag is set, or after `longest`.
+/// Runs an exchange and passes its parts to `take`. Ends with the exchange, when `take` returns `false`, when
+/// the flag is set, or after `longest`.
 pub(crate) fn run<T: Send + 'static>(
     exchange: impl FnOnce(&Parts<T>) -> Result<(), String> + Send + 'static,
     mut take: impl FnMut(T) -> bool,

@@ -1,8 +1,8 @@
-//! Sends range queries to a Prometheus server and fetches the responses. `import` decides what to query
-//! and interprets the responses.
+//! Sends range queries to a Prometheus server and fetches the responses. `import` decides what to query and
+//! interprets the responses.
 //!
-//! A server is trusted if the system trusts its certificate. Redirects are not followed, because they
-//! usually lead to a login page. An error never contains a token or the value of a header.
+//! A server is trusted if the system trusts its certificate. Redirects are not followed, because they usually
+//! lead to a login page. An error never contains a token or the value of a header.
 #![forbid(unsafe_code)]
 
 mod crc32c;
@@ -73,8 +73,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client for the server at `http[s]://HOST[:PORT][/PREFIX]`. It sends these headers, each
-    /// of the form `NAME: VALUE`, and the token as `Authorization: Bearer`.
+    /// Creates a client for the server at `http[s]://HOST[:PORT][/PREFIX]`. It sends these headers, each of
+    /// the form `NAME: VALUE`, and the token as `Authorization: Bearer`.
     ///
     /// # Errors
     /// If the address or a header is malformed.

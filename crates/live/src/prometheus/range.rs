@@ -1,8 +1,8 @@
 //! Parses a time range: `START..END[@STEP]`.
 //!
-//! Both ends are points in time (ISO with a zone, or seconds since 1970), `now`, or a time before now
-//! such as `now-2h`, because most queries are about the last hours. The default step is that of a usual
-//! scrape, or longer if the response would otherwise exceed the server's limit.
+//! Both ends are points in time (ISO with a zone, or seconds since 1970), `now`, or a time before now such as
+//! `now-2h`, because most queries are about the last hours. The default step is that of a usual scrape, or
+//! longer if the response would otherwise exceed the server's limit.
 
 use import::RangeQuery;
 use record::Nanos;

@@ -2,8 +2,8 @@
 //!
 //! A week of ten thousand devices is billions of samples: fifty gigabytes as JSON, three as stored. The
 //! protocol consists of four Protocol Buffers messages and one encoding of samples: second differences of
-//! times, and exclusive-ors of values (Gorilla, VLDB 2015). A crate for it would add a code generator and
-//! a second HTTP stack.
+//! times, and exclusive-ors of values (Gorilla, VLDB 2015). A crate for it would add a code generator and a
+//! second HTTP stack.
 
 use crate::prometheus::crc32c::crc32c;
 use std::collections::BTreeMap;
@@ -80,8 +80,8 @@ fn put_bytes(to: &mut Vec<u8>, field: u8, bytes: &[u8]) {
     to.extend_from_slice(bytes);
 }
 
-/// Reads the frames of a response and passes on each part of a series. A server sends complete chunks,
-/// even if they exceed the requested range; the samples outside it are omitted.
+/// Reads the frames of a response and passes on each part of a series. A server sends complete chunks, even
+/// if they exceed the requested range; the samples outside it are omitted.
 ///
 /// # Errors
 /// What is wrong with the response.

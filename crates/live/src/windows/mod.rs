@@ -1,5 +1,4 @@
-//! Terminal signals on Windows: there are none. Ctrl-C arrives as a key, and no signal suspends a
-//! program.
+//! Terminal signals on Windows: there are none. Ctrl-C arrives as a key, and no signal suspends a program.
 
 use crate::LiveError;
 

@@ -1,7 +1,7 @@
 //! An engine with known latencies: each request completes a drawn time after its submission.
 //!
-//! It spins on a real clock, so its times are real and are measured by the worker's own clock readings.
-//! It logs the times, and the worker's figures must agree with the log. It can begin a request before the
+//! It spins on a real clock, so its times are real and are measured by the worker's own clock readings. It
+//! logs the times, and the worker's figures must agree with the log. It can begin a request before the
 //! worker's clock does, which simulates a clock that starts too late.
 
 use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
@@ -71,8 +71,8 @@ pub(super) struct DelayEngine<'a, C> {
 }
 
 impl<'a, C: Clock> DelayEngine<'a, C> {
-    /// An engine for a run of `length` that begins now. `ahead_percent` of each request's time has passed
-    /// at its submission.
+    /// An engine for a run of `length` that begins now. `ahead_percent` of each request's time has passed at
+    /// its submission.
     pub(super) fn new(
         law: Law,
         clock: C,

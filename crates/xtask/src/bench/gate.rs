@@ -1,9 +1,9 @@
 //! A figure with its goal, and the proof that the measurement can detect a fault.
 //!
-//! A gate that always passes is useless. Each gate therefore has an A/A result (the same compared with
-//! the same, which shows the current noise) and a planted fault, whose interval must be outside the A/A
-//! interval. A gate that cannot detect its fault says so, and its figure counts as not reached. The
-//! figure itself is judged by its median; its interval shows the uncertainty.
+//! A gate that always passes is useless. Each gate therefore has an A/A result (the same compared with the
+//! same, which shows the current noise) and a planted fault, whose interval must be outside the A/A interval.
+//! A gate that cannot detect its fault says so, and its figure counts as not reached. The figure itself is
+//! judged by its median; its interval shows the uncertainty.
 
 use crate::pairs::Ratio;
 use anyhow::Result;

@@ -1,8 +1,8 @@
 //! Runs the product's loop on any engine and clock, and the loops that it is compared with.
 //!
 //! The product has no switches to disable parts. The cost of a part is measured from outside: by the same
-//! worker with a clock that costs nothing, by a bare loop that draws requests and manages slots but has
-//! no clock, histogram or statistics, and by each part alone.
+//! worker with a clock that costs nothing, by a bare loop that draws requests and manages slots but has no
+//! clock, histogram or statistics, and by each part alone.
 
 use anyhow::{Result, ensure};
 use engine::{Clock, Engine, Submission, Wait};
@@ -42,8 +42,8 @@ impl Counted {
 /// Default length of a run of the product, which determines how often counts are saved.
 const RUN: Nanos = Nanos(10_000_000_000);
 
-/// Runs the product's worker, with all of its accounting, for a time by its clock: the first `length` of
-/// a run of [`RUN`].
+/// Runs the product's worker, with all of its accounting, for a time by its clock: the first `length` of a
+/// run of [`RUN`].
 pub(super) fn worker(
     engine: impl Engine,
     clock: impl Clock,

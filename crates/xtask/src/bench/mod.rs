@@ -1,10 +1,10 @@
 //! Measures speed and accuracy of the program itself, as figures with goals.
 //!
-//! Each part is measured in alternating runs (see [`crate::pairs`]), bound to one CPU, and judged by
-//! gates that have proved what they can detect ([`gate`]). A full run saves all figures under
-//! `benches/results`, with the machine and the versions, one file per part and day. The figures are those
-//! of the release build; a debug build of this program starts it. Rejected: a bench library with saved
-//! baselines, which compares the states of the machine on two occasions.
+//! Each part is measured in alternating runs (see [`crate::pairs`]), bound to one CPU, and judged by gates
+//! that have proved what they can detect ([`gate`]). A full run saves all figures under `benches/results`,
+//! with the machine and the versions, one file per part and day. The figures are those of the release build;
+//! a debug build of this program starts it. Rejected: a bench library with saved baselines, which compares
+//! the states of the machine on two occasions.
 
 mod delay;
 mod gate;
@@ -65,8 +65,8 @@ impl Options {
         }
         let smoke = flags.has("--smoke");
         let binary: Option<PathBuf> = flags.value("--binary")?;
-        // A smoke run and a run with fewer pairs have no figures worth saving. Figures of another binary
-        // do not belong to this version.
+        // A smoke run and a run with fewer pairs have no figures worth saving. Figures of another binary do
+        // not belong to this version.
         let worth_keeping = !smoke && pairs.is_none() && binary.is_none();
         Ok(Self {
             smoke,

@@ -1,9 +1,8 @@
-//! Measures the cost of full accounting on a real ring, with io_uring's NOPs, which do nothing in the
-//! kernel.
+//! Measures the cost of full accounting on a real ring, with io_uring's NOPs, which do nothing in the kernel.
 //!
 //! It compares the product's worker with a loop that has a generator and slots but no clock, histogram or
-//! statistics. Both use rings with the same setup and alternate in slices of a twentieth of a second in
-//! one process.
+//! statistics. Both use rings with the same setup and alternate in slices of a twentieth of a second in one
+//! process.
 
 use super::gate::{Gate, Goal, Proof, medians, numbers, turns};
 use super::loops::{self, Bare, SlowClock};

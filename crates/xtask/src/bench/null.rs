@@ -1,8 +1,8 @@
 //! Measures the harness' own cost per request: the null engine at depth 128, 4 KiB random reads.
 //!
 //! The figure is the product's own: `halfpower run --ioengine null` with everything enabled, bound to one
-//! CPU; 10^9 divided by its IOPS. Shown next to it are the costs of its parts, measured in this process
-//! in alternating rounds, and fio's null engine, with its defaults and with its best batches.
+//! CPU; 10^9 divided by its IOPS. Shown next to it are the costs of its parts, measured in this process in
+//! alternating rounds, and fio's null engine, with its defaults and with its best batches.
 
 use super::gate::{Gate, Goal, Proof, numbers};
 use super::loops::{self, Bare, FreeClock};
@@ -22,9 +22,9 @@ use std::time::Duration;
 /// Maximum cost of the harness in nanoseconds per request.
 const GOAL_NS: f64 = 25.0;
 const DEPTH: u32 = 128;
-/// Length of one measurement of a part. It is long compared with a scheduler tick and with the
-/// milliseconds that a thread may wait on a busy machine (a part without a request has no cost). It is
-/// short enough that all parts of a round see the same state of the machine.
+/// Length of one measurement of a part. It is long compared with a scheduler tick and with the milliseconds
+/// that a thread may wait on a busy machine (a part without a request has no cost). It is short enough that
+/// all parts of a round see the same state of the machine.
 const PART: Nanos = Nanos(50_000_000);
 const ROUNDS: usize = 25;
 

@@ -1,8 +1,8 @@
 //! Measures the speed of the simulator, which limits how long the tests and the published tables take.
 //!
 //! Complete runs of the program are timed, from command line to document. In addition to the goals, two
-//! possible causes of slowness are shown: the length of the simulated time, and the number of devices.
-//! With `--against`, another binary, such as that of an earlier commit, alternates with this one.
+//! possible causes of slowness are shown: the length of the simulated time, and the number of devices. With
+//! `--against`, another binary, such as that of an earlier commit, alternates with this one.
 
 use super::gate::{Gate, Goal, Proof, numbers, turns};
 use super::{Context, Report};

@@ -1,11 +1,11 @@
 //! Checks that short latencies are measured correctly, with an engine whose delays are known.
 //!
 //! For three distributions of delay, the mean and p50 to p99.9 are compared. The worker is judged by the
-//! engine's log of the same run, which has the actual delays. The distribution's theoretical value is
-//! shown next to it. The actual delays differ from it by disturbances of the machine and by chance, which
-//! at a percentile between two parts of a mixture is more than a percent. The median over rounds is
-//! judged, so that a disturbed round has no influence. The planted fault is a clock that starts when a
-//! twentieth of the request is over.
+//! engine's log of the same run, which has the actual delays. The distribution's theoretical value is shown
+//! next to it. The actual delays differ from it by disturbances of the machine and by chance, which at a
+//! percentile between two parts of a mixture is more than a percent. The median over rounds is judged, so
+//! that a disturbed round has no influence. The planted fault is a clock that starts when a twentieth of the
+//! request is over.
 
 use super::delay::{DelayEngine, Law, Log};
 use super::gate::{Gate, Goal, Proof, numbers};
@@ -65,8 +65,8 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     Ok(Report { gates, details })
 }
 
-/// The gate on the largest deviation of all statistics. Its A/A result compares the engine's own log of
-/// one half of the rounds with that of the other half.
+/// The gate on the largest deviation of all statistics. Its A/A result compares the engine's own log of one
+/// half of the rounds with that of the other half.
 fn gate(name: String, good: &[Round], late: &[Round]) -> Gate {
     let (left, right) = good.split_at(good.len() / 2);
     let halves: Vec<f64> = (0..=PERCENTILES.len())

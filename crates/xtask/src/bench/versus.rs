@@ -1,12 +1,12 @@
-//! Compares halfpower with fio where the device costs least: on a cached file in memory, and on a RAM
-//! block device filled with incompressible data.
+//! Compares halfpower with fio where the device costs least: on a cached file in memory, and on a RAM block
+//! device filled with incompressible data.
 //!
 //! At depth 128, it compares the rate and the CPU time per request with fio's fastest settings here
 //! ([`crate::contest::fio::best`]). For each load of [`LOADS`], it compares the mean latency, with fio
-//! submitting as many requests per call as halfpower. The sides alternate in slices of half a second
-//! (ABBA). Each slice is a separate process. All are bound to one CPU, except the kernel's workers. CPU
-//! time is judged by what the kernel charges to each child; the busy time of the whole machine is shown,
-//! too, and would reveal work done elsewhere.
+//! submitting as many requests per call as halfpower. The sides alternate in slices of half a second (ABBA).
+//! Each slice is a separate process. All are bound to one CPU, except the kernel's workers. CPU time is
+//! judged by what the kernel charges to each child; the busy time of the whole machine is shown, too, and
+//! would reveal work done elsewhere.
 
 use super::gate::{Gate, Goal, Proof, medians, numbers, turns, values};
 use super::{Context, Report};
@@ -20,19 +20,19 @@ use record::EngineName;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Slices per side, twenty seconds in total. The placement of a kernel worker differs between processes
-/// but rarely within one, so many short slices are better.
+/// Slices per side, twenty seconds in total. The placement of a kernel worker differs between processes but
+/// rarely within one, so many short slices are better.
 const PAIRS: usize = 40;
 const PROOF_PAIRS: usize = 18;
-/// The planted fault burns this fraction of a slice: 1/5.
+/// The planted fault burns CPU time for the length of a slice divided by this.
 const BURNT: u32 = 5;
 /// Number of short runs that measure the cost of start and end.
 const SHORT_RUNS: u32 = 5;
 
 /// Ratio to fio that counts as equal for loads other than the harness' best case.
 const EQUAL: f64 = 1.05;
-/// Loads of all engines, each with its goal for the mean latency relative to fio. A thread pool has no
-/// goal, because fio's jobs need no hand-over.
+/// Loads of all engines, each with its goal for the mean latency relative to fio. A thread pool has no goal,
+/// because fio's jobs need no hand-over.
 const LOADS: [(Load, Goal); 8] = [
     (Load::new(EngineName::Sync, "randread", "4k", 1), Goal::AtMost(1.0)),
     (Load::new(EngineName::IoUring, "randread", "4k", 1), Goal::AtMost(1.0)),
@@ -43,8 +43,8 @@ const LOADS: [(Load, Goal); 8] = [
     (Load::new(EngineName::Mmap, "randread", "4k", 1), Goal::AtMost(EQUAL)),
     (Load::new(EngineName::Threads, "randread", "4k", 8), Goal::Shown),
 ];
-/// Maximum relative difference between the device's request count and halfpower's; shows that halfpower
-/// does not claim more requests than it made.
+/// Maximum relative difference between the device's request count and halfpower's; shows that halfpower does
+/// not claim more requests than it made.
 const COUNT_TOLERANCE: f64 = 0.02;
 
 const DEEP: Load = Load::new(EngineName::IoUring, "randread", "4k", 128);

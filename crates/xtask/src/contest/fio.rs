@@ -1,8 +1,8 @@
 //! Runs fio once, and parses its report.
 //!
 //! fio's best settings depend on engine, target and machine: [`best`] tries a list of batch sizes on the
-//! target itself and takes the fastest. All settings use registered files and buffers where the engine
-//! has them, no random map, no second clock reading for submission, and no samples of throughput.
+//! target itself and takes the fastest. All settings use registered files and buffers where the engine has
+//! them, no random map, no second clock reading for submission, and no samples of throughput.
 //! `--gtod_reduce`, known as fio's fastest option, measures no latencies and is therefore not comparable.
 
 use super::{Bout, Load, Outcome, SHORT};
@@ -27,8 +27,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The same as halfpower: submits all pending requests in one call, and takes all available
-    /// completions at once. By default, fio makes a system call per request, which matters on memory.
+    /// The same as halfpower: submits all pending requests in one call, and takes all available completions
+    /// at once. By default, fio makes a system call per request, which matters on memory.
     pub(crate) fn alike(load: &Load, core: Option<usize>) -> Self {
         Self { submit: load.iodepth, complete_min: 1, core, by_default: false }
     }
@@ -44,8 +44,8 @@ impl Settings {
 const TUNING_RUN: Duration = Duration::from_millis(500);
 const TUNING_ROUNDS: usize = 3;
 
-/// fio's settings with the highest IOPS here, among different batch sizes for submission and completion,
-/// and the IOPS of each.
+/// fio's settings with the highest IOPS here, among different batch sizes for submission and completion, and
+/// the IOPS of each.
 pub(crate) fn best(bout: &Bout<'_>, smoke: bool) -> Result<(Settings, Vec<(Settings, f64)>)> {
     let (alike, depth) = (bout.settings, bout.load.iodepth);
     let few = [(1, 1), (16, 16), (32, 1), (32, 32), (64, 64), (128, 128)];
@@ -96,8 +96,8 @@ impl Bout<'_> {
     }
 }
 
-/// fio's name of the engine. A thread pool is compared with the same number of psync jobs. The pool must
-/// also hand requests over, which jobs need not; that is part of the comparison.
+/// fio's name of the engine. A thread pool is compared with the same number of psync jobs. The pool must also
+/// hand requests over, which jobs need not; that is part of the comparison.
 fn ioengine(engine: EngineName) -> &'static str {
     match engine {
         EngineName::Sync | EngineName::Threads => "psync",

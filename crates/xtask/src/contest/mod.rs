@@ -1,10 +1,10 @@
 //! Runs a load generator once on a prepared target, for comparisons by `bench`.
 //!
-//! Both sides are complete programs in their own processes, as a user starts them. Latency is submission
-//! to completion, fio's `lat`. CPU time is measured twice (see [`crate::child`]): the time charged to the
-//! child, and the non-idle time of the whole machine, which misses nothing but includes the work of all
-//! other processes. Time before and after the load (fio calibrates clocks, halfpower measures its
-//! ceiling) is subtracted by means of a very short run of the same load.
+//! Both sides are complete programs in their own processes, as a user starts them. Latency is submission to
+//! completion, fio's `lat`. CPU time is measured twice (see [`crate::child`]): the time charged to the child,
+//! and the non-idle time of the whole machine, which misses nothing but includes the work of all other
+//! processes. Time before and after the load (fio calibrates clocks, halfpower measures its ceiling) is
+//! subtracted by means of a very short run of the same load.
 
 pub(crate) mod fio;
 pub(crate) mod halfpower;
@@ -18,8 +18,8 @@ use std::path::Path;
 use std::time::Duration;
 use target::Target;
 
-/// Run time of the short run that shows the cost of start and end: long enough that requests complete on
-/// a busy machine.
+/// Run time of the short run that shows the cost of start and end: long enough that requests complete on a
+/// busy machine.
 pub(crate) const SHORT: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +51,7 @@ impl Load {
     }
 }
 
-/// A load on a target, with halfpower's binary and fio's settings. Both sides run on the CPU of the
-/// settings.
+/// A load on a target, with halfpower's binary and fio's settings. Both sides run on the CPU of the settings.
 #[derive(Clone, Copy)]
 pub(crate) struct Bout<'a> {
     pub(crate) binary: &'a Path,

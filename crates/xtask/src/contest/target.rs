@@ -17,8 +17,8 @@ use testkit::{Capability, Folder, Zram};
 const BYTES: u64 = 512 << 20;
 /// Size of the file that the null engine pretends to read.
 const PRETENDED_BYTES: u64 = 16 << 20;
-/// File size of a smoke run, and the bytes that it transfers: 8,192 requests of 4 KiB. The null engine
-/// needs no time for them and transfers 32 times as many.
+/// File size of a smoke run, and the bytes that it transfers: 8,192 requests of 4 KiB. The null engine needs
+/// no time for them and transfers 32 times as many.
 const SMOKE_BYTES: u64 = 32 << 20;
 /// A file system in memory that every Linux has for POSIX shared memory.
 const MEMORY: &str = "/dev/shm";
@@ -32,8 +32,8 @@ pub(crate) struct Target {
     pub(crate) direct: bool,
     /// The name for `--destroy-data-on`; `None` for a file.
     pub(crate) device_name: Option<String>,
-    /// Bytes after which a run ends, instead of a time. Used by smoke runs, which then have a result even
-    /// on a busy machine.
+    /// Bytes after which a run ends, instead of a time. Used by smoke runs, which then have a result even on
+    /// a busy machine.
     pub(crate) ends_after: Option<u64>,
     /// What must live as long as the target.
     _owner: Box<dyn Any>,

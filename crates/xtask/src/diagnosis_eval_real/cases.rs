@@ -61,8 +61,8 @@ pub(super) struct Case {
     pub(super) loads: Vec<Load>,
     /// Minimum requests per second of the loads. With less, the result is discarded.
     pub(super) asks: Option<u64>,
-    /// Minimum number of requests at the busy device. With less, the result is discarded: a program may
-    /// need more CPU time than the device needs for its requests.
+    /// Minimum number of requests at the busy device. With less, the result is discarded: a program may need
+    /// more CPU time than the device needs for its requests.
     pub(super) fills: Option<f64>,
     pub(super) expect: Expect,
     /// The file or folder that is watched instead of the device.
@@ -70,8 +70,7 @@ pub(super) struct Case {
 }
 
 impl Change {
-    /// Whether the change must precede the load: open files keep the old state, or the load needs the
-    /// change.
+    /// Whether the change must precede the load: open files keep the old state, or the load needs the change.
     pub(super) fn comes_first(self) -> bool {
         matches!(self, Self::NoReadAhead | Self::Fragmented(_))
     }
@@ -270,8 +269,8 @@ fn limits(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
 /// More load than the device can carry, or several programs on it.
 fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let Known { most, knee, .. } = known;
-    // A higher rate would leave two CPUs no time for the sender, the loop device's worker and the
-    // recorder, and would then be a different case.
+    // A higher rate would leave two CPUs no time for the sender, the loop device's worker and the recorder,
+    // and would then be a different case.
     let few = between(0.001 * most, 0.01 * most);
     // So deep that on any machine a shallower queue is the remedy.
     let deep = between(DEEP.0 * knee, DEEP.1 * knee);

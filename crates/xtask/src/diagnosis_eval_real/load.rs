@@ -177,8 +177,8 @@ impl Running {
         Ok(())
     }
 
-    /// Whether the load has written its file. From then on, `run` uses direct I/O and io_uring's rings
-    /// are open. fio finds its file.
+    /// Whether the load has written its file. From then on, `run` uses direct I/O and io_uring's rings are
+    /// open. fio finds its file.
     pub(super) fn is_measuring(&self) -> bool {
         let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())) else {
             return true;

@@ -1,18 +1,18 @@
-//! Evaluates the diagnosis on real devices with known causes: a loop device and a zram device, each with
-//! a file system, and the disk of the build folder. This program starts the loads and changes settings of
-//! the machine.
+//! Evaluates the diagnosis on real devices with known causes: a loop device and a zram device, each with a
+//! file system, and the disk of the build folder. This program starts the loads and changes settings of the
+//! machine.
 //!
-//! A loop device in memory depends on CPUs that other processes may need, and a disk may have other
-//! users; which one is better depends on the machine. A CPU that sleeps between requests may take longer
-//! to wake up than the request takes: reads at queue depth 1 in a virtual machine took 52 µs, and 11 µs
-//! with the CPUs kept awake. The CPUs are therefore kept awake as far as the machine allows.
+//! A loop device in memory depends on CPUs that other processes may need, and a disk may have other users;
+//! which one is better depends on the machine. A CPU that sleeps between requests may take longer to wake up
+//! than the request takes: reads at queue depth 1 in a virtual machine took 52 µs, and 11 µs with the CPUs
+//! kept awake. The CPUs are therefore kept awake as far as the machine allows.
 //!
 //! The program is run as a user runs it: `check` makes the profile, `run` or fio is the load, `record`
 //! watches meanwhile. `diagnose` then judges the recording twice: with the profile, and with an empty
-//! database. The expected verdict follows from the load. Each round draws new limits and rates. A load
-//! that does not reach its rate is a different case and is omitted with a message. Slower devices and
-//! failing requests are only simulated, or staged in the lab. Rejected: a test that asserts the results,
-//! because the machine's own noise would decide it; a score over rounds shows how often they are right.
+//! database. The expected verdict follows from the load. Each round draws new limits and rates. A load that
+//! does not reach its rate is a different case and is omitted with a message. Slower devices and failing
+//! requests are only simulated, or staged in the lab. Rejected: a test that asserts the results, because the
+//! machine's own noise would decide it; a score over rounds shows how often they are right.
 
 mod cases;
 mod load;

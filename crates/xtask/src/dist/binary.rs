@@ -1,10 +1,10 @@
 //! Builds the program for a static target: stripped, small, and independent of the sources' path.
 //!
 //! The only traces of the build machine in a stripped binary are paths of the sources and of cargo's
-//! registry, in messages of panics and of C assertions. Both are renamed. Rust's own linker merges
-//! identical functions, which generic code produces in large numbers. Relative relocations are packed,
-//! which the start-up code of Rust's musl supports. A release aborts on panic and has no function names,
-//! so the unwind tables would be useless; omitting them saves a megabyte.
+//! registry, in messages of panics and of C assertions. Both are renamed. Rust's own linker merges identical
+//! functions, which generic code produces in large numbers. Relative relocations are packed, which the
+//! start-up code of Rust's musl supports. A release aborts on panic and has no function names, so the unwind
+//! tables would be useless; omitting them saves a megabyte.
 
 use super::{Dist, output, rust_library, rustc_tells};
 use anyhow::{Context, Result, ensure};

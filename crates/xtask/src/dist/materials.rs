@@ -1,10 +1,9 @@
-//! Lists the parts of the program: a bill of materials (CycloneDX 1.5), and the licences with their
-//! texts.
+//! Lists the parts of the program: a bill of materials (CycloneDX 1.5), and the licences with their texts.
 //!
-//! The crates come from `cargo tree`, which knows the features of this program. Other parts are added:
-//! the C library, Rust's standard library, and C code inside crates. Crates that run only during the
-//! build are listed as `excluded`; their licences do not bind recipients of the program. A licence
-//! expression with a licence that has not been reviewed is an error.
+//! The crates come from `cargo tree`, which knows the features of this program. Other parts are added: the C
+//! library, Rust's standard library, and C code inside crates. Crates that run only during the build are
+//! listed as `excluded`; their licences do not bind recipients of the program. A licence expression with a
+//! licence that has not been reviewed is an error.
 
 use super::{Dist, NAME, VERSION, output, put, rust_library, rustc_tells, sum};
 use anyhow::{Context, Result, ensure};
@@ -13,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Reviewed licences. All of them allow distribution with their text (MPL-2.0 requires the sources of its
-/// own files, which crates.io provides).
+/// Reviewed licences. All of them allow distribution with their text (MPL-2.0 requires the sources of its own
+/// files, which crates.io provides).
 const KNOWN: [&str; 15] = [
     "0BSD",
     "Apache-2.0",

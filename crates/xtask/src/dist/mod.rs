@@ -2,10 +2,10 @@
 //! materials, and recipes for a container, Homebrew and winget.
 //!
 //! The machine's own tools (dpkg-deb, rpmbuild, tar) build everything from one folder. All files have the
-//! time of the last commit, so two builds of one commit are identical: `--check` builds from a second
-//! folder and compares. `--try` installs and removes the packages in separate Debian systems. Rejected:
-//! cargo-deb and cargo-generate-rpm, which add about two hundred crates for the work of two programs that
-//! every distribution has.
+//! time of the last commit, so two builds of one commit are identical: `--check` builds from a second folder
+//! and compares. `--try` installs and removes the packages in separate Debian systems. Rejected: cargo-deb
+//! and cargo-generate-rpm, which add about two hundred crates for the work of two programs that every
+//! distribution has.
 
 mod binary;
 mod container;

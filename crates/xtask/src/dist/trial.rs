@@ -1,8 +1,8 @@
-//! Tries the packages as users do: checks them with Debian's and RPM's own tools, installs them in a
-//! separate system, runs them there, and removes them without a trace. man-db reads the manual pages.
+//! Tries the packages as users do: checks them with Debian's and RPM's own tools, installs them in a separate
+//! system, runs them there, and removes them without a trace. man-db reads the manual pages.
 //!
-//! The separate Debian is made by debootstrap below `target/dist-try`, and is kept for the next time. If
-//! the machine lacks something, the test is skipped with the reason.
+//! The separate Debian is made by debootstrap below `target/dist-try`, and is kept for the next time. If the
+//! machine lacks something, the test is skipped with the reason.
 
 use super::{Dist, NAME, VERSION, output};
 use anyhow::{Context, Result, ensure};
@@ -142,8 +142,8 @@ fn rpm(dist: &Dist) -> Result<()> {
     Ok(())
 }
 
-/// Compares the installed program's output with the built program's. A simulated document depends only on
-/// its command line.
+/// Compares the installed program's output with the built program's. A simulated document depends only on its
+/// command line.
 fn same_answer(dist: &Dist, answer: &str) -> Result<()> {
     let ours = output(Command::new(dist.out.join(NAME)).args(FIRST))?;
     ensure!(answer == ours, "the installed program answers something else:\n{answer}");

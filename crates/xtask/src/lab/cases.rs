@@ -19,14 +19,13 @@ pub(crate) struct Disk {
 /// A case.
 pub(crate) struct Case {
     pub(super) name: &'static str,
-    /// Kernel modules with their parameters, loaded in this order. The script itself loads a module that
-    /// is prefixed by `-`.
+    /// Kernel modules with their parameters, loaded in this order. The script itself loads a module that is
+    /// prefixed by `-`.
     pub(super) modules: &'static [&'static str],
-    /// Programs in addition to those of every guest: a path in Debian's packages, or an absolute path on
-    /// this machine.
+    /// Programs in addition to those of every guest: a path in Debian's packages, or an absolute path on this
+    /// machine.
     pub(super) programs: &'static [&'static str],
-    /// Folders of this machine that the guest gets in the same place, with the libraries of their
-    /// programs.
+    /// Folders of this machine that the guest gets in the same place, with the libraries of their programs.
     pub(super) trees: &'static [&'static str],
     pub(super) drives: &'static [Disk],
     /// Initial latencies of the disks, if the host serves them (`disk` of `init.sh`).
@@ -34,8 +33,8 @@ pub(crate) struct Case {
     /// qemu arguments before the disks: controllers.
     pub(super) machine: &'static [&'static str],
     pub(super) script: &'static str,
-    /// Engines of `run` that are tested with the fault. The script runs `$engines`, and each answer has
-    /// the engine's name and contains one of the words in `says`.
+    /// Engines of `run` that are tested with the fault. The script runs `$engines`, and each answer has the
+    /// engine's name and contains one of the words in `says`.
     pub(super) engines: &'static [&'static str],
     pub(super) says: &'static [&'static str],
     /// A guest on the same network that serves this one while it runs.
@@ -166,8 +165,8 @@ serve",
     ..NOTHING
 };
 
-/// `xtask truth` on a file system on a disk with 4 ms latency, so that the speed of an emulated CPU does
-/// not matter. The caller adds the programs and PostgreSQL's folders.
+/// `xtask truth` on a file system on a disk with 4 ms latency, so that the speed of an emulated CPU does not
+/// matter. The caller adds the programs and PostgreSQL's folders.
 pub(crate) const TRUTH: Case = Case {
     name: "truth",
     modules: &["crc32c_generic", "virtio_blk", "virtio_pci", "dm-delay", "ext4"],
@@ -279,8 +278,8 @@ watch_it shared /dev/sda",
         name: "nvme-capped",
         modules: &["nvme"],
         drives: &[Disk { device: "nvme", drive: "cache=unsafe,throttling.iops-total=400" }],
-        // At 400 requests per second, a minute leaves no time for open loads, and closed ones reach the
-        // limit at any depth.
+        // At 400 requests per second, a minute leaves no time for open loads, and closed ones reach the limit
+        // at any depth.
         script: "profile /dev/nvme0n1 180s
 load /dev/nvme0n1 --rw randread --bs 4k --iodepth 32
 watch_it deep /dev/nvme0n1
@@ -314,9 +313,9 @@ load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
 watch_it off /dev/sda",
         expects: &[
             ("same", "sda", found(FINE, &["deeper_queue", SILENCE])),
-            // Without a cache, a write waits for the host's flush. It takes 1.5 to 9 times as long,
-            // depending on the host and on the overhead of emulation. Verdicts on both sides of "slow"
-            // are therefore right.
+            // Without a cache, a write waits for the host's flush. It takes 1.5 to 9 times as long, depending
+            // on the host and on the overhead of emulation. Verdicts on both sides of "slow" are therefore
+            // right.
             ("off", "sda", found(&["slow", "slow_and_overloaded", "healthy", "not_the_disk"], &[])),
         ],
         ..NOTHING

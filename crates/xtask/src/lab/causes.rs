@@ -1,8 +1,7 @@
-//! Causes that need hardware which only a guest has: links, bridges, drive health, drive caches,
-//! encryption.
+//! Causes that need hardware which only a guest has: links, bridges, drive health, drive caches, encryption.
 //!
-//! The script sets the latencies of disks served by the host, so the harm of a cause starts at a known
-//! time. A fact without harm is recorded, too: the diagnosis must not name it as a cause.
+//! The script sets the latencies of disks served by the host, so the harm of a cause starts at a known time.
+//! A fact without harm is recorded, too: the diagnosis must not name it as a cause.
 
 use super::cases::{Case, Disk, FINE, NFS_SERVER, NOTHING, SLOW, caused, found};
 use crate::judge::Expect;

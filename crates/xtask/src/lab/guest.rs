@@ -1,8 +1,8 @@
-//! Prepares the guests of the lab: Debian's kernel, and an initrd with a shell, the tools that a case
-//! needs, and the program.
+//! Prepares the guests of the lab: Debian's kernel, and an initrd with a shell, the tools that a case needs,
+//! and the program.
 //!
-//! Packages are downloaded and unpacked below the build folder but never installed, so the machine that
-//! runs the lab does not change.
+//! Packages are downloaded and unpacked below the build folder but never installed, so the machine that runs
+//! the lab does not change.
 
 use super::cases::Case;
 use anyhow::{Context, Result, ensure};
@@ -11,8 +11,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Packages in addition to the kernel: a shell, software arrays, the device mapper, volumes, file
-/// servers, the network, a secure shell, and their dependencies.
+/// Packages in addition to the kernel: a shell, software arrays, the device mapper, volumes, file servers,
+/// the network, a secure shell, and their dependencies.
 const PACKAGES: [&str; 40] = [
     "busybox-static",
     "mdadm",
@@ -123,8 +123,8 @@ impl Guest {
         self.unpacked().join(format!("boot/vmlinuz-{}", self.release))
     }
 
-    /// Builds the initrd of a case: its modules and programs with their dependencies, and its script
-    /// after the lines `before`.
+    /// Builds the initrd of a case: its modules and programs with their dependencies, and its script after
+    /// the lines `before`.
     pub(crate) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
         let Case { name, modules, script, .. } = case;
         let root = self.folder.join("root");
@@ -174,8 +174,7 @@ impl Guest {
         Ok(image)
     }
 
-    /// Copies a folder of this machine to the same place below `root`, with the libraries of its
-    /// programs.
+    /// Copies a folder of this machine to the same place below `root`, with the libraries of its programs.
     fn tree(&self, folder: &Path, root: &Path) -> Result<()> {
         let inside = folder.strip_prefix("/").context("a folder of this machine begins with /")?;
         let to = root.join(inside);
@@ -257,8 +256,8 @@ impl Guest {
     }
 }
 
-/// The path of a program in the guest. A program with an absolute path on this machine goes where the
-/// shell finds it.
+/// The path of a program in the guest. A program with an absolute path on this machine goes where the shell
+/// finds it.
 fn inside(program: &str) -> String {
     match program.strip_prefix('/') {
         Some(path) => format!("bin/{}", path.rsplit('/').next().unwrap_or(path)),

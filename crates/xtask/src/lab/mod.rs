@@ -1,9 +1,9 @@
 //! Tests the diagnosis and the engines on layers that few machines have, in a qemu guest with Debian's
 //! kernel: software arrays, the device mapper, disks that fail or are unplugged, and cgroups v2.
 //!
-//! Times in an emulated machine are long, but profile and load run in the same machine, and a verdict
-//! depends on their ratio. Each case boots its own guest, so no state reaches the next case. Rejected:
-//! modules of the machine's own kernel, which a container may not load and most kernels lack.
+//! Times in an emulated machine are long, but profile and load run in the same machine, and a verdict depends
+//! on their ratio. Each case boots its own guest, so no state reaches the next case. Rejected: modules of the
+//! machine's own kernel, which a container may not load and most kernels lack.
 
 mod cases;
 mod causes;

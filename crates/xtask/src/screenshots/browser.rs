@@ -1,9 +1,9 @@
 //! Controls a headless browser through its debugging pipe.
 //!
-//! Chromium reads commands from descriptor 3 and answers on descriptor 4, as JSON documents that end with
-//! a zero byte (Chrome DevTools Protocol, `--remote-debugging-pipe`). One process serves all pages,
-//! widths and colour schemes, because a start takes a second but a page a tenth. Rejected: `--dump-dom`
-//! and `--screenshot` (one start per look, without print mode or a choice of scheme), and a crate for the
+//! Chromium reads commands from descriptor 3 and answers on descriptor 4, as JSON documents that end with a
+//! zero byte (Chrome DevTools Protocol, `--remote-debugging-pipe`). One process serves all pages, widths and
+//! colour schemes, because a start takes a second but a page a tenth. Rejected: `--dump-dom` and
+//! `--screenshot` (one start per look, without print mode or a choice of scheme), and a crate for the
 //! protocol (a hundred thousand generated lines for nine commands).
 
 use anyhow::{Context, Result, bail, ensure};

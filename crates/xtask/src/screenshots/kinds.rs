@@ -1,7 +1,7 @@
 //! One page of every kind, made by the program itself on simulated devices.
 //!
-//! A simulated trial takes no real time and has the same result on every machine, so a page changes only
-//! if the program does. Some kinds have several pages, if they look different (a design whose depths form
+//! A simulated trial takes no real time and has the same result on every machine, so a page changes only if
+//! the program does. Some kinds have several pages, if they look different (a design whose depths form
 //! curves, one without a numeric axis).
 
 use anyhow::{Context, Result, ensure};
@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 /// A kind of page.
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// Commands whose JSON output is saved under a name, in order. `@NAME` is the file of an earlier
-    /// command, `#NAME` the id of the document in it, and `$` the repository.
+    /// Commands whose JSON output is saved under a name, in order. `@NAME` is the file of an earlier command,
+    /// `#NAME` the id of the document in it, and `$` the repository.
     documents: &'static [(&'static str, &'static str)],
     /// The command that writes the page to `@page`.
     page: &'static str,

@@ -1,10 +1,10 @@
 //! `cargo xtask screenshots`: checks every kind of page in a browser, at three widths, light and dark.
 //!
 //! Two checks complement each other. The first one tests rules for all pages (`layout.js`: overlapping
-//! labels, marks outside their axes, sideways scrolling, faint text). The second one compares a page with
-//! its last reviewed state (`reference`). Pages are also checked without their script and in print, where
-//! nothing may stay folded. `--bless` accepts the current state, and rewrites the picture in the README;
-//! `--png` saves pictures for a reviewer. The short form, run for each change, checks a few kinds.
+//! labels, marks outside their axes, sideways scrolling, faint text). The second one compares a page with its
+//! last reviewed state (`reference`). Pages are also checked without their script and in print, where nothing
+//! may stay folded. `--bless` accepts the current state, and rewrites the picture in the README; `--png`
+//! saves pictures for a reviewer. The short form, run for each change, checks a few kinds.
 
 mod browser;
 mod kinds;

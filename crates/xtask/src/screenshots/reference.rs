@@ -1,12 +1,12 @@
 //! References: the mean colours of cells of a page's parts, as a person last reviewed them.
 //!
-//! Fonts differ between machines, so every letter of a picture differs. The positions and widths of the
-//! parts and the content of plots must not differ. Plots are compared without their text, because the
-//! program itself computes the text's width to place the rest. A reference has for each part its position
-//! and width, which must agree closely; its height, which may vary with the text within bounds; and the
-//! mean colours of its cells, many for a plot and few for text. All references together are a few hundred
-//! kilobytes of text, so a reviewer sees changes. Rejected: pictures (megabytes that differ everywhere
-//! with the font), and a hash (it shows that something differs, but not where or how much).
+//! Fonts differ between machines, so every letter of a picture differs. The positions and widths of the parts
+//! and the content of plots must not differ. Plots are compared without their text, because the program
+//! itself computes the text's width to place the rest. A reference has for each part its position and width,
+//! which must agree closely; its height, which may vary with the text within bounds; and the mean colours of
+//! its cells, many for a plot and few for text. All references together are a few hundred kilobytes of text,
+//! so a reviewer sees changes. Rejected: pictures (megabytes that differ everywhere with the font), and a
+//! hash (it shows that something differs, but not where or how much).
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;

@@ -1,13 +1,13 @@
 //! Checks that the modules of a crate do not depend on each other in a circle, at any depth.
 //!
-//! A module is a file or folder below `src`. Files whose name ends in `tests` do not count. Two modules
-//! are compared if they have the same parent. One depends on the other if its code, or that of a module
-//! inside it, names a path into the other: in `use`, or after `crate::`, `self::` or `super::`. Tests do
-//! not count. A name that a parent re-exports counts as the module that has the item. Between a parent
-//! and its children, no dependency is counted in either direction: the parent declares them and holds
-//! what they share. A name for one of several modules (`use linux as platform`, chosen by the system)
-//! counts as all of them. Rejected: the compiler's own resolution (it has no stable interface), and a
-//! parser library (paths are enough).
+//! A module is a file or folder below `src`. Files whose name ends in `tests` do not count. Two modules are
+//! compared if they have the same parent. One depends on the other if its code, or that of a module inside
+//! it, names a path into the other: in `use`, or after `crate::`, `self::` or `super::`. Tests do not count.
+//! A name that a parent re-exports counts as the module that has the item. Between a parent and its children,
+//! no dependency is counted in either direction: the parent declares them and holds what they share. A name
+//! for one of several modules (`use linux as platform`, chosen by the system) counts as all of them.
+//! Rejected: the compiler's own resolution (it has no stable interface), and a parser library (paths are
+//! enough).
 
 use super::paths::{Named, named};
 use super::{File, Problem};
@@ -115,8 +115,8 @@ impl<'a> Names<'a> {
         let mut taken: BTreeMap<(&[String], &str), Vec<&Named>> = BTreeMap::new();
         for source in sources {
             for named in &source.named {
-                // `use a::a` refers to another crate. `use a::{self}` refers to a module and needs no
-                // other name.
+                // `use a::a` refers to another crate. `use a::{self}` refers to a module and needs no other
+                // name.
                 let first = named.path.get(source.module.len());
                 if let Some(name) = named
                     .taken_as

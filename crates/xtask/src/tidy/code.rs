@@ -1,5 +1,5 @@
-//! Splits Rust source into tokens without comments and literals, so that rules on names see names only.
-//! The lexer is that of proc-macro2, which is built for the derive macros anyway.
+//! Splits Rust source into tokens without comments and literals, so that rules on names see names only. The
+//! lexer is that of proc-macro2, which is built for the derive macros anyway.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 

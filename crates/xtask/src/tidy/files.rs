@@ -19,8 +19,8 @@ impl File {
     }
 }
 
-/// Every text file that git tracks, or would track if it were added. A file that is not UTF-8 is not a
-/// text file.
+/// Every text file that git tracks, or would track if it were added. A file that is not UTF-8 is not a text
+/// file.
 pub(crate) fn list(root: &Path) -> Result<Vec<File>> {
     let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
     let output = child::output(Command::new("git").args(words).current_dir(root), &[0])?;

@@ -1,9 +1,9 @@
 //! The project's own lint, for rules that no compiler checks.
 //!
-//! It reads the files that git tracks or would track, so a new file is checked before it is added. Each
-//! rule is a function from a file's text to problems, and has a test with a planted fault. Rejected:
-//! clippy plug-ins (tied to a compiler version) and regular expressions over whole files (they match
-//! words in strings and comments).
+//! It reads the files that git tracks or would track, so a new file is checked before it is added. Each rule
+//! is a function from a file's text to problems, and has a test with a planted fault. Rejected: clippy
+//! plug-ins (tied to a compiler version) and regular expressions over whole files (they match words in
+//! strings and comments).
 
 mod circles;
 mod code;

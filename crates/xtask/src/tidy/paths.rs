@@ -8,8 +8,8 @@ pub(super) struct Named {
     pub(super) line: usize,
     /// From the root of the crate.
     pub(super) path: Vec<String>,
-    /// Number of names at the start of the path that a module must have for the path to be in this crate.
-    /// A `use` without `crate`, `self` or `super` may also name another crate.
+    /// Number of names at the start of the path that a module must have for the path to be in this crate. A
+    /// `use` without `crate`, `self` or `super` may also name another crate.
     pub(super) begins_in: usize,
     /// The name under which a `use` imports it.
     pub(super) taken_as: Option<String>,

@@ -1,8 +1,8 @@
 //! Requires that external data is read only by `engine::input`, because only its reads have a limit.
 //!
-//! The standard library's readers without a limit are rejected in the code of all other crates. Tests,
-//! the test kit and this crate may use them, because they read what they wrote themselves. A loop over
-//! `read` with its own buffer is allowed: its author limits the size.
+//! The standard library's readers without a limit are rejected in the code of all other crates. Tests, the
+//! test kit and this crate may use them, because they read what they wrote themselves. A loop over `read`
+//! with its own buffer is allowed: its author limits the size.
 
 use super::code::{self, Token};
 use super::{File, Problem};

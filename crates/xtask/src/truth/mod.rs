@@ -1,16 +1,16 @@
 //! Checks predictions on the reader's own files: fio on files that fio laid out, that dd wrote and that
 //! PostgreSQL made (read only), against the intervals of `predict`.
 //!
-//! It starts with a check of the folder. Then it runs every load on every file several times, in a
-//! shuffled order, so that drift affects all alike. An interval is right if it includes fio's result. Its
-//! width is shown next to the spread of fio over the same files and minutes, so that wide intervals do
-//! not win. There are two controls. A/A compares each result of fio with an interval from fio's other
-//! results. The planted change takes a fifth off fio's results, and must be missed more often. A second
-//! check at the end shows how well two checks agree.
+//! It starts with a check of the folder. Then it runs every load on every file several times, in a shuffled
+//! order, so that drift affects all alike. An interval is right if it includes fio's result. Its width is
+//! shown next to the spread of fio over the same files and minutes, so that wide intervals do not win. There
+//! are two controls. A/A compares each result of fio with an interval from fio's other results. The planted
+//! change takes a fifth off fio's results, and must be missed more often. A second check at the end shows how
+//! well two checks agree.
 //!
-//! QD 1 requests use fio's default engine, psync, as most programs read and write. Deeper queues use
-//! io_uring with registered files and buffers, submitted and reaped in batches. By default, fio makes a
-//! system call per request, and on memory it would mainly measure these calls.
+//! QD 1 requests use fio's default engine, psync, as most programs read and write. Deeper queues use io_uring
+//! with registered files and buffers, submitted and reaped in batches. By default, fio makes a system call
+//! per request, and on memory it would mainly measure these calls.
 //!
 //! The caller chooses the folder: on the disk, on a loop device, on a zram device, in a guest.
 

@@ -1,10 +1,10 @@
 //! Builds the Windows program here and runs it under wine, to test its behaviour but not its speed.
 //!
-//! Any cargo command is passed on with the necessary target, linker and runner. Tests, the program itself
-//! and the lints of its Windows code thus all work in the same way. Without arguments, it runs the tests
-//! of code that differs between the systems. If the machine lacks something, that is printed and counted
-//! as a skip. Rejected: running these tests only on a CI machine with Windows (developers on Linux would
-//! not run them before a push).
+//! Any cargo command is passed on with the necessary target, linker and runner. Tests, the program itself and
+//! the lints of its Windows code thus all work in the same way. Without arguments, it runs the tests of code
+//! that differs between the systems. If the machine lacks something, that is printed and counted as a skip.
+//! Rejected: running these tests only on a CI machine with Windows (developers on Linux would not run them
+//! before a push).
 
 pub(crate) mod twins;
 
@@ -24,8 +24,8 @@ const STUB_LIBRARY: &str = "bcryptprimitives.dll";
 /// The command for CI: tests of the engines and of the code that queries the system, whose calls differ.
 const SHORT: [&str; 6] =
     ["test", "--no-fail-fast", "-p", "halfpower-engine", "-p", "halfpower-host"];
-/// Also run without arguments: whole trials on files. Trials on simulated devices are omitted, because
-/// they are the same everywhere.
+/// Also run without arguments: whole trials on files. Trials on simulated devices are omitted, because they
+/// are the same everywhere.
 const TRIALS: [&str; 12] = [
     "test",
     "--no-fail-fast",

@@ -1,10 +1,9 @@
-//! Runs the same command lines with the Linux and the Windows program; their output must be
-//! byte-identical.
+//! Runs the same command lines with the Linux and the Windows program; their output must be byte-identical.
 //!
-//! In virtual time a document depends only on its command line, and conclusions depend only on documents.
-//! Any difference is therefore a bug: a system math function, an unordered map, a path. Building the
-//! Windows program takes minutes, so this is not part of `ci`. Rejected: comparing figures within a
-//! tolerance, which would accept unexplained differences.
+//! In virtual time a document depends only on its command line, and conclusions depend only on documents. Any
+//! difference is therefore a bug: a system math function, an unordered map, a path. Building the Windows
+//! program takes minutes, so this is not part of `ci`. Rejected: comparing figures within a tolerance, which
+//! would accept unexplained differences.
 
 use super::{TARGET, command, in_folder, lacking};
 use crate::arguments::Arguments;

@@ -1,6 +1,5 @@
-//! The repository passes its own lint, and planted faults in a small repository are found at the right
-//! place. The documented commands of the repository need the binary, and are checked by `cargo xtask
-//! tidy`.
+//! The repository passes its own lint, and planted faults in a small repository are found at the right place.
+//! The documented commands of the repository need the binary, and are checked by `cargo xtask tidy`.
 
 use std::path::Path;
 use std::process::Command;
@@ -175,8 +174,7 @@ fn circles_of_modules_are_found_and_what_tests_name_makes_none() {
     let b = essay("use crate::a::Y;\nmod inner { use super::T; use super::super::a::U; }\n");
     let files = [("crates/a/src/a.rs", a.as_str()), ("crates/a/src/b.rs", b.as_str())];
     assert_eq!(problems(&files), [""; 0]);
-    // The system selects one of two modules. In each module the name means itself; elsewhere it means
-    // both.
+    // The system selects one of two modules. In each module the name means itself; elsewhere it means both.
     let files = [
         ("crates/a/src/lib.rs", essay("use x as p;\nuse y as p;\npub use p::Clock;\n")),
         ("crates/a/src/a.rs", essay("use crate::p::f;\n")),

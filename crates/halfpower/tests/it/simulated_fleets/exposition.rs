@@ -1,5 +1,5 @@
-//! The counters of a simulated fleet in node_exporter's format, as text for Prometheus' own `promtool
-//! tsdb create-blocks-from openmetrics`.
+//! The counters of a simulated fleet in node_exporter's format, as text for Prometheus' own `promtool tsdb
+//! create-blocks-from openmetrics`.
 
 use super::member::Simulated;
 use super::{FleetPlan, FleetTruth, drawn};
@@ -29,8 +29,8 @@ impl FleetReadings {
         &self.labels
     }
 
-    /// The scrapes of a device in its next window: seconds since the start of the fleet, and the counters
-    /// in the order of [`COUNTERS`]. The first window also has a scrape for the boot.
+    /// The scrapes of a device in its next window: seconds since the start of the fleet, and the counters in
+    /// the order of [`COUNTERS`]. The first window also has a scrape for the boot.
     pub(crate) fn window(&mut self, device: usize, window: usize) -> Vec<(u64, [f64; 7])> {
         let counters = &mut self.counters[device];
         let mut at_s = window as u64 * self.plan.window_s;
@@ -51,8 +51,7 @@ impl FleetReadings {
     }
 }
 
-/// Indices of the counters that are times, which the kernel rounds to milliseconds. All others are
-/// integers.
+/// Indices of the counters that are times, which the kernel rounds to milliseconds. All others are integers.
 const TIMES: [usize; 3] = [2, 5, 6];
 
 /// Writes every scrape of a fleet from `begin_s` (seconds since 1970), and returns its truth. As in

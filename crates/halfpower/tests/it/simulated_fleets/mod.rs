@@ -1,13 +1,13 @@
 //! Simulates fleets with a known truth: thousands of devices with separate loads, some of which are slow.
 //!
-//! A device is a queue with a number of servers and its own service time. Its arrivals depend on the
-//! hour, on the application of its rack and on chance; at times a batch job keeps a fixed queue depth.
-//! The service time of a slow device is multiplied by a factor, always or at times; a slow rack slows all
-//! of its devices. The frequency of slow drives is published (315 among 41,000 healthy ones). Factors,
-//! spreads and noise are choices, and the evaluation shows how the result depends on each.
+//! A device is a queue with a number of servers and its own service time. Its arrivals depend on the hour, on
+//! the application of its rack and on chance; at times a batch job keeps a fixed queue depth. The service
+//! time of a slow device is multiplied by a factor, always or at times; a slow rack slows all of its devices.
+//! The frequency of slow drives is published (315 among 41,000 healthy ones). Factors, spreads and noise are
+//! choices, and the evaluation shows how the result depends on each.
 //!
-//! The simulation is independent of the diagnosis: latencies come from queueing formulae, and a busy host
-//! is not a slow one.
+//! The simulation is independent of the diagnosis: latencies come from queueing formulae, and a busy host is
+//! not a slow one.
 
 mod exposition;
 mod member;

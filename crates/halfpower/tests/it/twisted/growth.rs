@@ -1,5 +1,5 @@
-//! Measures the memory for one input: the peak of the process's resident memory, which the kernel records
-//! and resets on request (proc(5), `/proc/self/clear_refs`, 5).
+//! Measures the memory for one input: the peak of the process's resident memory, which the kernel records and
+//! resets on request (proc(5), `/proc/self/clear_refs`, 5).
 
 use anyhow::{Context, Result};
 use host::kernel;

@@ -1,9 +1,9 @@
 //! Fuzzes all external inputs: no reader may panic, abort, hang, or take 256 MiB more memory.
 //!
 //! Each library reader runs in its own process with limits of memory and time. The command line is tested
-//! with the program itself, unprivileged, in an empty folder. Inputs are mutated. An input that causes a
-//! new behaviour (the output without its numbers is new) joins the inputs to mutate, which guides the
-//! search without compiler instrumentation. Every search starts with the inputs that earlier ones found
+//! with the program itself, unprivileged, in an empty folder. Inputs are mutated. An input that causes a new
+//! behaviour (the output without its numbers is new) joins the inputs to mutate, which guides the search
+//! without compiler instrumentation. Every search starts with the inputs that earlier ones found
 //! (`crates/halfpower/tests/twisted`). A test tries a sample; `cargo xtask prove` runs a hundred times as
 //! long. Rejected: cargo-fuzz, which needs a nightly compiler.
 

@@ -15,8 +15,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_halfpower");
 /// Root of the repository.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// glibc's arenas reserve 64 MiB of address space each, and address space is limited. Twenty threads
-/// would exhaust it, and a thread that gets no initial memory panics.
+/// glibc's arenas reserve 64 MiB of address space each, and address space is limited. Twenty threads would
+/// exhaust it, and a thread that gets no initial memory panics.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
 
 /// A reader under test.

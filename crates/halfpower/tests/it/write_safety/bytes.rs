@@ -118,8 +118,8 @@ pub(super) fn names(folder: &Path) -> Result<BTreeMap<PathBuf, Entry>> {
 }
 
 impl Entry {
-    /// Whether the name still refers to the same file, whatever its content. A database's auxiliary files
-    /// may disappear.
+    /// Whether the name still refers to the same file, whatever its content. A database's auxiliary files may
+    /// disappear.
     pub(super) fn same_file(&self, now: Option<&Self>) -> bool {
         now.is_none_or(|now| (self.device, self.inode) == (now.device, now.inode))
     }

@@ -1,8 +1,7 @@
 //! Processes that hold a file or device during a test.
 //!
-//! They are Python programs, because locks of open files, leases and shared maps need calls for which
-//! this crate has no safe wrapper. A holder ends when its standard input closes, so none outlives this
-//! process.
+//! They are Python programs, because locks of open files, leases and shared maps need calls for which this
+//! crate has no safe wrapper. A holder ends when its standard input closes, so none outlives this process.
 
 use super::model::Use;
 use anyhow::{Context, Result, ensure};

@@ -1,14 +1,13 @@
 //! Tests that the program never writes where data could be lost, on random stacks of files and devices.
 //!
-//! Stacks are drawn from a seed: file systems, links, overlays, loop devices over files and over each
-//! other, swap, locks and other processes. Each stack is used as a target in many ways. A model of the
-//! guarantees in docs/safety.md, independent of the program's own decisions, says what must be refused.
-//! The bytes of the lowest files show what was written. Rejected: a list of known holes, which finds only
-//! those.
+//! Stacks are drawn from a seed: file systems, links, overlays, loop devices over files and over each other,
+//! swap, locks and other processes. Each stack is used as a target in many ways. A model of the guarantees in
+//! docs/safety.md, independent of the program's own decisions, says what must be refused. The bytes of the
+//! lowest files show what was written. Rejected: a list of known holes, which finds only those.
 //!
-//! The judge itself is tested first, with deliberately wrong programs. Everything runs in a process with
-//! its own mount namespace, so the mounts end with it and no other process sees them.
-//! `HALFPOWER_STACK=NUMBER` tests one stack only, and prints each attempt on it.
+//! The judge itself is tested first, with deliberately wrong programs. Everything runs in a process with its
+//! own mount namespace, so the mounts end with it and no other process sees them. `HALFPOWER_STACK=NUMBER`
+//! tests one stack only, and prints each attempt on it.
 
 mod bytes;
 mod draw;

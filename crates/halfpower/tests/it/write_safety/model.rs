@@ -1,9 +1,9 @@
 //! The guarantees of docs/safety.md about writing, as a rule over nodes and byte ranges.
 //!
-//! The author knew only these guarantees, not the program's implementation, so that one mistake cannot be
-//! in both. Every file and device of a stack is a byte range of one base (a lowest file, or a RAM disk).
-//! Two nodes share data exactly if their ranges overlap, however they are stacked. A file inside a
-//! mounted file system is a separate base: writing to it is the purpose of a file system.
+//! The author knew only these guarantees, not the program's implementation, so that one mistake cannot be in
+//! both. Every file and device of a stack is a byte range of one base (a lowest file, or a RAM disk). Two
+//! nodes share data exactly if their ranges overlap, however they are stacked. A file inside a mounted file
+//! system is a separate base: writing to it is the purpose of a file system.
 
 use std::path::PathBuf;
 
@@ -154,9 +154,8 @@ pub(super) fn may_write(nodes: &[Node], target: usize) -> Verdict {
     open.map_or(Verdict::Allowed, Verdict::Open)
 }
 
-/// The same for a program in its own process namespace, where it sees no outside process. The kernel
-/// still shows a writer of a file, but not of a device, nor a second writer of a file below a loop
-/// device.
+/// The same for a program in its own process namespace, where it sees no outside process. The kernel still
+/// shows a writer of a file, but not of a device, nor a second writer of a file below a loop device.
 pub(super) fn may_write_contained(nodes: &[Node], target: usize) -> Verdict {
     let verdict = may_write(nodes, target);
     let mut seen = nodes.to_vec();

@@ -1,8 +1,7 @@
 //! The program's own files: its database, the inputs of a command, and results in place of other files.
 //!
 //! Each case is one command line in a fresh copy of a folder. `{name}` stands for a file in it, under a
-//! random other name (a link, a hard link, a path with dots). If it occurs twice, both names are of one
-//! file.
+//! random other name (a link, a hard link, a path with dots). If it occurs twice, both names are of one file.
 
 use super::draw::pick;
 use super::output;
@@ -30,8 +29,7 @@ const W: &str = "--rw randwrite --bs 512 --size 4k --io-size 4k --runtime 300ms 
 const R: &str = "--rw randread --bs 512 --size 4k --io-size 4k --runtime 300ms --no-save";
 const SIM: &str = "run sim:mm1 --io-size 64k --no-save";
 
-/// What is at risk, the command line (`{W}`, `{R}` and `{SIM}` are defined above), and the required
-/// result.
+/// What is at risk, the command line (`{W}`, `{R}` and `{SIM}` are defined above), and the required result.
 const CASES: &[(&str, &str, Expect)] = &[
     ("the database as target", "run {data/halfpower/halfpower.db} {W}", Refused),
     ("the database as target", "run {data/halfpower/halfpower.db} {W} --no-save", Refused),
@@ -212,8 +210,8 @@ const CASES: &[(&str, &str, Expect)] = &[
     ("a free trace as target", "run {trace.io} {W} --no-save", Works("trace.io")),
 ];
 
-/// Python script that prints the number of rows of each table, or the fault of a database, whose name is
-/// its argument.
+/// Python script that prints the number of rows of each table, or the fault of a database, whose name is its
+/// argument.
 const COUNT: &str = "\
 import sqlite3, sys
 base = sqlite3.connect(sys.argv[1])
@@ -370,8 +368,8 @@ fn other_name(rng: &mut Rng, folder: &Path, name: &str, number: usize) -> (Strin
             (link.clone(), Some(format!("ln -s {name} {link}")))
         }
         3 => {
-            // A second name of a database in another folder would lose its log, so the name stays in the
-            // same folder.
+            // A second name of a database in another folder would lose its log, so the name stays in the same
+            // folder.
             let link =
                 format!("{}hard{number}-{last}", name.strip_suffix(last).unwrap_or_default());
             (link.clone(), Some(format!("ln {name} {link}")))

@@ -9,8 +9,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use testkit::Capability;
 
-/// Program name, what it does instead of the load, with the target in `$2`, and the faults that must be
-/// found on a mounted device and on a free file.
+/// Program name, what it does instead of the load, with the target in `$2`, and the faults that must be found
+/// on a mounted device and on a free file.
 const PROGRAMS: [(&str, &str, &[Fault], &[Fault]); 5] = [
     ("refuses all", "exit 3", &[], &[Fault::Useless]),
     (

@@ -1,9 +1,9 @@
-//! A stack: files, loop devices, file systems and processes on top of each other, and the commands that
-//! made it.
+//! A stack: files, loop devices, file systems and processes on top of each other, and the commands that made
+//! it.
 //!
-//! The system's own programs make everything, and each command is logged, so that a hole can be
-//! reproduced by hand. Resources that outlive this process are registered in [`testkit`]. Mounts are not,
-//! because they are made in a mount namespace of this process alone.
+//! The system's own programs make everything, and each command is logged, so that a hole can be reproduced by
+//! hand. Resources that outlive this process are registered in [`testkit`]. Mounts are not, because they are
+//! made in a mount namespace of this process alone.
 
 use super::bytes::{self, Content};
 use super::holder::Holder;

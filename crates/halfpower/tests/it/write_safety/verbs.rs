@@ -50,8 +50,7 @@ pub(super) struct Attempt {
     /// Whether it must work on a target that may be written.
     pub(super) must: bool,
     pub(super) words: Vec<String>,
-    /// Whether it runs in its own process namespace, as in a container, where other processes are
-    /// invisible.
+    /// Whether it runs in its own process namespace, as in a container, where other processes are invisible.
     pub(super) contained: bool,
     /// Shell commands that were run to prepare it.
     pub(super) prepared: Vec<String>,
@@ -65,8 +64,8 @@ const JOB: &str = "[global]\nbs=4k\nsize=64k\n";
 
 type Build = fn(&Kit, &Target<'_>, &mut Rng) -> Line;
 
-/// The words of a command. `{T}` is the target, `{L}` the permission flag, `{F}` the unused file and
-/// `{LF}` its permission flag.
+/// The words of a command. `{T}` is the target, `{L}` the permission flag, `{F}` the unused file and `{LF}`
+/// its permission flag.
 struct Line {
     text: String,
     files: Vec<(&'static str, String)>,
@@ -179,8 +178,7 @@ const VERBS: &[Verb] = &[
         line("sweep riedel {T} --set rw=write --set bs=4k --size 64k --runtime 20ms --blocks 1 {L}")
     }),
     ("run --hosts", Class::Write, true, 3, |kit, target, rng| {
-        // The kernel gives a device to one process only, so a second client on the same machine is
-        // refused.
+        // The kernel gives a device to one process only, so a second client on the same machine is refused.
         let most = if target.kind == Kind::Device { 1 } else { 2 };
         clients(kit, pick(rng, &["x", "x,y"][..most]))
     }),
