@@ -1,10 +1,10 @@
 //! Decides whether the words after `halfpower run` are in fio's language, and which of them are halfpower's.
 //!
 //! They are in fio's language if they name a job file (recognised by its content), a job (`--name`), or no
-//! target but `--filename`, for which fio itself would require a name. A file, device or folder before
-//! `--name` becomes the file or folder of the fio jobs. If a line names a target and no job, fio options that
-//! do not affect the load are ignored with a remark. Without this rule the parser would suggest `--failed`
-//! for `--filename`.
+//! target but `--filename` or `--directory`, for which fio itself would require a job name. A file, device or
+//! folder before `--name` becomes the file or folder of the fio jobs. If a line names a target and no job,
+//! fio options that do not affect the load are ignored with a remark. Without this rule the parser would
+//! suggest `--failed` for `--filename`.
 
 use crate::failure::usage;
 use crate::output;
