@@ -1,11 +1,11 @@
-//! Asynchronous reads driven by completions: whichever of eight requests is done, its slot reads
-//! on at once.
+//! Asynchronous reads driven by completions: whenever one of eight requests completes, its slot issues the
+//! next read at once.
 //!
-//! After figure 21 of Riedel, van Ingen and Gray (1997), whose completion routine issues the next
-//! request itself. As the authors warn, that can nest: if the next request is done before the call
-//! returns, its routine runs inside the first, and so on down the stack. Here the routine returns
-//! the next request and the loop hands it over, so the stack stays flat. (`halfpower run
-//! --completion callback` counts how deep the other way goes.)
+//! After figure 21 of Riedel, van Ingen and Gray (1997), whose completion routine issues the next request
+//! itself. As the authors warn, that can nest: if the next request completes before the call returns, its
+//! routine runs inside the first, and so on down the stack. Here the routine returns the next request and the
+//! loop submits it, so the stack stays flat. (`halfpower run --completion callback` counts the nesting depth
+//! of the other method.)
 //!
 //! `cargo run --example completion_pipeline -- FILE`
 #![forbid(unsafe_code)]
@@ -24,14 +24,14 @@ const DEPTH: u32 = 8;
 /// `O_DIRECT` of Linux on x86_64 (open(2); asm-generic/fcntl.h).
 const O_DIRECT: i32 = 0o40000;
 
-/// A file on its way through eight slots.
+/// Reads a file through eight slots.
 struct Reader {
     engine: UringEngine,
     /// Length of the file when it was opened.
     length: u64,
-    /// Where the next request begins.
+    /// Offset of the next request.
     next: u64,
-    /// Where each slot's request began.
+    /// Offset of each slot's request.
     offsets: [u64; DEPTH as usize],
     in_flight: u32,
     requests: u64,
@@ -40,7 +40,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The next request for a slot; `None` when all of the file has been asked for.
+    /// The next request for a slot; `None` when the whole file has been requested.
     fn next_for(&mut self, slot: u32) -> Option<Submission> {
         if self.next >= self.length {
             return None;
@@ -52,7 +52,7 @@ impl Reader {
         Some(Submission { request, slot, generation: 0 })
     }
 
-    /// The completion routine: uses what was read, and says what the slot does next.
+    /// The completion routine: uses the data, and returns the slot's next request.
     fn completed(&mut self, completion: Completion) -> Result<Option<Submission>> {
         let Completion { slot, outcome } = completion;
         self.in_flight -= 1;
@@ -62,7 +62,7 @@ impl Reader {
             return Err(std::io::Error::from_raw_os_error(-outcome))
                 .with_context(|| format!("the read at byte {offset} failed"));
         }
-        // Only the end of the file may cut a request short; anything else is a file that changed.
+        // Only the end of the file may shorten a request; otherwise the file has changed.
         let expected = (self.length - offset).min(u64::from(REQUEST_BYTES));
         ensure!(outcome as u64 == expected, "the read at byte {offset} gave {outcome} bytes only");
         let data = self.engine.data(slot, outcome as usize);
@@ -79,7 +79,7 @@ impl Reader {
             self.in_flight += ready.len() as u32;
             self.engine.prepare(&ready);
             ready.clear();
-            // One system call hands over all that is ready and waits for a completion.
+            // One system call submits all ready requests and waits for a completion.
             self.engine.wait(Wait::new(1, DEPTH), &mut arrived)?;
             for completion in arrived.drain(..) {
                 ready.extend(self.completed(completion)?);

@@ -1,11 +1,10 @@
-//! Asynchronous writes in the style of events: eight requests in flight, and the program waits
-//! for the oldest.
+//! Asynchronous writes in event style: eight requests in flight, and the program waits for the oldest.
 //!
-//! After figure 20 of Riedel, van Ingen and Gray (1997): 100 blocks of 64 KiB. Each slot has its
-//! event; before a slot is used again, its event is waited for. That is easy to read and keeps
-//! order, and it costs: one slow request holds up seven slots that are done (`halfpower run
-//! --completion oldest-first` measures how much). The printed program closes the file while the
-//! last eight writes are still in flight; this one drains first.
+//! After figure 20 of Riedel, van Ingen and Gray (1997): 100 blocks of 64 KiB. Each slot has an event, and
+//! the program waits for it before it reuses the slot. This is easy to read and keeps the order. Its cost:
+//! one slow request blocks seven completed slots (`halfpower run --completion oldest-first` measures how
+//! much). The published program closes the file while the last eight writes are still in flight; this one
+//! drains first.
 //!
 //! `cargo run --example event_pipeline -- NEW_FILE`
 #![forbid(unsafe_code)]
@@ -28,13 +27,13 @@ const O_DIRECT: i32 = 0o40000;
 /// The slots of a pipeline and their events.
 struct Pipeline {
     engine: UringEngine,
-    /// What came back of each slot's request, until somebody waits for it.
+    /// Result of each slot's request, until the program waits for it.
     events: [Option<i32>; DEPTH as usize],
     arrived: Vec<Completion>,
 }
 
 impl Pipeline {
-    /// Waits until the slot's request is done. Others that finish first set their events.
+    /// Waits until the slot's request is done. Requests that finish earlier set their events.
     fn wait_for(&mut self, slot: u32) -> Result<()> {
         loop {
             if let Some(outcome) = self.events[slot as usize].take() {
@@ -45,7 +44,7 @@ impl Pipeline {
                 ensure!(outcome == BLOCK_BYTES as i32, "a write transferred {outcome} bytes only");
                 return Ok(());
             }
-            // One system call hands over what was prepared and waits for a completion.
+            // One system call submits all prepared requests and waits for a completion.
             self.engine.wait(Wait::new(1, DEPTH), &mut self.arrived)?;
             for completion in self.arrived.drain(..) {
                 self.events[completion.slot as usize] = Some(completion.outcome);
@@ -53,7 +52,7 @@ impl Pipeline {
         }
     }
 
-    /// Readies a write and hands it over.
+    /// Prepares and submits a write.
     fn start(&mut self, slot: u32, block: u64) -> Result<()> {
         let offset = block * u64::from(BLOCK_BYTES);
         let request = Request { offset, bytes: BLOCK_BYTES, op: OpKind::Write };
@@ -85,16 +84,16 @@ fn main() -> Result<()> {
     for block in 0..BLOCKS {
         let slot = (block % u64::from(DEPTH)) as u32;
         if block >= u64::from(DEPTH) {
-            // The pipe is full: this slot carries the oldest request.
+            // The pipeline is full: this slot has the oldest request.
             pipeline.wait_for(slot)?;
         }
         pipeline.start(slot, block)?;
     }
-    // Drain, oldest first. Only now is it known that all were written.
+    // Drain, oldest first. Only now is it known that all writes succeeded.
     for block in BLOCKS..BLOCKS + u64::from(DEPTH) {
         pipeline.wait_for((block % u64::from(DEPTH)) as u32)?;
     }
-    // The ring goes before the file that it writes to.
+    // Drop the ring before the file that it writes to.
     drop(pipeline);
     file.sync_all().with_context(|| format!("cannot flush {name}"))?;
     let bytes = BLOCKS * u64::from(BLOCK_BYTES);

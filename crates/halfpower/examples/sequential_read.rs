@@ -1,7 +1,7 @@
-//! The simplest sequential read: one request after the other through the file-system cache.
+//! The simplest sequential read: one request after the other through the page cache.
 //!
-//! After figure 18 of Riedel, van Ingen and Gray (1997). There is no visible concurrency, and yet
-//! it runs at the speed of the disk, because the kernel sees the pattern and reads ahead.
+//! After figure 18 of Riedel, van Ingen and Gray (1997). There is no visible concurrency, but it runs at the
+//! speed of the disk, because the kernel detects the pattern and reads ahead.
 //!
 //! `cargo run --example sequential_read -- FILE`
 #![forbid(unsafe_code)]
@@ -22,11 +22,11 @@ fn main() -> Result<()> {
     let begin = Instant::now();
     loop {
         let got = match file.read(&mut buffer) {
-            // Nothing more: the only way to know the end of a file that may grow or shrink.
+            // End of file: the only reliable sign for a file that may grow or shrink.
             Ok(0) => break,
-            // Fewer bytes than asked for are no error, here or at the end: go on behind them.
+            // A short read is not an error: continue after it.
             Ok(got) => got,
-            // A signal came first; nothing was read.
+            // Interrupted by a signal; nothing was read.
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => {
                 return Err(error).with_context(|| format!("cannot read {name} at byte {bytes}"));

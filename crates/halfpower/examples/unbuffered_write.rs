@@ -1,9 +1,9 @@
-//! Unbuffered sequential writes: exactly 100 blocks of 64 KiB, past the file-system cache.
+//! Unbuffered sequential writes: exactly 100 blocks of 64 KiB with direct I/O.
 //!
-//! After figure 19 of Riedel, van Ingen and Gray (1997). O_DIRECT asks three things of a program:
-//! memory, offset and length must all be multiples of the device's block. In return the data is
-//! copied once less, and the cache keeps what it has. The printed program counts with
-//! `while (i++ < 100)` and writes 101 blocks, and looks at no result; this one does neither.
+//! After figure 19 of Riedel, van Ingen and Gray (1997). O_DIRECT has three requirements: memory, offset and
+//! length must be multiples of the device's block size. In return, the data is copied once less, and the page
+//! cache keeps its content. The published program counts with `while (i++ < 100)` and writes 101 blocks, and
+//! checks no result; this one has neither error.
 //!
 //! `cargo run --example unbuffered_write -- NEW_FILE`
 #![forbid(unsafe_code)]
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 const BLOCKS: u64 = 100;
 const BLOCK_BYTES: usize = 64 << 10;
-/// More than any device asks for.
+/// Sufficient for any device.
 const ALIGNMENT: usize = 4_096;
 /// `O_DIRECT` of Linux on x86_64 (open(2); asm-generic/fcntl.h).
 const O_DIRECT: i32 = 0o40000;
@@ -25,12 +25,12 @@ fn main() -> Result<()> {
     let name = path.display();
     let file = OpenOptions::new()
         .write(true)
-        // A program that writes should not be able to destroy anything by a slip of the hand.
+        // A program that writes should not overwrite existing data by mistake.
         .create_new(true)
         .custom_flags(O_DIRECT)
         .open(&path)
         .with_context(|| format!("cannot create {name} (is there one, or no O_DIRECT here?)"))?;
-    // Aligned memory without unsafe code: a little more than needed, and the aligned part of it.
+    // Aligned memory without unsafe code: allocate more than needed, and use the aligned part.
     let mut memory = vec![0; BLOCK_BYTES + ALIGNMENT];
     let start = memory.as_ptr().align_offset(ALIGNMENT);
     let block = &mut memory[start..start + BLOCK_BYTES];
@@ -41,11 +41,11 @@ fn main() -> Result<()> {
         let written = file
             .write_at(block, offset)
             .with_context(|| format!("cannot write {name} at byte {offset}"))?;
-        // A part of a block is what a full disk leaves: the next write would say why.
+        // A full disk causes a partial write; the next write would give the reason.
         ensure!(written == BLOCK_BYTES, "{name} took {written} bytes of block {number}");
     }
-    // Written is not yet kept: the drive has a cache of its own, and the file's length is not on
-    // the disk either.
+    // The written data is not durable yet: the drive has its own cache, and the file's length is not on the
+    // disk either.
     file.sync_all().with_context(|| format!("cannot flush {name}"))?;
     let bytes = BLOCKS * BLOCK_BYTES as u64;
     println!("{bytes} bytes in {BLOCKS} requests");

@@ -1,4 +1,4 @@
-//! `halfpower advise`: settings of other programs that follow from a profile, ready to be pasted.
+//! `halfpower advise`: prints settings for other programs, computed from a profile.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
@@ -12,9 +12,9 @@ use plan::session::VERSION;
 use record::Profile;
 use store::{LAST, Store, StoreError};
 
-/// Profiles among which one of this machine is looked for.
+/// Number of latest profiles that are searched for one of this machine.
 const LOOKED_THROUGH: usize = 200;
-/// Earlier profiles of the disk that are compared with.
+/// Maximum number of the disk's earlier profiles to compare with.
 const EARLIER: usize = 5;
 
 #[derive(Debug, Args)]
@@ -48,7 +48,7 @@ pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
     output::document(arguments.view.json, &document, || report::settings_text(&document))
 }
 
-/// The newest profile of a real disk that this machine has.
+/// This machine's newest profile of a real disk.
 fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
     let selection = Selection { named: Vec::new(), partitions: true, unused: true };
     let devices = Sampler::new(Roots::default(), selection).map(|live| live.devices());
@@ -83,7 +83,7 @@ fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
     )))
 }
 
-/// Profiles of the same disk and target before this one, the latest first.
+/// Earlier profiles of the same disk and target, latest first.
 fn earlier(store: &Store, profile: &Profile) -> Result<Vec<Profile>, StoreError> {
     let Some(device) = profile.target.device.as_ref().filter(|_| !profile.simulated) else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! `halfpower agent`: takes part in a load of several machines, on its standard input and output.
+//! `halfpower agent`: takes part in a load of several machines, over its standard input and output.
 
 use crate::failure::usage;
 use crate::output::Verdict;

@@ -1,4 +1,4 @@
-//! The load of a profile or a recording before and after a change, computed and simulated.
+//! Predicts the load of a profile or a recording before and after a change, by computation and by simulation.
 
 use crate::failure::usage;
 use crate::predict_args::PredictArgs;
@@ -20,10 +20,10 @@ use std::sync::Arc;
 use store::LAST;
 use workload::replay;
 
-/// The word that stands for the newest observation.
+/// Names the newest observation.
 const OBSERVED: &str = "observed";
 
-/// The observation that the source names; `None` where it names a profile.
+/// The observation that the source names; `None` if it names a profile.
 pub(crate) fn observation(
     arguments: &PredictArgs,
     source: &str,
@@ -76,7 +76,7 @@ pub(crate) fn of_observation(
     })
 }
 
-/// One load before and after.
+/// Predicts one load before and after the change.
 pub(crate) fn of_load(
     arguments: &PredictArgs,
     stop: &StopFlag,
@@ -114,8 +114,8 @@ pub(crate) fn of_load(
     Ok(document)
 }
 
-/// Refuses to predict a load without the cap that the profile was made behind: no request of that profile was
-/// above it.
+/// Refuses to predict a load above the cap that was active while the profile was measured: the profile has no
+/// request above it.
 fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
     let holds =
         |cap: &&Cap| cap.op.is_none_or(|op| setup.mix.classes.iter().any(|class| class.op == op));
@@ -131,7 +131,7 @@ fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
     .into())
 }
 
-/// Simulates the answered question, or says in each place why not.
+/// Simulates both loads. Where that is impossible, the document says why.
 fn simulate(
     arguments: &PredictArgs,
     stop: &StopFlag,
@@ -163,7 +163,7 @@ fn simulate(
     Ok(simulation.add_to(document, setup, predictor)?)
 }
 
-/// What is known of fragments.
+/// Reports what is known about the extents of a file.
 fn extents(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<String> {
     if let Some(path) = &arguments.change.extents_of {
         let file = File::open(path).with_context(|| format!("cannot open {}", quoted(path)))?;

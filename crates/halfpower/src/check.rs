@@ -1,4 +1,4 @@
-//! `halfpower check`: the profile of a disk within a minute or so.
+//! `halfpower check`: measures the profile of a disk in about a minute.
 
 use crate::failure::{interrupted, usage};
 use crate::host_args::HostArgs;
@@ -21,27 +21,26 @@ use record::{
 };
 use std::path::Path;
 
-/// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
+/// Default measuring time: of the plain check, and of `--for-diagnosis`.
 const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
 const DIAGNOSIS_BUDGET: Nanos = Nanos(600_000_000_000);
-/// Part of the budget for commits, in a plain check and in one for diagnosis, and the most that they
-/// take.
+/// Commits get this fraction of the budget (in a plain check, and with `--for-diagnosis`), up to a maximum.
 const COMMITS_PARTS: [u64; 2] = [6, 20];
 const COMMITS_MOST: Nanos = Nanos(30_000_000_000);
-/// Part of the budget for reads that come alone, and the most that they take.
+/// QD 1 reads get this fraction of the budget, up to a maximum.
 const LONE_READS_PART: u64 = 6;
 const LONE_READS_MOST: Nanos = Nanos(10_000_000_000);
-/// The same in virtual time, which costs nothing: the plan ends when it has what it needs.
+/// Budget in virtual time, which costs nothing: the plan ends when its data are sufficient.
 const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
 /// Half-width of the 95 % interval of a cell's rate that counts as precise.
 const TARGET_REL: f64 = 0.05;
-/// Largest request of the plan: a target must hold one.
+/// Largest request of the plan. A target must be at least this large.
 const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
-/// Least size of a file that stands for the disk, and what sizes of test files are multiples of.
+/// Minimum size of a test file that represents the disk, and the unit that test file sizes are rounded to.
 const AREA_LEAST: Bytes = Bytes(64 << 20);
 const AREA_UNIT: u64 = 1 << 20;
-/// How the test files of a directory are written. Five as most files are: what they differ by is what a
-/// further file differs by. One past the page cache, because virtual disks were seen to place it
+/// How the test files of a directory are written. Five are written like most files: their differences predict
+/// how the next file differs. One is written with direct I/O, because some virtual disks place such a file
 /// differently.
 const AREAS: [Written; 6] = {
     use Written::{Grown, PastCache, ThroughCache};
@@ -217,14 +216,14 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     Ok(verdict)
 }
 
-/// The loads that ask most, until their rate falls; an interruption leaves those that had ended.
+/// Continues the heaviest loads until their rate falls. After an interruption, the finished ones remain.
 fn go_on(driver: &mut Driver<'_>, trials: &[Trial], seed: u64) -> anyhow::Result<Vec<Sustained>> {
     let Some(mut plan) = SustainedPlan::new(trials, seed) else { return Ok(Vec::new()) };
     driver.run(&mut plan)?;
     Ok(plan.sustained())
 }
 
-/// What is measured beside the requests of a profile, each with its part of the budget.
+/// The plans that run in addition to a profile's requests, each with its part of the budget.
 fn beside(
     settings: &CheckSettings,
     arguments: &CheckArgs,
@@ -237,7 +236,7 @@ fn beside(
         let plan = CommitsPlan::new(settings, engine::COMMIT_FLUSH);
         plans.extend(plan.map(|plan| (Box::new(plan) as _, budget)));
     }
-    // Several machines that read in turn leave the device no rest.
+    // Several machines that read in turn leave the device no idle time.
     if !arguments.hosts.given() && !session.is_simulated() {
         let (settings, budget) = part_of(settings, LONE_READS_PART, LONE_READS_MOST);
         plans.extend(LoneReadsPlan::new(&settings).map(|plan| (Box::new(plan) as _, budget)));
@@ -245,30 +244,30 @@ fn beside(
     plans
 }
 
-/// Lone reads of a simulated device: no neighbour moves it meanwhile, and virtual time costs nothing,
-/// so they come last and beside the budget.
+/// QD 1 reads of a simulated device. No other load disturbs it and virtual time costs nothing, so they run
+/// last and outside the budget.
 fn lone_reads_after(settings: &CheckSettings) -> Option<LoneReadsPlan> {
     LoneReadsPlan::new(&part_of(settings, LONE_READS_PART, LONE_READS_MOST).0)
 }
 
-/// The settings with one `part`-th of the budget, `most` at most, and that budget.
+/// The settings with `1/part` of the budget, at most `most`, and that budget.
 fn part_of(settings: &CheckSettings, part: u64, most: Nanos) -> (CheckSettings, Nanos) {
     let budget = Nanos(settings.budget.0 / part).min(most);
     let (areas, read_areas) = (Vec::new(), Vec::new());
     (CheckSettings { budget, areas, read_areas, ..settings.clone() }, budget)
 }
 
-/// Names of the sets of targets that are measured beside those of the command.
+/// Names of the target sets that are measured in addition to the command's targets.
 #[derive(Default)]
 struct AreaNames {
     /// Test files.
     written: Vec<Vec<String>>,
-    /// Files of the user, which are only read.
+    /// The user's files, which are only read.
     read: Vec<Vec<String>>,
 }
 
-/// Opens a real target, prints what it is, and writes the test files: those of a directory differ in how
-/// they are written, as files of a disk do.
+/// Opens a real target, prints its description, and writes the test files. The test files of a directory are
+/// written in different ways, like the files of a real disk.
 fn open(
     arguments: &CheckArgs,
     seed: u64,
@@ -301,7 +300,7 @@ fn open(
     }
     let mut names = AreaNames::default();
     let mut others = Vec::new();
-    // Each machine of several has one file.
+    // With several machines, each has one file.
     let files = if is_directory && !arguments.hosts.given() { areas_of(whole) } else { 1 };
     if files > 1 {
         let size = Bytes(whole.0 / files as u64 / AREA_UNIT * AREA_UNIT);
@@ -347,21 +346,21 @@ fn open(
     let engine = session.engine;
     let mut targets = Targets::one(session);
     for ((name, target), more) in others.into_iter().zip(1..) {
-        // Other data in each: a device below several would see the same blocks twice.
+        // Different data in each file: a device below several files would otherwise see the same blocks
+        // twice.
         let seed = seed.wrapping_add(more);
         targets.add(name, target.into_session(engine, seed, stop, progress)?);
     }
     Ok((targets, names))
 }
 
-/// How many test files share this size: as many as there are areas, where each is large enough to stand for
-/// the disk.
+/// Number of test files that share this size: one per entry of `AREAS`, but each at least `AREA_LEAST`.
 fn areas_of(whole: Bytes) -> usize {
     let fit = usize::try_from(whole.0 / AREA_LEAST.0).unwrap_or(usize::MAX);
     fit.clamp(1, AREAS.len())
 }
 
-/// Commands that go on from here.
+/// Commands to run next.
 fn next_steps(arguments: &CheckArgs, profile: &Profile, saved: bool) -> Vec<String> {
     let target = &arguments.target;
     let runtime = if profile.simulated { "" } else { " --runtime 30s" };

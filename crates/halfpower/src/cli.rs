@@ -1,4 +1,4 @@
-//! The command line: its commands. The flags of each are beside what it does.
+//! The table of commands. The flags of each command are in its own module.
 
 use crate::extent::ExtentArgs;
 use clap::{Args, Parser, Subcommand};

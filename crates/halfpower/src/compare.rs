@@ -1,7 +1,7 @@
-//! `halfpower compare`: what differs between two measurements.
+//! `halfpower compare`: finds what differs between two measurements.
 //!
-//! `store` finds the documents that a word stands for, `model` compares them; traces are read here.
-//! Nothing is saved: a comparison follows from its documents, which are.
+//! `store` finds the documents, `model` compares them; this module reads traces. Nothing is saved, because a
+//! comparison can be repeated from its saved documents.
 
 use crate::failure::usage;
 use crate::fio_results;
@@ -60,7 +60,7 @@ pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::of(!comparison.fails() && !comparison.is_nothing()))
 }
 
-/// `worse:10%`.
+/// Parses `worse:10%`.
 fn fail_on(text: &str) -> Result<f64, String> {
     let percent = text.strip_prefix("worse:").and_then(|share| share.strip_suffix('%'));
     let percent = percent.and_then(|number| number.trim().parse::<f64>().ok());
@@ -74,7 +74,7 @@ enum Source {
     Trace(String, String, Vec<TraceLine>),
 }
 
-/// What an argument stands for: a file, a document, or several documents separated by commas.
+/// What an argument names: a file, a document, or several documents separated by commas.
 fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
     let words: Vec<&str> = match Path::new(argument).is_file() {
         true => vec![argument],
@@ -108,7 +108,7 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
     Ok(Source::Side(Box::new(side)))
 }
 
-/// The trace in a file, where it is one: no document begins like it.
+/// The trace in a file, if it is one; no document begins like a trace.
 fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     let path = Path::new(name);
     if !path.is_file() {
@@ -136,9 +136,9 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     Ok(Some(Source::Trace(name.to_owned(), hex_digest(&text), lines)))
 }
 
-/// Both sides. Comments tell the cells of traces apart where the traces have any in common, because
-/// the format says nothing of the pattern; traces with other comments each (of two dates, of two
-/// machines) are compared without them.
+/// Both sides of the comparison. The trace format does not record the pattern. If two traces share any
+/// comment, comments therefore distinguish their cells. Otherwise the comments are dates or machines, for
+/// example, and are ignored.
 fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
     match (first, second) {
         (Source::Side(first), Source::Side(second)) => Ok((*first, *second)),
@@ -171,7 +171,7 @@ fn observation(line: &TraceLine, by_comment: bool) -> TraceObservation {
     }
 }
 
-/// `NAME@axis=level@axis=level`.
+/// Parses `NAME@axis=level@axis=level`.
 fn arm(word: &str) -> anyhow::Result<(&str, BTreeMap<String, String>)> {
     if Path::new(word).is_file() {
         return Ok((word, BTreeMap::new()));

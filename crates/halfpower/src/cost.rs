@@ -1,4 +1,4 @@
-//! `halfpower cost`: what accesses cost in money, and how many disks fill something.
+//! `halfpower cost`: computes the cost of accesses in money, and how many disks saturate a component.
 
 use crate::failure::usage;
 use crate::output::Verdict;
@@ -11,10 +11,10 @@ use clap::Args;
 use plan::session::VERSION;
 use record::Bytes;
 
-/// The currency where the user names none, as the papers'.
+/// Default currency, as in the papers.
 const CURRENCY: &str = "USD";
 
-/// The disk of a profile and its price.
+/// A profile and the price of its disk.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower cost last --price 209           the cost of its accesses\n  \

@@ -1,9 +1,9 @@
-//! `halfpower diagnose`: what is the matter with a disk.
+//! `halfpower diagnose`: finds out why a disk is slow.
 //!
-//! Counters come from the live machine, from a recording in the database or in a file of any tool,
-//! or from a simulated device under stated loads; profiles come from the database. Both go to the
-//! `diagnose` crate, which knows neither place. What was looked at live or simulated is kept with the
-//! diagnosis, so that it can be diagnosed again.
+//! Counters come from the live machine, from a recording in the database or in a file of any tool, or from a
+//! simulated device under given loads; profiles come from the database. The `diagnose` crate judges both and
+//! knows neither source. Live and simulated observations are saved with the diagnosis, so that it can be
+//! repeated.
 
 use crate::failure::{self, usage};
 use crate::fleet::{self, FleetArgs};
@@ -28,10 +28,10 @@ use simdisk::SimSpec;
 use std::path::PathBuf;
 use workload::replay;
 
-/// Moments of a device that a document holds: of a long recording means over several intervals.
+/// Maximum number of points per device in a document. A longer recording has means over several intervals.
 const MOMENTS: usize = 2_000;
 
-/// The area of a simulated device where a load names none: that of `check`.
+/// Default area of a simulated device, the same as in `check`.
 const AREA: Bytes = Bytes(2 << 30);
 
 #[derive(Debug, Args)]
@@ -131,13 +131,13 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     if let Some(recorded) = &arguments.recorded {
         set_reuse(&mut observations, recorded)?;
     }
-    // A table has all intervals, and a page shows no more than this.
+    // A table has all intervals; a page shows at most this many points.
     let moments_most = if csv.is_some() { None } else { Some(MOMENTS) };
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
-    // One after the other: an observation and its diagnosis may each need as much memory as a recording.
+    // One at a time: an observation and its diagnosis may each need as much memory as a recording.
     for observation in observations {
         let diagnosis = profiles.diagnose(&observation, VERSION, moments_most);
-        // What was recorded is saved already, and what was read is not to be: it gives its memory back here.
+        // Recordings are already saved and imported files are not saved: their memory is freed here.
         let made_here = simulated.then_some(observation);
         if let Some(open) = &mut store
             && let Err(error) = made_here
@@ -173,7 +173,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     Ok(Verdict::Clean)
 }
 
-/// Adds what the recorded requests of a disk say of a cache to the one disk that was observed.
+/// Adds the cache reuse that a trace shows to the one observed disk.
 fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Result<()> {
     let devices = observations.iter_mut().flat_map(|observation| &mut observation.devices);
     let mut disks: Vec<&mut ObservedDevice> =
@@ -193,7 +193,7 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
     Ok(())
 }
 
-/// What is to be diagnosed, whether the user ended its recording early, and whether it was made now.
+/// The observations to diagnose, whether the user ended the recording early, and whether it was made now.
 fn observations(
     arguments: &DiagnoseArgs,
     simulated: bool,
@@ -228,7 +228,7 @@ fn observations(
     Ok((vec![recorded.observation], recorded.interrupted, true))
 }
 
-/// The whole disks that no profile is of.
+/// The whole disks without a profile.
 fn unprofiled(source: &Source, profiles: &ProfileSet) -> Vec<String> {
     let devices = source.devices().into_iter();
     let whole = devices.filter(|it| it.partition_of.is_none() && it.built_of.is_empty());
@@ -264,7 +264,7 @@ fn simulate(
     Ok(observe(&scenario, VERSION, stop)?)
 }
 
-/// A load from its words: those of `run`, and those that `scenarios` knows.
+/// Parses a load, in the words of `run` and those of `scenarios`.
 fn load(
     text: &str,
     index: usize,

@@ -1,4 +1,4 @@
-//! `halfpower doctor`: what this machine can and cannot measure, and why.
+//! `halfpower doctor`: reports what this machine can and cannot measure, and why.
 
 use crate::output::{self, Verdict};
 use anyhow::ensure;
@@ -41,10 +41,10 @@ pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     output::document(arguments.json, &document, page)
 }
 
-/// What the checks of causes read of a disk, and which of them cannot: what they look for then stays possible.
+/// Which checks for causes can read their data. A cause whose check fails cannot be excluded.
 fn causes_read(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
     let Some(disk) = disk else { return Vec::new() };
-    // A disk that rotates may sleep, and is asked nothing that it answers itself.
+    // A rotating disk may be asleep, so it gets no query that the disk itself must answer.
     let awake = disk.rotational == Some(false);
     let host = causes::Host::new(roots, std::slice::from_ref(disk), &|_| awake);
     let read = causes::read(&host, causes::Round::Once);

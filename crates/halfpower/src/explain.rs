@@ -1,6 +1,6 @@
-//! `halfpower explain`: what a code on a page means, from the documentation that the program carries.
+//! `halfpower explain`: prints what a code means, from the documentation in the binary.
 //!
-//! One list of entries holds findings, causes, verdicts and notes. A code may have several: `busy_doubtful` is a
+//! One list holds findings, causes, verdicts and notes. A code can have several entries: `busy_doubtful` is a
 //! finding on a recording and a note of a diagnosis.
 
 use crate::failure::usage;
@@ -8,11 +8,11 @@ use crate::output::{self, Verdict};
 use clap::Args;
 use record::CauseCode;
 
-/// Findings, each under a heading of its own, and the table of causes.
+/// Findings, each under its own heading, and the table of causes.
 const PAGE: &str = include_str!("../../../docs/findings.md");
 /// The tables of verdicts and of notes.
 const DIAGNOSIS: &str = include_str!("../../../docs/diagnosis.md");
-/// Typing errors in a code that is still offered, as a share of its letters.
+/// Maximum share of wrong letters in a code for which a similar code is suggested.
 const TYPOS: f64 = 0.4;
 
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) struct ExplainArgs {
     code: Vec<String>,
 }
 
-/// A code with what is said of it, in paragraphs.
+/// A code and its explanation in paragraphs.
 struct Entry {
     code: String,
     paragraphs: Vec<String>,
@@ -67,13 +67,13 @@ pub(crate) fn explain(arguments: &ExplainArgs) -> anyhow::Result<Verdict> {
     output::print(&found.join("\n"))
 }
 
-/// A code as a page prints it or a reader types it: `[drift]`, `NOT THE DISK`, `areas-differ`.
+/// Normalises a code as printed or typed: `[drift]`, `NOT THE DISK`, `areas-differ`.
 fn as_code(text: &str) -> String {
     let text = text.trim_matches(['[', ']', '`', ':', '.']).to_lowercase();
     text.replace([' ', '-'], "_")
 }
 
-/// The code that is most like a word, if one is.
+/// The code most similar to a word, if any is close enough.
 fn similar<'a>(word: &str, codes: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let nearest = codes.map(|code| (strsim::levenshtein(word, code), code)).min()?;
     let most = TYPOS * word.chars().count().max(nearest.1.chars().count()) as f64;
@@ -85,7 +85,7 @@ fn first_sentence(entry: &Entry) -> &str {
     text.split_inclusive(". ").next().unwrap_or_default().trim_end()
 }
 
-/// The findings: each is a heading with a code and what follows it.
+/// The findings: a heading with a code, and the text below it.
 fn findings() -> Vec<Entry> {
     let sections = PAGE.split("\n### `").skip(1);
     let entry = |section: &str| {
@@ -96,7 +96,7 @@ fn findings() -> Vec<Entry> {
     sections.filter_map(entry).collect()
 }
 
-/// The causes: what each is, and its row in the table of causes and remedies.
+/// The causes: the meaning of each, and its row in the table of causes and remedies.
 fn causes() -> Vec<Entry> {
     let rows = PAGE.lines().filter_map(|line| {
         let (causes, remedies) = line.strip_prefix("| `")?.strip_suffix(" |")?.split_once(" | ")?;
@@ -119,8 +119,8 @@ fn causes() -> Vec<Entry> {
     CauseCode::meanings().into_iter().map(entry).collect()
 }
 
-/// The rows of the table under a heading of the page on diagnoses: a code, its meaning, and for a verdict
-/// what it needs.
+/// The rows of the table under a heading of the page on diagnoses: a code, its meaning, and the requirements
+/// of a verdict.
 fn rows(heading: &str) -> Vec<Entry> {
     let section = DIAGNOSIS.split_once(heading).map_or("", |(_, behind)| behind);
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -155,7 +155,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     found
 }
 
-/// A text in which `[words](page.md)` is its words.
+/// Replaces `[words](page.md)` by its words.
 fn plain(text: &str) -> String {
     let (mut found, mut rest) = (String::new(), text);
     while let Some((before, words, behind)) = link(rest) {
@@ -166,7 +166,7 @@ fn plain(text: &str) -> String {
     found + rest
 }
 
-/// The first link: what stands before it, its words, what stands behind it.
+/// The first link: the text before it, its words, and the text after it.
 fn link(text: &str) -> Option<(&str, &str, &str)> {
     let end = text.find("](")?;
     let begin = text[..end].rfind('[')?;

@@ -1,8 +1,7 @@
-//! `halfpower export`: trials as tables for other programs.
+//! `halfpower export`: writes trials as tables for other programs.
 //!
-//! The places of the files are tried before a trial is read, and no file is replaced before all are
-//! complete: the tables belong together, and a disk that becomes full must not leave two of today and
-//! two of last week.
+//! The output files are checked before any trial is read, and no file is replaced before all are complete.
+//! The tables belong together: a full disk must not leave two from today and two from last week.
 
 use crate::fio_results;
 use crate::output::{self, Verdict};
@@ -19,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Library, Store};
 
-/// The kinds of documents that trials belong to.
+/// The kinds of documents that contain trials.
 const KINDS: [DocumentKind; 3] =
     [DocumentKind::Experiment, DocumentKind::Profile, DocumentKind::Trial];
 
@@ -71,18 +70,18 @@ pub(crate) fn export(arguments: &ExportArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::of(export.missing.is_empty()))
 }
 
-/// The tables as they grow.
+/// The tables under construction.
 #[derive(Default)]
 struct Export {
     tables: TrialTables,
-    /// Ids of the trials that are in them.
+    /// Ids of the trials in the tables.
     added: BTreeSet<String>,
-    /// Ids of those that a profile or an experiment names, and that are nowhere.
+    /// Ids of trials that a profile or an experiment names, but that are not saved.
     missing: BTreeSet<String>,
 }
 
 impl Export {
-    /// One after the other: together they may be more than memory holds.
+    /// Adds one trial at a time: together they may not fit in memory.
     fn add_all(&mut self, store: &Store) -> anyhow::Result<()> {
         for row in store.list::<Trial>()? {
             self.add(&store.document(&row.id)?)?;
@@ -116,7 +115,7 @@ impl Export {
     }
 }
 
-/// The places of the tables, none of which may be something that is read here.
+/// The output files; none may be an input of this command.
 fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
     let folder = &arguments.parquet;
     ensure!(
@@ -139,7 +138,7 @@ fn path(folder: &Path, table: &str) -> PathBuf {
     folder.join(format!("{table}.parquet"))
 }
 
-/// All are complete before the first is put in its place.
+/// Completes all files before it puts the first one in place.
 fn write(files: &[TableFile], places: Vec<OutputFile>) -> anyhow::Result<()> {
     let pairs = files.iter().zip(places);
     let written = pairs.map(|(file, place)| place.write_beside(&file.bytes));
@@ -150,7 +149,7 @@ fn write(files: &[TableFile], places: Vec<OutputFile>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was written, a line each, or as JSON.
+/// A line about each written file, or JSON.
 fn said(
     arguments: &ExportArgs,
     trials: usize,

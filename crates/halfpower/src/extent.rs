@@ -1,19 +1,19 @@
-//! How much a command prints: the flags that every command has, and where they mean nothing.
+//! `--verbose` and `--quiet`: how much a command prints, and which commands reject these flags.
 //!
-//! A flag that would be ignored is refused. The flags are those of the whole program, so that no command
-//! can lack one; each command's own words say whether it prints a page.
+//! A flag that would be ignored is rejected. The flags belong to the whole program, so that no command lacks
+//! them. The arguments of each command decide whether it prints a page.
 
 use crate::failure::usage;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use report::Extent;
 
-/// Commands that print no result that could be longer or shorter.
+/// Commands whose output has one length only.
 const NO_PAGE: [&str; 9] =
     ["advise", "completions", "doctor", "explain", "export", "lab", "list", "man", "report"];
-/// Commands whose lines can be longer, and not shorter.
+/// Commands with `--verbose` but without `--quiet`.
 const NO_LINE: [&str; 1] = ["watch"];
-/// Flags by which another command prints something else than its page.
+/// Arguments that make other commands print something other than their page.
 const NO_PAGE_BY: [&str; 8] =
     ["list", "list_sim", "show_sim", "show", "dry_run", "fio", "for_ticket", "listen"];
 
@@ -31,7 +31,7 @@ impl ExtentArgs {
     /// Sets how much is printed.
     ///
     /// # Errors
-    /// If one of the flags would be ignored by the command of these words.
+    /// If this command would ignore one of the flags.
     pub(crate) fn set(self, words: &ArgMatches) -> anyhow::Result<()> {
         let (flag, extent) = match (self.verbose, self.quiet) {
             (true, _) => ("--verbose", Extent::Whole),
@@ -46,7 +46,7 @@ impl ExtentArgs {
     }
 }
 
-/// The command that these words end in, and its own words.
+/// The innermost subcommand, and its arguments.
 pub(crate) fn innermost(words: &ArgMatches) -> (&str, &ArgMatches) {
     let (mut command, mut words) = ("halfpower", words);
     while let Some((name, of_it)) = words.subcommand() {
@@ -59,7 +59,7 @@ fn is_refused(command: &str, flag: &str) -> bool {
     NO_PAGE.contains(&command) || flag == "quiet" && NO_LINE.contains(&command)
 }
 
-/// The command with these flags left out of the help where it refuses them.
+/// Hides these flags in the help of commands that reject them.
 pub(crate) fn without_refused(mut command: Command) -> Command {
     for flag in ["verbose", "quiet"] {
         if is_refused(command.get_name(), flag) {
@@ -100,10 +100,10 @@ fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes these flags out of words in fio's language.
+/// Removes these flags from words in fio's language.
 ///
 /// # Errors
-/// If both are there.
+/// If both flags are given.
 pub(crate) fn take(words: &mut Vec<String>, as_json: bool) -> anyhow::Result<()> {
     let mut taken = |names: [&str; 2]| {
         let before = words.len();

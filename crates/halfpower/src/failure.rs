@@ -1,4 +1,4 @@
-//! From an error to the exit code of the program's contract.
+//! Converts errors to the exit codes of the program's contract.
 
 use engine::input;
 use host::target::TargetError;
@@ -9,19 +9,19 @@ use simdisk::SpecError;
 use store::StoreError;
 use workload::{BuildError, DesignError};
 
-/// A mistake in the command line that no library knows of.
+/// An error in the command line that no library detects.
 pub(crate) fn usage(text: impl Into<String>) -> anyhow::Error {
     SessionError::usage(text).into()
 }
 
-/// An end that the user or the system asked for, and what became of what was measured.
+/// An end that the user or the system requested. `text` says what became of the measured data.
 pub(crate) fn interrupted(text: impl Into<String>) -> anyhow::Error {
     SessionError::ended(text).into()
 }
 
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
-    // Whatever has become of the error of the read on its way.
+    // Checked first: the read's own error may have been replaced on its way.
     if input::was_interrupted() {
         return INTERRUPTED;
     }

@@ -1,10 +1,11 @@
-//! Results of fio, from its JSON, as trials: to be kept, compared and shown like ours.
+//! Converts fio's JSON results to trials, which can be saved, compared and shown.
 //!
-//! Measured numbers are read from any version since 2.1, wherever in a text the JSON stands, and from each of several
-//! documents. A job's options become a workload on the same way as a job file does; one that has no counterpart is
-//! said and left out, because what was measured stays measured. What fio does not tell (counters of the device, limits
-//! of the generator, the course of the run) is not measured. Its percentiles keep our rule: one with fewer than
-//! ten requests beyond it is none. The interval of a rate is from fio's own samples of it.
+//! Results of all versions since 2.1 are read, from anywhere in a text, and from several documents. A job's
+//! options become a workload as a job file does. An option without a counterpart is reported and omitted,
+//! because the measurement remains valid. Values that fio does not report are not measured: counters of the
+//! device, limits of the generator, the course of the run. fio's percentiles follow the same rule as
+//! halfpower's: one with fewer than ten requests beyond it is omitted. The interval of a rate comes from
+//! fio's own samples of it.
 
 use crate::output;
 use crate::run_args::RunArgs;
@@ -18,19 +19,19 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use workload::fio::{self, FileKind, Section, Setting, result_at};
 
-/// Why a trial of fio has no such part.
+/// Why a trial lacks a part.
 const NOT_TOLD: &str = "not reported by fio";
-/// Requests beyond a percentile that it takes.
+/// Minimum number of requests beyond a percentile.
 const BEYOND_MIN: f64 = 10.0;
-/// Samples of the rate from which on their spread says anything.
+/// Minimum number of rate samples from which a spread is computed.
 const SAMPLES_MIN: f64 = 4.0;
 
-/// A size that nothing tells; the area of such a trial has no length.
+/// An unknown size; the area of such a trial has length 0.
 const UNKNOWN: Bytes = Bytes(0);
-/// An area that holds any request, where that of the job is unknown.
+/// An area large enough for any request, if the job's area is unknown.
 const LARGEST: Bytes = Bytes(1 << 60);
 
-/// The trials of a text with fio's JSON in it; `None` for any other.
+/// The trials of a text that contains fio's JSON; `None` for any other text.
 pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
     result_at(text)?;
     let mut found = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
     Some(Ok(found))
 }
 
-/// The jobs of a document, or of the clients of a server.
+/// The trials of a document: its jobs, or those of a server's clients.
 fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
     let jobs = [&document["jobs"], &document["client_stats"]].into_iter();
     let jobs: Vec<&Value> = jobs
@@ -62,7 +63,7 @@ fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
         .filter(|job| job["jobname"] != "All clients")
         .collect();
     let idle = |job: &&Value| run_seconds(job).is_none();
-    // A job that did nothing beside others that did has no result.
+    // If other jobs did something, an idle job has no result.
     let all_idle = jobs.iter().all(idle);
     let counted = jobs.iter().enumerate().filter(|(_, job)| all_idle || !idle(job));
     let trials = counted.map(|(index, job)| {
@@ -86,13 +87,13 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
             .to_owned());
     }
     if !alone {
-        // Without group_reporting each job of fio has a result of its own.
+        // Without group_reporting, fio reports each job separately.
         (workload.numjobs, workload.depth) = (1, workload.iodepth);
     }
     workload.runtime_ns = Nanos((seconds * 1e9) as u64);
     let errno = job["error"].as_i64().unwrap_or(0) as i32;
     let side = |name: &str| -> Option<DirectionResult> {
-        // The sum of the one direction that there is.
+        // With one direction, fio's sum is that direction's result.
         let of = if sum && only == Some(name) { "mixed" } else { name };
         let told = direction(&job[of], errno);
         (told.ios > 0).then_some(told)
@@ -147,7 +148,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     })
 }
 
-/// The workload that the options ask for, as far as they have a counterpart, and the target that they name.
+/// The target and the workload of a job's options. Options without a counterpart are omitted.
 fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String> {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     for of in [&document["global options"], &job["job options"]] {
@@ -158,7 +159,7 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     }
     let settings = options.iter().map(|(name, value)| Setting {
         name: name.clone(),
-        // A switch stands in the options without a value.
+        // fio writes a switch as an option without a value.
         value: Some(if value.is_empty() { "1".to_owned() } else { value.clone() }),
         place: name.clone(),
     });
@@ -185,7 +186,7 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     Ok((arguments.targets.join(", "), Workload { size_bytes, ..workload }))
 }
 
-/// The flags of a job without the options that have no counterpart, and these.
+/// The flags of a job, and the options that were omitted because they have no counterpart.
 fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
     let mut left_out = Vec::new();
     loop {
@@ -207,7 +208,7 @@ fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
         );
         section.settings = kept;
         if section.settings.len() == before {
-            // Nothing more to leave out: what is missing is a size, of a file of unknown length.
+            // No more options to omit: the missing value is the size of a file of unknown length.
             let any = Setting {
                 name: "filename".to_owned(),
                 value: Some("unknown".to_owned()),
@@ -224,7 +225,7 @@ fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
     }
 }
 
-/// How long it ran, in seconds.
+/// Run time in seconds.
 fn run_seconds(job: &Value) -> Option<f64> {
     let of = |side: &str| job[side]["runtime"].as_f64();
     let longest = ["read", "write", "trim", "mixed"].into_iter().filter_map(of).fold(0.0, f64::max);
@@ -233,7 +234,7 @@ fn run_seconds(job: &Value) -> Option<f64> {
 
 fn direction(side: &Value, errno: i32) -> DirectionResult {
     let number = |name: &str| side[name].as_f64().unwrap_or(0.0);
-    // Versions before 2.2 count no requests, those before 3 have KiB and microseconds.
+    // fio before 2.2 has no request counts; fio before 3 uses KiB and microseconds.
     let counted = (number("iops") * number("runtime") / 1e3).round() as u64;
     let ios = side["total_ios"].as_u64().unwrap_or(counted);
     let old = side["io_kbytes"].is_null() && side["lat_ns"].is_null();
@@ -242,7 +243,7 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
     let samples = number("iops_samples");
     let se = number("iops_stddev") / samples.sqrt();
     let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
-    // Of all latencies fio keeps bins of one kind, the same as its percentiles.
+    // fio has bins for one kind of latency only: the kind that it reports percentiles of.
     let (latency, completion, unit_ns) = match old {
         false => (&side["lat_ns"], &side["clat_ns"], 1.0),
         true => (&side["lat"], &side["clat"], 1e3),
@@ -267,12 +268,12 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
         latency_ns: times(latency, binned, (ios, unit_ns)),
         completion_ns: times(completion, completion, (ios, unit_ns)),
         offered_iops: None,
-        // The bins of old versions are numbered in another way.
+        // Old versions number their bins differently.
         histogram: bins(binned["bins"].as_object().filter(|_| !old)),
     }
 }
 
-/// Times of fio in units of so many nanoseconds, with percentiles from where they stand.
+/// fio's times, in units of `unit_ns` nanoseconds. The percentiles come from `percentiles`.
 fn times(of: &Value, percentiles: &Value, (ios, unit_ns): (u64, f64)) -> Option<TimeSummary> {
     let number = |name: &str| of[name].as_f64().unwrap_or(0.0) * unit_ns;
     if of["N"].as_u64() == Some(0) || number("max") <= 0.0 {
@@ -298,7 +299,7 @@ fn times(of: &Value, percentiles: &Value, (ios, unit_ns): (u64, f64)) -> Option<
     })
 }
 
-/// fio's bins, by their upper ends, in our buckets.
+/// Converts fio's bins, which are keyed by their upper ends, to halfpower's buckets.
 fn bins(bins: Option<&Map<String, Value>>) -> HistogramSnapshot {
     let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
     for (nanos, count) in bins.into_iter().flatten() {

@@ -1,7 +1,8 @@
-//! `halfpower run` in fio's language: job files, or fio's own command line.
+//! `halfpower run` with fio's job files or fio's own command line.
 //!
-//! Jobs at the same time become the words of one `run` ([`workload::fio`]), which are printed and read as if they
-//! had been typed, so that there is one way to a trial. Flags about results and safety may stand beside.
+//! Jobs that run at the same time are translated into the words of one `run` ([`workload::fio`]). The words
+//! are printed and parsed as if typed, so all trials take one path. Flags about results and safety can be
+//! added.
 
 use crate::extent;
 use crate::failure::usage;
@@ -22,20 +23,20 @@ use workload::fio::{
 };
 
 const OUTPUT: &str = "--output";
-/// Length of a device of another machine, of which `--parse-only` prints shares.
+/// Assumed size of a device on another machine, for the shares that `--parse-only` prints.
 const ELSEWHERE_BYTES: u64 = 1 << 40;
 
-/// Jobs that run at the same time, and the run that they are.
+/// Jobs that run at the same time, and their combined run.
 struct Planned {
     jobs: Vec<(Run, u64)>,
     words: Vec<String>,
     arguments: RunArgs,
 }
 
-/// Runs the jobs, those without a stonewall between them at the same time.
+/// Runs the jobs. Jobs with no stonewall between them run at the same time.
 ///
 /// # Errors
-/// Before anything runs, if any of them cannot be run as it is asked for; else as a run.
+/// If any job cannot be run as written (before any job starts), or as for a run.
 pub(crate) fn run(mut asked: FioWords, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let as_json = as_json(asked.format.as_deref())?;
     let whole = as_json || asked.ours.iter().any(|word| word == "--json");
@@ -70,7 +71,7 @@ pub(crate) fn run(mut asked: FioWords, stop: &StopFlag) -> anyhow::Result<Verdic
         }
         written.transpose()?;
     }
-    // Also of the jobs before one that failed.
+    // Also for the jobs before one that failed.
     if as_json && !done.is_empty() {
         let text = output::json(&report::fio_json(&done))?;
         if let Some(file) = file {
@@ -82,7 +83,7 @@ pub(crate) fn run(mut asked: FioWords, stop: &StopFlag) -> anyhow::Result<Verdic
     failed.map_or(Ok(verdict), Err)
 }
 
-/// Whether the results are wanted as fio's JSON. Terse lines are left out with a word.
+/// Whether the user wants the results as fio's JSON. Terse lines are omitted with a remark.
 fn as_json(format: Option<&str>) -> anyhow::Result<bool> {
     let mut json = false;
     for format in format.into_iter().flat_map(|formats| formats.split(',')) {
@@ -108,7 +109,7 @@ impl Planned {
         format!("the {} {}", if self.jobs.len() > 1 { "jobs" } else { "job" }, self.names())
     }
 
-    /// Prints the run in our words, and what a reader should know of it.
+    /// Prints the equivalent `halfpower run` command and the notes on the jobs.
     fn say(&self) {
         let word = if self.jobs.len() > 1 { "jobs" } else { "job" };
         let words: Vec<String> = self.words.iter().map(|word| shell_word(word)).collect();
@@ -122,16 +123,16 @@ impl Planned {
     }
 }
 
-/// A log of a job over time, as fio writes it.
+/// A log of a job over time, in fio's format.
 struct LogFile {
-    /// Which job of those at the same time.
+    /// Index among the jobs that run at the same time.
     job: usize,
     kind: LogKind,
     file: OutputFile,
 }
 
 impl LogFile {
-    /// The files of all logs, which can be made.
+    /// Opens the files of all logs, and fails if one cannot be created.
     fn claim_all(jobs: &[(Run, u64)]) -> anyhow::Result<Vec<Self>> {
         let mut claimed = Vec::new();
         let mut in_use = Vec::new();
@@ -160,7 +161,7 @@ impl LogFile {
     }
 }
 
-/// fio's names of a log: of latencies there are two.
+/// fio's file names of a log. A latency log has two.
 fn log_paths(log: &Log, run: &Run, number: u64) -> Vec<PathBuf> {
     let prefix = log.prefix.as_deref().unwrap_or(&run.name);
     let kinds: &[&str] = match log.kind {
@@ -172,7 +173,7 @@ fn log_paths(log: &Log, run: &Run, number: u64) -> Vec<PathBuf> {
     kinds.iter().map(|kind| PathBuf::from(format!("{prefix}_{kind}{number}.log"))).collect()
 }
 
-/// Takes the file of the results out of our flags.
+/// Removes the flag for the result file from halfpower's flags, and returns the file.
 fn take_output(ours: &mut Vec<String>) -> Option<PathBuf> {
     let at = ours.iter().position(|word| word == OUTPUT || word.starts_with("--output="))?;
     let word = ours.remove(at);
@@ -180,10 +181,10 @@ fn take_output(ours: &mut Vec<String>) -> Option<PathBuf> {
     value.or_else(|| (at < ours.len()).then(|| ours.remove(at))).map(PathBuf::from)
 }
 
-/// A section with its run and the number of its first job, from 1, as fio counts them.
+/// A section with its run and the number of its first job, which fio counts from 1.
 type Job = (Section, Run, u64);
 
-/// All jobs as runs, none of which has begun.
+/// Plans the runs of all jobs before any of them starts.
 fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
     let names = Names { dry: asked.parse_only };
     let mut faults = Vec::new();
@@ -197,7 +198,7 @@ fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
                 continue;
             }
         };
-        // What is wrong with the words themselves is told with the place of the job.
+        // Errors in the words themselves are reported with the position of the job.
         if let Err(why) = RunArgs::read(typed(&job).iter().map(String::as_str)) {
             let what = format!("the job {:?}: {why}", section.name);
             faults.push(FioError { place: section.place.clone(), what });
@@ -225,14 +226,14 @@ fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
     groups.into_iter().map(|group| together(asked, group)).collect()
 }
 
-/// Prints all errors in the order of the lines, each once.
+/// Reports all errors in the order of their lines, each once.
 fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
     let mut faults: Vec<&FioError> = faults.iter().collect();
     faults.sort_by_key(|fault| line_of(asked, &fault.place));
     let mut told: Vec<String> = Vec::new();
     for fault in faults {
         let line = fault.to_string();
-        // An option of [global] is wrong once, not once for each job.
+        // Report an error in [global] once, not once per job.
         if !told.contains(&line) {
             told.push(line);
         }
@@ -252,7 +253,7 @@ fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
     }
 }
 
-/// File, line and column of a place, to sort by; of a word of the command line its position.
+/// Sort key of a place: its file, line and column; for a word of the command line, its position.
 fn line_of(asked: &FioWords, place: &str) -> (String, usize, usize) {
     let mut parts = place.rsplitn(3, ':');
     let mut number = || parts.next()?.parse::<usize>().ok();
@@ -265,7 +266,7 @@ fn line_of(asked: &FioWords, place: &str) -> (String, usize, usize) {
     }
 }
 
-/// Whether a job begins after all before it have ended.
+/// Whether a job starts only after all earlier jobs have ended.
 fn waits(job: &mut Run, groups: &[Vec<Job>]) -> bool {
     let name = match &job.waits {
         Wait::No => return false,
@@ -280,14 +281,14 @@ fn waits(job: &mut Run, groups: &[Vec<Job>]) -> bool {
     among
 }
 
-/// A job as it would be typed alone.
+/// The words of a job that runs alone.
 fn typed(job: &Run) -> Vec<String> {
     job.targets.iter().chain(&job.words).cloned().collect()
 }
 
-/// Jobs at the same time as one run.
+/// Combines jobs that run at the same time into one run.
 fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
-    // The first is one that begins first: the others are later than it.
+    // The first job must start first, because the delays of the others count from its start.
     group.sort_by_key(|(_, job, _)| job.delay_ns);
     let begin = group[0].1.delay_ns;
     if begin > 0 {
@@ -319,7 +320,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     words.extend(seed.into_iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]));
     words.extend(asked.ours.iter().cloned().chain(allow));
     for (_, job, _) in &group[1..] {
-        // Jobs on one file that is not there have the test file of the first.
+        // Jobs on the same missing file share the first job's test file.
         let mut beside = if shares(first, job) { Vec::new() } else { job.targets.clone() };
         beside.extend(flags(job));
         let delay = job.delay_ns - begin;
@@ -341,7 +342,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     Ok(Planned { jobs, words, arguments })
 }
 
-/// Ends all jobs with the first of them (`exitall`), where the time of that is known.
+/// Ends all jobs with the first one that ends (`exitall`), if that time is known.
 fn end_together(group: &mut [Job]) {
     let end = |(_, job, _): &Job| Some(job.delay_ns.saturating_add(job.ends_after_ns?));
     let ends: Option<Vec<u64>> = group.iter().map(end).collect();
@@ -359,7 +360,7 @@ fn end_together(group: &mut [Job]) {
     }
 }
 
-/// Whether a job uses the test file of another one, as both use one file in fio.
+/// Whether a job uses another job's test file, as both would use one file in fio.
 fn shares(first: &Run, job: &Run) -> bool {
     let area = |run: &Run| {
         let of = |flag: &str| {
@@ -371,14 +372,14 @@ fn shares(first: &Run, job: &Run) -> bool {
     !first.stands_for.is_empty() && first.stands_for == job.stands_for && area(first) == area(job)
 }
 
-/// The length of the lines of a job's logs, where the user names no other.
+/// The interval of a job's logs, unless the user set `--interval`.
 fn intervals(asked: &FioWords, job: &Run) -> Vec<String> {
     let named = asked.ours.iter().any(|word| word.starts_with("--interval"));
     let every = job.logs.iter().map(|log| log.every_ms).min().filter(|_| !named);
     every.into_iter().flat_map(|ms| ["--interval".to_owned(), format!("{ms}ms")]).collect()
 }
 
-/// Those of our flags that each job has for itself.
+/// The halfpower flags that apply to each job separately.
 fn of_each_job(ours: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = ours.iter().peekable();
@@ -396,7 +397,7 @@ fn of_each_job(ours: &[String]) -> Vec<String> {
 fn sections(asked: &FioWords) -> anyhow::Result<Vec<Section>> {
     let mut faults = Vec::new();
     let mut found: Vec<Section> = Vec::new();
-    // What stands on the line fills in what the files leave out, as in fio.
+    // Options on the command line are defaults for the files, as in fio.
     let (global, of_line) = fio::read_words(&asked.options).unwrap_or_else(|errors| {
         faults.extend(errors);
         (Vec::new(), Vec::new())
@@ -405,7 +406,7 @@ fn sections(asked: &FioWords) -> anyhow::Result<Vec<Section>> {
         match jobs_of_file(file, &global)? {
             Ok(mut jobs) => {
                 if !found.is_empty() {
-                    // The jobs of one file wait for those of the file before.
+                    // The jobs of a file wait for those of the previous file.
                     let place = jobs[0].place.clone();
                     let name = "stonewall".to_owned();
                     jobs[0].settings.push(Setting { name, value: None, place });
@@ -443,7 +444,7 @@ fn jobs_of_file(
         usage(format!("cannot read the job file {}: {why}", ::record::quoted(file)))
     })?;
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    // As fio looks for it: from where it runs, then beside the file.
+    // Like fio: look in the working directory first, then next to the job file.
     let include = |name: &str| match Path::new(name) {
         here if here.is_file() => read(here),
         _ => read(&folder.join(name)),
@@ -452,9 +453,9 @@ fn jobs_of_file(
     Ok(fio::read_file(file, &text, global, &include, &environment))
 }
 
-/// What is there by the name of a file.
+/// Looks up what a file name refers to.
 struct Names {
-    /// Nothing is to run: what is not there may be there later.
+    /// Nothing will run: files that are missing now may exist later.
     dry: bool,
 }
 
@@ -494,7 +495,7 @@ impl FileNames for Names {
     }
 }
 
-/// The size of a device: where its end is.
+/// Size of a device: the position of its end.
 fn end_of(name: &str) -> Option<u64> {
     let end = std::fs::File::open(name).ok()?.seek(SeekFrom::End(0)).ok()?;
     Some(end).filter(|end| *end > 0)

@@ -1,9 +1,10 @@
-//! Whether the words behind `halfpower run` are in fio's language, and which of them are ours.
+//! Decides whether the words after `halfpower run` are in fio's language, and which of them are halfpower's.
 //!
-//! They are where they name a job file, by its content, a job (`--name`), or no target but fio's (`--filename`), which
-//! fio itself would ask a name for. A file, device or folder in front of `--name` is the file or folder of fio's jobs.
-//! Where a line names a target and no job, options of fio that carry no load do nothing and say so; the parser's guesses
-//! would lead from `--filename` to `--failed`.
+//! They are in fio's language if they name a job file (recognised by its content), a job (`--name`), or no
+//! target but `--filename` or `--directory`, for which fio itself would require a job name. A file, device or
+//! folder before `--name` becomes the file or folder of the fio jobs. If a line names a target and no job,
+//! fio options that do not affect the load are ignored with a remark. Without this rule the parser would
+//! suggest `--failed` for `--filename`.
 
 use crate::failure::usage;
 use crate::output;
@@ -15,46 +16,43 @@ use std::ffi::OsString;
 use std::path::Path;
 use workload::fio::{self, OptionKind};
 
-/// Options that fio and `run` have, of which `run`'s is meant.
+/// Options that both fio and `run` have. They have the meaning of `run`.
 const OURS: [&str; 2] = ["output", "overwrite"];
 /// Flags that allow jobs to write.
 const ALLOW: [&str; 2] = ["overwrite", "destroy-data-on"];
 
-/// What was asked for in fio's language.
+/// A request in fio's language.
 #[derive(Debug, Default)]
 pub(crate) struct FioWords {
-    /// `output-format`.
+    /// Value of `output-format`.
     pub(crate) format: Option<String>,
-    /// Job files.
     pub(crate) files: Vec<String>,
-    /// Options of fio.
+    /// fio's options.
     pub(crate) options: Vec<String>,
-    /// Names of jobs of which no other is run.
+    /// If not empty, only the jobs with these names run.
     pub(crate) only: Vec<String>,
     /// Flags of `run`.
     pub(crate) ours: Vec<String>,
-    /// Those that allow jobs to write.
+    /// Flags that allow jobs to write.
     pub(crate) allow: Vec<String>,
-    /// What is to be run is printed, and nothing runs.
+    /// Print the planned runs and run nothing.
     pub(crate) parse_only: bool,
     /// No job may write.
     pub(crate) readonly: bool,
 }
 
-/// The language of a command line.
 #[derive(Debug)]
 pub(crate) enum Language {
-    /// fio's.
     Fio(FioWords),
-    /// Ours: the words to parse.
+    /// halfpower's: the words to parse.
     Ours(Vec<OsString>),
 }
 
-/// A word with what it may be.
+/// A word of the command line.
 struct Word<'a> {
-    /// As it stands.
+    /// The word as typed.
     text: &'a str,
-    /// Without dashes and value; empty where it is no option.
+    /// Name without dashes and value; empty if the word is not an option.
     name: &'a str,
     has_value: bool,
 }
@@ -71,7 +69,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// The flags of `run` by name, and whether a value follows.
+/// The flags of `run` by name, and whether each takes a value.
 struct Flags(BTreeMap<String, bool>);
 
 impl Flags {
@@ -91,9 +89,9 @@ impl Flags {
         Self(flags)
     }
 
-    /// Whether a value of the flag is the next word; `None` where there is no such flag.
+    /// Whether the next word is the flag's value; `None` if `run` has no such flag.
     fn takes_next(&self, word: &Word<'_>) -> Option<bool> {
-        // Flags of `run` have two dashes, or one and a letter.
+        // Flags of `run` have two dashes, or one dash and a letter.
         match word.text {
             "-v" | "-q" | "-h" => return Some(false),
             text if !text.starts_with("--") => return None,
@@ -103,12 +101,12 @@ impl Flags {
     }
 }
 
-/// The language of the words of a command line, the program's name first.
+/// Finds the language of a command line, whose first word is the program's name.
 ///
 /// # Errors
-/// If an option of fio has no place beside a target.
+/// If a fio option cannot be combined with a target.
 pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
-    // A whole line of fio, pasted after `run`.
+    // A complete fio command line, pasted after `run`.
     let pasted = all.get(1).is_some_and(|word| word == "run")
         && all.get(2).is_some_and(|word| word == "fio")
         && !Path::new("fio").exists();
@@ -174,7 +172,7 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
     Ok(Language::Ours(kept))
 }
 
-/// Targets as fio's option that names them.
+/// Converts targets to the fio option that names them.
 fn as_options(targets: &[String]) -> anyhow::Result<[String; 1]> {
     let folders = targets.iter().filter(|target| Path::new(target).is_dir()).count();
     let option = match folders {
@@ -195,9 +193,9 @@ fn positional<'a>(words: &'a [&str], flags: &'a Flags) -> impl Iterator<Item = &
                 return Some(*text);
             }
             let word = Word::of(text);
-            // A misspelt option has a value more often than none.
+            // A misspelt option is more likely to have a value than not.
             let fios = || fio::option_kind(word.name) != OptionKind::Switch && !word.has_value;
-            // fio's `--thread file` and our `--overwrite file` end with a target.
+            // fio's `--thread file` and halfpower's `--overwrite file` end with a target.
             if flags.takes_next(&word).unwrap_or_else(fios) {
                 left.next();
             }
@@ -206,7 +204,7 @@ fn positional<'a>(words: &'a [&str], flags: &'a Flags) -> impl Iterator<Item = &
     })
 }
 
-/// The words of fio's language: files, options, and flags of ours beside them.
+/// Sorts the words into job files, fio's options, and halfpower's flags.
 fn fio_words(words: &[&str], flags: &Flags) -> FioWords {
     let mut found = FioWords::default();
     let mut left = words.iter().peekable();
@@ -250,7 +248,7 @@ fn fio_words(words: &[&str], flags: &Flags) -> FioWords {
     found
 }
 
-/// Whether a file is a job file of fio: by its content, or, where that is of no known form, by its name.
+/// Whether a file is a fio job file: by its content or, if that is unknown, by its name.
 fn is_job_file(path: &str) -> bool {
     match FileForm::of_file(Path::new(path)) {
         Some(FileForm::JobFile) => true,

@@ -1,8 +1,8 @@
-//! `halfpower diagnose --prometheus URL --all`: every device that a Prometheus server knows, held against
-//! its peers.
+//! `halfpower diagnose --prometheus URL --all`: compares every device known to a Prometheus server with its
+//! peers.
 //!
-//! The devices are asked for first, then their counters window by window as the server stores them, so
-//! that memory holds one window of samples whatever the range.
+//! It queries the devices first, then their counters window by window as the server stores them. Memory
+//! therefore holds one window of samples, regardless of the range.
 
 use crate::failure::usage;
 use crate::fleet_devices::{Devices, Span};
@@ -22,7 +22,7 @@ use record::{FleetLabels, FleetLeftOut, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-// Labels that name a device or what stores the samples, and are shared by no cause.
+// Labels that identify a device or the storage of its samples. They cannot be a common cause.
 const NO_CAUSE: [&str; 11] = [
     "__name__",
     "device",
@@ -36,11 +36,11 @@ const NO_CAUSE: [&str; 11] = [
     "replica",
     "prometheus_replica",
 ];
-/// More windows than this take hours to be judged, and longer ones more memory than a fleet should.
+/// More windows would take hours to judge; longer windows would need too much memory.
 const WINDOWS_MOST: u64 = 1_500;
 const WINDOW_MOST: Nanos = Nanos(6 * 3_600_000_000_000);
 
-/// A label groups devices if it has fewer values than devices by this.
+/// A label groups devices if there are at least this many devices per value.
 const DEVICES_PER_VALUE: usize = 3;
 
 #[derive(Debug, Args)]
@@ -93,7 +93,7 @@ fn window(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Judges the fleet; prints JSON where that is asked.
+/// Judges the fleet; prints JSON if requested.
 pub(crate) fn diagnose(
     asked: &FleetArgs,
     save: &SaveArgs,
@@ -166,7 +166,7 @@ pub(crate) fn diagnose(
 }
 
 impl FleetArgs {
-    /// The windows that are asked for.
+    /// The requested windows.
     fn span(&self) -> anyhow::Result<Span> {
         let window_s = self.window.0 / 1_000_000_000;
         let range = &self.query_range;
@@ -183,14 +183,14 @@ impl FleetArgs {
                  --query-range or a longer --window"
             )));
         }
-        // The last windows are the ones that matter: what is left over is left out at the beginning.
+        // The last windows matter most, so the remainder is dropped at the beginning.
         Ok(Span { begin_s: range.end_s - windows * window_s, window_s, windows })
     }
 
-    /// Whether there are the labels that were asked for.
+    /// Fails if no disk has one of the requested labels.
     fn check_labels(&self, labels: &[FleetLabels]) -> anyhow::Result<()> {
         for name in self.peers.iter().chain(&self.common) {
-            // A label that is there by itself, and one of every device by the way they are told apart.
+            // `model` is accepted even if no disk has this label.
             let known = labels.iter().any(|labels| labels.contains_key(name));
             if !known && name != "model" {
                 let names: BTreeSet<&str> =

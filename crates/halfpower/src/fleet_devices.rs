@@ -1,8 +1,9 @@
-//! The disks of a fleet as a Prometheus server tells them, also those that took the place of others.
+//! The disks of a fleet as a Prometheus server reports them, including replaced disks.
 //!
-//! A disk is its serial number. node_exporter counts for a name, so where `node_disk_info` tells several
-//! numbers for one name in the range, there were several disks, and each gets the windows in which it alone
-//! stood there: a fresh disk is not held against the past of the one that it replaced.
+//! A disk is identified by its serial number, but node_exporter counts per device name. If `node_disk_info`
+//! has several serial numbers for one name in the range, there were several disks. Each gets only the windows
+//! in which it was the only disk of that name. A new disk is thus not judged by the past of the disk that it
+//! replaced.
 
 use ::model::fleet::COUNTERS;
 use anyhow::{Context, anyhow};
@@ -12,16 +13,16 @@ use record::FleetLabels;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Labels of who stored or scraped the samples: they change, and a disk stays the same.
+/// Labels of the scraper or the storage. They can change while the disk stays the same.
 const OF_THE_SCRAPE: [&str; 7] =
     ["__name__", "replica", "prometheus_replica", "__replica__", "pod", "container", "uid"];
-/// Beginnings of names of devices that are made of others, or of memory: their requests are counted once
-/// more below, or are no disk's.
+/// Name prefixes of devices that are made of other devices or of memory. Their requests are counted again in
+/// the devices below, or reach no disk.
 const VIRTUAL: [&str; 9] = ["dm-", "md", "loop", "zram", "ram", "sr", "fd", "nbd", "drbd"];
-/// Tells model, firmware and serial number of a disk by its labels.
+/// Metric whose labels are a disk's model, firmware and serial number.
 const INFO: &str = "node_disk_info";
 
-/// What is read: windows of equal length that follow one another.
+/// The range to read: consecutive windows of equal length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     /// Seconds since 1970-01-01 UTC.
@@ -40,12 +41,12 @@ impl Span {
     }
 }
 
-/// What tells the counters of a device from all others.
+/// Identifies the counters of a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) instance: String,
     pub(crate) device: String,
-    /// Empty where the counters do not have it, as those of node_exporter.
+    /// Empty if the counters have no such label, as in node_exporter.
     serial: String,
 }
 
@@ -65,13 +66,12 @@ impl fmt::Display for Key {
     }
 }
 
-/// A disk.
 #[derive(Debug)]
 pub(crate) struct Disk {
     pub(crate) key: Key,
-    /// What its counters and `node_disk_info` say of it.
+    /// Labels of its counters and of `node_disk_info`.
     pub(crate) labels: FleetLabels,
-    /// The windows in which the counters are its own; `None`: all of them.
+    /// The windows in which the counters belong to this disk; `None` for all windows.
     pub(crate) windows: Option<BTreeSet<u64>>,
 }
 
@@ -81,17 +81,17 @@ impl Disk {
     }
 }
 
-/// The disks, and what is none or cannot be told apart.
+/// The disks, the devices that are not disks, and the devices that cannot be identified.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
-    /// Those of one key behind one another.
+    /// Disks with the same key are adjacent.
     pub(crate) disks: Vec<Disk>,
     pub(crate) made_of_others: BTreeSet<Key>,
     pub(crate) ambiguous: BTreeSet<Key>,
 }
 
 impl Devices {
-    /// Asks for them.
+    /// Queries the server for them.
     pub(crate) fn ask(client: &Client, span: Span) -> anyhow::Result<Self> {
         let mut found = Self::default();
         let mut counted: BTreeMap<Key, FleetLabels> = BTreeMap::new();
@@ -140,7 +140,7 @@ fn serial(labels: &FleetLabels) -> &str {
     labels.get("serial").map_or("", |serial| serial.trim())
 }
 
-/// These labels, with what is told beside them, the first one first.
+/// Adds missing labels from `told`; earlier entries take precedence.
 fn filled(mut labels: FleetLabels, told: &[&FleetLabels]) -> FleetLabels {
     for (name, value) in told.iter().copied().flatten() {
         if !OF_THE_SCRAPE.contains(&name.as_str()) {
@@ -150,7 +150,7 @@ fn filled(mut labels: FleetLabels, told: &[&FleetLabels]) -> FleetLabels {
     labels
 }
 
-/// What is told of the disks at each instance and name: what is there now goes before what was.
+/// The `node_disk_info` labels for each instance and name, current ones before earlier ones.
 fn infos(
     client: &Client,
     span: Span,
@@ -165,7 +165,7 @@ fn infos(
     Ok(found)
 }
 
-/// The labels of all series of a name.
+/// The labels of all series of a metric.
 fn series(
     client: &Client,
     name: &str,
@@ -177,7 +177,7 @@ fn series(
     serde_json::from_value(data).context("the server's response contains no series")
 }
 
-/// What the server answers in JSON.
+/// The server's JSON response.
 fn answer(client: &Client, target: &str) -> anyhow::Result<serde_json::Value> {
     let mut answer: serde_json::Value =
         serde_json::from_slice(&client.get(target)?).with_context(|| {
@@ -192,7 +192,7 @@ fn answer(client: &Client, target: &str) -> anyhow::Result<serde_json::Value> {
     Ok(answer.get_mut("data").map(serde_json::Value::take).unwrap_or_default())
 }
 
-/// The windows in which each serial number stood alone at a name.
+/// For each serial number, the windows in which it was the only one at its name.
 fn windows_of(
     client: &Client,
     span: Span,
@@ -200,7 +200,7 @@ fn windows_of(
 ) -> anyhow::Result<BTreeMap<String, BTreeSet<u64>>> {
     let Span { window_s, .. } = span;
     let (instance, device) = (matcher("instance", &key.instance), matcher("device", &key.device));
-    // What was told within a window, asked for at its last second: the next one begins behind it.
+    // Query at the last second of each window, because the next window begins right after it.
     let query = format!("count_over_time({INFO}{{{instance},{device}}}[{window_s}s])");
     let last_s = |window: u64| span.window_begin_s(window + 1) - 1;
     let target = range_target(&query, last_s(0), last_s(span.windows - 1), window_s);

@@ -1,4 +1,4 @@
-//! Disks of a fleet of which a profile is kept, each diagnosed by it as one disk is.
+//! Diagnoses the disks of a fleet that have a saved profile, each as a single disk.
 
 use crate::fleet_devices::{Disk, Span};
 use ::import::{Format, Options, RangeQuery};
@@ -8,14 +8,14 @@ use live::prometheus::Client;
 use plan::session::VERSION;
 use record::{Episode, FleetByProfile, FleetDevice, FleetLeftOut, MatchedBy, MatchedProfile};
 
-/// The server that is asked once more, for all counters of these disks.
+/// The server to query for all counters of these disks.
 pub(crate) struct Asked<'a> {
     pub(crate) client: &'a Client,
     pub(crate) span: Span,
     pub(crate) step_s: u64,
 }
 
-/// What came of it.
+/// Diagnoses by profile, and the disks that could not be diagnosed.
 #[derive(Default)]
 pub(crate) struct ByProfile {
     pub(crate) found: Vec<FleetByProfile>,
@@ -23,7 +23,7 @@ pub(crate) struct ByProfile {
 }
 
 impl Asked<'_> {
-    /// Diagnoses every disk whose serial number a profile has. `slow` are those that are slower than
+    /// Diagnoses every disk whose serial number a profile has. `slow` lists the disks that are slower than
     /// their peers.
     pub(crate) fn diagnoses(
         &self,
@@ -65,7 +65,7 @@ impl Asked<'_> {
         Ok(all)
     }
 
-    /// From the first window in which a disk stood there to the last.
+    /// Time from the disk's first window to its last.
     fn stretch(&self, disk: &Disk) -> Option<(u64, u64)> {
         let Some(windows) = &disk.windows else {
             return Some((self.span.begin_s, self.span.end_s()));
@@ -75,7 +75,7 @@ impl Asked<'_> {
     }
 }
 
-/// The profile of a disk, and the episode that matters most.
+/// The profile of a disk, and its most important episode.
 fn diagnosis(
     answers: &[Vec<u8>],
     disk: &Disk,

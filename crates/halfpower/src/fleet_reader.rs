@@ -1,21 +1,21 @@
-//! Windows of counters of a fleet, read as a server stores them and folded as they come.
+//! Reads a fleet's counters window by window, as the server stores them, and accumulates them at once.
 
 use crate::fleet_devices::{Disk, Key, Span};
 use ::model::fleet::{COUNTERS, Scrape, Tally, fold};
 use live::prometheus::{Client, RawQuery, RawSeries};
 use std::collections::HashMap;
 
-/// Reads windows of samples, and folds them as they come.
+/// Reads windows of samples and accumulates them per disk.
 pub(crate) struct Reader<'a> {
     disks: &'a [Disk],
-    /// Where the samples of a key are kept, and those of each disk.
+    /// Index of the samples of each key, and of each disk.
     places: HashMap<Key, usize>,
     place_of: Vec<usize>,
     /// Samples of the window, by place and counter.
     samples: Vec<[Vec<(i64, f64)>; 7]>,
     /// The last scrape of each disk.
     last: Vec<Option<Scrape>>,
-    /// What each disk did.
+    /// Totals of each disk.
     pub(crate) tallies: Vec<Tally>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
             true
         })?;
         let unsorted = self.samples.iter_mut().flatten();
-        // Of replicas each sends its own part.
+        // Replicas each send their own part of the samples.
         for counter in unsorted.filter(|it| !it.is_sorted_by_key(|(time, _)| *time)) {
             counter.sort_by_key(|(time, _)| *time);
             counter.dedup_by_key(|(time, _)| *time);

@@ -1,7 +1,8 @@
-//! Follows the saved profiles while the exporter runs, so that a disk has a verdict as soon as it has a profile.
+//! Reloads the saved profiles while the exporter runs, so that a disk has a verdict as soon as it has a
+//! profile.
 //!
-//! A thread looks once in a while whether the files of the database changed, and reads the profiles where they did:
-//! the one that takes samples never waits for a database, which may lie on a disk that hangs.
+//! A thread periodically checks whether the database files have changed, and reads the profiles if so. The
+//! sampling thread never waits for a database, which may be on a disk that hangs.
 
 use crate::output;
 use crate::store_args::{StoreArgs, latest_profiles};
@@ -11,19 +12,20 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
-/// The longest time between two looks, and the most intervals.
+/// Maximum time between two checks, absolute and in intervals.
 const LOOK: Duration = Duration::from_secs(60);
 const LOOK_INTERVALS: u32 = 60;
 
-/// Profiles as they come.
+/// Receives new profiles.
 pub(crate) struct FollowedProfiles {
     changed: Receiver<ProfileSet>,
-    /// Ends the thread when it is dropped.
+    /// Ends the thread when dropped.
     _end: Sender<()>,
 }
 
 impl FollowedProfiles {
-    /// Follows those of a database, of which these are known; `None` where no file is named.
+    /// Follows the profiles of a database, starting from the known ones; `None` if there is no path to a
+    /// database.
     pub(crate) fn start(
         keeping: &StoreArgs,
         known: &ProfileSet,
@@ -39,7 +41,7 @@ impl FollowedProfiles {
         Ok(Some(Self { changed, _end: end }))
     }
 
-    /// The profiles, where there are others than before.
+    /// The newest profiles, if they have changed since the last call.
     pub(crate) fn changed(&self) -> Option<ProfileSet> {
         self.changed.try_iter().last()
     }
@@ -52,7 +54,7 @@ fn follow(
     ended: &Receiver<()>,
     send: &Sender<ProfileSet>,
 ) {
-    // What was saved between the first reading and now is found by the first look.
+    // The first check finds what was saved between the first reading and now.
     let (mut stamp, mut said) = (None, String::new());
     while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let now = Some(stamp_of(file));
@@ -71,7 +73,7 @@ fn follow(
                     let _ = send.send(ProfileSet::saved(profiles));
                 }
             }
-            // Tried again at the next look: somebody may be writing.
+            // Retry at the next check: another process may be writing.
             Err(error) if error.to_string() != said => {
                 said = error.to_string();
                 output::remark(&format!("{said}; the previous profiles remain in use"));
@@ -81,7 +83,7 @@ fn follow(
     }
 }
 
-/// The last change and the length of the database and of its log.
+/// Modification time and length of the database and of its log.
 fn stamp_of(file: &Path) -> [Option<(SystemTime, u64)>; 2] {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");

@@ -1,8 +1,8 @@
-//! What help shows first: the commands in groups, the flags of each that matter, and which command a path
-//! needs.
+//! The first page of help: the commands in groups, the most important flags of each, and the command that a
+//! path needs.
 //!
-//! The first page fits 24 lines of 80 columns. `-h` shows some ten flags of a command, `--help` all of them.
-//! Both come from the table of commands, so that a name or a sentence has one home.
+//! The first page fits 24 lines of 80 columns. `-h` shows about ten flags of a command, `--help` all of them.
+//! Both come from the table of commands, so no name or sentence exists twice.
 
 use crate::cli::Cli;
 use crate::failure::usage;
@@ -14,7 +14,7 @@ use recognise::FileForm;
 use record::shell_word;
 use std::path::Path;
 
-/// The commands of the first page, by what they are for.
+/// The commands of the first page, grouped by purpose.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("What can a disk do?", &["check", "run", "compare"]),
     ("Why is it slow?", &["diagnose", "watch", "record"]),
@@ -24,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 /// Commands that `lab` lists.
 const LAB: [&str; 6] = ["sweep", "limits", "zones", "cost", "papers", "agent"];
 
-/// Arguments that `-h` shows of a command; of one that is not here it shows all.
+/// Arguments that `-h` shows. For commands that are not listed here, it shows all.
 const SHORT: [(&str, &[&str]); 9] = [
     (
         "check",
@@ -141,7 +141,7 @@ fn first_page(command: &Command) -> String {
     page + "\nAlso: halfpower lab (experiments), explain CODE, completions SHELL, man"
 }
 
-/// `halfpower lab`: the commands for experiments.
+/// `halfpower lab`: lists the commands for experiments.
 pub(crate) fn lab() -> anyhow::Result<Verdict> {
     let command = Cli::command();
     let rows: String = LAB.iter().map(|name| row(&command, name)).collect();
@@ -150,7 +150,7 @@ pub(crate) fn lab() -> anyhow::Result<Verdict> {
     ))
 }
 
-/// What is meant where a path stands in the place of a command; `None` for any other mistake.
+/// Suggests a command if the user typed a path instead of one; `None` for any other mistake.
 pub(crate) fn meant(error: &clap::Error) -> Option<anyhow::Error> {
     let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))

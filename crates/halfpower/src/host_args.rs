@@ -1,4 +1,4 @@
-//! Several machines: the flags, and what follows from them.
+//! Flags for runs on several machines, and how targets are opened there.
 
 use crate::failure::usage;
 use crate::output::Verdict;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The shortest time for silence: an agent gives a sign of life each second.
+/// Minimum of `--agent-timeout`; an agent sends a message every second.
 const AGENT_TIMEOUT_MIN: Nanos = Nanos(2_000_000_000);
 
-/// How long a rank waits in a barrier of MPI: all are told to come at the same time.
+/// Maximum time that a rank waits in an MPI barrier. All ranks are told to arrive at the same time.
 const MEETING_TIME: Duration = Duration::from_secs(10);
 
 const SHARINGS: &[TargetSharing] = &[TargetSharing::Shared, TargetSharing::Own];
@@ -56,7 +56,7 @@ fn sharing(text: &str) -> Result<TargetSharing, String> {
     one_of(SHARINGS, TargetSharing::name)(text)
 }
 
-/// The barrier of MPI.
+/// A barrier of the MPI library.
 #[derive(Debug)]
 struct MpiBarrier(&'static mpi::World);
 
@@ -71,13 +71,13 @@ impl Barrier for MpiBarrier {
 }
 
 impl HostArgs {
-    /// The file that the machines are listed in, if one is named.
+    /// The file with the list of machines, if one is given.
     pub(crate) fn file(&self) -> Option<&str> {
         self.hosts.as_deref()?.strip_prefix('@')
     }
 
-    /// Where targets are opened: here, or on the machines, whose agents it starts. The progress line says for
-    /// whom is waited.
+    /// Opens targets on this machine, or on the machines whose agents it starts. The progress line names the
+    /// machines that it is waiting for.
     pub(crate) fn opener(
         &self,
         stop: &StopFlag,
@@ -109,8 +109,8 @@ impl HostArgs {
         Ok(Box::new(Clients::start(&mut launch, self.targets_are, silence, stop, display)?))
     }
 
-    /// Serves number 0, where this process is another one of a launcher's: then that is all it does.
-    /// `allowed` is what its own command line allows to be done to targets, and number 0 can have done no more.
+    /// If a launcher started this process as a rank other than 0, serves rank 0 and does nothing else.
+    /// `allowed` is the access to targets that its own command line permits; rank 0 cannot exceed it.
     pub(crate) fn take_part(
         &self,
         stop: &StopFlag,
@@ -127,7 +127,7 @@ impl HostArgs {
         Ok(Some(Verdict::Clean))
     }
 
-    /// The place of this process among those of a launcher, with the barrier of MPI where that is built in.
+    /// The rank of this process in its launcher, with the MPI barrier if the build has MPI.
     fn rank(&self) -> anyhow::Result<Rank> {
         let rank = Rank::of_environment(self.rendezvous.as_deref())?.waiting(self.agent_timeout);
         let joined = mpi::join().map_err(|why| SessionError::NoResult(format!("--mpi: {why}")))?;

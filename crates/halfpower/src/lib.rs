@@ -1,9 +1,10 @@
-//! The program: command line, progress, wiring. What it wires knows nothing of it.
+//! The program: command line, progress, and the connections between the other crates, which do not depend on
+//! it.
 //!
-//! It is a library so that a build of one's own can bring engines along ([`main_with`]); the binary
-//! calls the same with none. Each verb is a module with one function that returns whether the document is clean. Errors
-//! travel as `anyhow` and become an exit code in one place, `failure`; results go to standard
-//! output, everything else to standard error.
+//! It is a library so that a custom build can add its own engines ([`main_with`]); the standard binary adds
+//! none. Each command is a module with one function that returns whether its document is clean. Errors are
+//! `anyhow` errors; the module `failure` alone converts them to exit codes. Results go to standard output,
+//! everything else to standard error.
 #![forbid(unsafe_code)]
 
 mod advise;
@@ -73,17 +74,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What a build with engines of its own needs of the others.
+/// The crates that a build with its own engines needs.
 pub use ::engine;
 pub use ::record as documents;
 pub use manual::{completions, manual_pages};
 pub use trial::OwnEngine;
 
-/// How long this process waits for the other ranks to come to the end of MPI.
+/// Maximum time that this process waits for the other ranks at the end of MPI.
 const LEAVING_TIME: Duration = Duration::from_secs(5);
 
-/// The program with these engines beside its own, as `--ioengine NAME`; what it returns is the exit
-/// code of the process.
+/// Runs the program with additional engines, which are selected by `--ioengine NAME`. Returns the exit code
+/// of the process.
 #[must_use]
 pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
     defect::end_at_panics();
@@ -91,7 +92,7 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
         output::remark(&problem);
         return ExitCode::from(session::USAGE);
     }
-    // Before the command line is read, because some of its values are files.
+    // Before the command line is parsed, because some of its values are files.
     let outcome = Signals::listen().and_then(|signals| {
         match fio_words::language(std::env::args_os().collect())? {
             Language::Fio(asked) => {
@@ -109,7 +110,7 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
             ExitCode::from(failure::exit_code(&error))
         }
     };
-    // A launcher that asks for the end of all ranks waits for none of them to meet.
+    // A launcher that ends all ranks does not wait for them to meet.
     if code != ExitCode::from(session::INTERRUPTED)
         && let Err(why) = mpi::leave(LEAVING_TIME)
     {
@@ -121,7 +122,7 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
     code
 }
 
-/// Reads the command line and does what it says.
+/// Parses the command line and runs its command.
 fn commanded(words: Vec<OsString>, signals: Signals) -> anyhow::Result<output::Verdict> {
     let words = help::command().try_get_matches_from(words);
     let read = words.and_then(|words| Ok((cli::Cli::from_arg_matches(&words)?, words)));
@@ -147,10 +148,10 @@ pub fn command() -> clap::Command {
     help::command()
 }
 
-/// What comes of a verb.
+/// Runs a command.
 fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Verdict> {
     undo_left_settings();
-    // A screen gives the terminal back first.
+    // The screen must restore the terminal first.
     let stop = match arguments.verb {
         Verb::Watch(_) => signals.with_none_that_ends(),
         _ => signals.stop,
@@ -181,7 +182,7 @@ fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Ver
     }
 }
 
-/// Puts back the settings that a killed run of this program left changed, and says so.
+/// Restores settings that a killed run of this program left changed, and reports it.
 fn undo_left_settings() {
     let Some(folder) = kernel::changed_setting::state_folder() else { return };
     for (path, value) in kernel::changed_setting::undo_left(&kernel::Roots::default(), &folder) {

@@ -1,6 +1,7 @@
-//! `halfpower limits`: what every component between processor and medium carries, and which binds.
+//! `halfpower limits`: measures the maximum rate of every component between CPU and medium, and finds the
+//! bottleneck.
 //!
-//! `plan::limits` plans and concludes. A simulated machine has no memory to measure.
+//! `plan::limits` plans the trials and draws the conclusions. A simulated machine has no memory to measure.
 
 use crate::failure::interrupted;
 use crate::output::{self, Verdict};
@@ -20,17 +21,17 @@ use record::{
 use std::path::Path;
 use trial::memory;
 
-/// Largest request of the plan: a target must hold one.
+/// Largest request of the plan. A target must be at least this large.
 const LARGEST_REQUEST: Bytes = Bytes(1 << 20);
-/// Size of the test file where the user names none: large enough to leave small caches behind.
+/// Default size of the test file: larger than small caches.
 const TEST_FILE: Bytes = Bytes(512 << 20);
-/// Time for the trials where the user names none; virtual time costs little.
+/// Default time for the trials. Virtual time costs little.
 const BUDGET: Nanos = Nanos(30_000_000_000);
 const SIMULATED_BUDGET: Nanos = Nanos(180_000_000_000);
-/// Time for reading ahead: on a disk that turns about two revolutions, elsewhere plenty.
+/// Delay that lets a device read ahead: about two revolutions of a rotating disk; ample for other devices.
 const DELAY_TURNING: Nanos = Nanos(20_000_000);
 const DELAY: Nanos = Nanos(1_000_000);
-/// Latest profiles of the disk among which one with its limits is looked for.
+/// Number of the disk's latest profiles that are searched for one with limits.
 const PROFILES: usize = 8;
 
 #[derive(Debug, Args)]
@@ -90,7 +91,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
         targets: match (is_simulated, findings.is_empty()) {
             (true, _) => machines.len() as u32 + 1,
             (false, false) => 1,
-            // Depth comes from jobs there, and jobs are dealt out over all targets.
+            // With the sync engine, concurrency comes from jobs, which are distributed over all targets.
             _ if main.engine == EngineName::Sync && main.targets.len() > 1 => 0,
             _ => u32::try_from(main.targets.len()).unwrap_or(u32::MAX),
         },
@@ -135,7 +136,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
     arguments.results.save.show(&mut driver, &run, &run.findings, page)
 }
 
-/// Real targets with their test files, and what is found where they share a disk.
+/// Opens real targets with their test files, and returns a finding if they share a disk.
 fn real(
     arguments: &LimitsArgs,
     seed: u64,
@@ -180,7 +181,7 @@ fn memory(
     }
 }
 
-/// The latest profile of the same disk, unless its limits are to be measured anew.
+/// The latest profile of the same disk with its limits, unless `--fresh` is given.
 fn profile(arguments: &LimitsArgs, driver: &mut Driver<'_>) -> anyhow::Result<Option<Profile>> {
     let device = driver.targets.main()?.target().device.clone();
     let (Some(device), Some(store), false) = (device, driver.store(), arguments.fresh) else {

@@ -1,4 +1,4 @@
-//! The binary calls the program without engines of a build's own.
+//! The standard binary: runs the program without additional engines.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

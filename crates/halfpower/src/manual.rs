@@ -1,4 +1,4 @@
-//! `halfpower completions` and `man`: from the table of commands that `--help` is printed from.
+//! `halfpower completions` and `man`, made from the same table of commands as `--help`.
 
 use crate::cli::{CompletionsArgs, ManArgs};
 use crate::help::command;
@@ -9,7 +9,6 @@ use clap::builder::Resettable;
 use clap_complete::Shell;
 use plan::session;
 
-/// The program's name.
 const NAME: &str = "halfpower";
 
 pub(crate) fn print_completions(arguments: &CompletionsArgs) -> anyhow::Result<Verdict> {
@@ -38,7 +37,7 @@ pub fn completions(shell: Shell) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The manual pages by their file names, the program's own last; `date` stands in their feet.
+/// The manual pages with their file names, the program's own page last. `date` is printed in their footers.
 #[must_use]
 pub fn manual_pages(date: &str) -> Vec<(String, String)> {
     let mut command = command().disable_help_subcommand(true);
@@ -48,7 +47,7 @@ pub fn manual_pages(date: &str) -> Vec<(String, String)> {
     pages
 }
 
-/// The pages of a command's own commands, then its own.
+/// Adds the pages of a command's subcommands, then its own.
 fn add_pages(command: &Command, date: &str, pages: &mut Vec<(String, String)>) {
     for own in command.get_subcommands() {
         add_pages(own, date, pages);
@@ -59,9 +58,9 @@ fn add_pages(command: &Command, date: &str, pages: &mut Vec<(String, String)>) {
     let source = format!("{NAME} {}", session::VERSION);
     let page = page.date(date).source(source).manual("Commands of halfpower");
     let mut text = Vec::new();
-    // A vector takes all that is written to it.
+    // Writing to a vector cannot fail.
     let _ = page.render(&mut text);
-    // An empty line is a paragraph by itself; mandoc calls a break beside it one too many.
+    // An empty line is a paragraph break; mandoc warns about a line break next to it.
     let mut text = String::from_utf8_lossy(&text).replace(".br\n\n.br\n", "\n");
     if let Some(notes) = notes {
         text += &format!(".SH NOTES\n.nf\n{}.fi\n", unfilled(&notes));
@@ -69,11 +68,11 @@ fn add_pages(command: &Command, date: &str, pages: &mut Vec<(String, String)>) {
     pages.push((page.get_filename(), text));
 }
 
-/// Lines that are already broken, as roff takes them: examples and tables.
+/// Formats preformatted lines (examples and tables) for roff.
 fn unfilled(text: &str) -> String {
     let line = |line: &str| {
         let escaped = line.replace('\\', "\\e").replace('-', "\\-");
-        // A line that begins so would be a request.
+        // A line that begins with one of these would be a roff request.
         let guard = if escaped.starts_with(['.', '\'']) { "\\&" } else { "" };
         format!("{guard}{escaped}\n")
     };

@@ -1,4 +1,4 @@
-//! The flags of every command that reads live counters, and what they open.
+//! The flags of all commands that read live counters, and the sources that they open.
 
 use crate::failure::{interrupted, usage};
 use crate::progress::Progress;
@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 
-/// The shortest interval: below it, times in whole milliseconds say nothing.
+/// Minimum interval: the kernel counts times in whole milliseconds, too coarse for a shorter one.
 const SHORTEST: Nanos = Nanos(10_000_000);
 
-/// The usual one.
+/// Default interval.
 const USUAL: Nanos = Nanos(1_000_000_000);
 
-/// A recording that the database keeps.
+/// A recorder that saves to the database.
 pub(crate) type Recorder = observe::Recorder<anyhow::Error>;
 
 #[derive(Clone, Debug, Args)]
@@ -69,7 +69,7 @@ impl SamplingArgs {
         self.interval.unwrap_or(USUAL)
     }
 
-    /// The length that the user named, which is that of a recording without times too.
+    /// The interval that the user set. It also applies to a recording without times.
     pub(crate) fn named_interval(&self) -> Option<Nanos> {
         self.interval
     }
@@ -80,7 +80,7 @@ impl SamplingArgs {
         Roots { proc: other_proc.unwrap_or(proc), sys: other_sys.unwrap_or(sys), dev }
     }
 
-    /// Opens these devices, with their first reading taken.
+    /// Opens these devices and takes the first reading.
     pub(crate) fn source(&self, named: &[String], all: bool) -> anyhow::Result<Source> {
         if self.interval() < SHORTEST {
             return Err(usage(
@@ -92,7 +92,7 @@ impl SamplingArgs {
         Ok(Source::open(&self.roots(), selection, depth)?)
     }
 
-    /// Refuses a length of less than an interval.
+    /// Rejects a length shorter than one interval.
     pub(crate) fn check_length(&self, length: Nanos) -> anyhow::Result<()> {
         if length >= self.interval() {
             return Ok(());
@@ -102,7 +102,7 @@ impl SamplingArgs {
         Err(usage(format!("--for {length} is shorter than one --interval ({interval})")))
     }
 
-    /// Records for a length of time; an error if the user ends it before the first sample.
+    /// Records for this length; an error if the user ends it before the first sample.
     pub(crate) fn record(
         &self,
         source: Source,
@@ -127,8 +127,8 @@ impl SamplingArgs {
     }
 }
 
-/// A recorder that keeps what it records in the database, where there is one, and whether it still does. A
-/// database that takes no more costs what would be saved: a warning says so, and the recording goes on.
+/// A recorder that saves to the database, if there is one, and a flag that says whether saving still works.
+/// If saving fails, a warning is printed and the recording continues.
 pub(crate) fn recorder(
     mut store: Option<Store>,
     host: Option<String>,

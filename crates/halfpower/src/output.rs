@@ -1,4 +1,4 @@
-//! Results to standard output, how they look, and by what files of results are known.
+//! Writes results to standard output, sets their style, and recognises halfpower's own output files.
 
 use crate::failure::usage;
 use anyhow::Context;
@@ -14,31 +14,30 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// How much is printed: a property of the process, as its terminal is. Set once, by the command line.
+/// How much is printed. Global, like the terminal; the command line sets it once.
 static EXTENT: OnceLock<Extent> = OnceLock::new();
 
-/// The flag that names the database in commands that are printed, where it was named by a flag: a property
-/// of the process too.
+/// The `--db` flag to repeat in printed commands, if the user gave it. Global, like `EXTENT`.
 static DATABASE: OnceLock<String> = OnceLock::new();
 
-/// Columns where the terminal's are not known.
+/// Columns if the terminal's width is unknown.
 const DEFAULT_WIDTH: usize = 80;
 
-/// Whether a document says that its numbers are what was asked for; else the exit code is 1.
+/// Whether a document reports its results as clean. If not, the exit code is 1.
 pub(crate) enum Verdict {
     Clean,
     NotClean,
 }
 
 impl Verdict {
-    /// From a document's own word.
+    /// From the document's own flag.
     pub(crate) fn of(clean: bool) -> Self {
         if clean { Self::Clean } else { Self::NotClean }
     }
 }
 
-/// Colour on a terminal unless NO_COLOR is set (no-color.org: to anything but nothing); the
-/// terminal's width, else that of COLUMNS.
+/// Colour and width of the output. Colour is used on a terminal unless `NO_COLOR` is set to a non-empty value
+/// (no-color.org). The width is the terminal's, or else that of `COLUMNS`.
 pub(crate) fn style() -> Style {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -50,7 +49,7 @@ pub(crate) fn style() -> Style {
     Style { color: wanted && terminal && !dumb, width, extent: extent(), database: database() }
 }
 
-/// Sets the database that commands are told to look into, which a flag named.
+/// Sets the database that printed commands name with `--db`.
 pub(crate) fn set_database(file: &Path) {
     let _ = DATABASE.set(format!("--db {}", record::shell_word(&file.to_string_lossy())));
 }
@@ -59,12 +58,12 @@ fn database() -> &'static str {
     DATABASE.get().map_or("", String::as_str)
 }
 
-/// A command that asks for something saved, so that it finds it.
+/// A command that looks up a saved document, with `--db` if needed.
 pub(crate) fn saved_by(command: &str) -> String {
     format!("{command} {}", database()).trim_end().to_owned()
 }
 
-/// Sets how much is printed, before anything is.
+/// Sets how much is printed; called before any output.
 pub(crate) fn set_extent(extent: Extent) {
     let _ = EXTENT.set(extent);
 }
@@ -73,32 +72,32 @@ fn extent() -> Extent {
     EXTENT.get().copied().unwrap_or(Extent::Short)
 }
 
-/// Whether the user wants all of it.
+/// Whether the user wants the complete output.
 pub(crate) fn is_verbose() -> bool {
     extent() == Extent::Whole
 }
 
-/// Whether the user wants the answer and nothing beside it.
+/// Whether the user wants the answer only.
 pub(crate) fn is_quiet() -> bool {
     extent() == Extent::Line
 }
 
-/// A story as a page for the terminal or file that standard output is.
+/// Formats a story as a page for standard output, a terminal or a file.
 pub(crate) fn page(story: &Story) -> String {
     report::terminal(story, &style())
 }
 
-/// The same of a document that may not have been saved, and is then not offered to be asked for.
+/// Like `page`, but an unsaved document's page has no commands that look it up.
 pub(crate) fn page_of(story: Story, is_saved: bool) -> String {
     page(&if is_saved { story } else { story.unsaved("") })
 }
 
-/// Writes a result that is what was asked for; a reader that has gone away is no error.
+/// Writes a clean result. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<Verdict> {
     print_on(text).map(|_| Verdict::Clean)
 }
 
-/// Writes a part of a result that has no end of its own; `false` where its reader has gone away.
+/// Writes a part of a result; returns `false` if the reader has closed the pipe.
 pub(crate) fn print_on(text: &str) -> anyhow::Result<bool> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -107,8 +106,7 @@ pub(crate) fn print_on(text: &str) -> anyhow::Result<bool> {
     }
 }
 
-/// Writes a line to standard error; a reader that has gone away is no error there either, which
-/// `eprintln!` would make a panic of.
+/// Writes a line to standard error. A closed pipe is ignored; `eprintln!` would panic.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -118,7 +116,7 @@ pub(crate) fn remark(text: &str) {
     say(&format!("halfpower: {}", report::escape(&::record::bounded_message(text))));
 }
 
-/// What the parser says, with what is allowed in place of the standard library's words on a number.
+/// The parser's error message. For a bad number, it says which values are allowed.
 pub(crate) fn usage_text(error: &clap::Error) -> String {
     let text = error.to_string();
     let Some(cause) = std::error::Error::source(error) else { return text };
@@ -131,11 +129,11 @@ pub(crate) fn usage_text(error: &clap::Error) -> String {
     text.replacen(&cause.to_string(), allowed, 1)
 }
 
-/// Ends the program where the command line cannot be read, or asks for help.
+/// Exits because the command line cannot be parsed or asks for help.
 pub(crate) fn end_at_usage(error: &clap::Error) -> ! {
     let text = usage_text(error);
     let bounded = ::record::bounded_message(&text);
-    // What is printed on request is printed whole, and in colour on a terminal.
+    // Requested output is printed completely, and in colour on a terminal.
     if !error.use_stderr() || (bounded.len() == text.len() && text == error.to_string()) {
         error.exit();
     }
@@ -164,7 +162,7 @@ pub(crate) const FIO_LOG: OutputKind = OutputKind {
 };
 pub(crate) const REQUESTS: OutputKind = OutputKind {
     flag: "--trace-io",
-    // fio writes the same: whose it is cannot be seen.
+    // fio writes the same format, so the file does not show which program wrote it.
     name: "empty file",
     is_in: |_| false,
 };
@@ -198,7 +196,7 @@ pub(crate) const PLOT: OutputKind = OutputKind {
     is_in: |path| begins(path, report::PLOT_MARK),
 };
 
-/// The file of `--sqlio-csv`, if lines with this comment can be added to it.
+/// The file of `--sqlio-csv`, if lines with this comment can be appended to it.
 pub(crate) fn trace(
     path: &Path,
     comment: Option<&str>,
@@ -210,7 +208,7 @@ pub(crate) fn trace(
     Ok(LineFile::open("--sqlio-csv", path, in_use, wrong)?)
 }
 
-/// Adds the line of a trial to it.
+/// Appends a trial's line to the file.
 pub(crate) fn append(file: &LineFile, trial: &Trial, comment: &str) -> anyhow::Result<()> {
     Ok(file.append(report::TRACE_HEADER, &report::trace_line(trial, comment)?)?)
 }
@@ -219,8 +217,7 @@ fn begins(path: &Path, line: impl AsRef<str>) -> bool {
     input::first_line(path, input::DOCUMENT).is_ok_and(|first| first.trim_end() == line.as_ref())
 }
 
-/// Whether a file holds a JSON document of this program, whole.
-/// Whether it holds a document with one of these schemas, in any version.
+/// Whether a file holds a complete JSON document with one of these schemas, in any version.
 fn is_document(path: &Path, schemas: &[&str]) -> bool {
     let kind = |schema: &str| schema.rsplit_once('/').map(|(kind, _)| kind.to_owned());
     let document = json_in(path).unwrap_or_default();
@@ -228,26 +225,26 @@ fn is_document(path: &Path, schemas: &[&str]) -> bool {
     found.is_some() && schemas.iter().any(|schema| kind(schema) == found)
 }
 
-/// Whether a Parquet file was written by this program: one that was changed by another bears its name.
+/// Whether this program wrote a Parquet file. A file changed by another program carries that program's name.
 fn is_table(path: &Path) -> bool {
     let footer = File::open(path).and_then(|mut file| report::read_footer(&mut file));
     let writer = report::CREATED_BY.as_bytes();
     footer.is_ok_and(|footer| footer.windows(writer.len()).any(|bytes| bytes == writer))
 }
 
-/// Whether it holds what fio writes of its jobs.
+/// Whether a file holds fio's JSON output.
 fn is_fio_json(path: &Path) -> bool {
     json_in(path).is_some_and(|document| document["fio version"].is_string())
 }
 
-/// The JSON object that a file holds.
+/// The JSON value in a file.
 fn json_in(path: &Path) -> Option<serde_json::Value> {
-    // Whatever is no JSON may be too large to be read.
+    // A file that is not JSON may be too large to read.
     let begins = |head: &[u8]| input::may_start_with(head, b"{");
     serde_json::from_slice(&input::bytes_if_known(path, input::DOCUMENT, begins).ok()?).ok()
 }
 
-/// Prints a document: as JSON where that was asked for, as the page of `text` otherwise.
+/// Prints a document as JSON if requested, otherwise as the page of `text`.
 pub(crate) fn document(
     as_json: bool,
     document: &impl Serialize,
@@ -256,7 +253,7 @@ pub(crate) fn document(
     print(&if as_json { json(document)? } else { text() })
 }
 
-/// Documents one after the other, as JSON or as pages with an empty line between them.
+/// Formats several documents as JSON, or as pages separated by an empty line.
 pub(crate) fn documents<T: Serialize>(
     as_json: bool,
     documents: &[T],
@@ -267,7 +264,7 @@ pub(crate) fn documents<T: Serialize>(
     Ok(texts.join(if as_json || is_quiet() { "" } else { "\n" }))
 }
 
-/// A document as JSON, with a line end.
+/// A document as JSON, with a final line feed.
 pub(crate) fn json(document: &impl Serialize) -> anyhow::Result<String> {
     let mut text = serde_json::to_string_pretty(document).context("cannot write JSON")?;
     text.push('\n');

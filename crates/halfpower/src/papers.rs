@@ -1,9 +1,9 @@
-//! `halfpower papers`: the published figures against formulae and the simulator.
+//! `halfpower papers`: compares published figures with formulae and the simulator.
 //!
-//! The crate of the papers says which runs it needs, as command lines. They are read here by the
-//! parser of `run` and carried out by its code, so that a line of the report can be typed by hand
-//! and gives the same. Runs do not know of each other: each has a device of its own, and there is
-//! a thread per processor that takes the next run from the list.
+//! The `papers` crate lists the runs that it needs as command lines. This module parses them with the parser
+//! of `run` and executes them with its code. A user can therefore type any line of the report and get the
+//! same result. The runs are independent, each with its own device. One thread per CPU takes the next run
+//! from the list.
 
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
@@ -63,13 +63,13 @@ fn machine(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), file.to_owned()))
 }
 
-/// What stands behind the name of a machine in the target of a run, where it is of that machine.
+/// The part of a run's target after this machine's name; `None` if the run uses another machine.
 fn keys_behind<'a>(line: &'a RunLine, name: &str) -> Option<&'a str> {
     let rest = line.target.strip_prefix("sim:")?.strip_prefix(name)?;
     (rest.is_empty() || rest.starts_with(',')).then_some(rest)
 }
 
-/// A run with the file of a machine in place of its name.
+/// The run, with a machine's file in place of its name.
 fn with_machines(line: &RunLine, machines: &[(String, String)]) -> RunLine {
     let file = |(name, file): &(String, String)| {
         Some(line.on(format!("sim:{file}{}", keys_behind(line, name)?)))
@@ -77,7 +77,7 @@ fn with_machines(line: &RunLine, machines: &[(String, String)]) -> RunLine {
     machines.iter().find_map(file).unwrap_or_else(|| line.clone())
 }
 
-/// What came of a run; an error is text, because a row tells it.
+/// Result of a run. The error is text, because a row prints it.
 type Outcome = Result<Trial, String>;
 
 pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {

@@ -1,5 +1,5 @@
-//! Earlier recordings of devices without a profile: those in the database, and the history that sysstat keeps on most
-//! servers.
+//! Finds earlier recordings of devices without a profile: in the database, and in the history that sysstat
+//! records on most servers.
 
 use crate::output;
 use crate::store_args::StoreArgs;
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use store::StoreError;
 
-/// The latest recordings that are read, and the latest days of sysstat's.
+/// Maximum number of latest recordings, and of sysstat's latest days, that are read.
 const RECORDINGS: usize = 20;
 const DAYS: usize = 7;
-/// The most that they take in the database together: some hundred thousand intervals.
+/// Maximum total size of these recordings in the database: a few hundred thousand intervals.
 const RECORDINGS_BYTES_MAX: i64 = 8 << 20;
-/// Where Debian, and where Red Hat keeps what sysstat collects.
+/// sysstat's data folders on Debian and on Red Hat.
 const HISTORIES: [&str; 2] = ["/var/log/sysstat", "/var/log/sa"];
 /// A day of a thousand disks, as JSON.
 const DAY_BYTES_MAX: u64 = 64 << 20;
 
-/// Recordings older than what was observed, of its devices without a profile; the latest first. `on_this_machine`
-/// looks into sysstat's history, too.
+/// Recordings older than the observations, of devices without a profile, latest first. `on_this_machine`
+/// includes sysstat's history.
 pub(crate) fn of(
     observations: &[Observation],
     profiles: &ProfileSet,
@@ -81,7 +81,7 @@ fn sysstat_days() -> Vec<PathBuf> {
     files.into_iter().rev().take(DAYS).map(|(_, path)| path).collect()
 }
 
-/// A day as sysstat's own tool tells it; `None` where that is not installed, or does not know the file.
+/// A day of history, read with sysstat's `sadf`; `None` if it is not installed or cannot read the file.
 fn read_day(path: &Path, host: Option<&str>) -> Option<Observation> {
     let mut sadf = Command::new("sadf");
     sadf.arg("-j").arg(path).args(["--", "-d"]).env("TZ", "UTC");
@@ -96,7 +96,7 @@ fn read_day(path: &Path, host: Option<&str>) -> Option<Observation> {
     let file = (path.display().to_string(), text);
     let read = import::read_recordings(&[file], None, &import::Options::default()).ok()?;
     let mut observation = read.into_iter().next()?;
-    // The name in the file is what the machine was called when its collector began.
+    // The file has the host name from the time when its collector started.
     observation.host = host.map(str::to_owned);
     Some(observation)
 }

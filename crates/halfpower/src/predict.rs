@@ -1,5 +1,5 @@
-//! `halfpower predict`: what a load would see of a device that was measured, or of a data sheet, as it is
-//! or after a change.
+//! `halfpower predict`: predicts the latency of a load, from a profile or a data sheet, with or without a
+//! change.
 
 use crate::changed;
 use crate::failure::usage;
@@ -35,7 +35,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         let text = "--balance applies to the load of a recording: name a recording, not a profile";
         return Err(usage(text));
     }
-    // A profile that is not there is reported first: without it no other flag means anything.
+    // Report a missing profile first: without it, no other flag means anything.
     let profile = keeping.profile(source)?;
     if !arguments.changes(false)?.is_empty() {
         arguments.refuse_unchanged()?;
@@ -67,7 +67,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
     arguments.show(document)
 }
 
-/// By a data sheet.
+/// Predicts from a data sheet.
 fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<Verdict> {
     if !arguments.iodepth.is_empty() {
         return Err(usage(
@@ -102,7 +102,7 @@ impl PredictArgs {
         })
     }
 
-    /// Refuses what is computed for the device as it is alone.
+    /// Rejects flags that apply only to the unchanged device.
     fn refuse_unchanged(&self) -> anyhow::Result<()> {
         let given = first_given(&[
             ("--slo", !self.slo.is_empty()),
@@ -114,8 +114,8 @@ impl PredictArgs {
         })
     }
 
-    /// Prints a prediction. A load that the device cannot carry is a wrong question, not a failure; what
-    /// the profile does not hold is no result.
+    /// Prints a prediction. If the profile does not support an answer, the exit code is that of no result. A
+    /// load that the device cannot sustain is a usage error.
     fn show(&self, document: Result<PredictionDocument, PredictError>) -> anyhow::Result<Verdict> {
         let document = document.map_err(|error| match error {
             PredictError::NoPercentile | PredictError::NearMaximum { .. } => {

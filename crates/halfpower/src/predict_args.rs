@@ -1,8 +1,7 @@
-//! The flags of `predict`: a load, and perhaps a change.
+//! The flags of `predict`: a load, and optionally a change.
 //!
-//! The load is stated, or taken from a recording; changes are flags, too. Three flags can be either: they
-//! state the load where there is none yet, and change it where there is one, so that `--bs 4k --bs 64k`
-//! reads as it is meant.
+//! The load comes from flags or from a recording; changes are flags, too. Three flags can be either. If no
+//! load is set yet, they set it; otherwise they change it. `--bs 4k --bs 64k` therefore changes 4k to 64k.
 
 use crate::failure::usage;
 use crate::run_args::ARRIVALS;
@@ -15,12 +14,12 @@ use record::{Arrival, Bytes, Change, LogKind, Mix, Nanos, Objective, Offered, Ra
 use std::path::PathBuf;
 use workload::replay;
 
-/// Reads, where the user says nothing of writes.
+/// Percentage of reads without `--rwmixread`.
 const READ_PERCENT: u8 = 100;
-/// Request size where the user names none.
+/// Request size without `--bs`.
 const BS: Bytes = Bytes(4096);
 
-/// What sessions commit to.
+/// Names of the log types that sessions commit to.
 const LOGS: &[(&str, LogKind)] =
     &[("overwritten", LogKind::Overwritten), ("new-blocks", LogKind::NewBlocks)];
 
@@ -130,7 +129,7 @@ pub(crate) struct SessionArgs {
     pub(crate) log: LogKind,
 }
 
-/// The load.
+/// The flags that describe a load.
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
     /// Requests per second.
@@ -149,7 +148,8 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// The mix, with these sizes and this share of requests that continue the one before.
+    /// The mix of requests with these sizes; `sequential` is the percentage that continue the previous
+    /// request.
     fn mix(&self, bs: Option<&Sizes>, sequential: u8) -> anyhow::Result<Mix> {
         let places = u32::from(sequential) + u32::from(self.hit);
         if places > 100 {
@@ -164,7 +164,7 @@ impl LoadArgs {
         Ok(load.mix())
     }
 
-    /// How much: a rate, else a number outstanding.
+    /// The offered load: a rate, or else a queue depth.
     fn offered(&self, depth: Option<f64>) -> Option<Offered> {
         let offered = match self.arrival {
             Arrival::Constant => Offered::ConstantPerS,
@@ -178,7 +178,7 @@ pub(crate) fn objective(text: &str) -> Result<Objective, String> {
     let usage = "use mean=TIME or p99=TIME, for example p99=5ms";
     let (name, time) = text.split_once('=').ok_or(usage)?;
     if time.parse::<f64>().is_ok() {
-        // Elsewhere it is seconds; a target of latency is hardly ever meant so.
+        // Other flags read a bare number as seconds, which is rarely meant for a latency target.
         return Err(format!("write {time}ms or {time}s"));
     }
     let Nanos(time) = unit(time)?;
@@ -189,7 +189,7 @@ pub(crate) fn objective(text: &str) -> Result<Objective, String> {
     }
 }
 
-/// What is to be different.
+/// The flags that describe a change.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
     /// Make requests faster by this share.
@@ -284,12 +284,12 @@ impl PredictArgs {
         self.load.mix(self.bs.first(), sequential)
     }
 
-    /// How much before any change.
+    /// The rate or queue depth before any change.
     pub(crate) fn offered(&self) -> Option<Offered> {
         self.load.offered(self.iodepth.first().copied())
     }
 
-    /// What is to be different, for a load that is observed or stated.
+    /// The requested changes. `observed`: the load comes from a recording, not from flags.
     pub(crate) fn changes(&self, observed: bool) -> anyhow::Result<Vec<Change>> {
         let (change, mut changes) = (&self.change, Vec::new());
         changes.extend(change.faster.map(Change::Faster));
@@ -318,7 +318,7 @@ impl PredictArgs {
                 Sequential::More(percent) => {
                     changes.push(Change::Sequential(f64::from(*percent) / 100.0));
                 }
-                // It states the load.
+                // This value sets the load.
                 Sequential::Now(_) if at == 0 && !observed => {}
                 Sequential::Now(_) => {
                     return Err(usage(

@@ -1,5 +1,5 @@
-//! What is going on, on standard error: a bar on a terminal, elsewhere a line when a phase begins for
-//! the first time (trials of several phases may take turns) and one each half minute.
+//! Shows progress on standard error. A terminal gets a bar. Elsewhere, a line is printed when a phase begins
+//! for the first time (trials of several phases may alternate) and every half minute.
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,13 +9,13 @@ use std::io::IsTerminal;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Columns of the phase, of which the longest is "write test file", and of the bar: of 80 columns
-/// they leave 55, enough for the time left and a cell with its depth.
+/// Columns of the phase (the longest is "write test file") and of the bar. Of 80 columns they leave 55,
+/// enough for the remaining time and a cell with its depth.
 const TEMPLATE: &str = "{prefix:15} {bar:8} {wide_msg}";
 /// Steps of a bar.
 const STEPS: u64 = 1_000;
 
-/// The one place of a command where it is shown: clones show in the same.
+/// The progress display of a command. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress(Rc<RefCell<Form>>);
 
@@ -23,12 +23,12 @@ pub(crate) struct Progress(Rc<RefCell<Form>>);
 enum Form {
     Bar(ProgressBar),
     Lines(ProgressLines),
-    /// The user asked for nothing of it.
+    /// The user wants no progress.
     Quiet,
 }
 
 impl Progress {
-    /// For a terminal or a log, whichever standard error is.
+    /// A bar if standard error is a terminal, otherwise lines.
     pub(crate) fn new() -> Self {
         let form = match std::io::stderr().is_terminal() {
             _ if output::is_quiet() => Form::Quiet,
@@ -39,7 +39,7 @@ impl Progress {
     }
 }
 
-/// A bar that nothing has been drawn of.
+/// A new bar that has not been drawn.
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template(TEMPLATE);
     ProgressBar::new(STEPS).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -63,7 +63,7 @@ impl Display for Progress {
     }
 
     fn clear(&mut self) {
-        // A bar that is finished is never drawn again: what is shown later gets one of its own.
+        // A finished bar is never drawn again, so later progress gets a new one.
         if let Form::Bar(shown) = &mut *self.0.borrow_mut() {
             shown.finish_and_clear();
             *shown = bar();

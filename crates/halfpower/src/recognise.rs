@@ -1,8 +1,9 @@
-//! What a file is, by its content: one answer for all commands that take files.
+//! Finds out what a file is, by its content, for all commands that take files.
 //!
-//! Names say nothing: people save `out.txt` and `fio.conf`. Each crate that reads a form knows its marks; this module asks
-//! them in one order, and says of a file that does not fit a command what it is and which command takes it. Of a long
-//! file the first bytes decide. Rejected: a recogniser in each command, which disagreed about the same file.
+//! File names are unreliable: people save `out.txt` and `fio.conf`. Each crate that reads a format knows its
+//! marks. This module checks them in one order; the first bytes of a long file decide. If a file does not fit
+//! a command, the error says what the file is and which command takes it. Rejected: a recogniser in each
+//! command, because they disagreed about the same file.
 
 use crate::failure::usage;
 use engine::input;
@@ -14,32 +15,32 @@ use std::path::Path;
 use workload::fio;
 use workload::replay;
 
-/// Begin of the schema of every document of this program.
+/// Start of the schema of all halfpower documents.
 const OWN_SCHEMA: &str = "\"halfpower/";
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileForm {
-    /// Jobs in fio's language.
+    /// A fio job file.
     JobFile,
-    /// fio's JSON, perhaps among other lines.
+    /// fio's JSON, possibly among other lines.
     FioResult,
-    /// Counters of disks that some tool kept.
+    /// Disk counters recorded by a tool.
     Counters(Format),
-    /// Requests, one by one.
+    /// A trace of single requests.
     Requests,
     /// A CSV of trials (`--sqlio-csv`).
     TrialLines,
-    /// A document of this program, as JSON.
+    /// A halfpower document, as JSON.
     Document,
     /// A database of results.
     Database,
-    /// None of these: test data, for example.
+    /// Any other file, for example test data.
     Other,
 }
 
 impl FileForm {
-    /// The form of these first bytes, or all, of a file.
+    /// Recognises a file by its first bytes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         if target::is_database(bytes) {
             return Self::Database;
@@ -67,17 +68,17 @@ impl FileForm {
         }
     }
 
-    /// The form of a file; `None` where there is none, or it cannot be read.
+    /// The form of a file; `None` if it does not exist or cannot be read.
     pub(crate) fn of_file(path: &Path) -> Option<Self> {
         if !path.is_file() {
             return None;
         }
         let head = input::bytes_if_known(path, input::RECORDING, |_| false);
-        // What is larger than any recording is test data.
+        // A file larger than any recording is test data.
         Some(head.map_or(Self::Other, |head| Self::of(&head)))
     }
 
-    /// What such a file is, and the words behind `halfpower` of the commands that take one.
+    /// A description of the form, and the `halfpower` commands that take such a file.
     fn facts(self) -> Option<(String, &'static [&'static str])> {
         let (what, takes): (&str, &'static [&'static str]) = match self {
             Self::JobFile => ("a fio job file", &["run FILE"]),
@@ -100,7 +101,7 @@ impl FileForm {
         Some((what.to_owned(), takes))
     }
 
-    /// Why a command does not take such a file, and what does.
+    /// The error for a file that a command does not take, with the commands that do.
     pub(crate) fn refusal(self, name: &str) -> Option<String> {
         let (what, takes) = self.facts()?;
         let file = ::record::shell_word(name);
@@ -110,23 +111,23 @@ impl FileForm {
     }
 }
 
-/// Refuses a file of a known form that is none of those that fit.
+/// Rejects a file of a known form that the command does not take.
 ///
 /// # Errors
-/// With what it is and the command that takes it.
+/// Says what the file is and which command takes it.
 pub(crate) fn expect(name: &str, fits: fn(FileForm) -> bool) -> anyhow::Result<()> {
     let form = FileForm::of_file(Path::new(name)).filter(|form| !fits(*form));
     form.and_then(|form| form.refusal(name)).map_or(Ok(()), |why| Err(usage(why)))
 }
 
-/// Whether documents are read from such a file.
+/// Whether documents can be read from a file of this form.
 pub(crate) fn has_documents(form: FileForm) -> bool {
     let observation = FileForm::Counters(Format::Observation);
     [FileForm::Document, FileForm::FioResult, observation].contains(&form)
 }
 
-/// Refuses to read from a file that is an input of this program: the figures would be of that and of no disk. What may be
-/// written to is for `target` to say.
+/// Rejects read targets that are input files of this program: their figures would not describe a disk.
+/// `target` decides which files may be written.
 ///
 /// # Errors
 /// As [`expect`].

@@ -1,8 +1,7 @@
-//! `halfpower record`: keeps what the counters say, or what another tool wrote, to be diagnosed now or years
-//! later.
+//! `halfpower record`: saves counters, or the output of another tool, for a diagnosis now or years later.
 //!
-//! Ctrl-C ends a recording early and keeps it, with exit code 130: a script learns that it is
-//! shorter than asked for.
+//! Ctrl-C ends a recording early and saves it. The exit code 130 shows a script that the recording is shorter
+//! than requested.
 
 use crate::failure::{interrupted, usage};
 use crate::observing::{self, ObservingArgs};
@@ -66,10 +65,10 @@ pub(crate) struct RecordArgs {
     save: SaveArgs,
 }
 
-/// How long the counters are recorded by default.
+/// Default duration.
 const USUAL_LENGTH: Nanos = Nanos(60_000_000_000);
 
-/// A name that can stand in a filter of the kernel.
+/// Accepts a process name that a kernel filter can contain.
 fn process_name(text: &str) -> Result<String, String> {
     let plain = |letter: char| letter.is_ascii_graphic() && !"\"'\\*?&|()".contains(letter);
     match !text.is_empty() && text.chars().all(plain) {

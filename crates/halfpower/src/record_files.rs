@@ -1,8 +1,8 @@
-//! `halfpower record FILE...`: keeps what other tools wrote.
+//! `halfpower record FILE...`: imports the output of other tools.
 //!
-//! Files are read, told apart and turned into observations by the crate `import`, which knows no files; a
-//! Prometheus server is asked here, and its answers go the same way. An observation is kept and
-//! printed in short; `diagnose` says what it means.
+//! The crate `import` recognises the content of files and converts it to observations; it opens no files
+//! itself. This module reads the files and queries Prometheus servers. An observation is saved and printed in
+//! short; `diagnose` explains it.
 
 use crate::failure::usage;
 use crate::fio_results;
@@ -17,7 +17,7 @@ use live::prometheus::parse_range;
 use plan::session::{self, StopFlag, VERSION};
 use record::{Finding, Nanos, Observation, Trial};
 
-/// What another tool wrote, or a server keeps.
+/// Flags for files of other tools, and for a Prometheus server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files of other tools")]
 pub(crate) struct FilesArgs {
@@ -33,7 +33,7 @@ pub(crate) struct FilesArgs {
     server: ServerArgs,
 }
 
-/// Keeps files, or the answers of a server. `interval` is the length of the intervals of a file without times.
+/// Saves files, or the responses of a server. `interval` is the interval length of a file without times.
 pub(crate) fn keep(
     words: &[String],
     asked: &FilesArgs,
@@ -53,13 +53,13 @@ pub(crate) fn keep(
     let mut observations = match (&asked.prometheus, &asked.query_range) {
         (Some(address), Some(range)) => from_server(address, range, asked, &options, stop)?,
         _ => {
-            // Those of one form and one machine belong together.
+            // Files of one format and one machine belong together.
             ::import::read_files(&files, form, &options)?
         }
     };
     drop(files);
-    // A document of ours keeps what it is; others get the time at which they are kept. The same recording, kept
-    // again, has the same id and takes the place of the earlier one.
+    // A halfpower document keeps its time; others get the time of the import. The same recording, imported
+    // again, has the same id and replaces the earlier one.
     for observation in observations.iter_mut().filter(|it| it.halfpower_version.is_empty()) {
         observation.time = session::identity(None).1;
         observation.halfpower_version = VERSION.to_owned();
@@ -75,7 +75,7 @@ pub(crate) fn keep(
     Ok(Verdict::of(observations.iter().all(|it| Finding::none_invalid(&it.findings))))
 }
 
-/// The trials of files that are all results of fio; `None` where none is.
+/// The trials of files that are all fio results; `None` if none is.
 fn of_fio(files: &[(String, Vec<u8>)]) -> anyhow::Result<Option<Vec<Trial>>> {
     let mut all = Vec::new();
     for (name, bytes) in files {

@@ -1,7 +1,7 @@
-//! `halfpower record --trace-io`: keeps each request of some disks, to be made again.
+//! `halfpower record --trace-io`: records every request of some disks for a replay.
 //!
-//! Requests stay in memory until the end: a file that grows meanwhile would be written by the disk that is
-//! recorded.
+//! Requests stay in memory until the end. Writing them during the recording would add requests to the
+//! recorded disk.
 
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
@@ -18,12 +18,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use workload::replay::{self, Found};
 
-/// How often the rings are emptied: they hold some ten thousand events.
+/// How often the trace buffers are emptied; they hold about ten thousand events.
 const EMPTIED_EVERY: Duration = Duration::from_millis(5);
-/// Requests that are kept at most: some 15 GB of memory with the text that is written.
+/// Maximum number of requests: about 15 GB of memory, including the text to be written.
 const MOST: usize = 100_000_000;
 
-/// Records the requests of devices, perhaps of one process, for `length` into a file.
+/// Records the requests of devices for `length` into a file, optionally of one process only.
 pub(crate) fn record_requests(
     (devices, process): (&[String], Option<&str>),
     roots: &Roots,
@@ -89,14 +89,14 @@ fn take(recorder: &mut Recorder, all: &mut Drained) {
     all.lost += drained.lost;
 }
 
-/// The nodes of the disks that have requests, in order of their numbers.
+/// Device nodes of the disks that have requests, in order of their numbers.
 fn used(all: &[RecordedRequest], disks: &[String]) -> Vec<String> {
     let has = |number: usize| all.iter().any(|request| usize::from(request.device) == number);
     let used = disks.iter().enumerate().filter(|(number, _)| has(*number));
     used.map(|(_, disk)| format!("/dev/{disk}")).collect()
 }
 
-/// The kernel's name of a whole disk: by its name, its node, or a directory on it.
+/// The kernel's name of a whole disk, from its name, its node, or a directory on it.
 fn disk(roots: &Roots, name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     if path.is_dir() {

@@ -1,9 +1,8 @@
-//! Recordings that exist already: in the database, or in files of any tool.
+//! Opens existing recordings: from the database, or from files of any tool.
 //!
-//! A command that takes devices as well as recordings must never watch a device because it could
-//! not read a file: the verdict would be about the wrong machine. So a word that names a file, or
-//! looks like one, is a file; what cannot be read is an error that says how to get a readable
-//! recording.
+//! Some commands take devices as well as recordings. They must never watch a live device because a file could
+//! not be read: the verdict would be about the wrong machine. A word that names a file, or looks like one, is
+//! therefore a file. If it cannot be read, the error says how to get a readable recording.
 
 use crate::failure::usage;
 use crate::recognise::FileForm;
@@ -19,10 +18,10 @@ use record::{Nanos, Observation, quoted};
 use std::path::Path;
 use store::LAST;
 
-/// Fewest characters that can be the beginning of an id.
+/// Minimum length of an abbreviated id.
 const ID_MIN: usize = 6;
 
-/// How files of other tools are read.
+/// Flags for reading files of other tools.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Files of other tools")]
 pub(crate) struct FormArgs {
@@ -42,7 +41,7 @@ pub(crate) struct FormArgs {
 }
 
 impl FormArgs {
-    /// Refuses flags of files where these words name none.
+    /// Rejects flags for files if these words name no file.
     pub(crate) fn refuse_without_files(&self, words: &[String]) -> anyhow::Result<()> {
         let given = first_given(&[
             ("--format", self.format.is_some()),
@@ -58,7 +57,7 @@ impl FormArgs {
         })
     }
 
-    /// With the length of the intervals of a file without times, where the user named it.
+    /// Import options. `interval` is the user's interval length, for a file without times.
     pub(crate) fn options(&self, interval: Option<Nanos>) -> Options {
         Options {
             utc_offset_s: self.utc_offset,
@@ -69,7 +68,7 @@ impl FormArgs {
     }
 }
 
-/// `+02:00`, `-0330`, `Z`, in seconds.
+/// Parses `+02:00`, `-0330` or `Z` into seconds.
 fn utc_offset(text: &str) -> Result<i64, String> {
     parse_utc_offset(text).ok_or_else(|| "use +HH:MM or -HH:MM".to_owned())
 }
@@ -86,8 +85,8 @@ enum Named {
     Device,
 }
 
-/// The recordings that these words name; `None` where they name devices. `interval` is the length of the intervals of
-/// a file without times, where the user named it.
+/// The recordings that these words name; `None` if they name devices. `interval` is the user's interval
+/// length, for a file without times.
 pub(crate) fn named(
     words: &[String],
     keeping: &StoreArgs,
@@ -116,10 +115,10 @@ pub(crate) fn named(
     }
 }
 
-/// Whether all of these words name files, or standard input.
+/// Whether all of these words name files or standard input.
 ///
 /// # Errors
-/// If one of them can only be a file, and there is none.
+/// If a word can only be a file, but the file does not exist.
 pub(crate) fn are_files(words: &[String]) -> anyhow::Result<bool> {
     let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
     Ok(!words.is_empty() && kinds.iter().all(|kind| *kind == Named::File))
@@ -128,11 +127,12 @@ pub(crate) fn are_files(words: &[String]) -> anyhow::Result<bool> {
 /// The word for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// How names of Windows' counter logs end.
+/// Extension of Windows' counter logs.
 const COUNTER_LOG: &str = "blg";
 
-/// Files with their names; `-` is standard input, and what only the system can read comes as text.
-/// Of what cannot be a recording, where no form is `given`, the first bytes alone are read.
+/// Reads files, and returns them with their names. `-` is standard input. A log that only the system can read
+/// is converted to text. Without a `given` format, only the first bytes are read of a file that cannot be a
+/// recording.
 pub(crate) fn files(
     paths: &[impl AsRef<Path>],
     given: Option<Format>,
@@ -148,7 +148,7 @@ pub(crate) fn files(
     paths.iter().map(|path| named(path.as_ref())).collect()
 }
 
-/// Refuses files that are no counters of disks but of another form.
+/// Rejects files of a known form other than disk counters.
 pub(crate) fn refuse_others(files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
     let other = |(name, bytes): &(String, Vec<u8>)| match FileForm::of(bytes) {
         FileForm::Counters(_) => None,
@@ -157,18 +157,18 @@ pub(crate) fn refuse_others(files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
     files.iter().find_map(other).map_or(Ok(()), |why| Err(usage(why)))
 }
 
-/// Words of texts whose disks may come late: a scrape, a log of several tools.
+/// Words that mark a text whose disk data may come late: a scrape, a log of several tools.
 const LATE: [&str; 4] = ["# HELP", "# TYPE", "avg-cpu", "Linux "];
 
-/// Whether first bytes may be those of a recording. A text that is a file is read as a whole, because the form
-/// shows anywhere in it; a pipe, which may have no end, must have a known word in them.
+/// Whether a file with these first bytes may be a recording. A text file is read completely, because the data
+/// can start anywhere in it. A pipe may never end, so its first bytes must contain a known word.
 fn may_be_recording(head: &[u8], is_file: bool) -> bool {
     let text = String::from_utf8_lossy(head);
     let is_late = || LATE.iter().any(|word| text.contains(word));
     FileForm::of(head) != FileForm::Other || is_late() || (is_file && import::is_text(head))
 }
 
-/// Whether a word is a file, an id in the database, or anything else, which only a device can be.
+/// Whether a word is a file, an id in the database, or else a device.
 fn kind(word: &str) -> anyhow::Result<Named> {
     let path = Path::new(word);
     if word == STANDARD_INPUT {

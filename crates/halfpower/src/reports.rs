@@ -1,9 +1,9 @@
-//! `halfpower report`: a page, drawings, a summary and tables of what is kept.
+//! `halfpower report`: makes a page, plots, a summary and tables from saved results.
 //!
-//! Documents are named by their ids in the database or by files; everything that can be wrong with
-//! the places of the results is found before anything is read. The page is the default, because it
-//! holds all of it. Rejected: overwriting whatever is there (a slip of the shell's completion would
-//! cost a file); opening a browser (there is none on a server).
+//! Documents are named by their ids in the database or by files. All problems with the output files are found
+//! before any document is read. The page is the default, because it contains everything. Rejected:
+//! overwriting existing files (a mistake in shell completion would cost a file); opening a browser (a server
+//! has none).
 
 use crate::failure::usage;
 use crate::fio_results;
@@ -21,7 +21,7 @@ use report::{PLOT_MARK, Story};
 use std::path::{Path, PathBuf};
 use store::Library;
 
-/// The page where nothing else is asked for.
+/// Name of the page if the user requests no other output.
 const DEFAULT_PAGE: &str = "report.html";
 
 #[derive(Debug, Args)]
@@ -86,7 +86,7 @@ pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
     output::print(&text)
 }
 
-/// The documents that are meant, in the order in which they were named.
+/// The requested documents, in the order of the command line.
 fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
     let library = Library::new(arguments.keeping.file()?).also_reading(fio_results::trials);
     let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
@@ -118,7 +118,7 @@ struct Places {
 }
 
 impl Places {
-    /// Makes sure of all of them: none may be something that is read here.
+    /// Opens all outputs; none may be an input of this command.
     fn open(arguments: &ReportArgs) -> anyhow::Result<Self> {
         let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to report"));
         let mut in_use: Vec<InUse> = documents.collect();
@@ -138,7 +138,7 @@ impl Places {
         Ok(Self { page, values, plots, in_use })
     }
 
-    /// Writes them, and says what was written, a line each.
+    /// Writes all outputs, and adds a line about each to `files`.
     fn write(self, stories: &[Story], files: &mut Vec<String>) -> anyhow::Result<()> {
         if let Some((name, page)) = self.page {
             let html = report::report_html(stories);
@@ -166,7 +166,7 @@ impl Places {
 struct PlotFolder(PathBuf);
 
 impl PlotFolder {
-    /// Makes the folder where it is missing.
+    /// Opens the folder; creates it if it is missing.
     fn open(folder: &Path) -> anyhow::Result<Self> {
         ensure!(
             !folder.exists() || folder.is_dir(),
@@ -178,7 +178,7 @@ impl PlotFolder {
         Ok(Self(folder.to_owned()))
     }
 
-    /// Writes all plots and says how many.
+    /// Writes all plots and returns a line with their number.
     fn write(self, stories: &[Story]) -> anyhow::Result<String> {
         let plots = report::plot_files(stories);
         for (name, svg) in &plots {
@@ -191,7 +191,7 @@ impl PlotFolder {
     }
 }
 
-/// Adds a line for each trial that one line can tell, and says how many.
+/// Appends a line for each trial that fits in one line, and returns a line with their number.
 fn append_lines(
     path: &Path,
     comment: Option<&str>,

@@ -1,4 +1,4 @@
-//! `halfpower run`: one trial, from its flags to its document.
+//! `halfpower run`: runs one trial, from its flags to its document.
 
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
@@ -18,15 +18,15 @@ pub(crate) fn run(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Verdic
     run_into(arguments, stop, None)
 }
 
-/// Where a trial goes beside the database.
+/// Where a trial goes in addition to the database.
 pub(crate) struct Keep<'a> {
-    /// Takes the trial.
+    /// Receives the trial.
     pub(crate) trials: &'a mut Vec<Trial>,
-    /// Whether its page is printed too.
+    /// Whether to print the trial's page.
     pub(crate) print: bool,
 }
 
-/// The same, with a place for the trial.
+/// Like `run`; `keep` receives the trial.
 pub(crate) fn run_into(
     arguments: &RunArgs,
     stop: &StopFlag,
@@ -41,10 +41,10 @@ pub(crate) fn run_into(
     if let Some(verdict) = arguments.hosts.take_part(stop, arguments.access())? {
         return Ok(verdict);
     }
-    // Everything that can fail without a measurement fails before it.
+    // Everything that can fail without a measurement must fail before it.
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.load.seed, simulated.is_some());
-    // A simulated disk is rebuilt by its device: the load without that is one on another device.
+    // A simulated device rebuilds itself. The load without a rebuild runs on a separate device.
     let without = simulated.as_ref().and_then(SimSpec::without_rebuild);
     let mut progress = Progress::new();
     let (mut session, workload, store, files) = match simulated {
@@ -89,7 +89,7 @@ pub(crate) fn run_into(
         written?;
         return Ok(verdict);
     }
-    // It is saved with what a second pass adds to it.
+    // The trial is saved after a second pass has added its data.
     let rebuilds = workload.array.is_some_and(|array| array.rebuild.is_some());
     let before = rebuilds.then(|| without_rebuild(&workload));
     let count = 1 + usize::from(rebuilds);
@@ -107,7 +107,7 @@ pub(crate) fn run_into(
     if let Some(rebuild) = trial.result.array.as_mut().and_then(|array| array.rebuild.as_mut()) {
         rebuild.without = match (trials.first(), without) {
             (Some(before), _) => before.load_figures(),
-            // A trial that was cut short keeps what it has.
+            // An interrupted trial keeps the data that it has.
             (None, Some(device)) if end != End::Interrupted => {
                 let (mut session, workload) =
                     session::simulated_for_run(arguments.spec(), &device, seed, stop)?;
@@ -144,13 +144,13 @@ pub(crate) fn run_into(
     Ok(Verdict::of(clean))
 }
 
-/// The load of a run with a rebuild, without that.
+/// The workload without its rebuild.
 fn without_rebuild(workload: &Workload) -> Workload {
     let array = workload.array.map(|array| Redundancy { rebuild: None, ..array });
     Workload { array, ..workload.clone() }
 }
 
-/// The trial of a run on a simulated target, as [`run`] makes it, neither kept nor printed.
+/// The trial of a run on a simulated target, as [`run`] makes it, but neither saved nor printed.
 pub(crate) fn simulated_trial(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Trial> {
     let device = simulated(arguments)?.ok_or_else(|| usage("the target is not a sim: device"))?;
     let seed = session::seed(arguments.load.seed, true);
@@ -159,8 +159,8 @@ pub(crate) fn simulated_trial(arguments: &RunArgs, stop: &StopFlag) -> anyhow::R
     Ok(session.trial(&workload, seed, &mut |_| {})?)
 }
 
-/// The simulated device, if the target is one, which then takes no flag that is about a real
-/// machine; an error where flags contradict each other.
+/// The simulated device, if the target is one. It rejects flags for real machines and flags that contradict
+/// each other.
 fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     let device = session::one_simulated(&arguments.targets)?;
     if let Some(flag) = arguments.real_only().filter(|_| device.is_some()) {
@@ -179,7 +179,7 @@ fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     }
 }
 
-/// The files that a run writes beside the page and the database.
+/// The files that a run writes in addition to the page and the database.
 struct Files {
     document: Option<OutputFile>,
     intervals: Option<OutputFile>,
@@ -187,7 +187,7 @@ struct Files {
 }
 
 impl Files {
-    /// Makes sure of all of them: none may be something that the run uses.
+    /// Opens all files; none may be one that the run uses.
     fn open(
         arguments: &RunArgs,
         workload: &Workload,
@@ -213,7 +213,7 @@ impl Files {
         Ok(Self { document, intervals, trace: trace.transpose()? })
     }
 
-    /// Writes them; each is tried, and the first error is the one to tell.
+    /// Writes all files, even if one fails, and returns the first error.
     fn finish(self, trial: &Trial, comment: &str) -> anyhow::Result<()> {
         let document = self.document.map(|file| anyhow::Ok(file.finish(output::json(trial)?)?));
         let intervals = self.intervals.map(|file| file.finish(report::intervals_csv(trial)));

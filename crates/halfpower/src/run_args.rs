@@ -1,7 +1,7 @@
-//! The flags of `run`. Names follow fio where fio has the flag, with its underscores accepted too.
+//! The flags of `run`. They have fio's names where fio has the flag; fio's underscores are accepted too.
 //!
-//! What was not given stays an option where its absence means something: an error about a flag
-//! must not come from a default, and a default may depend on another flag.
+//! A flag without a value stays an `Option` if its absence matters. An error about a flag must not come from
+//! a default, and a default may depend on another flag.
 
 use crate::host_args::HostArgs;
 use crate::output;
@@ -26,9 +26,8 @@ use workload::replay::{self, ReplayError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rw {
     pub(crate) sequential: bool,
-    /// Share of reads; `None` for a mix.
+    /// Percentage of reads; `None` if `--rwmixread` sets it.
     pub(crate) read_percent: Option<u8>,
-    /// Whether the writes are trims.
     pub(crate) trims: bool,
 }
 
@@ -40,7 +39,7 @@ const fn trim(sequential: bool) -> Rw {
     Rw { sequential, read_percent: Some(0), trims: true }
 }
 
-/// By fio's names; the first of two counts.
+/// By fio's names. Where two names mean the same, the first is printed.
 pub(crate) const RWS: &[(&str, Rw)] = &[
     ("read", rw(true, Some(100))),
     ("write", rw(true, Some(0))),
@@ -53,7 +52,7 @@ pub(crate) const RWS: &[(&str, Rw)] = &[
     ("randtrim", trim(false)),
 ];
 const REGIONS: &[(&str, Regions)] = &[("own", Regions::PerJob), ("shared", Regions::Shared)];
-/// How requests of an open loop arrive.
+/// Arrival processes of an open loop.
 pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     &[("constant", Arrival::Constant), ("poisson", Arrival::Poisson)];
 
@@ -83,7 +82,7 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
     1024. Times: ns us ms s m h d."))]
 pub(crate) struct RunArgs {
-    /// Files that the command line comes from, such as fio's job files.
+    /// Files that supplied the command line, such as fio's job files.
     #[arg(skip)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Directory (for a temporary test file), file, block device, or sim:NAME. Several targets
@@ -130,8 +129,8 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Reads the arguments behind `halfpower run` as the command line does. The error is the first
-    /// line of the parser's, or says how flags contradict each other.
+    /// Parses the arguments of `halfpower run` like the command line. The error is the first line of the
+    /// parser's message, or names the flags that contradict each other.
     pub(crate) fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let command = Self::augment_args(Command::new("run").no_binary_name(true));
         let run = Self::read_by(command, words)?;
@@ -394,14 +393,14 @@ pub(crate) struct JobsArgs {
     pub(crate) cgroup: Option<String>,
 }
 
-/// A job beside the first: its flags.
+/// The flags of a job that runs beside the first one.
 #[derive(Clone, Debug)]
 pub(crate) struct BesideRun(pub(crate) Arc<RunArgs>);
 
 fn beside(text: &str) -> Result<BesideRun, String> {
     let words = shlex::split(text).ok_or("a quote is not closed")?;
     let command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
-    // The same, but that it may be left out.
+    // Here the target can be omitted.
     let command = command.mut_arg("targets", |_| Arg::new("targets").num_args(0..));
     let run = RunArgs::read_by(command, words.iter().map(String::as_str))?;
     let for_all = run.for_all_jobs().map(|flag| {
@@ -427,7 +426,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) replay_wrap: bool,
 }
 
-/// A file of requests, and the unit of its times where that is named behind it.
+/// Splits `FILE,times=UNIT` into the file of requests and the unit of its times, if one is given.
 pub(crate) fn without_unit(word: &str) -> (&str, Option<&str>) {
     match word.rsplit_once(",times=") {
         Some((path, unit)) if !Path::new(word).exists() => (path, Some(unit)),
@@ -435,7 +434,7 @@ pub(crate) fn without_unit(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The requests of a recording: a file, perhaps with the unit of its times behind it (`FILE,times=ns`).
+/// The requests of a recording: `FILE`, or `FILE,times=ns` with the unit of its times.
 pub(crate) fn recording(word: &str) -> Result<Replay, String> {
     let (path, unit) = without_unit(word);
     let named = unit.map(|unit| {
@@ -497,7 +496,7 @@ pub(crate) struct SafetyArgs {
 }
 
 impl SafetyArgs {
-    /// What may be done to targets that are written; `keep` are files of the command itself.
+    /// Access to targets that are written; `keep` lists the command's own files.
     pub(crate) fn access(&self, keep: Vec<InUse>) -> Access {
         Access::ReadWrite { overwrite: self.overwrite, destroy: self.destroy_data_on.clone(), keep }
     }

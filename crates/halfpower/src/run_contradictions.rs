@@ -1,20 +1,20 @@
-//! Mistakes in the flags of `run` that only all of them together show, and flags that have no place beside others.
+//! Rejects combinations of flags of `run` that the parser cannot reject.
 
 use crate::run_args::{RWS, RunArgs, Rw, first_given};
 use record::{Bytes, DropCache, EngineName, Nanos, Pattern};
 
-/// The most with which a fit's largest requests have their buffers, and their room in its area.
+/// Limits of a fit: with more, its largest requests would not fit in the buffers or in the area.
 const COST_FIT_IODEPTH: u32 = 256;
 const COST_FIT_NUMJOBS: u32 = 32;
 
 impl RunArgs {
-    /// A flag that is about a real machine, where one was given.
+    /// The first given flag that applies only to a real machine.
     pub(crate) fn real_only(&self) -> Option<&'static str> {
         let beside = || self.jobs.beside.iter().find_map(|job| job.0.real_only());
         self.real_only_alone().or_else(beside)
     }
 
-    /// A flag that is about all jobs, where one was given.
+    /// The first given flag that applies to all jobs together.
     pub(crate) fn for_all_jobs(&self) -> Option<&'static str> {
         let (results, save) = (&self.results, &self.results.save);
         first_given(&[
@@ -69,7 +69,7 @@ impl RunArgs {
         ])
     }
 
-    /// A mistake that the parser cannot see, in flags that are no part of the workload.
+    /// A contradiction that the parser cannot find, including flags outside the workload.
     pub(crate) fn contradiction(&self) -> Option<String> {
         let alone = first_given(&[("--cost-fit", self.cost_fit), ("--cpu-upper", self.cpu_upper)]);
         if let Some(flag) = alone.filter(|_| self.hosts.given()) {
@@ -85,7 +85,7 @@ impl RunArgs {
         self.contradiction_of_job()
     }
 
-    /// The same of a job beside the first.
+    /// A contradiction within the flags of one job.
     pub(crate) fn contradiction_of_job(&self) -> Option<String> {
         let rw = self.rw();
         let mix = rw.read_percent.is_none();
@@ -158,7 +158,7 @@ impl RunArgs {
         mistake.or_else(|| self.cost_fit_contradiction())
     }
 
-    /// What says of requests that they are drawn.
+    /// Rejects flags for random requests in a replay.
     fn replay_contradiction(&self) -> Option<String> {
         self.replay.replay.as_ref()?;
         let load = &self.load;
@@ -194,7 +194,7 @@ impl RunArgs {
         })
     }
 
-    /// What does not go with several jobs at the same time, or without them.
+    /// Rejects flags that do not work with several jobs at the same time, or only with several.
     fn jobs_contradiction(&self) -> Option<String> {
         if self.jobs.beside.is_empty() {
             return None;
@@ -214,8 +214,8 @@ impl RunArgs {
         alone.map(|flag| format!("{flag} applies to a single job; omit it or omit --beside"))
     }
 
-    /// What does not go with a fit, which runs sizes and caches of its own and keeps one document
-    /// of all its trials.
+    /// Rejects flags that do not work with a fit. A fit chooses its own sizes and caches, and saves one
+    /// document for all its trials.
     fn cost_fit_contradiction(&self) -> Option<String> {
         if !self.cost_fit {
             return None;
@@ -257,7 +257,7 @@ impl RunArgs {
     }
 }
 
-/// fio's word for it.
+/// fio's name.
 fn name(rw: Rw) -> &'static str {
     RWS.iter().find(|(_, known)| *known == rw).map_or("", |(name, _)| name)
 }

@@ -1,4 +1,4 @@
-//! From the flags of `run` to what they ask for: the workload, and what may be written.
+//! Converts the flags of `run` to a workload and to access rights for its targets.
 
 use crate::run_args::{BesideRun, RunArgs, Rw};
 use crate::values::CHUNK_BYTES;
@@ -11,34 +11,33 @@ use record::{
 use std::path::Path;
 use workload::{Spec, SpecBeside};
 
-/// The most that are in flight in an open loop where the user sets no limit: enough for any
-/// device to be the one that limits.
+/// Default maximum queue depth of an open loop: enough that any device is the bottleneck.
 const OPEN_LOOP_IODEPTH: u32 = 128;
 
-/// The area of a replay ends with a whole block of any device.
+/// The area of a replay is rounded up to this, a whole block of any device.
 const WHOLE_BLOCK_BYTES: u64 = 4_096;
-/// Time that a replay may take beside twice its own.
+/// Time that a replay may take in addition to twice its own length.
 const REPLAY_GRACE: Nanos = Nanos(10_000_000_000);
 
 impl RunArgs {
-    /// The workload that the flags ask for, with those of jobs beside it.
+    /// The workload of the flags, including the jobs beside it.
     pub(crate) fn spec(&self) -> Spec {
         let sets = self.sets();
         let targets = |set: u32| sets.lists.get(set as usize).map_or(0, |list| list.len() as u32);
-        // A simulated device knows no flush and no discard.
+        // A simulated device has no flush and no discard.
         let simulated = matches!(session::one_simulated(&self.targets), Ok(Some(_)));
         let mut spec = self.spec_on(targets(0), simulated);
         for (job, &set) in self.jobs.beside.iter().zip(&sets.of_beside) {
             let mut beside = job.0.spec_on(targets(set), simulated);
             if job.0.stop.runtime.is_none() && beside.asked.replay.is_none() {
-                // Beside a replay for as long as that takes, not as long as it may.
+                // A job beside a replay runs for the replay's recorded length, not for its maximum time.
                 let passes = u64::from(self.stop.passes.unwrap_or(1));
                 let recorded = spec.asked.replay.as_ref();
                 let recorded = recorded.map(|it| Nanos(it.length().0.saturating_mul(passes)));
                 let replayed = recorded.filter(|_| self.stop.runtime.is_none());
                 beside.asked.runtime_ns = replayed.unwrap_or(spec.asked.runtime_ns);
             }
-            // The targets are bound together for all jobs on them.
+            // All jobs on these targets use the same array.
             let same = set == 0 && beside.asked.array.is_none();
             if let Some(array) = spec.asked.array.filter(|_| same) {
                 beside.asked.array = Some(array);
@@ -47,7 +46,7 @@ impl RunArgs {
                 beside.asked.numjobs = job.0.load.numjobs.unwrap_or(1);
             }
             let delay_ns = job.0.jobs.start_delay.unwrap_or_default();
-            // Jobs that its own recording has beside it are on its targets.
+            // Jobs that the replay of this job adds use this job's targets.
             let others = std::mem::take(&mut beside.beside);
             spec.beside.push(SpecBeside { delay_ns, targets: set, spec: beside });
             let others = others.into_iter();
@@ -56,8 +55,8 @@ impl RunArgs {
         spec
     }
 
-    /// The sets of targets: that of the first job, and each other one once. A directory gets a test file
-    /// for each job that names it.
+    /// The sets of targets: the first job's, and every other set once. A directory gets one test file for
+    /// each job that names it.
     fn sets(&self) -> TargetSets {
         let mut sets = TargetSets { lists: vec![self.targets.clone()], of_beside: Vec::new() };
         for BesideRun(job) in &self.jobs.beside {
@@ -76,7 +75,7 @@ impl RunArgs {
         sets
     }
 
-    /// The sets of targets with what may be done to each.
+    /// The sets of targets, each with its access.
     pub(crate) fn target_sets(&self) -> Vec<TargetSet> {
         let sets = self.sets();
         let lists = sets.lists.into_iter().zip(0..);
@@ -172,7 +171,7 @@ impl RunArgs {
         }
     }
 
-    /// The same with the requests of a recording, on an area that holds them, for as long as it may take.
+    /// The workload with the requests of a trace, its area and its maximum run time.
     fn replayed(&self, mut spec: Spec, mut replay: Replay) -> Spec {
         replay.pace = self.replay.replay_speed.unwrap_or(replay.pace);
         replay.wrap = self.replay.replay_wrap;
@@ -185,7 +184,7 @@ impl RunArgs {
         }
         let passes = u64::from(self.stop.passes.unwrap_or(1));
         let length = replay.length().0.saturating_mul(passes);
-        // Twice its time and more: a device that is slower than that fell behind.
+        // More than twice its length: a device that needs longer has fallen behind.
         let longest = Nanos(length.saturating_mul(2).saturating_add(REPLAY_GRACE.0));
         spec.asked.runtime_ns = self.stop.runtime.unwrap_or(longest);
         spec.asked.stop.cut_warm_up = false;
@@ -208,7 +207,7 @@ impl RunArgs {
         self.load.pattern.unwrap_or(ordered)
     }
 
-    /// The share of reads: that of the rates where directions have their own.
+    /// Percentage of reads; computed from the rates if each direction has its own.
     pub(crate) fn read_percent(&self) -> u8 {
         let by_rate = self.arrivals.rate_iops.and_then(|rates| {
             let reads = rates.all.saturating_sub(rates.writes?);
@@ -219,12 +218,12 @@ impl RunArgs {
         self.rw().read_percent.unwrap_or_else(mixed)
     }
 
-    /// What may be done to targets that the first job writes, or that they are only read.
+    /// Access to the first job's targets.
     pub(crate) fn access(&self) -> Access {
         if self.writes() { self.safety.access(self.keep()) } else { Access::ReadOnly }
     }
 
-    /// Files of the command itself, which it must not write as a target.
+    /// The command's own files, which it must not write as targets.
     fn keep(&self) -> Vec<InUse> {
         let jobs = std::iter::once(self).chain(self.jobs.beside.iter().map(|job| &*job.0));
         let replays = jobs.filter_map(|job| job.replay.replay.as_ref());
@@ -238,7 +237,7 @@ impl RunArgs {
         save.kept().into_iter().chain(replays).chain(inputs).collect()
     }
 
-    /// Whether anything is written, also before the measured run.
+    /// Whether the run writes anything, including before the measured time.
     pub(crate) fn writes(&self) -> bool {
         if let Some(replay) = &self.replay.replay {
             let requests = &replay.recorded.0;
@@ -252,12 +251,12 @@ impl RunArgs {
         self.read_percent() < 100 || self.place.precondition || self.place.rebuild.is_some()
     }
 
-    /// Bytes that lie together on a target; `None` where the targets are not bound together.
+    /// Contiguous bytes on one target; `None` if the targets are not combined.
     fn chunk(&self) -> Option<Bytes> {
         self.place.chunk.or(self.place.raid.map(|_| CHUNK_BYTES))
     }
 
-    /// How the targets hold more than the data.
+    /// The redundancy of the array; `None` for RAID 0 or separate targets.
     pub(crate) fn array(&self) -> Option<Redundancy> {
         let level = self.place.raid.filter(|level| *level != RaidLevel::Raid0)?;
         let (failed, rebuild) = (self.place.failed, self.place.rebuild);
@@ -265,20 +264,20 @@ impl RunArgs {
     }
 }
 
-/// Lists of targets, and which of them each job beside the first uses.
+/// Lists of targets, and the list that each job beside the first uses.
 struct TargetSets {
     lists: Vec<Vec<String>>,
     of_beside: Vec<u32>,
 }
 
-/// Past the page cache, with an engine that can.
+/// Direct I/O, if the engine supports it.
 fn default_cache(engine: EngineName) -> CacheMode {
     let caches = engine::engine_info(engine).map_or(&[][..], |info| info.caches);
     let first = caches.first().copied().unwrap_or(CacheMode::Device);
     if caches.contains(&CacheMode::Device) { CacheMode::Device } else { first }
 }
 
-/// One at a time in a closed loop; in an open one as many as may come, of an engine that can.
+/// QD 1 in a closed loop. In an open loop, `OPEN_LOOP_IODEPTH`, or the engine's maximum if that is smaller.
 fn default_iodepth(open: bool, engine: EngineName) -> u32 {
     let most = engine::engine_info(engine).map(|info| info.max_depth);
     if open { OPEN_LOOP_IODEPTH.min(most.unwrap_or(OPEN_LOOP_IODEPTH)) } else { 1 }

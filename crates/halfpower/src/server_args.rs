@@ -1,4 +1,4 @@
-//! How a Prometheus server is told who asks: the flags that all commands share that ask one.
+//! Authentication flags, shared by all commands that query a Prometheus server.
 
 use crate::failure::usage;
 use anyhow::Context;
@@ -20,7 +20,7 @@ pub(crate) struct ServerArgs {
 }
 
 impl ServerArgs {
-    /// A client of the server at this address.
+    /// A client for the server at this address.
     pub(crate) fn client(&self, address: &str, stop: &StopFlag) -> anyhow::Result<Client> {
         let token = self
             .token_file

@@ -1,4 +1,4 @@
-//! `halfpower diagnose --shared A.json B.json`: one disk that several hosts share.
+//! `halfpower diagnose --shared A.json B.json`: diagnoses one disk that several hosts share.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
@@ -20,7 +20,7 @@ pub(crate) struct SharedArgs {
     disk: Vec<String>,
 }
 
-/// Judges the disk of these recordings against the chosen profile, or the saved one that fits.
+/// Diagnoses the disk of these recordings with the chosen profile, or with the saved one that fits.
 pub(crate) fn diagnose(
     asked: &SharedArgs,
     sources: &[String],

@@ -1,4 +1,4 @@
-//! `halfpower show`: what is saved, on the terminal.
+//! `halfpower show`: prints saved results.
 
 use crate::fio_results;
 use crate::output::{self, Verdict};
@@ -46,7 +46,7 @@ pub(crate) struct ShowArgs {
     keeping: StoreArgs,
 }
 
-/// What can be done with kept documents beside showing one.
+/// Other actions on saved documents.
 #[derive(Debug, Subcommand)]
 enum ShowAction {
     /// List the saved results.

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM end the trial or the read in progress; a second one ends the program at once.
+//! Ctrl-C and SIGTERM end the current trial or read; a second one ends the program at once.
 
 use anyhow::Context;
 use engine::input;
@@ -10,23 +10,23 @@ use std::sync::Arc;
 
 const CANNOT: &str = "cannot install the signal handlers";
 
-/// What signals do from now on.
+/// The registered signal handlers.
 pub(crate) struct Signals {
-    /// The flag that the first one sets.
+    /// The flag that the first signal sets.
     pub(crate) stop: StopFlag,
-    /// What ends the program at the next one.
+    /// Handlers that end the program at the second signal.
     second: Vec<SigId>,
 }
 
 impl Signals {
-    /// Signals end the program's reads and trials, and a second one the program at once. The test file goes with its
-    /// last handle, so that such an end leaves nothing behind either.
+    /// From now on, a signal ends the program's reads and trials, and a second one ends the program at once.
+    /// Even then no test file is left behind, because it is deleted with its last handle.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let mut signals = Self { stop: StopFlag::default(), second: Vec::new() };
         for signal in kernel::ENDING_SIGNALS {
             let code = i32::from(crate::failure::INTERRUPTED);
             let stop = || Arc::clone(&signals.stop);
-            // It must be registered first, to see the flag as the last signal left it.
+            // Register this one first: it must see the flag as the previous signal left it.
             let second = register_conditional_shutdown(signal, code, stop()).context(CANNOT)?;
             register(signal, stop()).context(CANNOT)?;
             signals.second.push(second);
@@ -35,7 +35,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// The flag alone: no further signal ends the program.
+    /// Returns the flag; a further signal no longer ends the program.
     pub(crate) fn with_none_that_ends(self) -> StopFlag {
         for second in self.second {
             signal_hook::low_level::unregister(second);

@@ -1,4 +1,4 @@
-//! Where results are kept: the flag and the variable.
+//! The flags and the environment variable that locate the database of results.
 
 use crate::output::{self, Verdict};
 use anyhow::Context;
@@ -12,11 +12,10 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
 
-/// Names the database where `--db` does not.
+/// Environment variable with the database's path, used without `--db`.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
 
-/// Latest profiles that are looked at for one that fits: reading thousands of them takes longer than
-/// an answer may.
+/// Only this many of the latest profiles are searched for a match: reading thousands would take too long.
 const LATEST_PROFILES: usize = 200;
 
 #[derive(Debug, Args)]
@@ -28,38 +27,38 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The file of the database. An empty variable is one that is not set, as for a shell's
-    /// `${HALFPOWER_DB:-...}`; the parser's own variables would take it for an empty path.
+    /// The path of the database. An empty variable counts as unset, as in a shell's `${HALFPOWER_DB:-...}`.
+    /// The parser's own support for variables would read it as an empty path.
     pub(crate) fn file(&self) -> Result<PathBuf, StoreError> {
         let variable = || std::env::var_os(DB_VARIABLE).filter(|value| !value.is_empty());
         let named = self.db.clone().or_else(|| variable().map(PathBuf::from));
         named.map_or_else(Store::default_path, Ok)
     }
 
-    /// The files of the database, as ones that nothing else may write.
+    /// The files of the database, which no target or output may overwrite.
     pub(crate) fn kept(&self) -> Vec<InUse> {
         let files = self.file().map(|path| Store::files_at(&path)).into_iter().flatten();
         files.map(|path| InUse::new(path, "the database of results")).collect()
     }
 
-    /// The database, made where it is missing.
+    /// Opens the database; creates it if it is missing.
     pub(crate) fn open(&self) -> anyhow::Result<Store> {
         let opened = self.file().and_then(|path| Store::open(&path));
         opened.context("cannot save results")
     }
 
-    /// The database, which must exist.
+    /// Opens the database, which must exist.
     pub(crate) fn existing(&self) -> Result<Store, StoreError> {
         Store::open_existing(&self.file()?)
     }
 
-    /// The saved profile of an id, a beginning of one, or "last".
+    /// The saved profile of an id, the beginning of one, or "last".
     pub(crate) fn profile(&self, id: &str) -> Result<Profile, StoreError> {
         self.existing()?.document(id)
     }
 
-    /// The profiles that devices are compared with: the one of the id, which stands for every device,
-    /// else the latest ones of the database, where there is one that can be read.
+    /// The profiles to compare devices with. The profile with the given id applies to every device. Without
+    /// an id, these are the latest profiles of the database, if it exists and can be read.
     pub(crate) fn profiles_for_devices(&self, id: Option<&str>) -> anyhow::Result<ProfileSet> {
         if let Some(id) = id {
             return Ok(ProfileSet::chosen(self.profile(id)?));
@@ -77,7 +76,7 @@ impl StoreArgs {
     }
 }
 
-/// The latest profiles of a database, in order of time; none where there is no database.
+/// The latest profiles of a database, oldest first; empty if the database does not exist.
 pub(crate) fn latest_profiles(file: &Path) -> Result<Vec<Profile>, StoreError> {
     let store = match Store::open_existing(file) {
         Err(StoreError::Missing(_)) => return Ok(Vec::new()),
@@ -88,7 +87,7 @@ pub(crate) fn latest_profiles(file: &Path) -> Result<Vec<Profile>, StoreError> {
     latest.map(|row| store.document(&row.id)).collect()
 }
 
-/// How a command shows what follows from saved documents, and where these are.
+/// Flags of a command that reads saved documents: the output format and the database.
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
     /// Print JSON.
@@ -105,7 +104,7 @@ impl ViewArgs {
     }
 }
 
-/// Says on standard error that a result is not in the database, why, and what to do.
+/// Prints on standard error that a result was not saved, why, and what to do.
 pub(crate) fn warn_not_saved(error: &StoreError) {
     output::remark(&format!("not saved: {error}"));
 }
@@ -132,11 +131,11 @@ pub(crate) struct ResultArgs {
 }
 
 impl SaveArgs {
-    /// The database, unless nothing is to be saved. Where it cannot be opened, a warning says so before
-    /// anything is measured, and the result is printed only.
+    /// The database, unless `--no-save` is given. If it cannot be opened, a warning is printed before the
+    /// measurement, and the result is only printed.
     ///
     /// # Errors
-    /// If the file is of another kind or version: the command names the wrong one.
+    /// If the file is of another kind or version: the command names the wrong file.
     pub(crate) fn store(&self) -> anyhow::Result<Option<Store>> {
         if self.no_save {
             return Ok(None);
@@ -152,8 +151,8 @@ impl SaveArgs {
         }
     }
 
-    /// Prints a document that was given to the driver's store. A result that could not be saved is as
-    /// good as one that was: a warning says so, and the exit code is that of the result.
+    /// Prints a document that the driver has saved. If saving failed, a warning is printed; the exit code
+    /// still depends only on the result.
     pub(crate) fn show(
         &self,
         driver: &mut Driver<'_>,

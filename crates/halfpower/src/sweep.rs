@@ -1,12 +1,12 @@
-//! `halfpower sweep`: an experiment, from its design to its document.
+//! `halfpower sweep`: runs an experiment, from its design to its document.
 //!
-//! The plan is saved before the first trial, each trial as it ends, the conclusions last. So an
-//! experiment that ends in any way is one whose plan has positions without a trial, and resuming it
-//! runs these: nothing else is remembered. What was planned is not planned again, because the target
-//! may have changed in the meantime and the trials would no longer belong together.
+//! The plan is saved before the first trial, each trial when it ends, and the conclusions last. An
+//! interrupted experiment is therefore a plan with positions that have no trial. `--resume` runs these; no
+//! other state is saved. It does not plan again, because the target may have changed and the trials would no
+//! longer belong together.
 //!
-//! What concerns the design is said as `--set AXIS=LEVELS`, in the words of a design file, instead of
-//! by a flag for each axis: a file and a command line then say the same.
+//! `--set AXIS=LEVELS` changes the design in the words of a design file, instead of one flag per axis. A file
+//! and a command line then use the same words.
 
 use crate::failure::{interrupted, usage};
 use crate::host_args::HostArgs;
@@ -85,7 +85,7 @@ pub(crate) struct SweepArgs {
 }
 
 impl SweepArgs {
-    /// What may be done to targets that are written.
+    /// Access to the targets.
     fn access(&self) -> Access {
         let mut keep = self.results.save.keeping.kept();
         keep.extend(self.design.iter().map(|design| InUse::new(design, "the design")));
@@ -191,7 +191,7 @@ fn open(
     Ok(OpenedDesign::open(design, targets, &arguments.access(), &read_line, opener)?)
 }
 
-/// A line of a design, read by the parser of `run`.
+/// Parses a line of a design with the parser of `run`.
 fn read_line(targets: &[String], flags: &[String]) -> Result<ReadLine, String> {
     let run = RunArgs::read(targets.iter().chain(flags).map(String::as_str))?;
     Ok((run.spec(), run.real_only()))
@@ -208,7 +208,7 @@ fn script(experiment: &Experiment, opened: &OpenedDesign, left_out: &[String]) -
     report::sweep_script(experiment, &lines, left_out, &longest)
 }
 
-/// What is left of a saved experiment.
+/// Runs the missing trials of a saved experiment.
 fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let given = first_given(&[
         ("--blocks", arguments.blocks.is_some()),
@@ -263,8 +263,8 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
     run(&arguments.results.save, &design, experiment, trials, driver)
 }
 
-/// Runs what is missing, concludes from all of it, saves and prints. `trials` are those of
-/// `experiment.done`, one for one.
+/// Runs the missing trials, draws the conclusions, saves and prints. `trials` correspond to
+/// `experiment.done`, in the same order.
 fn run(
     save: &SaveArgs,
     design: &Design,

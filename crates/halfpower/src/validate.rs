@@ -1,7 +1,6 @@
-//! `halfpower show validate`: a profile against loads that are no part of it.
+//! `halfpower show validate`: tests a profile's predictions on loads that it does not contain.
 //!
-//! What is predicted is printed before any of it is measured, so that the program itself cannot fit
-//! the one to the other.
+//! The predictions are printed before the measurement, so that the program cannot fit them to the results.
 
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
@@ -12,7 +11,7 @@ use plan::session::{self, Driver, StopFlag, Targets};
 use plan::{DriftProbe, ValidatePlan, ValidationSettings};
 use record::Nanos;
 
-/// Seed of simulated validations: another one than that of their profiles.
+/// Seed of simulated validations; differs from the seed of their profiles.
 const SIMULATED_SEED: u64 = 2;
 const UNFINISHED: &str = "the validation did not finish";
 

@@ -1,4 +1,4 @@
-//! Readers of the values of flags. Each error says what is accepted.
+//! Parsers for the values of flags. Each error says which values are accepted.
 
 use record::{
     AreaZone, Bytes, EngineName, IoClass, IoPriority, RaidLevel, RebuildPace, SizeShare, UnitError,
@@ -7,14 +7,14 @@ use std::str::FromStr;
 
 pub(crate) use workload::values::*;
 
-/// A reader of the names in a table, and no others.
+/// A parser that accepts the names of a table.
 pub(crate) fn choice<T: Copy + Send + Sync + 'static>(
     table: &'static [(&'static str, T)],
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| one_of(table, |(name, _)| name)(text).map(|(_, value)| value)
 }
 
-/// A number with its unit, where the parser's own reader does not do.
+/// Parses a number with a unit, for flags that clap's own parser cannot handle.
 pub(crate) fn unit<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: UnitError| error.to_string())
 }
@@ -26,7 +26,7 @@ pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// A size, which may be 0.
+/// Parses a size; 0 is allowed.
 pub(crate) fn bytes(text: &str) -> Result<Bytes, String> {
     unit(text)
 }
@@ -35,7 +35,7 @@ pub(crate) fn bytes(text: &str) -> Result<Bytes, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Zones(pub(crate) Vec<AreaZone>);
 
-/// Zones as `50/5:30/15:20/80`.
+/// Parses zones such as `50/5:30/15:20/80`.
 pub(crate) fn zones(text: &str) -> Result<Zones, String> {
     let wrong = || {
         "use percentages of the requests and of the area, for example 50/5:30/15:20/80".to_owned()
@@ -50,11 +50,11 @@ pub(crate) fn zones(text: &str) -> Result<Zones, String> {
     text.split(':').map(zone).collect::<Result<_, String>>().map(Zones)
 }
 
-/// Numbers of processors, in ascending order.
+/// CPU numbers, in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Processors(pub(crate) Vec<u32>);
 
-/// A list as `0-3,6`.
+/// Parses a list such as `0-3,6`.
 pub(crate) fn processors(text: &str) -> Result<Processors, String> {
     let wrong = || "use CPU numbers and ranges, for example 0-3,6".to_owned();
     let mut found = std::collections::BTreeSet::new();
@@ -70,7 +70,7 @@ pub(crate) fn processors(text: &str) -> Result<Processors, String> {
     Ok(Processors(found.into_iter().collect()))
 }
 
-/// Largest number of a processor that a thread can be bound to here.
+/// Largest CPU number that a thread can be bound to here.
 const PROCESSOR_MAX: u32 = 1_023;
 
 pub(crate) fn raid(text: &str) -> Result<RaidLevel, String> {
@@ -80,10 +80,10 @@ pub(crate) fn raid(text: &str) -> Result<RaidLevel, String> {
     found.ok_or_else(|| "use 0, 1, 5, 6 or 10".to_owned())
 }
 
-/// Where a chunk is not named, as in `sim:` and `predict`.
+/// Default chunk size, also of `sim:` and `predict`.
 pub(crate) const CHUNK_BYTES: Bytes = Bytes(64 << 10);
 
-/// Bytes per second, or as fast as it goes.
+/// Parses a rate in bytes per second, or `max`.
 pub(crate) fn rebuild_pace(text: &str) -> Result<RebuildPace, String> {
     let rate = || some_bytes(text.strip_suffix("/s").unwrap_or(text)).map(Some);
     let bytes_per_s = if text == "max" { None } else { rate()? };
@@ -98,7 +98,7 @@ pub(crate) fn mix(text: &str) -> Result<Mix, String> {
     workload::parse_mix(text).map(Mix)
 }
 
-/// fio's engines by what does the same here.
+/// fio's engines, and the halfpower engines that do the same.
 const FIO_ENGINES: &[(&str, EngineName)] = &[
     ("psync", EngineName::Sync),
     ("pvsync", EngineName::Sync),
@@ -126,7 +126,7 @@ pub(crate) fn engine(text: &str) -> Result<EngineName, String> {
     })
 }
 
-/// A reader of the names of these values, and no others.
+/// A parser that accepts the names of these values.
 pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -137,7 +137,7 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     }
 }
 
-/// A class and a level, as `be/0`; the level is 0 where it is left out.
+/// Parses a class and a level, such as `be/0`; the default level is 0.
 pub(crate) fn io_priority(text: &str) -> Result<IoPriority, String> {
     const CLASSES: [IoClass; 3] = [IoClass::Realtime, IoClass::BestEffort, IoClass::Idle];
     let (class, level) = text.split_once('/').unwrap_or((text, "0"));

@@ -1,7 +1,8 @@
-//! `halfpower watch`: what the disks do now, and whether it is what they should do.
+//! `halfpower watch`: shows what the disks do now, and whether that is normal.
 //!
-//! On a terminal a screen; anywhere else, or asked for by `--once`, `--count`, `--json` or `--verbose`, a line per
-//! device and interval; with `--listen` metrics for Prometheus. All show the same rows.
+//! On a terminal it is a screen. Elsewhere, or with `--once`, `--count`, `--json` or `--verbose`, it is a
+//! line per device and interval. With `--listen` it serves metrics for Prometheus. All forms show the same
+//! rows.
 
 use crate::failure::{interrupted, usage};
 use crate::followed_profiles::FollowedProfiles;
@@ -57,7 +58,7 @@ pub(crate) struct WatchArgs {
     pub(crate) keeping: StoreArgs,
 }
 
-/// Serving metrics instead of showing figures.
+/// Flags for serving metrics instead of showing a screen.
 #[derive(Debug, Args)]
 pub(crate) struct ExportingArgs {
     /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics until a signal arrives, without
@@ -77,7 +78,8 @@ pub(crate) struct ExportingArgs {
     pub(crate) web_config: Option<PathBuf>,
 }
 
-/// An address with its port. Names but `localhost` are not resolved: what they mean may change.
+/// Parses a listen address with its port. Only `localhost` is accepted as a name, because other names may
+/// resolve to different addresses later.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let wrong = "use a numeric ADDRESS:PORT, such as 127.0.0.1:9750 or [::1]:9750; 0.0.0.0:9750 \
@@ -87,11 +89,11 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
 
 pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let observing = &arguments.observing;
-    // Before anything is read: an address that is taken, or a file that is wrong, ends it at once.
+    // Before any disk is read: fail at once if the address is in use or the file is wrong.
     let server = arguments.exporting.server()?;
     let source = observing.source()?;
     let profiles = arguments.keeping.profiles_for_devices(arguments.profile.as_deref())?;
-    // A profile that the user named stands, whatever is saved later.
+    // A profile that the user named stays in use, even if others are saved later.
     let followed = match server.is_some() && arguments.profile.is_none() {
         true => {
             let interval = observing.sampling.interval();
@@ -108,7 +110,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     if lines || !live::terminal_is_there() {
         return print_lines(arguments, source, judge, stop);
     }
-    // A recording from the screen is for the database alone: where it takes no more, the recording ends.
+    // A recording from the screen goes only to the database. If saving fails, the recording ends.
     let record = |host| {
         let mut store = arguments.keeping.open()?;
         Ok(Recorder::new(VERSION, host, move |it| Ok(store.add_document(it)?)))
@@ -132,7 +134,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     Ok(Verdict::Clean)
 }
 
-/// Prints lines until the count is reached, a signal comes or the reader has gone away.
+/// Prints lines until the count is reached, a signal arrives or the reader closes the pipe.
 fn print_lines(
     arguments: &WatchArgs,
     mut source: Source,
@@ -161,7 +163,7 @@ fn print_lines(
 }
 
 impl WatchArgs {
-    /// The form of what is printed without a screen.
+    /// Output format without a screen.
     fn form(&self) -> LineForm {
         if self.json {
             return LineForm::Json;
@@ -178,7 +180,7 @@ impl WatchArgs {
 }
 
 impl ExportingArgs {
-    /// What was asked to listen, listening, with who may ask.
+    /// The listening server and its access rules, if `--listen` is given.
     fn server(&self) -> anyhow::Result<Option<(Server, WebConfig)>> {
         let Some(address) = self.listen else { return Ok(None) };
         if !address.ip().to_canonical().is_loopback() && !self.listen_beyond_loopback {
@@ -197,7 +199,7 @@ impl ExportingArgs {
         Ok(Some((Server::listen(address)?, config)))
     }
 
-    /// By which names this machine may be asked.
+    /// The host names that requests may use.
     fn names(&self) -> HostNames {
         let text = |path: &str| kernel::read::text(Path::new(path)).unwrap_or_default();
         let (hosts, resolver) = (text("/etc/hosts"), text("/etc/resolv.conf"));
@@ -205,7 +207,7 @@ impl ExportingArgs {
     }
 }
 
-/// Samples, and serves the figures, until a signal comes.
+/// Takes samples and serves the metrics until a signal arrives.
 fn serve(
     arguments: &WatchArgs,
     mut source: Source,

@@ -1,8 +1,8 @@
-//! `halfpower zones`: throughput against position on the medium.
+//! `halfpower zones`: measures throughput by position on the medium.
 //!
-//! What is read is only read: a directory gets a test file, of which its file system may have put
-//! the pieces anywhere, so that a map of it is one of the file; a block device is mapped whole. Of an
-//! array, simulated or a stripe over several targets, each member is mapped beside the whole.
+//! It never writes to existing data. In a directory it creates a test file. The file system may scatter that
+//! file's pieces, so the map describes the file. A block device is mapped completely. For a simulated array
+//! or a stripe over several targets, each member is mapped in addition to the whole.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
@@ -20,7 +20,7 @@ use plan::session::{self, Driver, Members, RealTargets, StopFlag, Targets};
 use record::{Bytes, CacheMode, Target};
 use std::path::Path;
 
-/// A target must hold at least this.
+/// Minimum size of a target.
 const LEAST: Bytes = Bytes(1 << 20);
 
 #[derive(Debug, Args)]
@@ -149,7 +149,7 @@ fn real(
     }
 }
 
-/// The targets as one: a stripe is no part of any device.
+/// Describes the targets as one. A stripe belongs to no single device.
 fn whole(targets: &[Target], plan: &ZonePlan, settings: &Settings) -> Target {
     let first = &targets[0];
     if targets.len() == 1 {

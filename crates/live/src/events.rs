@@ -1,8 +1,8 @@
-//! Everything that can happen to the screen, on one channel: keys, signals, samples.
+//! Collects all events of the screen on one channel: keys, signals, samples.
 //!
-//! Each has a thread of its own. Reading sysfs of a disk that is failing can take long, and a screen
-//! must answer keys meanwhile and give the terminal back. When the sampler panics or fails, the
-//! screen learns why.
+//! Each source has its own thread. Reading sysfs of a failing disk can take long, and meanwhile the screen
+//! must react to keys and restore the terminal. If the sampler panics or fails, the screen receives the
+//! reason.
 
 use crate::platform::listen;
 use crate::{LiveError, cannot};
@@ -14,24 +14,24 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 pub(crate) enum Event {
     Key(KeyEvent),
     Mouse(MouseEvent),
-    /// The terminal has another size.
+    /// The size of the terminal has changed.
     Resized,
     Signal(i32),
     Sample(Box<Sample>),
-    /// No keys, or no samples, will come any more.
+    /// The keyboard or the sampler has failed and sends no more events.
     Failed(LiveError),
 }
 
-/// What the screen asks of the sampler.
+/// A command from the screen to the sampler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Order {
-    /// Show all devices, or those that were used.
+    /// Show all devices, or only those that were used.
     All(bool),
-    /// Another length of intervals.
+    /// Change the length of the intervals.
     Interval(Nanos),
 }
 
-/// The screen's end.
+/// The screen's side of the channels.
 pub(crate) struct Events {
     pub(crate) happened: Receiver<Event>,
     orders: Sender<Order>,
@@ -39,7 +39,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Without anything that happens.
+    /// Events for tests, in which nothing happens.
     #[cfg(test)]
     pub(crate) fn none() -> Self {
         let (send, happened) = channel();
@@ -47,7 +47,7 @@ impl Events {
         Self { happened, orders, send }
     }
 
-    /// Starts sampling, and listens for signals.
+    /// Starts the sampler and the signal thread.
     pub(crate) fn start(source: Source, interval: Nanos) -> Result<Self, LiveError> {
         let (send, happened) = channel();
         let (orders, from_screen) = channel();
@@ -61,7 +61,7 @@ impl Events {
         Ok(Self { happened, orders, send })
     }
 
-    /// Listens for keys and the mouse; the terminal must be raw.
+    /// Starts the thread for keys and mouse. The terminal must be in raw mode.
     pub(crate) fn listen_for_keys(&self) -> Result<(), LiveError> {
         let send = self.send.clone();
         thread("keyboard", move || {
@@ -83,7 +83,7 @@ impl Events {
         })
     }
 
-    /// Tells the sampler. One that has ended is found out about by its last event.
+    /// Sends a command to the sampler. If it has ended, its last event says so.
     pub(crate) fn order(&self, order: Order) {
         let _ = self.orders.send(order);
     }
@@ -94,7 +94,7 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), LiveEr
     thread.map(drop).map_err(cannot("start a thread"))
 }
 
-/// Sends samples; says so when it ends, also by a panic.
+/// Sends samples, and an event when it ends, including by a panic.
 struct Sampler(Sender<Event>);
 
 impl Sampler {

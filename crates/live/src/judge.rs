@@ -1,9 +1,9 @@
-//! From samples to the rows of the screen: the past is kept, profiles are found, verdicts drawn.
+//! Converts samples to the rows of the screen: keeps the past, finds profiles, and computes verdicts.
 //!
-//! A verdict on one second is a verdict on noise, so it is drawn over the last half minute, as
-//! `halfpower diagnose` would draw it from a recording of that. The split by the utilization law
-//! needs no profile and is there for every device; a verdict is drawn where a profile fits, and for the
-//! devices with the most requests in progress. So five hundred disks without a profile cost next to nothing.
+//! A verdict on one second would be noise. It is therefore computed over the last half minute, as `halfpower
+//! diagnose` would compute it from a recording. The split by the utilization law needs no profile and is
+//! computed for every device. A verdict is computed for devices with a matching profile, and for the devices
+//! with the highest concurrency. Five hundred disks without a profile thus cost almost nothing.
 
 use diagnose::observe::Sample;
 use diagnose::{FittedProfile, ProfileSet};
@@ -17,24 +17,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A device without a profile is judged from this many requests on, and so many at once: those with the
-/// most requests in progress.
+/// A device without a profile is judged from this many requests on. At most this many such devices are judged
+/// at a time: those with the highest concurrency.
 const REQUESTS_MIN: f64 = 50.0;
 const WITHOUT_PROFILE: usize = 8;
-/// Time over which a verdict is drawn.
+/// Time that a verdict covers.
 const JUDGED: Nanos = Nanos(30_000_000_000);
-/// Intervals of it, at most.
+/// Maximum number of intervals that a verdict covers.
 const JUDGED_INTERVALS: usize = 120;
-/// Moments of the past that are kept: no screen is wider.
+/// Number of past points that are kept; no screen is wider.
 const PAST: usize = 400;
 
-/// Alternatives that a live screen has room for.
+/// Maximum number of alternatives on a live screen.
 const ALTERNATIVES: usize = 2;
 
-/// A busy share of fewer steps of its counter than this is noise, and the split by it would be.
+/// A busy share below this many steps of its counter is noise, and so is a split computed from it.
 const STEPS_MIN: f64 = 5.0;
 
-/// What is known of the devices so far.
+/// The state of all devices so far.
 pub struct Judge {
     profiles: ProfileSet,
     halfpower_version: String,
@@ -46,7 +46,7 @@ pub struct Judge {
     last: Option<Sample>,
 }
 
-/// One device.
+/// The state of one device.
 #[derive(Default)]
 struct SeenDevice {
     recent: VecDeque<Interval>,
@@ -63,7 +63,7 @@ impl SeenDevice {
 }
 
 impl Judge {
-    /// Of devices below these roots, compared with these profiles, by this version of the program.
+    /// Judges devices below these roots with these profiles. Documents get this version of the program.
     #[must_use]
     pub fn new(
         roots: &Roots,
@@ -83,7 +83,7 @@ impl Judge {
         }
     }
 
-    /// Compares the devices with these profiles from the next sample on.
+    /// Uses these profiles from the next sample on.
     pub fn compare_with(&mut self, profiles: ProfileSet) {
         self.profiles = profiles;
         for known in self.known.values_mut() {
@@ -91,7 +91,7 @@ impl Judge {
         }
     }
 
-    /// Takes in a sample.
+    /// Adds a sample.
     pub fn add(&mut self, tick: Sample) {
         self.wake_ups = tick.wake_ups;
         self.contexts.push_back(tick.context.clone());
@@ -102,7 +102,7 @@ impl Judge {
         let busiest = busiest(&tick.intervals);
         let mut intervals = tick.intervals.iter().peekable();
         for device in &tick.devices {
-            // Both are in the order of the kernel; a device that just came has no interval yet.
+            // Both are in the kernel's order; a new device has no interval yet.
             let interval = intervals.next_if(|interval| interval.device == device.name);
             self.judge(device, interval, &busiest);
         }
@@ -135,7 +135,7 @@ impl Judge {
         let is_judged = known.profile.is_some()
             || busiest.contains(device.name.as_str()) && is_asked(&known.recent);
         if is_judged {
-            // What `halfpower diagnose` would say of the last intervals.
+            // What `halfpower diagnose` would find in the last intervals.
             let mut observation = Observation {
                 source: "live".to_owned(),
                 devices: vec![device.as_ref().clone()],
@@ -160,7 +160,7 @@ impl Judge {
         keep_latest(&mut known.past, PAST);
     }
 
-    /// The rows of the last sample; the past of each no longer than `columns`.
+    /// The rows of the last sample, each with at most `columns` past points.
     pub fn rows(&self, columns: usize) -> Vec<WatchRow> {
         let devices = self.last.iter().flat_map(|tick| &tick.devices);
         let row = |known: &SeenDevice| {
@@ -171,7 +171,7 @@ impl Judge {
         devices.filter_map(|device| self.known.get(&device.name)).map(row).collect()
     }
 
-    /// All that a screen needs but the profile whose curve is shown.
+    /// All data of a screen, except the profile whose curve is shown.
     pub fn data(&self, columns: usize, interval: Nanos) -> WatchData {
         let Some(tick) = &self.last else { return WatchData::default() };
         WatchData {
@@ -192,20 +192,20 @@ impl Judge {
         self.last.as_ref()
     }
 
-    /// The profile that stands for a device.
+    /// The profile used for a device.
     pub fn profile(&self, name: &str) -> Option<&Profile> {
         Some(self.known.get(name)?.profile.as_ref()?.profile())
     }
 }
 
-/// Whether there is enough to judge by without a profile.
+/// Whether there are enough requests to judge a device without a profile.
 fn is_asked(recent: &VecDeque<Interval>) -> bool {
     let requests =
         |it: &Interval| it.all.per_s.map_or(0.0, |per_s| per_s.value * it.duration_ns as f64 / 1e9);
     recent.iter().map(requests).sum::<f64>() >= REQUESTS_MIN
 }
 
-/// The devices with the most requests in progress, by Little's law.
+/// The devices with the highest concurrency, by Little's law.
 fn busiest(intervals: &[Interval]) -> BTreeSet<&str> {
     let present = |it: &Interval| Some(it.all.per_s?.value * it.all.latency_ns?.value);
     let mut all: Vec<(f64, &str)> =
@@ -218,8 +218,8 @@ fn keep_latest<T>(all: &mut VecDeque<T>, most: usize) {
     all.drain(..all.len().saturating_sub(most));
 }
 
-/// The split of one interval by the utilization law; none where service would take longer than
-/// latency, as where requests are in the device that have not ended.
+/// The split of one interval by the utilization law. `None` if service would take longer than the latency,
+/// for example because requests in the device have not completed.
 fn utilization_law(interval: &Interval) -> Option<UtilizationLaw> {
     let (rate, latency) = (interval.all.per_s?.value, interval.all.latency_ns?.value);
     let busy = interval.busy_share?;
@@ -233,7 +233,7 @@ fn utilization_law(interval: &Interval) -> Option<UtilizationLaw> {
     })
 }
 
-/// The profile of a device, unless it contradicts it.
+/// The profile of a device, unless the device contradicts it.
 fn profile_of(device: &ObservedDevice, profiles: &ProfileSet) -> Option<Arc<FittedProfile>> {
     let fitted = profiles.of(device)?;
     let fit = diagnose::fit(device, fitted.profile(), profiles.is_chosen());
@@ -248,7 +248,7 @@ fn profile_words(profile: &Profile) -> String {
     words
 }
 
-/// The command that would make a profile of a device.
+/// The command that makes a profile of a device.
 fn command(device: &ObservedDevice, mount_points: &BTreeMap<String, PathBuf>) -> String {
     let device_node = || format!("/dev/{}", device.name);
     let mounted = mount_points.get(&device.name).map(|path| path.display().to_string());
@@ -277,7 +277,7 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
     })
 }
 
-/// The verdict and its alternatives, of which several may come to the same verdict by other ways.
+/// The verdict and its alternatives. Alternatives with the same verdict are added up.
 fn probabilities(episode: &Episode) -> Vec<VerdictProbability> {
     let first = VerdictProbability { verdict: episode.verdict, probability: episode.probability };
     let mut all = vec![first];

@@ -1,10 +1,11 @@
-//! What the disks do now, and whether it is what they should do: rows with verdicts, as lines and on
-//! a screen.
+//! Shows what the disks do now and whether that is normal: rows with verdicts, as lines, on a screen, or as
+//! metrics.
 //!
-//! [`Judge`] makes rows of samples, [`Lines`] and `screen` show them. `report` draws them, as a pure
+//! [`Judge`] makes rows from samples; [`Lines`] and `screen` show them. `report` draws them, as a pure
 //! function; this crate owns the terminal and the keys.
 //!
-//! [`exporter`] serves the rows as metrics, and [`prometheus`] asks a Prometheus server for recorded counters.
+//! [`exporter`] serves the rows as metrics, and [`prometheus`] queries a Prometheus server for recorded
+//! counters.
 #![forbid(unsafe_code)]
 
 mod events;
@@ -29,24 +30,24 @@ pub use screen::{Ended, Screen, terminal_is_there};
 
 use host::kernel::KernelError;
 
-/// Why nothing can be shown.
+/// Why the disks cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The terminal or a thread: what was tried, and what the system said.
+    /// The terminal or a thread: the operation that failed, and the system's error.
     #[error("cannot {0}: {1}")]
     System(&'static str, std::io::Error),
     /// The counters cannot be read.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// A defect of this program.
+    /// A bug in halfpower.
     #[error("the sampler ended unexpectedly")]
     SamplerEnded,
-    /// A figure that JSON does not have.
+    /// A value that JSON cannot represent.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
-/// The error of a system call for what was tried.
+/// Converts the error of a system call that was needed for `what`.
 pub(crate) fn cannot(what: &'static str) -> impl FnOnce(std::io::Error) -> LiveError {
     move |cause| LiveError::System(what, cause)
 }

@@ -1,4 +1,4 @@
-//! The rows of a sample as lines: a table for people, all columns or JSON for programs.
+//! Prints the rows of a sample as lines: a table for people, or all columns or JSON for programs.
 
 use crate::{Judge, LiveError};
 use record::{Calibrated, Interval, UtilizationLaw};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The `schema` value of a line of JSON.
 const WATCH_SCHEMA: &str = "halfpower/watch/1";
-/// Lines after which the header is repeated.
+/// Number of lines after which the header is repeated.
 const HEADER_EVERY: usize = 40;
 
 /// A line of JSON.
@@ -24,18 +24,18 @@ struct WatchDocument<'a> {
     verdict: Option<&'a WatchVerdict>,
 }
 
-/// The form of the lines.
+/// Output format of the lines.
 #[derive(Clone, Debug)]
 pub enum LineForm {
-    /// A table for people, in the columns that fit this width, with idle devices in one line.
+    /// A table for people, with the columns that fit this width. Idle devices share one line.
     Table(WatchView, usize),
-    /// All columns, with a header now and then.
+    /// All columns, with the header repeated periodically.
     Columns,
-    /// A JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 
-/// Rows as lines.
+/// Formats rows as lines.
 #[derive(Debug)]
 pub struct Lines {
     form: LineForm,
@@ -43,7 +43,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// In this form.
+    /// Creates a formatter for this format.
     #[must_use]
     pub fn new(form: LineForm) -> Self {
         Self { form, printed: 0 }
@@ -52,7 +52,7 @@ impl Lines {
     /// The lines of the last sample.
     ///
     /// # Errors
-    /// If a figure cannot be written as JSON.
+    /// If a value cannot be written as JSON.
     pub fn of(&mut self, judge: &Judge) -> Result<String, LiveError> {
         let rows = judge.rows(0).into_iter().filter(|row| row.interval.is_some());
         let rows: Vec<WatchRow> = rows.collect();

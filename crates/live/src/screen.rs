@@ -1,9 +1,9 @@
-//! The live screen's loop: keys, signals and samples in; a drawn screen out.
+//! The live screen's loop: reads keys, signals and samples, and draws the screen.
 //!
-//! What is drawn is a pure function of the data and of the view (`report::watch_screen`), so this
-//! file holds no layout. The terminal is given back on every way out: at the end, before the program
-//! stops for Ctrl-Z, and in the panic hook before the message is printed (`ratatui::try_init`).
-//! Signals only wake the loop, which then ends in the ordinary way. After SIGKILL `reset` helps.
+//! The drawing is a pure function of the data and the view (`report::watch_screen`), so this file contains no
+//! layout. The terminal is restored on every exit: at the end, before the program stops for Ctrl-Z, and in
+//! the panic hook before the message is printed (`ratatui::try_init`). Signals only wake the loop, which then
+//! ends normally. After SIGKILL, the user must run `reset`.
 
 use crate::events::{Event, Events, Order};
 use crate::platform::{RESUMED, SUSPEND, stop_until_resumed};
@@ -23,16 +23,16 @@ use std::fmt::Display;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Lengths of intervals that + and - walk through, in milliseconds.
+/// Interval lengths that + and - step through, in milliseconds.
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-/// Rows that a page of keys moves.
+/// Rows that Page Up and Page Down move.
 const PAGE: usize = 10;
-/// Bytes of a filter, at most.
+/// Maximum length of a filter in bytes.
 const FILTER_MAX: usize = 64;
-/// Rows that a notch of the wheel moves.
+/// Rows that one notch of the mouse wheel moves.
 const NOTCH: usize = 3;
 
-/// What goes on after a key.
+/// What the loop does after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Stay,
@@ -41,42 +41,42 @@ enum Next {
     Redraw,
 }
 
-/// Begins a recording of a host, at the user's wish.
+/// Starts a recording of a host at the user's request.
 type Record<'a, E> = &'a dyn Fn(Option<String>) -> Result<Recorder<E>, E>;
 
-/// The screen.
+/// The live screen of `halfpower watch`.
 pub struct Screen<'a, E> {
     judge: Judge,
     events: Events,
     record: Record<'a, E>,
     view: WatchView,
-    /// What is drawn; not updated while paused.
+    /// The data on the screen; not updated while paused.
     data: WatchData,
     interval: Nanos,
     color: bool,
     all: bool,
-    /// Whether the mouse is the screen's, and not the terminal's, which marks text with it.
+    /// Whether the screen receives mouse events. If not, the terminal uses the mouse to select text.
     mouse: bool,
-    /// What was drawn last fills this.
+    /// Area of the last drawing.
     area: Rect,
-    /// Whether no sample has come yet.
+    /// Whether the first sample has not arrived yet.
     waiting: bool,
     recording: Option<Recorder<E>>,
-    /// Ids of what was recorded, for the end.
+    /// Ids of the recordings, printed at the end.
     recorded: Vec<String>,
 }
 
-/// What a screen leaves when it ends, however it did.
+/// The result of a screen session, however it ended.
 #[derive(Debug)]
 pub struct Ended<E> {
-    /// Ids of what was recorded.
+    /// Ids of the saved recordings.
     pub recorded: Vec<String>,
-    /// Whether all of it was saved and the screen worked to its end.
+    /// An error if saving or the screen itself failed.
     pub outcome: Result<(), E>,
 }
 
 impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
-    /// A screen of samples, one each `interval`; `all` if partitions and unused devices are shown.
+    /// Creates a screen with a sample every `interval`. `all` includes partitions and unused devices.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -105,11 +105,10 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         })
     }
 
-    /// Shows it until the user quits or `stop` is set. When this returns, the terminal is the
-    /// shell's again.
+    /// Shows the screen until the user quits or `stop` is set. The terminal is restored before this returns.
     ///
     /// # Errors
-    /// If the terminal cannot be taken.
+    /// If the terminal cannot be set up.
     pub fn show(mut self, stop: &AtomicBool) -> Result<Ended<E>, LiveError> {
         let mut terminal = ratatui::try_init().map_err(cannot("set up the terminal"))?;
         take_mouse(true).map_err(cannot("enable the mouse"))?;
@@ -120,7 +119,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         }));
         let listening = self.events.listen_for_keys().map_err(E::from);
         let shown = listening.and_then(|()| self.go(&mut terminal, stop));
-        // Shows the cursor again.
+        // Show the cursor again.
         drop(terminal);
         let _ = take_mouse(false);
         ratatui::restore();
@@ -173,11 +172,11 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         Ok(Next::Stay)
     }
 
-    /// Brings what is drawn up to date.
+    /// Updates the data to draw.
     fn refresh(&mut self, columns: usize) {
         if !self.view.paused {
             self.data = self.judge.data(columns, self.interval);
-            // Without a picked one the first is shown as picked: its curve belongs to it.
+            // If no device is picked, the first one is highlighted, so its curve is shown.
             let picked = self.view.picked.clone().or_else(|| self.order().first().cloned());
             self.data.profile = picked.and_then(|name| self.judge.profile(&name).cloned());
         }
@@ -205,7 +204,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             KeyCode::Home => self.pick(|_, _| 0),
             KeyCode::End => self.pick(|_, last| last),
             KeyCode::Enter => {
-                // The one that was seen, whichever is the first after the next sample.
+                // Pick the device that the user saw: after the next sample another one may be first.
                 self.pick(|at, _| at);
                 self.view.detail = !self.view.detail;
             }
@@ -243,7 +242,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         Ok(Next::Stay)
     }
 
-    /// A key of somebody who types what to look for.
+    /// Handles a key while the user types a filter.
     fn typed(&mut self, key: KeyCode) {
         match key {
             KeyCode::Enter => self.view.typing = false,
@@ -261,7 +260,8 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         }
     }
 
-    /// A click picks the device below it, or sorts by the title; the wheel goes through the devices.
+    /// Handles the mouse: a click picks a device, or sorts by a column title; the wheel moves through the
+    /// devices.
     fn mouse(&mut self, mouse: MouseEvent) {
         match mouse.kind {
             MouseEventKind::ScrollUp => self.pick(|at, _| at.saturating_sub(NOTCH)),
@@ -284,13 +284,14 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         self.view.remark = None;
     }
 
-    /// Names in the order shown.
+    /// Device names in the order shown.
     fn order(&self) -> Vec<String> {
         let order = watch_order(&self.data.rows, &self.view);
         order.iter().map(|&index| self.data.rows[index].device.name.clone()).collect()
     }
 
-    /// Picks another device; `to` gets the place of the picked one and the last place.
+    /// Picks another device. `to` gets the index of the picked device and the last index, and returns the new
+    /// one.
     fn pick(&mut self, to: impl Fn(usize, usize) -> usize) {
         let order = self.order();
         let Some(last) = order.len().checked_sub(1) else { return };
@@ -299,7 +300,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         self.view.picked = order.get(to(at, last).min(last)).cloned();
     }
 
-    /// The next longer or shorter interval.
+    /// Changes to the next longer or shorter interval.
     fn lengthen(&mut self, longer: bool) {
         let mut lengths = INTERVALS_MS.into_iter().map(|ms| Nanos(ms * 1_000_000));
         let next = match longer {
@@ -318,7 +319,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         }
     }
 
-    /// Begins or ends a recording.
+    /// Starts or ends a recording.
     fn record(&mut self) -> Result<(), E> {
         if self.recording.is_some() {
             let before = self.recorded.len();
@@ -332,7 +333,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         let host = Some(self.data.host.clone()).filter(|host| !host.is_empty());
         match (self.record)(host) {
             Ok(recording) => self.recording = Some(recording),
-            // No reason to end the screen in somebody's incident.
+            // A failed recording must not end the screen in the middle of an incident.
             Err(error) => self.view.remark = Some(format!("{error:#}")),
         }
         Ok(())
@@ -348,14 +349,14 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
     }
 }
 
-/// Whether there is a terminal to show a screen on and to read keys from.
+/// Whether standard input and output are a terminal that can show the screen.
 #[must_use]
 pub fn terminal_is_there() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb
 }
 
-/// Has the terminal report the mouse, or mark text with it as it does for a shell.
+/// Enables or disables mouse events. When disabled, the terminal selects text as in a shell.
 fn take_mouse(take: bool) -> std::io::Result<()> {
     match take {
         true => execute!(std::io::stdout(), EnableMouseCapture),
@@ -363,7 +364,7 @@ fn take_mouse(take: bool) -> std::io::Result<()> {
     }
 }
 
-/// Stops the program as Ctrl-Z does, with the terminal in order meanwhile.
+/// Suspends the program as Ctrl-Z does, and restores the terminal for that time.
 fn suspend(terminal: &mut DefaultTerminal, mouse: bool) -> Result<(), LiveError> {
     let failed = || cannot("set up the terminal again");
     terminal.show_cursor().map_err(failed())?;
@@ -377,8 +378,8 @@ fn suspend(terminal: &mut DefaultTerminal, mouse: bool) -> Result<(), LiveError>
     redraw(terminal).map_err(failed())
 }
 
-/// Clears the screen, so that all of it is drawn again. `Terminal::clear` would ask the terminal for
-/// its cursor, whose answer the thread of the keyboard takes.
+/// Clears the screen so that everything is drawn again. `Terminal::clear` cannot be used: it asks the
+/// terminal for the cursor position, and the keyboard thread would read the answer.
 fn redraw(terminal: &mut DefaultTerminal) -> std::io::Result<()> {
     let size = terminal.size()?;
     terminal.resize(Rect::new(0, 0, size.width, size.height))
@@ -393,7 +394,7 @@ mod tests {
     use record::{Figure, Interval, ObservedDevice, OpInterval};
     use std::sync::Arc;
 
-    /// A sample in which the devices have these rates.
+    /// A sample with these rates per device.
     fn sample(rates: &[(&str, f64)]) -> Sample {
         let device = |name: &&str| {
             Arc::new(ObservedDevice { name: (*name).to_owned(), ..Default::default() })
@@ -445,13 +446,13 @@ mod tests {
         screen.event(Event::Sample(Box::new(sample(&quiet_a)))).unwrap();
         screen.refresh(80);
         assert_eq!(screen.order(), ["sdb", "sdc", "sda"]);
-        // A sample came, and is not drawn yet, when the key is pressed.
+        // A sample has arrived but is not drawn yet when the key is pressed.
         screen.event(Event::Sample(Box::new(sample(&busy_a)))).unwrap();
         press(&mut screen, KeyCode::Enter);
         screen.refresh(80);
         assert_eq!(screen.order(), ["sda", "sdc", "sdb"]);
         assert_eq!((screen.view.picked.as_deref(), screen.view.detail), (Some("sdb"), true));
-        // What is open stays open, and the one below it is the one below it now.
+        // The open device stays open, and Up moves within the current order.
         for rates in [&quiet_a, &busy_a] {
             screen.event(Event::Sample(Box::new(sample(rates)))).unwrap();
             screen.refresh(80);

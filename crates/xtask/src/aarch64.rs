@@ -1,8 +1,8 @@
-//! The program on 64-bit Arm: built by the cross compiler, run by qemu-user on this machine.
+//! Builds the program for 64-bit Arm with a cross compiler, and runs it with qemu-user on this machine.
 //!
-//! qemu-user passes system calls on, so files, clocks and signals are those of this kernel, while every
-//! instruction is emulated. It has no io_uring and no io_submit: tests that ask for those are left out
-//! there, and counted. A simulated document has to have the same bytes as on this processor. Speed says nothing.
+//! qemu-user emulates every instruction but passes system calls on, so files, clocks and signals are those of
+//! this kernel. It has no io_uring and no io_submit; tests that need them are omitted and counted. A
+//! simulated document must be byte-identical to that of this CPU. Speed is not tested.
 
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result};
@@ -14,12 +14,12 @@ pub(crate) const SWITCHES: [&str; 1] = ["--smoke"];
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const COMPILER: &str = "aarch64-linux-gnu-gcc";
 const QEMU: &str = "qemu-aarch64";
-/// Where the cross compiler's libraries are.
+/// Folder of the cross compiler's libraries.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
-/// Crates whose whole tests run there.
+/// Crates whose tests all run under qemu-user.
 const WHOLE: [&str; 6] = ["kernel", "record", "simdisk", "stats", "volume", "workload"];
-/// Tests of the engines that qemu-user cannot run, each with the reason.
+/// Engine tests that qemu-user cannot run, each with the reason.
 const LEFT_OUT: [(&str, &str); 4] = [
     ("uring::", "qemu-user has no io_uring"),
     ("refusals::", "they fail system calls of io_uring and io_submit"),
@@ -66,14 +66,14 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     Ok(good & real_file(&theirs)?)
 }
 
-/// The program of the other processor, through the emulator.
+/// Runs the Arm program through the emulator.
 fn emulated(program: &Path) -> Command {
     let mut qemu = Command::new(QEMU);
     qemu.args(["-L", LIBRARIES]).arg(program);
     qemu
 }
 
-/// Whether a simulated trial is the same document, byte for byte, on both processors.
+/// Whether a simulated trial gives the same document, byte for byte, on both CPUs.
 fn same_document(ours: &Path, theirs: &Path, load: &str) -> Result<bool> {
     let document = |command: &mut Command| -> Result<Vec<u8>> {
         command.arg("run").args(load.split(' ')).args(["--no-save", "--json"]);
@@ -86,8 +86,8 @@ fn same_document(ours: &Path, theirs: &Path, load: &str) -> Result<bool> {
     Ok(same)
 }
 
-/// Whether trials on a file, by each engine that qemu-user serves, complete what was asked: the file is
-/// verified after it was written, so the bytes are right.
+/// Whether trials on a file complete, with each engine that qemu-user supports. The file is verified after it
+/// was written, so the bytes are right.
 fn real_file(program: &Path) -> Result<bool> {
     let folder = testkit::disk_folder()?;
     let mut good = true;
@@ -108,8 +108,8 @@ fn real_file(program: &Path) -> Result<bool> {
     Ok(good)
 }
 
-/// Whether the crates that hold what depends on the processor compile for it, half a minute from nothing;
-/// or what the machine lacks for that.
+/// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch), or what
+/// the machine lacks for that.
 pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
     if let Some(lack) = library_lack() {
         return Ok(Err(lack));
@@ -118,14 +118,14 @@ pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
     cargo(&[&["check", "--quiet"], crates.as_slice()].concat()).map(Ok)
 }
 
-/// The cross compiler or the emulator, where one of them is missing.
+/// The cross compiler or the emulator, if one is missing.
 fn programs_lack() -> Option<String> {
     let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
     let missing = [COMPILER, QEMU].into_iter().find(|program| !runs(program))?;
     Some(format!("{missing} is not installed (Debian: gcc-aarch64-linux-gnu, qemu-user)"))
 }
 
-/// Rust's own library for it, where that is missing.
+/// Rust's standard library for the target, if it is missing.
 fn library_lack() -> Option<String> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print=target-libdir", "--target", TARGET]).current_dir(place::root());
@@ -135,7 +135,7 @@ fn library_lack() -> Option<String> {
     (!there).then(|| format!("Rust has no library for it (rustup target add {TARGET})"))
 }
 
-/// A command of cargo for that processor; whether it succeeded.
+/// Runs a cargo command for the target; returns whether it succeeded.
 fn cargo(words: &[&str]) -> Result<bool> {
     let (verb, rest) = words.split_first().context("a command has a verb")?;
     let mut cargo = place::cargo();

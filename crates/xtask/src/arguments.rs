@@ -1,15 +1,15 @@
-//! Flags of the verbs: a switch is there or not, a value follows its name. A few verbs with a
-//! handful of flags need no parser library, whose build would be most of this crate's.
+//! Parses the flags of the verbs: a switch is present or not, a value follows its name. A few verbs with a
+//! handful of flags need no parser library, which would take most of this crate's build time.
 
 use crate::USAGE;
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Stands among the switches of a verb whose words are another program's.
+/// As a switch: the verb passes all arguments to another program.
 pub(crate) const ANY: &str = "...";
 
-/// Stands among the switches of a verb that takes files and folders.
+/// As a switch: the verb takes files and folders.
 pub(crate) const PATHS: &str = "PATH";
 
 pub(crate) struct Arguments {
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads them, allowing these switches and these flags with a value.
+    /// Parses arguments, allowing these switches and these flags with a value.
     pub(crate) fn read(words: &[String], switches: &[&str], values: &[&str]) -> Result<Self> {
         let (mut given, mut rest) = (BTreeMap::new(), Vec::new());
         if switches.contains(&ANY) {
@@ -40,7 +40,7 @@ impl Arguments {
         Ok(Self { given, rest })
     }
 
-    /// All words of a verb that passes them on, or its files and folders.
+    /// The arguments that a verb passes on, or its files and folders.
     pub(crate) fn rest(&self) -> &[String] {
         &self.rest
     }
@@ -49,7 +49,7 @@ impl Arguments {
         self.given.contains_key(switch)
     }
 
-    /// The flag's value, if it is there.
+    /// The flag's value, if given.
     pub(crate) fn value<T: FromStr>(&self, flag: &str) -> Result<Option<T>> {
         let Some(Some(text)) = self.given.get(flag) else {
             return Ok(None);

@@ -1,13 +1,13 @@
-//! One child process: its output, its time, its CPU time, and a fault that can be planted.
+//! Runs one child process and measures its output, its time and its CPU time. A fault can be planted.
 //!
-//! CPU time is what the kernel charges to waited-for children (getrusage(2),
-//! `RUSAGE_CHILDREN`), all threads and io_uring's workers included, so that children run one at a
-//! time. Beside it stands the time of the whole machine while the child lived: all processors less
-//! what they were idle, waiting or stolen (proc(5), `/proc/stat`, in steps of 10 ms).
+//! CPU time is what the kernel charges to waited-for children (getrusage(2), `RUSAGE_CHILDREN`). It includes
+//! all threads and io_uring's workers, so children must run one at a time. The time of the whole machine
+//! during the child's life is reported, too: all CPUs minus their idle, I/O wait and steal times (proc(5),
+//! `/proc/stat`, in steps of 10 ms).
 //!
-//! The fault is real and owes nothing to the program under test: the child is stopped (SIGSTOP) for
-//! the last part of every 10 ms, which takes that part of its rate away, or burns CPU time
-//! before its work. Rejected: scaling a result, which tests the arithmetic alone.
+//! The fault is real and independent of the program under test. The child is stopped (SIGSTOP) for the last
+//! part of every 10 ms, which reduces its rate by that part, or it burns CPU time before its work. Rejected:
+//! scaling a result, which tests the arithmetic alone.
 
 use anyhow::{Context, Result, ensure};
 use host::kernel::{self, Roots};
@@ -22,18 +22,18 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// One turn of the planted fault.
+/// Period of the planted stop.
 const TURN: Duration = Duration::from_millis(10);
-/// A fifth of a turn: what a child that is stopped for a fifth of the time loses of each.
+/// A fifth of a period. A child stopped for this long loses a fifth of its rate.
 pub(crate) const FIFTH: Duration = Duration::from_millis(2);
 
-/// What is done to the child.
+/// The planted fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plant {
     Nothing,
-    /// It is stopped for so much of each 10 ms.
+    /// Stops the child for this part of each 10 ms.
     Stopped(Duration),
-    /// It burns so much CPU time before its work.
+    /// Burns this CPU time before the child's work.
     Burns(Duration),
 }
 
@@ -44,18 +44,18 @@ pub(crate) struct Finished {
     pub(crate) wall: Duration,
     /// User and system time of all its threads.
     pub(crate) cpu: Duration,
-    /// Time of all processors that were not idle meanwhile.
+    /// Non-idle time of all CPUs during its life.
     pub(crate) busy: Duration,
 }
 
-/// The last processor that this process may use: the first one gets most interrupts.
+/// The last CPU that this process may use. The first one gets most interrupts.
 pub(crate) fn core() -> Result<usize> {
     let set = sched_getaffinity(Pid::from_raw(0)).context("cannot read the affinity")?;
     let allowed = |&core: &usize| set.is_set(core).unwrap_or(false);
     (0..CpuSet::count()).rev().find(allowed).context("no processor is allowed")
 }
 
-/// A command that runs on one processor alone, where one is named.
+/// A command that runs on one CPU, if one is given.
 pub(crate) fn pinned(program: &OsStr, core: Option<usize>) -> Command {
     let Some(core) = core else { return Command::new(program) };
     let mut command = Command::new("taskset");
@@ -90,7 +90,7 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    // A signal to this process ends the child, whose files would keep a device busy.
+    // A signal to this process ends the child, whose open files would keep a device busy.
     let running = testkit::Undo::process(child.id());
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
@@ -109,18 +109,18 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     Ok(Finished { status, stdout: text(stdout), stderr: text(stderr), wall, cpu, busy })
 }
 
-/// Reads a pipe on a thread, so that a child that fills one never waits for us.
+/// Reads a pipe on a thread, so that the child never blocks on a full pipe.
 fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is what there is.
+        // On an error, the bytes read before it are the result.
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         bytes
     })
 }
 
-/// Waits for the child, and stops it for a part of each turn. Signals go out only while it has not
-/// been waited for, so that they cannot reach another process.
+/// Waits for the child, and stops it for a part of each period. Signals are sent only before the child has
+/// been waited for, so they cannot reach another process.
 fn wait_stopping(child: &mut Child, part: Duration) -> Result<ExitStatus> {
     let id = Pid::from_raw(i32::try_from(child.id()).context("a process id above 2^31")?);
     let begin = Instant::now();
@@ -137,7 +137,7 @@ fn wait_stopping(child: &mut Child, part: Duration) -> Result<ExitStatus> {
     Ok(child.wait()?)
 }
 
-/// The standard output of a command that ends with one of these codes.
+/// Standard output of a command that must end with one of these codes.
 pub(crate) fn output(command: &mut Command, good: &[i32]) -> Result<Vec<u8>> {
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     let words = String::from_utf8_lossy(&output.stderr);
@@ -150,7 +150,7 @@ fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
-/// Time of all processors that was idle, waiting for I/O or stolen since the machine started.
+/// Idle, I/O wait and steal time of all CPUs since boot.
 fn machine_idle() -> Result<Duration> {
     let ticks = kernel::read::cpu_ticks(&Roots::default()).context("cannot read /proc/stat")?;
     let [_, _, _, idle, waiting, .., stolen] = ticks;
@@ -158,7 +158,7 @@ fn machine_idle() -> Result<Duration> {
     Ok(Duration::from_millis(10 * (idle + waiting + stolen)))
 }
 
-/// Processors that are in use.
+/// Number of online CPUs.
 fn processors() -> u32 {
     let online = kernel::read::text(Path::new("/sys/devices/system/cpu/online"));
     online.map_or(1, |list| kernel::read::count_list(&list))
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn processor_time_is_charged_for_work_and_not_for_waiting() {
-        // The kernel adds up all children that a process has waited for, those of other tests too.
+        // The kernel adds up all children that a process has waited for, including those of other tests.
         const TEST: &str = "child::tests::processor_time_is_charged_for_work_and_not_for_waiting";
         if !is_child() {
             return passes_in_child(TEST, &[]);

@@ -1,10 +1,9 @@
-//! Everything that a change must pass, in order, with the time of each step, and one summary.
+//! Runs everything that a change must pass, and prints the time of each step and a summary.
 //!
-//! A failed step does not end the run: one run tells all that is wrong. The test totals are read
-//! from cargo's own lines, the skips from the file to which the tests append them, because the
-//! test harness swallows what a passing test prints. The last line stands alone, for scripts:
-//! `N passed, N failed, N skipped`. A step that is no test counts as one failure, so that the line
-//! never says "0 failed" where something did.
+//! A failed step does not end the run, so one run finds all problems. The test totals come from cargo's own
+//! lines. The skips come from a file to which the tests append them, because the test harness hides what a
+//! passing test prints. The last line is for scripts: `N passed, N failed, N skipped`. A failed step that is
+//! not a test counts as one failure, so the line never says "0 failed" after a failure.
 
 use crate::place;
 use anyhow::{Context, Result, anyhow};
@@ -15,8 +14,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What root on a machine of a CI service has. Where a test is skipped for the lack of one of
-/// these, the machine is set up wrongly and the gate is not worth its name.
+/// Capabilities that root has on a machine of a CI service. If a test is skipped for lack of one of these,
+/// the machine is set up wrongly and the run fails.
 const ROOT_HAS: [&str; 10] = [
     "Root",
     "Loop",
@@ -30,7 +29,7 @@ const ROOT_HAS: [&str; 10] = [
     "Prometheus",
 ];
 
-/// Tests as cargo counts them.
+/// Numbers of tests, as cargo counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     passed: u64,
@@ -45,7 +44,7 @@ struct Step {
     totals: Totals,
 }
 
-/// Runs all steps; whether all passed.
+/// Runs all steps; returns whether all passed.
 pub(crate) fn run() -> Result<bool> {
     let folder = tempfile::tempdir()?;
     let skip_log = folder.path().join("skips");
@@ -59,9 +58,8 @@ pub(crate) fn run() -> Result<bool> {
             plain(place::cargo().args(["test", "--workspace", "--no-run", "--quiet"]))
         }),
     ];
-    // Tests wait for devices and for time to pass, which leaves the processors to what only compiles and
-    // to what is to run, however fast.
-    // By its name: the build may have put another file in its place.
+    // Tests mostly wait for devices and timers. Meanwhile the CPUs can compile, and run steps that do not
+    // measure time. The program is started by its path, because the build may have replaced the file.
     let itself = std::env::args_os().next().context("cannot tell where this program is")?;
     let smoke = |verb: &str| {
         let mut command = Command::new(&itself);
@@ -85,7 +83,7 @@ pub(crate) fn run() -> Result<bool> {
         let tested = step("tests", || {
             let mut command = place::cargo();
             command.args(["test", "--workspace", "--no-fail-fast"]);
-            // Tests that wait their turn for a device use no processor: others run meanwhile.
+            // Tests that wait for a device use no CPU, so others run meanwhile.
             let threads = 2 * std::thread::available_parallelism()?.get();
             command.env("RUST_TEST_THREADS", threads.to_string());
             tests(command.env(testkit::SKIP_LOG, &skip_log))
@@ -103,14 +101,14 @@ pub(crate) fn run() -> Result<bool> {
         step("lab smoke", || excused("lab", crate::lab::smoke()?, &skip_log)),
         step("screenshots", || excused("screenshots", crate::screenshots::short()?, &skip_log)),
     ]);
-    // Root under a CI service, which sets `CI`.
+    // Strict for root on a CI service, which sets `CI`.
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")
         && testkit::Capability::Root.missing().is_none();
     Ok(summary(&steps, &read_skips(&skip_log)?, strict))
 }
 
-/// Runs the tests of every crate that draws samples, with all draws; whether all passed. Which
-/// crates these are is read off their sources.
+/// Runs the tests of every crate that draws samples, with all draws; returns whether all passed. The crates
+/// are found by searching the sources.
 pub(crate) fn prove() -> Result<bool> {
     let files = crate::tidy::list(&place::root())?;
     let drawing = files.iter().filter(|file| file.text.contains("testkit::draws("));
@@ -129,8 +127,8 @@ pub(crate) fn prove() -> Result<bool> {
     Ok(summary(&steps, &[], false))
 }
 
-/// A step that not every machine can do; where it lacks what that takes, a skip that is counted like a
-/// test's.
+/// A step that not every machine supports. If the machine lacks something, the step is a skip and is counted
+/// like a skipped test.
 fn excused(
     name: &str,
     ended: std::result::Result<bool, String>,
@@ -146,7 +144,7 @@ fn excused(
     Ok((good, Totals { passed: u64::from(good), failed: 0 }))
 }
 
-/// The tests of the program for Windows; where the machine lacks what that takes, a skip as above.
+/// The tests of the Windows program, or a skip if the machine lacks something.
 fn wine(skip_log: &Path) -> Result<(Step, String)> {
     match crate::wine::short()? {
         Ok(mut command) => {
@@ -162,14 +160,14 @@ fn wine(skip_log: &Path) -> Result<(Step, String)> {
     }
 }
 
-/// Counts a skip of a step; its step counts as a passed test, as a skipped test does.
+/// Records a skipped step. It counts as a passed test, as a skipped test does.
 fn log_skip(skip_log: &Path, step: &str, lacks: &str) -> Result<()> {
     let mut log = OpenOptions::new().create(true).append(true).open(skip_log)?;
     writeln!(log, "SKIP {step}: {}", lacks.replace('\n', " "))?;
     Ok(())
 }
 
-/// A command that runs beside another step, with what it said.
+/// Runs a command in parallel with another step, and returns its output.
 fn beside((name, mut command): (&str, Command)) -> (Step, String) {
     let begin = Instant::now();
     let (good, said) = match command.output() {
@@ -184,7 +182,7 @@ fn beside((name, mut command): (&str, Command)) -> (Step, String) {
     (Step { name: name.to_owned(), good, took, totals }, said)
 }
 
-/// Runs one step and prints how it went. A step that cannot be run has failed.
+/// Runs one step and prints the result. A step that cannot be started has failed.
 fn step(name: &str, work: impl FnOnce() -> Result<(bool, Totals)>) -> Step {
     println!("\n== {name}");
     let begin = Instant::now();
@@ -197,13 +195,13 @@ fn step(name: &str, work: impl FnOnce() -> Result<(bool, Totals)>) -> Step {
     Step { name: name.to_owned(), good, took, totals }
 }
 
-/// A command that succeeds or not.
+/// Runs a command and returns whether it succeeded.
 fn plain(command: &mut Command) -> Result<(bool, Totals)> {
     let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
     Ok((status.success(), Totals::default()))
 }
 
-/// A `cargo test`: its output is passed on and read.
+/// Runs `cargo test`, and passes on and parses its output.
 fn tests(command: &mut Command) -> Result<(bool, Totals)> {
     let mut child = command
         .stdout(Stdio::piped())
@@ -226,8 +224,8 @@ impl Totals {
     }
 }
 
-/// The numbers of a line such as `test result: ok. 5 passed; 0 failed; 0 ignored; ...`; none in
-/// any other line.
+/// The numbers of a line such as `test result: ok. 5 passed; 0 failed; 0 ignored; ...`; zeros for any other
+/// line.
 fn parse_result(line: &str) -> Totals {
     let rest = line.strip_prefix("test result: ").unwrap_or_default();
     let words: Vec<&str> = rest.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
@@ -246,12 +244,12 @@ fn read_skips(log: &Path) -> Result<Vec<String>> {
     }
 }
 
-/// The capabilities that a skip names and that must not be missing.
+/// Whether a skip names a capability that must not be missing.
 fn unexcused(skip: &str) -> bool {
     ROOT_HAS.iter().any(|name| skip.contains(&format!("needs {name}:")))
 }
 
-/// Prints the end of the run; whether all is well.
+/// Prints the summary; returns whether all steps passed.
 fn summary(steps: &[Step], skips: &[String], strict: bool) -> bool {
     println!("\n== summary");
     for step in steps {
@@ -267,8 +265,7 @@ fn summary(steps: &[Step], skips: &[String], strict: bool) -> bool {
     failures == 0
 }
 
-/// Test totals, and failures of all kinds. A skipped test ran, returned and was counted as
-/// passed, which it is not.
+/// Test totals, and failures of all kinds. Cargo counts skipped tests as passed, so they are subtracted.
 fn count(steps: &[Step], skips: &[String], strict: bool) -> (Totals, u64) {
     let mut totals = steps.iter().fold(Totals::default(), |sum, step| sum.plus(step.totals));
     totals.passed = totals.passed.saturating_sub(skips.len() as u64);

@@ -1,11 +1,10 @@
-//! The commands and outputs in the documentation are real.
+//! Checks that the commands and outputs in the documentation are real.
 //!
-//! Every `halfpower VERB --flag` in a Markdown page, inline or in a block, must be one that the
-//! binary knows: its own `--help` is asked. Every command in a `console` block is run, and what it
-//! prints must be what the page shows, byte by byte; such blocks hold simulated targets only,
-//! whose results are the same on every machine. A later command of the page may name such a result
-//! as `last`: each page has a database of its own. Output of a real disk stands in `text` blocks.
-//! `cargo xtask tidy --bless` writes the true output into the page.
+//! Every `halfpower VERB --flag` in a Markdown page, inline or in a block, must exist according to the
+//! binary's own `--help`. Every command in a `console` block is run, and its output must match the page byte
+//! by byte. Such blocks use simulated targets only, whose results are the same on every machine. Each page
+//! has its own database, so a later command of the page can refer to a result as `last`. Output of a real
+//! disk belongs in `text` blocks. `cargo xtask tidy --bless` writes the actual output into the page.
 
 use crate::VERBS;
 use crate::tidy::{File, PageLine, Problem, list, prose_and_fences};
@@ -15,11 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use workload::fio;
 
-/// How the documentation starts the program.
+/// How commands in the documentation start the program.
 const STARTS: [&str; 2] = ["cargo run --release -- ", "halfpower "];
 
-/// Checks all pages of the repository against the binary; `bless` writes the true outputs into
-/// them.
+/// Checks all pages of the repository against the binary; `bless` writes the actual outputs into them.
 ///
 /// # Errors
 /// If a page cannot be read or written, or a program cannot be run.
@@ -38,13 +36,13 @@ pub fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
-/// Runs commands of the documentation, away from the user's own database.
+/// Runs commands of the documentation without the user's own database.
 struct Shell {
     root: PathBuf,
     binary: PathBuf,
-    /// Holds a link to the binary, so that it has its name, and a database for each page.
+    /// Contains a link to the binary under its usual name, and a database per page.
     folder: tempfile::TempDir,
-    /// Help texts by the words before the first flag; `None` where the binary refuses them.
+    /// Help texts by the words before the first flag; `None` if the binary rejects the words.
     helps: BTreeMap<String, Option<String>>,
 }
 
@@ -56,7 +54,7 @@ impl Shell {
         Ok(Self { root, binary, folder, helps: BTreeMap::new() })
     }
 
-    /// What `halfpower WORDS --help` prints.
+    /// The output of `halfpower WORDS --help`.
     fn help(&mut self, words: &str) -> Result<Option<&str>> {
         if !self.helps.contains_key(words) {
             let mut command = Command::new(&self.binary);
@@ -68,7 +66,7 @@ impl Shell {
         Ok(self.helps.get(words).and_then(Option::as_deref))
     }
 
-    /// What a shell command of a page prints on standard output, at 80 columns and without colour.
+    /// Standard output of a shell command of a page, at 80 columns and without colour.
     fn output(&self, command: &str, page: &str) -> Result<String> {
         let database = self.folder.path().join(format!("{}.db", page.replace('/', "-")));
         let command = command.replace(STARTS[0], STARTS[1]);
@@ -88,8 +86,8 @@ impl Shell {
     }
 }
 
-/// The commands in a line: the line itself in a block, behind a prompt where the block shows
-/// output too; each inline code in prose.
+/// The commands in a line. In a block it is the whole line, or the part after the prompt if the block also
+/// shows output. In prose it is each inline code.
 fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
     let text = line.text.trim();
     let candidates: Vec<&str> = match line.fence {
@@ -103,8 +101,8 @@ fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
         .collect()
 }
 
-/// What is wrong with a run in fio's language; a line that goes on in the next one is read as far as it is
-/// there.
+/// The problem of a `run` with fio's options, if any. Of a command that continues on the next line, only the
+/// first line is checked.
 fn fio_problem(rest: &str) -> Option<String> {
     let words = rest.split_whitespace().skip(1).filter(|word| *word != "\\");
     let options: Vec<String> =
@@ -121,7 +119,7 @@ fn fio_problem(rest: &str) -> Option<String> {
 }
 
 fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
-    // What follows belongs to the shell, or is a remark.
+    // The rest belongs to the shell, or is a comment.
     let command = command.split(['|', ';', '>', '#', '&']).next().unwrap_or_default();
     if let Some(rest) = command.strip_prefix("cargo xtask ") {
         let verb = rest.split_whitespace().next().unwrap_or_default();
@@ -135,11 +133,11 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
         return Ok(fio_problem(rest));
     }
     let (verb, flags) = parts(rest);
-    // A placeholder such as VERB stands for any.
+    // A placeholder such as VERB stands for any command.
     if verb.chars().any(char::is_uppercase) {
         return Ok(None);
     }
-    // The first page shows no flags of the program itself.
+    // The first page of help does not list the program's own flags.
     if verb.is_empty() && flags.iter().all(|flag| flag == "--version" || flag == "--help") {
         return Ok(None);
     }
@@ -153,7 +151,7 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
 /// Commands with two words.
 const TWO_WORDS: [[&str; 2]; 2] = [["show", "list"], ["show", "validate"]];
 
-/// The verb (with its second part, as in `show list`) and the long flags of a command.
+/// The verb (with its second word, as in `show list`) and the long flags of a command.
 fn parts(rest: &str) -> (String, Vec<String>) {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let has_two = TWO_WORDS.iter().any(|two| words.starts_with(two));
@@ -169,7 +167,7 @@ fn parts(rest: &str) -> (String, Vec<String>) {
     (verb.join(" "), flags)
 }
 
-/// Whether a help text lists a flag, by itself and not as the beginning of another.
+/// Whether a help text lists a flag as a whole word.
 fn knows(help: &str, flag: &str) -> bool {
     help.match_indices(flag).any(|(at, _)| {
         let after = help[at + flag.len()..].chars().next();
@@ -177,7 +175,7 @@ fn knows(help: &str, flag: &str) -> bool {
     })
 }
 
-/// Runs the commands of a page's console blocks and compares, or rewrites, what they print.
+/// Runs the commands of a page's console blocks, and compares or rewrites their outputs.
 fn check_outputs(
     shell: &Shell,
     file: &File,

@@ -1,8 +1,7 @@
-//! The diagnosis against cases with a known truth, drawn from seeds.
+//! Evaluates the diagnosis on cases with a known truth, drawn from seeds.
 //!
-//! It calls the library in this process: what is judged is a pure function, and a case of a
-//! simulated device takes less time than starting a program would. `--seed` shows one case with its
-//! diagnosis, which is how a failure is looked at.
+//! It calls the library in-process: the judged code is a pure function, and a simulated case takes less time
+//! than starting a program. `--seed` shows one case with its diagnosis, to analyse a failure.
 
 use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};
@@ -12,14 +11,14 @@ use plan::scenarios::{
 };
 use serde_json::json;
 
-/// Draws, unless told otherwise.
+/// Default number of draws.
 const DRAWS: u64 = 500;
 
 pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--unprofiled", "--no-keep"];
 pub(crate) const VALUES: [&str; 7] =
     ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
 
-/// Draws, judges and prints; whether the goals are reached.
+/// Draws, judges and prints; returns whether the goals are reached.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     if flags.has("--real") {
         return diagnosis_eval_real::run(flags);
@@ -49,7 +48,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     Ok(print(&drawn).reached())
 }
 
-/// Prints how draws went, and those that failed; the scores.
+/// Prints the scores of the draws, and those that failed; returns the scores.
 fn print(drawn: &[Drawn]) -> Scores {
     let scores = Scores::of(drawn);
     println!("{}\n\n{}", scores.text(), scores.reliability());
@@ -59,18 +58,18 @@ fn print(drawn: &[Drawn]) -> Scores {
     scores
 }
 
-/// Which simulated cases a part of the ward draws.
+/// Which simulated cases are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All kinds by turns, with a profile of when the device was well.
+    /// All kinds in turn, with a profile from before the fault.
     Profiled,
-    /// The same without one, live or from a recording.
+    /// The same without a profile, live or from a recording.
     Unprofiled,
-    /// Programs that ask for less than the device can do, every other one without a profile.
+    /// Programs that load the device below its maximum, every other one without a profile.
     Paced,
 }
 
-/// Draws of a part, printed and counted.
+/// Draws, prints and counts the cases of a part.
 pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
     let case = |seed: u64| match part {
         Part::Profiled => draw(seed),
@@ -97,7 +96,7 @@ fn failed(one: &Drawn) -> bool {
     !one.score.right || !one.score.advice_right || !one.score.expected_note_named || missed
 }
 
-/// One draw for a program.
+/// One draw as JSON.
 fn line(one: &Drawn) -> serde_json::Value {
     let outcome = one.outcome.as_ref().map(|outcome| {
         json!({
@@ -125,7 +124,7 @@ fn line(one: &Drawn) -> serde_json::Value {
     })
 }
 
-/// One draw that failed, in words.
+/// One failed draw as text.
 fn words(one: &Drawn) -> String {
     let score = &one.score;
     let mut what = Vec::new();

@@ -1,41 +1,42 @@
-//! The judge of cases that run on real devices, of this machine and of guests: what a diagnosis found,
-//! against what was staged.
+//! Judges diagnoses of real devices, on this machine and in guests: compares what was found with what was
+//! staged.
 
 use diagnose::causes;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The word for no advice.
+/// Stands for no advice.
 pub(crate) const SILENCE: &str = "silence";
 /// The verdicts on a device that is not to blame.
 pub(crate) const FINE: &[&str] = &["healthy", "not_the_disk"];
-/// Shares that are asked for: right verdicts, and right first advice; with a profile, and without one.
+/// Minimum shares of right verdicts and of right first advice: with a profile, and without one.
 const RIGHT: [f64; 2] = [0.95, 0.85];
 const ADVISED: [f64; 2] = [0.9, 0.8];
-/// Shares that are allowed without a profile: no verdict at all, and false alarms on healthy devices, of which none
-/// may be more than possible.
+/// Maximum shares without a profile: of cases without a verdict, and of false alarms on healthy devices. No
+/// false alarm may be stronger than "possible".
 const GAVE_UP: f64 = 0.1;
 const ALARMS: f64 = 0.02;
 
-/// What a diagnosis has to find of a device.
+/// What a diagnosis must find about a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expect {
-    /// Any of these verdicts.
+    /// Any of these verdicts is right.
     pub(crate) verdicts: &'static [&'static str],
-    /// Any of these as well, where a right one is named beside it: what was staged leaves both open.
+    /// These verdicts are also right if a right one is among the alternatives, because the staged case allows
+    /// both.
     pub(crate) undecided: &'static [&'static str],
-    /// Any of these causes; where there are none, no cause is asked for, and a device that is fine has no fact of
-    /// the system for a cause.
+    /// Any of these causes. If empty, no cause is required, and a healthy device must have no system fact as
+    /// a cause.
     pub(crate) causes: &'static [&'static str],
-    /// Causes that are not to be named: the fact is there, and without harm.
+    /// Causes that must not be named: the fact is there but does no harm.
     pub(crate) harmless: &'static [&'static str],
-    /// Any of these comes first of the advice, [`SILENCE`] for none; where there are none, no advice is
-    /// asked for.
+    /// The first advice must be one of these, or [`SILENCE`] for no advice. If empty, the advice is not
+    /// judged.
     pub(crate) advice: &'static [&'static str],
 }
 
-/// Alternatives, by their doubts, that name a cause.
+/// For each cause, the doubts of alternatives that name it.
 const NAMED_BY: [(&str, &[&str]); 12] = [
     ("many_flushes", &["flushes", "neighbour_flushes"]),
     ("neighbour", &["neighbour", "neighbour_flushes"]),
@@ -64,7 +65,7 @@ const NAMED_BY: [(&str, &[&str]); 12] = [
     ("stolen_time", &["steal"]),
 ];
 
-/// How well the cause that was staged was named.
+/// How well the diagnosis named the staged cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Naming {
     /// It is the first cause.
@@ -73,9 +74,9 @@ pub(crate) enum Naming {
     Named,
     /// It is neither.
     Missed,
-    /// None was staged, and none is named.
+    /// No cause was staged, and none is named.
     Silent,
-    /// None was staged, and one is named.
+    /// No cause was staged, but one is named.
     False,
 }
 
@@ -90,7 +91,7 @@ impl Namings {
         }
     }
 
-    /// A row for each case.
+    /// A row per case.
     pub(crate) fn json(&self) -> Value {
         let row = |(case, counts): (&String, &[u32; 5])| {
             let [first, named, missed, silent, wrong] = counts;
@@ -104,27 +105,27 @@ impl Namings {
     }
 }
 
-/// How one answer was.
+/// The judgement of one diagnosis.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// Verdict, how probable, what else, causes and first advice, in words.
+    /// Verdict, probability, alternatives, causes and first advice, as text.
     pub(crate) told: String,
-    /// Whether the verdict is a right one, with a right cause where one is asked for.
+    /// Whether the verdict is right, and the cause if one is required.
     pub(crate) right: bool,
-    /// Whether a right verdict is among the alternatives where the verdict is none.
+    /// Whether the verdict or an alternative is a right one.
     pub(crate) named: bool,
-    /// Whether the advice is right, where it is asked for.
+    /// Whether the advice is right; `None` if it is not judged.
     pub(crate) advised: Option<bool>,
-    /// Whether it is that there is not enough evidence.
+    /// Whether the verdict is "not enough evidence".
     pub(crate) gave_up: bool,
-    /// Of a device that is fine: whether it is called anything else, and whether that is more than possible.
+    /// For a healthy device: whether there is a false alarm, and whether it is stronger than "possible".
     pub(crate) alarm: Option<(bool, bool)>,
-    /// How well its cause was named; `None` where the case asks for none and its device is not fine.
+    /// How well the cause was named; `None` if the case requires none and its device is not healthy.
     pub(crate) naming: Option<Naming>,
 }
 
 impl Answer {
-    /// A line of what came, with a mark.
+    /// A line with a mark for the result.
     pub(crate) fn line(&self, case: &str, name: &str) -> String {
         let mark = match (self.right, self.named, self.advised) {
             (true, ..) if matches!(self.naming, Some(Naming::Missed | Naming::False)) => "CAUSE",
@@ -137,10 +138,10 @@ impl Answer {
     }
 }
 
-/// Holds what a page says of a device against what was staged.
+/// Compares the diagnosis of a device with what was staged.
 ///
 /// # Errors
-/// In words, if nothing was seen of the device.
+/// With a message, if the diagnosis does not contain the device.
 pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<Answer, String> {
     let device = found.devices.iter().find(|one| one.device == device);
     let device = device.ok_or_else(|| format!("nothing was seen of {device:?}"))?;
@@ -181,7 +182,7 @@ fn naming(shown: &Episode, expect: &Expect) -> Option<Naming> {
         let by_doubt = |doubt: &str| {
             NAMED_BY.iter().any(|(cause, by)| expect.causes.contains(cause) && by.contains(&doubt))
         };
-        // A fact of the system that is one of the checks that are asked for.
+        // Whether one of the required causes is a system fact that a check finds.
         let checks = |cause: &&&str| causes::check(cause).is_some();
         let fact = expect.causes.iter().find(checks).is_some();
         let mut open = shown.alternatives.iter().map(|one| one.doubt.name());
@@ -204,8 +205,8 @@ fn naming(shown: &Episode, expect: &Expect) -> Option<Naming> {
     Some(if shown.causes.iter().any(wrong) { Naming::False } else { Naming::Silent })
 }
 
-/// What is advised first of what was found in this stretch. (A disk that others use too is slow now and
-/// then, which is advised upon as well.)
+/// The first advice on any episode with this verdict. (A disk with other users is also slow at other times,
+/// which leads to advice of its own.)
 fn first_advice(device: &DeviceDiagnosis, episode: &Episode) -> String {
     let same =
         |at: usize| device.episodes.get(at).is_some_and(|one| one.verdict == episode.verdict);
@@ -213,29 +214,30 @@ fn first_advice(device: &DeviceDiagnosis, episode: &Episode) -> String {
     first.map_or_else(|| SILENCE.to_owned(), |advice| advice.strategy.name())
 }
 
-/// How many answers were right.
+/// Counts of right and wrong results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Cases.
+    /// Number of cases.
     pub(crate) draws: usize,
-    /// Those with a right verdict.
+    /// Cases with a right verdict.
     pub(crate) right: usize,
-    /// Those whose advice is asked for, and of these those with the right one.
+    /// Cases whose advice is judged, and those of them with right advice.
     pub(crate) asked: usize,
     pub(crate) advised: usize,
-    /// Those with a wrong verdict and no right one among its alternatives.
+    /// Cases with a wrong verdict and no right one among the alternatives.
     pub(crate) unnamed: usize,
-    /// Those without a verdict.
+    /// Cases without a verdict.
     pub(crate) gave_up: usize,
-    /// Those of devices that are fine, and of these false alarms, and those that are more than possible.
+    /// Cases of healthy devices, those of them with a false alarm, and those with one stronger than
+    /// "possible".
     pub(crate) fine: usize,
     pub(crate) alarms: usize,
     pub(crate) loud_alarms: usize,
-    /// Those with a cause, those whose first cause is that, and those that name it.
+    /// Cases with a staged cause, those that name it first, and those that name it at all.
     pub(crate) caused: usize,
     pub(crate) first: usize,
     pub(crate) among: usize,
-    /// Those of devices that are fine with a fact beside, and those of them that name it as a cause.
+    /// Cases of healthy devices with a harmless fact, and those that name it as a cause.
     pub(crate) causeless: usize,
     pub(crate) false_causes: usize,
 }
@@ -260,7 +262,7 @@ impl Tally {
         self.false_causes += is(&[Naming::False]);
     }
 
-    /// The line of causes.
+    /// The line about causes.
     pub(crate) fn causes_line(&self) -> String {
         let Self { caused, first, among, causeless, false_causes, .. } = *self;
         format!(
@@ -269,12 +271,12 @@ impl Tally {
         )
     }
 
-    /// Whether there were cases, and as many right ones as are asked for.
+    /// Whether there were cases, and the required shares are reached.
     pub(crate) fn reached(&self) -> bool {
         self.reached_by(0)
     }
 
-    /// The same of cases without a profile.
+    /// The same for cases without a profile.
     pub(crate) fn reached_without_profile(&self) -> bool {
         let most = |part: usize, of: usize, most: f64| part as f64 <= most * of as f64;
         self.reached_by(1)
@@ -291,7 +293,7 @@ impl Tally {
             && self.unnamed == 0
     }
 
-    /// What the line leaves out.
+    /// The figures that `line` omits.
     pub(crate) fn healthy_line(&self) -> String {
         let Self { gave_up, draws, fine, alarms, loud_alarms, .. } = *self;
         format!(
@@ -301,7 +303,7 @@ impl Tally {
         )
     }
 
-    /// A line of a table with the heads of [`Tally::heads`].
+    /// A line of a table with the headings of [`Tally::heads`].
     pub(crate) fn line(&self, name: &str) -> String {
         let share = |part: usize, of: usize| {
             let percent = 100.0 * part as f64 / of.max(1) as f64;
@@ -311,13 +313,13 @@ impl Tally {
         format!("{name:12}{right:>24}{advised:>24}{:>14}", self.unnamed)
     }
 
-    /// The heads of the columns.
+    /// The headings of the columns.
     pub(crate) fn heads() -> String {
         let (right, advised) = ("right verdict", "right first advice");
         format!("{:12}{right:>24}{advised:>24}{:>14}", "cases", "truth unnamed")
     }
 
-    /// For a document.
+    /// The counts for a document.
     pub(crate) fn json(&self) -> Value {
         json!({
             "draws": self.draws,

@@ -1,4 +1,4 @@
-//! Results that are committed, each with what it belongs to: this machine and these versions.
+//! Saves results that are committed, each with its machine and versions.
 
 use crate::place;
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ pub(crate) fn keep(name: &str, parts: &[(&str, Value)]) -> Result<()> {
     write(name, &document(parts))
 }
 
-/// The same of a document that was made elsewhere, on the day of its time.
+/// Writes a document that was made elsewhere, under the date of its own time.
 pub(crate) fn write(name: &str, document: &str) -> Result<()> {
     let time: Value = serde_json::from_str(document)?;
     let day = time["time"].as_str().and_then(|time| time.get(..10)).context("no time")?.to_owned();
@@ -34,7 +34,7 @@ pub(crate) fn document(parts: &[(&str, Value)]) -> String {
     text(&document)
 }
 
-/// The members of a document, with each row of a list on a line of its own.
+/// Formats a document with each row of a list on its own line.
 fn text(document: &Value) -> String {
     let member = |(key, value): (&String, &Value)| match value.as_array() {
         Some(rows) => {
@@ -47,14 +47,14 @@ fn text(document: &Value) -> String {
     format!("{{\n{}\n}}\n", members.join(",\n"))
 }
 
-/// The first line that a command prints, if it succeeds.
+/// The first line of a command's output, if it succeeds.
 fn says(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).current_dir(place::root()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 
-/// The machine and the versions of all that took part.
+/// The machine and the versions of all programs involved.
 fn description() -> Value {
     let environment = kernel::environment(&kernel::Roots::default(), None);
     json!({

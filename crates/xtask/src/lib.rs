@@ -1,10 +1,9 @@
-//! The project's own gates and comparisons, as plain functions behind `cargo xtask VERB`.
+//! The project's own gates and comparisons, as functions behind `cargo xtask VERB`.
 //!
-//! It stands outside the workspace's default members, so that a user's `cargo build` and
-//! `cargo test` never build it. Whatever is compared here is the release binary, run from outside
-//! as a user would; only the benches of the inner loop call it in this process, in a release build
-//! of this program. Rejected: shell scripts (no types, no tests) and a Makefile (a second
-//! language for what cargo's alias does).
+//! The crate is outside the workspace's default members, so a user's `cargo build` and `cargo test` never
+//! build it. Comparisons use the release binary, started from outside as by a user. Only the benches of the
+//! inner loop call it in-process, in a release build of this program. Rejected: shell scripts (no types, no
+//! tests) and a Makefile (a second language for what cargo's alias does).
 #![forbid(unsafe_code)]
 
 mod aarch64;
@@ -34,7 +33,7 @@ mod wine;
 use anyhow::{Result, bail};
 use arguments::Arguments;
 
-/// What `cargo xtask` prints without a verb.
+/// Printed by `cargo xtask` without a verb.
 pub const USAGE: &str = "\
 usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
@@ -70,7 +69,7 @@ usage: cargo xtask VERB [flags]
                           the static program, packages, manual pages, licences, recipes;
                           --check builds twice and compares, --try installs and removes";
 
-/// A verb: its name, its switches, its flags with a value, and what it does.
+/// A verb: its name, its switches, its flags with a value, and its function.
 type Verb = (
     &'static str,
     &'static [&'static str],
@@ -97,8 +96,8 @@ const VERBS: [Verb; 16] = [
     ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
 ];
 
-/// From here on a signal removes the devices that a verb has made, and what a killed run left is
-/// removed now.
+/// From now on, a signal removes the devices that a verb has made. Also removes what a killed run left
+/// behind.
 ///
 /// # Errors
 /// If signals cannot be watched.
@@ -110,7 +109,7 @@ pub fn clean_up() -> Result<()> {
     Ok(())
 }
 
-/// Runs one verb; whether it passed.
+/// Runs one verb; returns whether it passed.
 ///
 /// # Errors
 /// If the arguments are wrong or something needed cannot be run.
@@ -130,7 +129,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     work(&Arguments::read(rest, switches, values)?)
 }
 
-/// The lint of files, then the commands and outputs of the documentation.
+/// Checks the files, then the commands and outputs of the documentation.
 pub(crate) fn tidy_all(bless: bool) -> Result<bool> {
     let root = place::root();
     let mut problems = tidy::check(&root)?;

@@ -1,7 +1,8 @@
-//! Lines of code of each crate: `cargo xtask lines`.
+//! Counts the lines of code of each crate: `cargo xtask lines`.
 //!
-//! A line counts if it has a token outside of comments and tests. Tests are items below `#[cfg(test)]`, files whose
-//! name ends in `tests`, and the folders `tests`. Rejected: counters of others, which count inline tests as code.
+//! A line counts if it has a token outside comments and tests. Tests are items below `#[cfg(test)]`, files
+//! whose name ends in `tests`, and the folders `tests`. Rejected: other line counters, which count inline
+//! tests as code.
 
 use crate::{place, tidy};
 use anyhow::{Context, Result};
@@ -27,7 +28,7 @@ pub(crate) fn run() -> Result<bool> {
 /// Lines of code by crate.
 ///
 /// # Errors
-/// If the files cannot be listed or read, or one of them does not read as Rust.
+/// If the files cannot be listed or read, or one of them is not valid Rust.
 pub fn of_crates(root: &Path) -> Result<BTreeMap<String, usize>> {
     let mut crates = BTreeMap::new();
     for file in tidy::list(root)? {
@@ -41,7 +42,7 @@ pub fn of_crates(root: &Path) -> Result<BTreeMap<String, usize>> {
     Ok(crates)
 }
 
-/// Lines of code of a source; `None` where it does not read as Rust.
+/// Lines of code of a source; `None` if it is not valid Rust.
 pub(crate) fn count(source: &str) -> Option<usize> {
     let mut lines = BTreeSet::new();
     collect(source.parse().ok()?, &mut lines);
@@ -66,7 +67,7 @@ fn collect(code: TokenStream, lines: &mut BTreeSet<usize>) {
     }
 }
 
-/// How many tokens at the beginning are a comment that documents, or an item of tests.
+/// Number of leading tokens that are a doc comment or a test item.
 fn without_code(trees: &[TokenTree]) -> usize {
     let is = |tree: Option<&TokenTree>, mark: char| matches!(tree, Some(TokenTree::Punct(it)) if it.as_char() == mark);
     let words = if is(trees.get(1), '!') { 2 } else { 1 };
@@ -86,7 +87,7 @@ fn without_code(trees: &[TokenTree]) -> usize {
     }
 }
 
-/// Adds all lines of a token; a string may have several.
+/// Adds all lines of a token; a string may span several.
 fn add(span: Span, lines: &mut BTreeSet<usize>) {
     lines.extend(span.start().line..=span.end().line);
 }

@@ -1,5 +1,5 @@
-//! The command line of `cargo xtask`: one verb, a few flags, an exit code. What the verbs do is in
-//! the library beside this file, so that tests can call it.
+//! The command line of `cargo xtask`: one verb, a few flags, an exit code. The verbs are in the library, so
+//! that tests can call them.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

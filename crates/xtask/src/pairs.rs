@@ -1,19 +1,18 @@
-//! What pairs of runs say: the ratio of two sides with its interval, and whether it is as good as
-//! one.
+//! Compares two sides in pairs of runs: computes the ratio with its interval.
 //!
-//! The two runs of a pair stand next to each other in time, every second pair in reverse order
-//! (ABBA), so that a drift of the machine falls on both. Ratios are worked with as logarithms.
+//! The two runs of a pair follow each other, every second pair in reverse order (ABBA), so that a drift of
+//! the machine affects both sides. The interval is that of the median.
 
 use std::fmt::{Display, Formatter};
 
 /// A ratio with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The estimate; not a number where nothing is known.
+    /// The estimate; NaN if unknown.
     pub value: f64,
-    /// The lower end of the interval.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -27,8 +26,8 @@ impl Display for Ratio {
 }
 
 impl Ratio {
-    /// The median of values with its interval, which is everything where [`stats::median_interval`]
-    /// has none, as of fewer than six values.
+    /// The median of values with its interval. If [`stats::median_interval`] has none, as for fewer than six
+    /// values, the interval is 0 to infinity.
     #[must_use]
     pub fn median_of(values: Vec<f64>) -> Self {
         let value = stats::median(values.clone());

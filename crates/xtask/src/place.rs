@@ -1,14 +1,14 @@
-//! Where the repository and the built binaries are.
+//! Paths of the repository and of the built binaries.
 //!
-//! Figures come from release builds. What only has to run, such as a smoke run or the commands of
-//! the documentation, takes the development build, which the tests have already made: a release
-//! build from nothing takes as long as all tests.
+//! Figures come from release builds. Programs that only have to run (smoke runs, the commands of the
+//! documentation) use the development build, which the tests have already made. A release build from scratch
+//! takes as long as all tests.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The root of the repository that this was started from; two folders above the crate.
+/// The root of the repository that this was started from, two folders above the crate.
 pub(crate) fn root() -> PathBuf {
     let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -22,22 +22,22 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Where cargo puts what it builds.
+/// cargo's output folder.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The development build, as the tests have it: built alone, a package takes other
-/// features of what it depends on, and all of that is built once more.
+/// The development build, as the tests build it. Built alone, the package would select other features of its
+/// dependencies, and they would all be rebuilt.
 pub(crate) fn dev_binary() -> Result<PathBuf> {
     built("halfpower", &["test", "--no-run", "--quiet"], "debug")
 }
 
-/// The program: the one that was named, else the one that only has to run or the one that figures
-/// are taken of.
+/// The program: the named one, or else the development build for a smoke run and the release build for
+/// figures.
 pub(crate) fn binary(named: Option<PathBuf>, smoke: bool) -> Result<PathBuf> {
     match named {
-        // Commands run in folders of their own.
+        // Absolute, because commands run in other folders.
         Some(binary) => {
             std::fs::canonicalize(&binary).with_context(|| binary.display().to_string())
         }
@@ -50,8 +50,8 @@ pub(crate) fn release_xtask() -> Result<PathBuf> {
     built("xtask", &RELEASE, "release")
 }
 
-/// Both programs at once: alone, each takes other features of what it depends on, and the next
-/// build of the other makes all of that anew.
+/// Builds both programs together. Built alone, each selects other features of the dependencies, and the next
+/// build of the other rebuilds them all.
 const RELEASE: [&str; 6] =
     ["build", "--release", "--quiet", "--package=halfpower", "--package=xtask", "--bins"];
 

@@ -1,14 +1,14 @@
-//! Tests under AddressSanitizer: the crates that hold memory which the kernel or several threads write
-//! to, and what they build on.
+//! Runs tests under AddressSanitizer: the crates whose memory the kernel or several threads write to, and
+//! their dependencies.
 //!
-//! The compiler that the project pins has the sanitizer built in, behind a switch for unstable options
-//! that `RUSTC_BOOTSTRAP` opens; no other compiler is needed. It sees what Rust code and libc's own calls do to
-//! memory. What the kernel writes by a raw system call (io_uring, io_submit, bpf) it sees only once the
-//! program touches it, so a length that the kernel takes is checked where it is given. The standard library is not
-//! instrumented. Rejected: Miri (the pinned toolchain has none, and it runs no system call of an engine) and
-//! valgrind (it refuses io_uring).
+//! The project's pinned compiler contains the sanitizer. It needs the unstable options that `RUSTC_BOOTSTRAP`
+//! enables, but no other compiler. The sanitizer sees memory accesses by Rust code and by libc's calls. It
+//! sees writes of a raw system call (io_uring, io_submit, bpf) only when the program touches the memory, so
+//! the lengths passed to the kernel are checked in the code. The standard library is not instrumented.
+//! Rejected: Miri (the pinned toolchain has none, and it cannot run an engine's system calls) and valgrind
+//! (it refuses io_uring).
 //!
-//! An overflow is planted first and has to be found: else the run says nothing.
+//! First, a planted overflow must be found; otherwise the run proves nothing.
 
 use crate::arguments::Arguments;
 use crate::place;
@@ -18,19 +18,21 @@ use std::process::Command;
 
 pub(crate) const SWITCHES: [&str; 1] = ["--keep"];
 
-/// It has to be named: build scripts and macros run in the compiler, which is not instrumented.
+/// The target must be named explicitly. Build scripts and macros, which run in the compiler, are then not
+/// instrumented.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 const FLAGS: &str = "-Zsanitizer=address";
 const PACKAGES: [&str; 4] =
     ["halfpower-engine", "halfpower-workload", "halfpower-host", "halfpower-trial"];
-/// Crates that a test build optimises fully, which takes the compiler many times as long with the sanitizer in
-/// them.
+/// Crates that a test build fully optimises. With the sanitizer, that would take many times as long to
+/// compile.
 const OPTIMISED: [&str; 6] = ["stats", "simdisk", "engine", "trial", "workload", "model"];
-/// A test that cannot run with it: under a limit of address space the sanitizer has no room for its own table.
+/// A test that cannot run with the sanitizer: its address space limit leaves no room for the sanitizer's
+/// table.
 const SKIPPED: &str = "without_memory_for_it_no_engine_opens_and_each_says_what_to_do";
-/// What the sanitizer says of a write behind the end of an allocation.
+/// The sanitizer's name for a write beyond the end of an allocation.
 const FOUND: &str = "heap-buffer-overflow";
-/// Writes a byte behind the end of a vector, in a way that no optimisation takes away.
+/// Writes a byte beyond the end of a vector, in a way that cannot be optimised away.
 const PLANTED: &str = "fn main() {
     let mut bytes = vec![0_u8; 16];
     let start = std::hint::black_box(bytes.as_mut_ptr());
@@ -39,7 +41,7 @@ const PLANTED: &str = "fn main() {
 }
 ";
 
-/// `cargo xtask sanitize`; `--keep` leaves what was built for the next run.
+/// `cargo xtask sanitize`; `--keep` keeps the build for the next run.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
         testkit::skip("sanitize", "the sanitizer is used on Linux on x86-64");
@@ -63,8 +65,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     Ok(good)
 }
 
-/// A command whose compiler instruments what it builds. Its programs say nothing of memory that is left at the end, since
-/// buffers that the kernel may still write to are left on purpose, and take bus errors themselves, as the engine does.
+/// A command with an instrumenting compiler. Its programs do not report leaks, because buffers that the
+/// kernel may still write to are leaked deliberately. They also handle bus errors themselves, as the engine
+/// does.
 fn instrumented(command: &mut Command) -> &mut Command {
     command
         .env("RUSTC_BOOTSTRAP", "1")

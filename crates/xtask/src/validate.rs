@@ -1,11 +1,11 @@
-//! Predictions against measurements over the whole catalogue of simulated devices.
+//! Compares predictions with measurements for the whole catalogue of simulated devices.
 //!
-//! For each device the release binary makes a profile (`check --for-diagnosis`) and validates it,
-//! as a user would, with a database of its own. Virtual time: the figures of a seed are the same on
-//! every machine; `--seed` draws other services, mixes and loads. The column "repeat" is the median
-//! difference of two visits to the same light loads. Left out are `faulty`, of whose trials none
-//! counts, and `drifting`, which never holds still; `--only` takes any device, a real one included
-//! (its profile is made with `--budget`).
+//! For each device, the release binary makes a profile (`check --for-diagnosis`) and validates it as a user
+//! would, with a separate database. Time is virtual, so the figures of a seed are the same on every machine;
+//! `--seed` draws other services, mixes and loads. The column "repeat" is the median difference between two
+//! visits to the same light loads. Two devices are omitted: `faulty`, whose trials do not count, and
+//! `drifting`, which is never steady. `--only` accepts any device, including a real one (its profile is made
+//! with `--budget`).
 
 use crate::arguments::Arguments;
 use crate::{child, place};
@@ -15,20 +15,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use store::Store;
 
-/// Every kind of the catalogue.
+/// Every kind of device in the catalogue.
 const DEVICES: &str = "mm1 md1 mg1 mmc mdc capped cloud jittery st15150w st34371w st15150n atlas10k \
                        fireball friedman10k sata-ssd nvme-ssd st15150w,disks=4,raid=0,chunk=64k \
                        atlas10k,disks=2,raid=1 atlas10k,disks=4,raid=5";
-/// Loads per device, unless told otherwise.
+/// Default number of loads per device.
 const TRIALS: u32 = 24;
 
-/// Each in place of what is done by itself: one device in place of all, loads per device, the seed
-/// of profiles and loads, the budget of a profile as `check` takes it, the program in place of the
-/// release build, and where databases are kept (those that are there are used again).
+/// Flags that replace defaults: one device instead of all, loads per device, the seed of profiles and loads,
+/// the budget of a profile as in `check`, the binary instead of the release build, and the folder of
+/// databases (existing ones are reused).
 pub(crate) const VALUES: [&str; 6] =
     ["--only", "--trials", "--seed", "--budget", "--binary", "--databases"];
 
-/// Prints a line per device; whether all reach their goals.
+/// Prints a line per device; returns whether all reach their goals.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let temporary = tempfile::tempdir()?;
     let folder: PathBuf = flags.value("--databases")?.unwrap_or(temporary.path().to_owned());
@@ -48,7 +48,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     Ok(all_reached)
 }
 
-/// The validation out of the database, which is made where it is not there.
+/// The validation from the database, which is created if it is missing.
 fn validated(device: &str, database: &Path, flags: &Arguments) -> Result<Validation> {
     if !database.exists() {
         measure(device, database, flags)?;

@@ -1,5 +1,5 @@
-//! The whole ward in one command: drawn and simulated cases, real devices of this machine, and layers of
-//! guest machines, each judged alike, and one table of it that is kept.
+//! Runs all evaluations of the diagnosis: simulated cases, real devices of this machine, and layers in
+//! guests. All are judged in the same way, and one table of the results is saved.
 
 use crate::diagnosis_eval::Part;
 use crate::judge::Tally;
@@ -10,15 +10,15 @@ use std::path::PathBuf;
 
 pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
 pub(crate) const VALUES: [&str; 4] = ["--draws", "--rounds", "--first", "--binary"];
-/// Simulated draws, and rounds over the real cases, unless told otherwise.
+/// Default numbers of simulated draws, and of rounds over the real cases.
 const DRAWS: u64 = 1_000;
 const ROUNDS: u32 = 4;
 
-/// Runs all three; whether each reaches its goal and none was skipped.
+/// Runs all three; returns whether each reaches its goal and none was skipped.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let draws = flags.value("--draws")?.unwrap_or(DRAWS);
     let rounds = flags.value("--rounds")?.unwrap_or(ROUNDS);
-    // Seeds that nobody has used before are those of the moment.
+    // The current time gives seeds that have not been used before.
     let now = u64::try_from(jiff::Timestamp::now().as_second())?;
     let first = flags.value("--first")?.unwrap_or(now);
     let binary: Option<PathBuf> = flags.value("--binary")?;

@@ -1,11 +1,11 @@
-//! halfpower with an engine that panics at its first request: how a defect of the program ends is tried on it.
+//! halfpower with an engine that panics at its first request, to test how the program handles its own bugs.
 
 use halfpower::OwnEngine;
 use halfpower::documents::CacheMode;
 use halfpower::engine::{Carrier, EngineError, OneByOne, Setup, Transfer};
 use std::process::ExitCode;
 
-/// An engine with a defect.
+/// An engine with a bug.
 struct Panicking;
 
 impl Carrier for Panicking {

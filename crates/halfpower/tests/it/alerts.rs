@@ -1,10 +1,10 @@
-//! The exporter's alert rules on virtual time of disks whose truth is known: each alert fires where it is due, and
-//! nowhere else.
+//! Tests the exporter's alert rules in virtual time, with disks of known truth: each alert fires when it is
+//! due, and no other alert fires.
 //!
-//! Each disk is profiled by `check` and loaded by `diagnose --load`, as a user does it on a simulated
-//! device. Its counters go sample by sample through `live::Judge` and the exporter's own text, so
-//! that Prometheus is given what a scrape would have given it. A sample of the disks has two minutes;
-//! `cargo xtask prove` tries all of them for an hour.
+//! Each disk is profiled by `check` and loaded by `diagnose --load`, as a user does with a simulated device.
+//! Its counters pass sample by sample through `live::Judge` and the exporter's own text, so Prometheus
+//! receives what a scrape would give. A normal test runs some disks for two minutes; `cargo xtask prove` runs
+//! all of them for an hour.
 
 use anyhow::{Context as _, Result, ensure};
 use diagnose::ProfileSet;
@@ -22,17 +22,16 @@ use std::sync::Arc;
 use store::Store;
 use testkit::requires;
 
-/// Time between two samples, and between two scrapes: those of the documentation.
+/// Time between two samples, and between two scrapes, as in the documentation.
 const SAMPLE_S: u64 = 1;
 const SCRAPE_S: u64 = 10;
 const HOUR_S: u64 = 3600;
-/// Length of the recording of the disk as it was profiled.
+/// Length of the recording of the disk in its profiled state.
 const BEFORE_S: u64 = 10;
-/// Length of the recording in a sample: the alert of a slow disk fires after half a minute.
+/// Length of the recording in a normal test. The alert for a slow disk fires after half a minute.
 const SHORT_S: u64 = 120;
 
-/// A disk: its name, the device when it was profiled and as it is, its loads, and the alert that has to
-/// come.
+/// A disk: its name, the device when profiled and now, its loads, and the alert that must fire.
 struct Disk {
     name: &'static str,
     profiled: &'static str,
@@ -43,7 +42,8 @@ struct Disk {
 
 const ARRAY: &str = "mmc,servers=8,service=5ms";
 
-/// Busy and well: none of them may raise an alert. Slow, overloaded, capped: each has to raise its own.
+/// Busy but healthy disks, which must not fire an alert; and slow, overloaded and capped ones, which must
+/// fire theirs.
 const DISKS: [Disk; 9] = [
     Disk {
         name: "scan",
@@ -117,7 +117,7 @@ const DISKS: [Disk; 9] = [
 /// The alerts on verdicts.
 const ALERTS: [&str; 3] = ["HalfpowerDiskSlow", "HalfpowerDiskOverloaded", "HalfpowerDiskCapped"];
 
-/// Values of a series at each scrape; `None` where it was not there.
+/// Values of a series at each scrape; `None` if it was missing.
 type Series = BTreeMap<String, Vec<Option<String>>>;
 
 #[test]
@@ -143,7 +143,7 @@ fn label(disk: &str) -> String {
     format!("device=\"{disk}\"")
 }
 
-/// The profile of a disk and its counters under its loads.
+/// The profile of a disk, and its counters under its loads.
 fn observed(disk: &Disk, seconds: u64) -> Result<(Profile, Observation)> {
     let folder = tempfile::tempdir()?;
     let database = folder.path().join("alerts.db");
@@ -167,14 +167,14 @@ fn observed(disk: &Disk, seconds: u64) -> Result<(Profile, Observation)> {
         Ok(Store::open_existing(&database)?.document("last")?)
     };
     run(&["check", &format!("sim:{}", disk.profiled)], &[])?;
-    // Under its own description: a device is known by it.
+    // With the description of the profiled device, by which the profile is found.
     let before = observe(disk.profiled, &disk.loads[..1], BEFORE_S)?;
     let observation =
         Observation { devices: before.devices, ..observe(disk.device, disk.loads, seconds)? };
     Ok((Store::open_existing(&database)?.document("last")?, observation))
 }
 
-/// Judges the samples one by one, and gives what scrapes would have shown.
+/// Judges the samples one by one, and returns what scrapes would show.
 fn rendered(
     name: &str,
     profile: Profile,
@@ -184,7 +184,7 @@ fn rendered(
     let [device] = observation.devices.as_slice() else {
         anyhow::bail!("{} devices were observed", observation.devices.len());
     };
-    // The profile is found as on a real machine; the name of the case is that of its series alone.
+    // The profile is found as on a real machine. The case's name is used only in its series.
     let (device, own) = (Arc::new(device.clone()), label(&device.name));
     let nowhere = Roots::below(Path::new("/nonexistent"));
     let mut judge = Judge::new(&nowhere, ProfileSet::saved(vec![profile]), None, session::VERSION);
@@ -211,7 +211,7 @@ fn rendered(
     Ok(series)
 }
 
-/// The rules, what was scraped, and for each disk which alerts fire, in the words of Prometheus' own evaluation.
+/// A test for promtool: the rules, the scraped series, and for each disk the alerts that must fire.
 fn promtool_test(disks: &[&Disk], series: &Series, seconds: u64) -> Result<String> {
     let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exporter/halfpower.rules.yml");
     let mut test = format!(

@@ -1,4 +1,4 @@
-//! A check measures several files of a disk, and says so where they differ.
+//! A check measures several files of a disk, and reports if they differ.
 
 use crate::program::{found, halfpower, halfpower_in, profile};
 use record::{AreaSpread, FindingCode, Locality, MeasuredArea, OpKind, TestFile, Trial, Written};
@@ -55,7 +55,7 @@ fn a_check_of_a_directory_visits_six_files_and_one_that_is_there_and_changes_not
     assert!(ended.code == Some(0) || ended.code == Some(1), "{ended:?}");
     let written: BTreeSet<_> = profile.areas.iter().map(|area| area.test_file.is_some()).collect();
     assert_eq!((profile.areas.len(), written.len()), (7, 2), "{:?}", profile.areas);
-    // A cell of reads has visits to several of them, and one of writes none to the user's file.
+    // A cell of reads has visits to several files; a cell of writes never visits the user's file.
     let store = store::Store::open(&database).unwrap();
     for cell in &profile.cells {
         let trials: Vec<Trial> =

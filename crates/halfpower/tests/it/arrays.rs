@@ -1,5 +1,5 @@
-//! Targets that the program binds into an array: what lies on each, a failed one, its rebuild, and what a
-//! check finds.
+//! Arrays that the program makes from targets: the content of each target, a failed one, its rebuild, and the
+//! findings of a check.
 
 use crate::program::{found, halfpower, trial};
 use record::{
@@ -15,7 +15,7 @@ use workload::volume::{DiskLoad, Plan, Volume};
 const LEG: usize = 4 << 20;
 const CHUNK: usize = 64 << 10;
 
-/// Files with other bytes each, so that nothing agrees by chance.
+/// Files with different bytes, so that nothing agrees by chance.
 fn legs(count: usize) -> (TempDir, Vec<PathBuf>) {
     let folder = disk_folder().unwrap();
     let leg = |number: usize| {
@@ -65,7 +65,7 @@ fn rebuild(trial: &Trial) -> &RebuildResult {
     array.and_then(|array| array.rebuild.as_ref()).unwrap_or_else(|| panic!("{trial:#?}"))
 }
 
-/// Good blocks, of which none was wrong or unchecked.
+/// Number of good blocks; fails if any block is bad or unchecked.
 #[track_caller]
 fn all_good(trial: &Trial) -> u64 {
     let verify = trial.result.verify.as_ref().unwrap();
@@ -204,7 +204,7 @@ fn what_a_kill_between_data_and_parity_leaves_is_found_by_a_check_and_named() {
         let (_folder, legs) = legs(count);
         let fill = "--rw write --bs 64k --passes 1 --verify --overwrite --seed 7";
         trial(0, &words(&legs, &format!("--raid {level} {fill}")));
-        // The parity of the second row lies on the last leg but one; of a mirror it is a copy.
+        // The parity of the second row is on the last leg but one; in a mirror, this is a copy.
         let damaged = std::fs::OpenOptions::new().write(true).open(&legs[1]).unwrap();
         let before = bytes(&legs[1])[CHUNK + 100];
         damaged.write_all_at(&[!before], CHUNK as u64 + 100).unwrap();
@@ -215,7 +215,7 @@ fn what_a_kill_between_data_and_parity_leaves_is_found_by_a_check_and_named() {
         let check = check(&checked);
         assert_eq!((check.bad, check.good), (1, (LEG / CHUNK) as u64 - 1), "{check:?}");
         assert!(check.first_bad[0].contains(&(CHUNK + 100).to_string()), "{check:?}");
-        // Whoever writes next gets legs that agree, and is told.
+        // The next writer gets consistent legs, and a finding.
         let again = format!("--raid {level} --rw write --passes 1 --bs 64k --verify --overwrite");
         let mended = trial(0, &words(&legs, &again));
         assert_eq!(mended.result.array.unwrap().check.unwrap().made, 1);
@@ -246,7 +246,7 @@ fn the_legs_are_asked_for_exactly_the_bytes_that_the_plan_of_the_simulator_says(
              --io-size 8m --seed 11 {}",
             named.join(" ")
         );
-        // What opening a device reads of it goes through the page cache the first time.
+        // The first time, the reads that open a device go through the page cache.
         trial(0, &words(&paths, &more));
         let before: Vec<[u64; 2]> = devices.iter().map(sectors).collect();
         let trial = trial(0, &words(&paths, &more));
@@ -256,7 +256,7 @@ fn the_legs_are_asked_for_exactly_the_bytes_that_the_plan_of_the_simulator_says(
             let moved = [0, 1].map(|op| (after[op] - before[leg][op]) * 512);
             assert_eq!(moved[1], expected[leg][1], "written of leg {leg}, RAID {level} {failed}");
             let more = moved[0].checked_sub(expected[leg][0]);
-            // A mirror chooses by its queues, so that its legs are counted together.
+            // A mirror chooses the leg by its queues, so the legs are counted together.
             assert!(level == 1 || more.is_some_and(|it| it < 1 << 20), "read of leg {leg}");
         }
         let read = |of: &dyn Fn(usize) -> u64| (0..count).map(of).sum::<u64>();
@@ -266,7 +266,7 @@ fn the_legs_are_asked_for_exactly_the_bytes_that_the_plan_of_the_simulator_says(
     }
 }
 
-/// Bytes read and written of each leg by the requests of a run of so many bytes.
+/// Bytes read and written on each leg by a run of `bytes` bytes.
 fn predicted(workload: &Workload, seed: u64, bytes: u64) -> Vec<[u64; 2]> {
     let spec = workload::volume_spec(workload).unwrap();
     let legs = workload.targets as usize;

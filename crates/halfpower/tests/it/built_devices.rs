@@ -1,4 +1,4 @@
-//! `diagnose` of a directory on several real devices: the one that the others wait for is named.
+//! `diagnose` of a directory on several real devices: names the device that the others wait for.
 
 use crate::program::{Running, program, run};
 use record::{CauseCode, Diagnosis, Episode, Verdict};
@@ -6,7 +6,7 @@ use std::path::Path;
 use testkit::{LoopDevice, Mounted, Throttle, ThrottledGroup, requires};
 
 const MIB: u64 = 1 << 20;
-/// What one leg may read per second: less than any disk does.
+/// Limit of one leg in reads per second, lower than any disk's rate.
 const LEG_IOPS: u64 = 300;
 
 fn name(device: &LoopDevice) -> String {
@@ -21,14 +21,14 @@ fn episode<'d>(diagnosis: &'d Diagnosis, device: &LoopDevice) -> &'d Episode {
     longest.unwrap_or_else(|| panic!("{found:#?}"))
 }
 
-/// Whether a machine that others kept busy did less than a limit lets through, or not always the same, so
-/// that not the limit shows but the machine; the skip is told and counted.
+/// Whether other processes kept the machine so busy that a rate was below its limit, or varied. The machine,
+/// not the limit, then determines the result, and the test is skipped.
 fn stood_still(test: &str, found: &Diagnosis, held: &LoopDevice) -> bool {
     let (done, allowed) = (episode(found, held).numbers.iops, LEG_IOPS as f64);
     let why = if done < 0.93 * allowed {
         format!("the machine stood still: {done:.0} of {allowed:.0} reads per second")
     } else if let Some(device) = found.devices.iter().find(|device| device.episodes.len() > 1) {
-        // The load is the same all the time: what cuts it in two is not of its making.
+        // The load is constant, so a change of the device's state has another cause.
         format!("the machine stood still for a time: {} was not the same throughout", device.device)
     } else {
         return false;
@@ -37,7 +37,7 @@ fn stood_still(test: &str, found: &Diagnosis, held: &LoopDevice) -> bool {
     true
 }
 
-/// What is said of a directory in a file system while a group reads a file in it at random.
+/// The diagnosis of a directory in a file system while a group randomly reads a file in it.
 fn diagnosed_while_read(file_system: &Path, group: &ThrottledGroup) -> Diagnosis {
     let folder = file_system.join("db");
     std::fs::create_dir(&folder).unwrap();
@@ -100,7 +100,7 @@ fn a_leg_whose_file_lies_on_a_slower_disk_is_the_slowest_member_and_that_disk_is
     let (first, others) = leg.claim.split_once(" and ").unwrap();
     assert!(first.contains(&words) && others.contains(&name(&quick)), "{}", leg.claim);
     assert!(!episode(&found, &quick).verdict.is_slow(), "{found:#?}");
-    // It is below the file of the loop device.
+    // This device holds the loop device's file.
     assert_eq!(episode(&found, &below).verdict, Verdict::Capped, "{found:#?}");
     let cause = format!("Its file is on {}, which is capped", name(&below));
     assert!(leg.claim.contains(&cause), "{}", leg.claim);

@@ -1,11 +1,11 @@
-//! What `--cache` opens, and what the page cache does to numbers.
+//! How `--cache` opens files, and how the page cache changes figures.
 
 use crate::program::{found, program_under, run, trial};
 use record::FindingCode;
 use std::collections::BTreeSet;
 use testkit::{LoopDevice, Mounted, disk_folder, requires};
 
-/// The flags with which a run opens its target, of the two that make a cache mode.
+/// Which of the two flags of cache modes a run uses to open its target.
 fn flags_of(mode: &str) -> BTreeSet<&'static str> {
     let folder = disk_folder().unwrap();
     let log = tempfile::NamedTempFile::new().unwrap();
@@ -15,7 +15,7 @@ fn flags_of(mode: &str) -> BTreeSet<&'static str> {
     let words = "run . --size 16m --io-size 1m --runtime 30s --rw randrw --no-save --cache";
     run(command, &format!("{words} {mode}")).expect(0);
     let log = std::fs::read_to_string(log.path()).unwrap();
-    // The first opening is for the run; the test file is written past the page cache in any case.
+    // The first open is for the run; the test file is always written with direct I/O.
     let opening = log.lines().find(|line| line.contains("/proc/self/fd/") && line.contains("O_"));
     let opening = opening.unwrap_or_else(|| panic!("no opening for a run in {log}"));
     ["O_DIRECT", "O_DSYNC"].into_iter().filter(|flag| opening.contains(flag)).collect()
@@ -42,7 +42,7 @@ fn reads_that_memory_serves_are_told_and_reads_of_the_device_are_not() {
     requires!(Root, Loop);
     let device = LoopDevice::new(64 << 20).unwrap();
     let re_reads = |cache: &str| {
-        // It ends after its bytes, so that its counters are never read too late.
+        // The run ends after a number of bytes, so that its counters are never read too late.
         let words =
             format!("{} --pattern hit --io-size 16m --runtime 60s", device.path().display());
         trial(0, &format!("{words} --ramp-time 0 --cache {cache}"))
@@ -63,7 +63,7 @@ fn a_device_that_is_read_past_the_page_cache_counts_what_we_count() {
         let words = format!("--rw {rw} --bs {bs} --ioengine {engine} --io-size 16m --runtime 60s");
         let trial = trial(0, &format!("{} {words}", device.path().display()));
         let counters = trial.device_counters.value().unwrap();
-        // Somebody else may look at a device that has just appeared.
+        // Other processes may read a new device.
         let near = |ratio: Option<f64>| (1.0..=1.02).contains(&ratio.unwrap());
         assert!(near(counters.ratio_bytes), "{words}: {counters:?}");
         assert!(near(counters.ratio_ios), "{words}: {counters:?}");
@@ -80,7 +80,7 @@ fn a_cold_start_drops_the_pages_that_a_warm_one_reads() {
     let file = disk.path().join("data");
     std::fs::write(&file, vec![7; FILE_BYTES as usize]).unwrap();
     std::fs::File::open(&file).unwrap().sync_all().unwrap();
-    // Counted from here, because the program's own counters begin when the run has begun.
+    // Counted here, because the program's own counters start with the run.
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
     let bytes_read = || {
         let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();

@@ -1,4 +1,4 @@
-//! Caps that a check meets, and rates that fall while a load goes on.
+//! Caps that a check finds, and rates that fall during a load.
 
 use crate::program::{Outcome, found, halfpower, profile, program, run};
 use record::{FindingCode, StepCause};
@@ -27,7 +27,7 @@ fn a_check_names_the_caps_of_a_cloud_volume_and_a_diagnosis_says_when_they_hold(
         "{page}"
     );
     assert!(page.contains("[cap_met]") && page.contains("gp3"), "{page}");
-    // One that nobody publishes is found all the same.
+    // Also a cap that no vendor publishes.
     let own = "sim:cloud,service=600us,iops=2600,throughput=77MiB/s";
     let page = check(own);
     let caps = profile(0, own).caps;
@@ -70,7 +70,7 @@ fn a_check_goes_on_until_the_credit_of_a_volume_is_used_up_and_says_when_it_is_b
     assert_eq!(step.cause, StepCause::Credit);
     assert!((reads.iops.value / 16_000.0 - 1.0).abs() < 0.02, "{reads:?}");
     assert!((step.iops.value / 3_000.0 - 1.0).abs() < 0.01, "{step:?}");
-    // The rest gives 3,000 requests a second back of those that ran beyond 3,000 a second.
+    // An idle device regains 3,000 requests per second of those that it did beyond 3,000 per second.
     let back = step.back_after_ns.value().expect("it comes back");
     let truth = reads.ran_ns.0 as f64 * (16_000.0 - 3_000.0) / 3_000.0;
     assert!(back.includes(truth), "{back:?}, not {truth}");
@@ -88,7 +88,7 @@ fn writes_that_fill_the_fast_part_of_a_drive_are_told_from_credit() {
     assert_eq!(steps, [None, Some(StepCause::WriteCache)], "{:?}", profile.sustained);
     assert!(found(&profile.findings, FindingCode::WriteCacheFull));
     assert!(profile.caps.is_empty(), "{:?}", profile.caps);
-    // A drive without such a part goes on as it began.
+    // A drive without such a credit or cache continues as it began.
     let plain = crate::program::profile(0, "sim:mmc,servers=8,service=2ms,rate=40MB/s --sustained");
     assert!(plain.sustained.iter().all(|load| load.step.is_none()), "{:?}", plain.sustained);
 }

@@ -1,4 +1,4 @@
-//! One load from several machines, whose agents are children of this test.
+//! Tests one load from several machines, whose agents are children of this test.
 
 use crate::program::{Outcome, Running, found, halfpower_in, program};
 use record::{EndedBy, FindingCode, LostKind, TargetSharing, Trial};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use testkit::{disk_folder, requires};
 
-/// A folder on a disk with a file of random data, and a script for each name that an agent is started by.
+/// A folder on a disk with a file of random data, and with scripts that start agents.
 struct Stage {
     folder: TempDir,
 }
@@ -24,7 +24,7 @@ impl Stage {
         self.folder.path()
     }
 
-    /// A program that is started in place of an agent.
+    /// A script that is started in place of an agent.
     fn script(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
         let path = self.path().join(name);
@@ -36,7 +36,7 @@ impl Stage {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    /// The words of a run whose agents are scripts of their host's name.
+    /// The words of a run whose agents are scripts with their host's name.
     fn words(&self, more: &str) -> String {
         format!("run big --json --no-save --size 16m --launch ./{{host}} {more}")
     }
@@ -46,7 +46,7 @@ impl Stage {
     }
 }
 
-/// The trial of a run to its end: what the machine under the test gives may be clean or not.
+/// The trial of a complete run, clean or not, because the test machine may be busy.
 fn printed(outcome: &Outcome) -> Trial {
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
     outcome.trial()
@@ -57,7 +57,7 @@ fn under_way(stage: &Stage, more: &str, pid_file: &str) -> (Running, String) {
     under_way_as(program(), stage, more, pid_file)
 }
 
-/// Likewise with a program that is set up otherwise.
+/// The same with a modified program command.
 fn under_way_as(
     mut command: std::process::Command,
     stage: &Stage,
@@ -77,7 +77,7 @@ fn under_way_as(
     while read_bytes().unwrap() < before + (1 << 20) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // It tells of its progress each second.
+    // It reports its progress every second.
     std::thread::sleep(Duration::from_millis(1_500));
     (running, pid)
 }
@@ -96,14 +96,14 @@ fn codes(trial: &Trial) -> Vec<FindingCode> {
 fn two_clients_are_one_trial_whose_figures_are_those_of_both() {
     requires!(Disk);
     let stage = Stage::new();
-    // A login shell greets, and another launcher warns without an end of its line.
+    // A login shell prints a greeting, and another launcher a warning without a line feed.
     stage.script("a", "echo Welcome to a; exec AGENT agent");
     stage.script("b", "printf 'no line feed'; echo; exec AGENT agent");
     let trial = printed(&stage.run("--hosts a,b --io-size 2m --runtime 1m"));
     let clients = trial.clients.as_ref().unwrap();
     assert_eq!(clients.sharing, TargetSharing::Shared, "{}", clients.sharing_reason);
     assert_eq!(trial.parts.len(), 2);
-    // 2 MiB on each: the requests, their times and their histogram are those of both.
+    // 2 MiB on each: requests, times and histogram cover both.
     assert_eq!(trial.completed(), 1_024);
     let parts = || trial.parts.iter();
     assert_eq!(parts().map(Trial::completed).sum::<u64>(), 1_024);
@@ -115,7 +115,7 @@ fn two_clients_are_one_trial_whose_figures_are_those_of_both() {
         assert!(client.begin_skew_ns.is_some() && client.clock.exchanges > 0, "{client:?}");
         assert_eq!(client.share.map(|share| (share * 1e9) as u64), Some(500_000_000));
     }
-    // They read different requests, as jobs of one machine do.
+    // They read different requests, like the jobs of one machine.
     assert_eq!(clients.each[1].first_job, 1);
 }
 
@@ -150,7 +150,7 @@ fn a_client_that_hangs_is_given_up_after_its_time() {
     let trial = running.end().expect(130).trial();
     let lost = trial.clients.as_ref().unwrap().each[1].lost.clone().unwrap();
     assert_eq!(lost.kind, LostKind::Silent, "{lost:?}");
-    // It was killed with its connection: nothing is left of it.
+    // It was killed with its connection, so no process remains.
     let left = Path::new("/proc").join(pid);
     assert!(!left.exists());
 }
@@ -212,7 +212,7 @@ fn a_run_by_precision_ends_on_all_clients_by_what_they_counted_together() {
     let ends: Vec<_> = trial.parts.iter().map(|part| part.result.ended_by).collect();
     match trial.result.ended_by {
         Some(EndedBy::Precision) => assert_eq!(ends, [Some(EndedBy::Precision); 2]),
-        // On a machine whose rate jumps about, which no part is blamed for.
+        // The rate of the machine varies, which must not be attributed to a part.
         _ => assert!(found(&trial.findings, FindingCode::StopRuleNotMet), "{:?}", codes(&trial)),
     }
     let of_parts = trial.parts.iter().map(|part| part.result.duration_ns).max();
@@ -264,7 +264,7 @@ fn what_is_for_one_machine_is_refused_with_what_to_do_instead() {
     }
 }
 
-/// Processes with these command lines, numbered as mpirun numbers them: how each ended.
+/// Starts processes with these command lines, numbered as by mpirun; returns how each ended.
 fn ranks(stage: &Stage, commands: &[&str]) -> Vec<Outcome> {
     let start = |(number, words): (usize, &&str)| {
         let mut command = program();
@@ -349,7 +349,7 @@ fn ctrl_c_at_a_terminal_reaches_the_coordinator_alone_and_what_was_measured_is_p
     let mut command = program();
     command.process_group(0);
     let (running, _) = under_way_as(command, &stage, "--hosts a,b", "b.pid");
-    // The group has the number of its first process, which is the coordinator: a terminal signals all of it.
+    // The group has the process id of its first process, the coordinator. A terminal signals the whole group.
     let group = std::fs::read_to_string(stage.path().join("coordinator.pid")).unwrap();
     let words = format!("kill -s INT -- -{}", group.trim());
     assert!(std::process::Command::new("sh").args(["-c", &words]).status().unwrap().success());
@@ -369,7 +369,7 @@ fn a_coordinator_that_is_killed_leaves_no_load_behind() {
     running.signal("KILL");
     assert_eq!(running.end().code, None);
     let of_agent = Path::new("/proc").join(pid);
-    // It ends when its standard input does; a busy machine may need longer, never the minute of the run.
+    // It ends with its standard input. A busy machine may need longer, but never the minute of the run.
     for _ in 0..1_000 {
         if !of_agent.exists() {
             return;
@@ -399,7 +399,7 @@ fn a_host_in_the_path_gives_each_client_its_own_file() {
 
 #[test]
 fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
-    // Decided from the document alone: one of a real run, with one client made slower.
+    // The findings depend on the document alone: take one from a real run, and make one client slower.
     requires!(Disk);
     let stage = Stage::new();
     stage.script("a", "exec AGENT agent");
@@ -418,15 +418,15 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
     let found = trial::validity::findings(&slow);
     let has = |code| found.iter().any(|finding| finding.code == code);
     assert!(has(FindingCode::ClientStraggles) && has(FindingCode::UnequalShares), "{found:?}");
-    // The opposite differs in the rates alone.
+    // The opposite case differs in the rates only.
     let clients = slow.clients.as_mut().unwrap();
     clients.each.iter_mut().for_each(|client| client.iops_per_job = Some(1_000.0));
     clients.jain_index = record::jain_index(&[1_000.0; 2]);
     let equal = trial::validity::findings(&slow);
     let none = |code| equal.iter().all(|finding| finding.code != code);
     assert!(none(FindingCode::ClientStraggles) && none(FindingCode::UnequalShares), "{equal:?}");
-    // Where depths differ, a client that does as much as the others is none that straggles, whether it is
-    // the depth or the target that limits them; one that is slow by both measures is.
+    // If depths differ, a client that does as much as the others is not a straggler, whether the depth or the
+    // target limits it. A client that is slow by both measures is.
     for (depths, rates, found) in [
         ([2, 1], [1_000.0, 500.0], false),
         ([2, 1], [1_000.0, 1_000.0], false),
@@ -446,7 +446,7 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
             assert_eq!(has, found, "{depths:?} {rates:?} {code:?}");
         }
     }
-    // Likewise begins that lie apart, a clock that is not known, and kernels that differ.
+    // The same for different start times, an uncertain clock, and different kernels.
     let window = slow.result.duration_ns.0;
     for (spread, error, code) in [
         (window / 10, 0, FindingCode::ClientsApart),
@@ -459,7 +459,7 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
         let found = trial::validity::findings(&slow);
         assert!(found.iter().any(|finding| finding.code == code), "{code:?}: {found:?}");
     }
-    // They began together, and one was done before the other.
+    // They started together, but one ended before the other.
     let clients = slow.clients.as_mut().unwrap();
     clients.start_spread_error_ns = Some(record::Nanos(0));
     clients.common_window_ns = Some(record::Nanos(window / 2));
@@ -474,7 +474,7 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
 fn an_agent_that_does_not_come_up_is_given_up_after_its_time() {
     requires!(Disk);
     let stage = Stage::new();
-    // Without the flag it would be waited for until this ends: then the message is another one.
+    // Without the flag, the program would wait until this ends, and the message would differ.
     stage.script("a", "exec sleep 20");
     let outcome = stage.run("--hosts a --agent-timeout 2s --runtime 1s");
     outcome.refuses(4, &["a: ", "it has sent nothing for 2 s"]);

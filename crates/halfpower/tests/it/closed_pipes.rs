@@ -1,17 +1,17 @@
-//! A reader that goes away early (`| head -1`) is no error, on either stream.
+//! A reader that closes the pipe early (`| head -1`) is not an error, on either stream.
 
 use crate::program::{Outcome, Running, program};
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-/// A pipe that nobody reads any more.
+/// A pipe without a reader.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     writer.into()
 }
 
-/// Runs with a closed standard output; what it said on standard error.
+/// Runs with a closed standard output; the outcome has standard error.
 fn without_reader(words: &str) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("stderr");

@@ -1,4 +1,4 @@
-//! `--fsync` and `--fdatasync`: what is called, what is counted, and what is refused.
+//! `--fsync` and `--fdatasync`: which calls are made, what is counted, and what is refused.
 
 use crate::program::{halfpower, halfpower_in, program_under, run};
 use record::{FindingCode, FlushKind};
@@ -15,7 +15,7 @@ fn as_many_flushes_are_counted_as_the_kernel_was_asked_for() {
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         let log = tempfile::NamedTempFile::new().unwrap();
         let call = flag.replace('-', "_");
-        // What writes out the page cache needs one.
+        // `sync_file_range` writes out the page cache, so it needs buffered writes.
         let cache = if call == flag { "device" } else { "all" };
         let words = format!("strace -f -qq -e trace={call} -o {}", log.path().display());
         let load = format!("{} --rw write --bs 4k --io-size 256k --runtime 60s", path.display());
@@ -43,7 +43,7 @@ fn the_page_has_flushes_beside_writes_and_a_command_that_repeats_them() {
     for words in ["fdatasync after every 8 writes", "; flushes ", "--fdatasync 8", "  flushes "] {
         assert!(page.contains(words), "{words:?} is not in {page}");
     }
-    // A drained queue is the flushes' doing.
+    // Flushes drain the queue, so a low depth is no finding.
     assert!(!page.contains(&format!("[{}]", FindingCode::DepthNotReached.name())), "{page}");
 }
 

@@ -1,4 +1,4 @@
-//! `compare`: documents of all kinds in, verdicts and exit codes out.
+//! `compare`: documents of all kinds, verdicts and exit codes.
 
 use crate::program::{halfpower, halfpower_in};
 use record::{ComparedKind, ComparedVerdict, Comparison};
@@ -8,7 +8,7 @@ fn comparison(text: &str) -> Comparison {
     serde_json::from_str(text).unwrap()
 }
 
-/// Writes five trials of the same cell into a file, as they are printed one after the other.
+/// Writes five trials of the same cell to a file, one after the other, as they are printed.
 fn trials(folder: &Path, name: &str, device: &str, seeds: std::ops::Range<u32>) {
     let documents: Vec<String> = seeds
         .map(|seed| {
@@ -38,11 +38,11 @@ fn a_slower_device_fails_where_that_is_established_and_an_unchanged_one_does_not
     assert!(slower.contains("B is 3") && slower.contains(" % slower: worse in"), "{slower}");
     assert!(slower.contains("Conditions that differ"), "{slower}");
     assert!(slower.lines().all(|line| line.chars().count() <= 80), "{slower}");
-    // It is kept nowhere, so that no report of it is offered.
+    // The comparison is not saved, so no report of it is suggested.
     assert!(!slower.contains("halfpower report"), "{slower}");
     let kinder = "compare a.json slow.json --fail-on worse:60%";
     assert!(halfpower_in(path, kinder).expect(0).stdout.contains("Passes"));
-    // Without a limit, worse is a result and no failure.
+    // Without a limit, "worse" is a result and not a failure.
     halfpower_in(path, "compare a.json slow.json").expect(0);
 }
 
@@ -57,7 +57,7 @@ fn a_file_against_itself_is_the_same_and_single_trials_cannot_tell() {
     assert!(same.rows().all(|row| row.ratio == Some(1.0) && !row.fails), "{same:?}");
     let single = halfpower_in(path, "compare a.json b.json").expect(0).stdout;
     assert!(single.contains("Inconclusive") && single.contains("1 and 1 trials"), "{single}");
-    // What would decide it is said with it.
+    // The message says what would decide it.
     assert!(single.contains("at least three runs of each"), "{single}");
 }
 

@@ -1,7 +1,8 @@
-//! Processor cost through the binary: both bounds, what lies between them, and the cost fit.
+//! CPU cost, tested with the binary: both bounds, what is between them, and the cost fit.
 //!
-//! Here stands what must hold on any machine, and what a quiet one shows. A busy machine cannot tell the load's work
-//! from others': the document itself says how busy it was, and the test then skips.
+//! Some tests hold on any machine, others on an idle one. On a busy machine, the load's work cannot be
+//! distinguished from that of other processes. The document says how busy the machine was, and the test is
+//! then skipped.
 
 use crate::program::{found, halfpower};
 use record::{CostFit, CpuUpper, EngineName, FindingCode, Trial};
@@ -9,17 +10,17 @@ use std::path::Path;
 use tempfile::TempDir;
 use testkit::{LoopDevice, requires, skip};
 
-/// Without the load, more than this of the processors in use is too much to judge by.
+/// Maximum share of busy CPU time without the load for a reliable judgement.
 const QUIET_SHARE: f64 = 0.05;
-/// Memory as a file system, on every Linux.
+/// A file system in memory, on every Linux.
 const MEMORY: &str = "/dev/shm";
 
 fn upper(trial: &Trial) -> &CpuUpper {
     trial.cpu.value().and_then(|cpu| cpu.upper.as_ref()).expect("no upper bound in the document")
 }
 
-/// Whether others used the processors so much that the pass found no bound, which a finding says; the
-/// skip is told and counted.
+/// Whether other processes used the CPUs so much that the pass found no bound, which a finding must report.
+/// If so, the test is skipped.
 fn starved(test: &str, trial: &Trial) -> bool {
     let none = trial.cpu.value().is_some_and(|cpu| cpu.upper.is_none());
     if none {
@@ -29,7 +30,7 @@ fn starved(test: &str, trial: &Trial) -> bool {
     none
 }
 
-/// Whether the trial and the pass were made on a quiet machine; the skip is told and counted where not.
+/// Whether the trial and the pass ran on an idle machine. If not, the test is skipped.
 fn quiet(test: &str, trial: &Trial) -> bool {
     if let Some(why) = trial.cpu.reason() {
         skip(test, why);
@@ -67,7 +68,7 @@ fn the_upper_bound_has_an_interval_and_leaves_the_response_times_alone() {
     assert!(upper.us_per_io.n >= 2 && upper.us_per_io.low < upper.us_per_io.high);
     assert!(upper.cpus >= 1 && upper.ios > 0);
     assert!(cpu.upper_method.as_ref().unwrap().contains("background thread"));
-    // The result is that of the trial: its requests fill its window, not that of the pass.
+    // The result is that of the trial: its own requests fill its window, not those of the pass.
     let read = trial.result.read.as_ref().unwrap();
     assert_eq!(read.histogram.buckets.iter().map(|(_, count)| count).sum::<u64>(), read.ios);
     assert!(read.ios != upper.ios);
@@ -86,7 +87,7 @@ fn a_run_without_the_pass_has_a_lower_bound_alone_and_says_in_what_terms() {
     };
     assert!(cpu.upper.is_none() && cpu.upper_us_per_io.is_none());
     let lower = cpu.lower_us_per_io.unwrap();
-    // The null engine keeps the processor that it is on, and no more than that.
+    // The null engine keeps one CPU busy, and not more.
     let rate = trial.result.read.as_ref().unwrap().iops;
     assert!(lower * rate < 1.1e6, "{lower} µs at {rate} per second");
     let processors = cpu.saturation_iops.unwrap() * lower / 1e6;
@@ -121,7 +122,7 @@ fn a_loop_device_s_worker_is_charged_elsewhere_and_a_file_s_reads_are_not() {
     assert!(found(&through_worker.findings, FindingCode::CpuChargedElsewhere));
     let cpu = through_worker.cpu.value().unwrap();
     assert!(cpu.lower_us_per_io.unwrap() < upper(&through_worker).us_per_io.value);
-    // The same reads of the same memory, copied by the one who asks.
+    // The same reads of the same memory, copied by the calling thread.
     let folder = tempfile::tempdir_in(MEMORY).unwrap();
     let direct = reads(folder.path());
     if quiet(name, &direct) {
@@ -133,8 +134,8 @@ fn a_loop_device_s_worker_is_charged_elsewhere_and_a_file_s_reads_are_not() {
     }
 }
 
-/// Buffered reads of a file that is not in memory: the pass must not read from memory what the
-/// trial has read there.
+/// Buffered reads of a file that is not in memory. The pass must not read from memory what the trial has
+/// brought there.
 #[test]
 fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
     requires!(Disk);
@@ -146,9 +147,9 @@ fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
     };
     std::fs::write(&file, vec![7; 64 << 20]).unwrap();
     std::fs::File::open(&file).unwrap().sync_all().unwrap();
-    // All of it is read into memory.
+    // Read the whole file into memory.
     run("--cache all --passes 1 --runtime 1m");
-    // Runs that end after their bytes: their counters are never read too late.
+    // Runs that end after a number of bytes, so that their counters are never read too late.
     let upper_of_a_pass = "--cache all --cpu-upper --passes 1 --ramp-time 0 --runtime 3s";
     let warm = run(upper_of_a_pass);
     let name = "the_pass_finds_the_page_cache_as_the_trial_found_it";
@@ -157,7 +158,7 @@ fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
     }
     let doubts = |trial: &Trial| upper(trial).doubts.join("; ");
     assert!(!doubts(&warm).contains("page cache at the start of the run"), "{}", doubts(&warm));
-    // A half of it in memory is a state that the slices cannot have.
+    // A half-cached file is a state that cannot be restored for the slices.
     let data = std::fs::File::open(&file).unwrap();
     let half = std::num::NonZeroU64::new(32 << 20);
     rustix::fs::fadvise(&data, 0, half, rustix::fs::Advice::DontNeed).unwrap();
@@ -201,10 +202,10 @@ fn a_cost_fit_has_both_cache_modes_and_a_break_even_or_why_there_is_none() {
     let page = halfpower(&words);
     let fit: CostFit = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(fit.schema, "halfpower/cost-fit/1");
-    // The command that the page ends with, where it has a plot.
+    // The command at the end of the page, if it has a plot.
     let words = format!("report {} --md --db {}", fit.id, database.display());
     assert!(halfpower(&words).expect(0).stdout.contains("Cost fit"));
-    // A busy machine may leave too few sizes for a line: then the reason stands on the page.
+    // A busy machine may leave too few sizes for a line; then the page shows the reason.
     let flat = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = fit.break_even_bytes.reason().unwrap_or("cost the same at");
     assert!(flat.contains(told), "{page:#?}");
@@ -250,7 +251,7 @@ fn a_sqpoll_thread_is_in_the_lower_bound() {
     assert!(workers < cpu.workers_ms, "{workers} {cpu:?}");
 }
 
-/// The trial of a run whose numbers need not be clean.
+/// The trial of a run that need not be clean.
 fn trial_of_any_code(words: &str) -> Trial {
     let ended = halfpower(words);
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");

@@ -1,12 +1,11 @@
-//! A simulated document depends on the command line alone, byte for byte.
+//! A simulated document depends only on the command line, byte for byte.
 //!
-//! Whole documents are compared, of every device that the tables name, from processes that differ
-//! in what a machine differs in: folder, home, language, time zone, and another one running beside
-//! it.
+//! Whole documents are compared, for every device in the tables. The processes differ as machines do: in
+//! folder, home, language and time zone, and by another process that runs at the same time.
 
 use crate::program::{halfpower, program, run};
 
-/// What a command prints in a folder, home, language and time zone of its own.
+/// The output of a command with its own folder and home, and another language and time zone.
 fn elsewhere(words: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut command = program();

@@ -1,4 +1,4 @@
-//! Block devices that are written: named, free and blank, each the opposite of a refusal.
+//! Writes to block devices that are allowed (named, free and blank); each is the opposite of a refusal.
 
 use crate::program::{Outcome, found, halfpower, trial};
 use record::{FindingCode, Severity, Trial};
@@ -127,7 +127,7 @@ fn a_device_is_claimed_as_long_as_it_is_written() {
 fn a_ram_disk_is_written_and_its_own_counters_are_used_although_the_queue_keeps_none() {
     requires!(Root, Zram);
     let device = Zram::new(16 * MIB).unwrap();
-    // A device that has never counted anything is not known to count: that takes a first run.
+    // A device with zero counters may not count at all, so a first run is needed.
     write_to(device.path(), "").expect(0);
     let trial = write_to(device.path(), "--json").expect(0).trial();
     let writes = trial.result.write.as_ref().unwrap().ios;

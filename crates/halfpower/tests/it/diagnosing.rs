@@ -1,4 +1,4 @@
-//! `diagnose`, from outside: simulated devices whose truth is known, files, and what it prints.
+//! `diagnose`, tested from outside: simulated devices with a known truth, files, and the output.
 
 use crate::program::{Outcome, halfpower, program, run};
 use record::{CauseCode, Diagnosis, Episode, Strategy, Verdict};
@@ -15,7 +15,7 @@ fn with_profile() -> TempDir {
     folder
 }
 
-/// `diagnose` with a load, whose words may hold spaces.
+/// `diagnose` with loads, whose words may contain spaces.
 fn diagnose(folder: &Path, source: &str, loads: &[&str], more: &str) -> Outcome {
     let mut command = program();
     command.args(["diagnose", source]);
@@ -46,7 +46,7 @@ fn what_is_not_saved_is_not_offered_to_be_asked_for() {
     assert!(short.contains("--verbose shows ") && !short.contains("halfpower report"), "{short}");
     let saved = diagnose(folder.path(), EIGHT, &loads, "--verbose").expect(0).stdout;
     assert!(saved.contains("To repeat it") && saved.contains("report ID"), "{saved}");
-    // What was saved before can be asked for, also where the diagnosis of is not saved.
+    // A document that was saved before can be used, even if its diagnosis is not saved.
     let again = diagnose(folder.path(), "last", &[], "--no-save --verbose").expect(0).stdout;
     assert!(again.contains("halfpower diagnose ") && !again.contains("\n  id "), "{again}");
 }
@@ -77,7 +77,7 @@ fn a_limit_of_one_kind_holds_what_it_names_and_nothing_else() {
         let rate = longest(&found).numbers.iops;
         (longest(&found).verdict, rate)
     };
-    // 1 MB/s are 244 requests of 4 KiB per second.
+    // 1 MB/s is 244 requests of 4 KiB per second.
     for (load, rate) in [
         ("rw=randread iodepth=32 riops=1000", 1000.0),
         ("rw=randwrite iodepth=32 wiops=1000", 1000.0),
@@ -186,7 +186,7 @@ fn the_csv_has_a_row_for_each_interval_and_a_number_for_each_column() {
     for column in &rows[0] {
         assert!(page.contains(&format!("`{column}`")), "{column} is not documented");
     }
-    // The device's name holds commas and is quoted: three fields more.
+    // The device's name contains commas and is quoted: three more fields.
     let at = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
     let shift = rows[5].len() - rows[0].len();
     let value = |name: &str| rows[5][at(name) + shift].parse::<f64>().unwrap();

@@ -1,4 +1,5 @@
-//! JSON: true to its schema, the same wherever it is kept, the same bytes for the same simulation.
+//! JSON documents: valid according to their schema, the same in every place, and byte-identical for the same
+//! simulation.
 
 use crate::program::{halfpower, halfpower_in};
 use record::{Measured, Profile, Trial};
@@ -7,7 +8,7 @@ use std::collections::HashSet;
 use store::Store;
 use testkit::{disk_folder, requires};
 
-/// Checks a document against the schema that is committed for readers.
+/// Checks a document against the committed schema.
 #[track_caller]
 pub(crate) fn check_schema(name: &str, document: &str) {
     let path = format!("{}/../../docs/schema/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
@@ -17,7 +18,7 @@ pub(crate) fn check_schema(name: &str, document: &str) {
     let problems: Vec<String> =
         validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert_eq!(problems, [""; 0]);
-    // The schema is one that can fail.
+    // The schema also rejects documents.
     assert!(!validator.is_valid(&serde_json::json!({ "schema": "halfpower/other/1" })));
 }
 
@@ -77,7 +78,7 @@ fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     let folder = disk_folder().unwrap();
     let words = "check . --size 256m --budget 10s --json --db kept.db";
     let ended = halfpower_in(folder.path(), words);
-    // A disk that is held up may complete nothing in a visit, which is a finding and no failure.
+    // A visit to a stalled disk may complete nothing, which is a finding and not a failure.
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
     check_schema("profile-1", &ended.stdout);
     let profile: Profile = ended.profile();
@@ -88,9 +89,9 @@ fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     assert_eq!(shown.stdout, ended.stdout);
     let store = Store::open_existing(&folder.path().join("kept.db")).unwrap();
     let trials = store.trials_of::<Profile>(&profile.id).unwrap();
-    // How many visits fit into the budget is the machine's business; each cell had one.
+    // The number of visits within the budget depends on the machine; each cell had one.
     let known: HashSet<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
-    // Commits are told if one trial of them counts, and then each answer goes back to it.
+    // Commits are reported if at least one trial of them counts; each value then refers to its trials.
     let committing = || trials.iter().filter(|trial| trial.workload.flush.is_some());
     assert!(committing().count() >= 4, "two logs, two numbers of committers, at least once");
     let counts = committing().any(model::counts);

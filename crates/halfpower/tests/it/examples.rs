@@ -1,7 +1,7 @@
-//! The example programs, run as a reader would: what they print, what they leave behind, and that
-//! they say what went wrong.
+//! Runs the example programs as a reader would: checks their output, the files that they leave, and their
+//! error messages.
 
-/// The engine of a stranger's package, whose test of the contract runs here.
+/// The engine of an external package, whose contract test runs here.
 #[path = "../../../../docs/examples/own-engine/src/polled.rs"]
 mod polled;
 
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use testkit::{disk_folder, requires};
 
-/// Not a multiple of a request: the last one is short.
+/// Not a multiple of the request size: the last request is short.
 const FILE_BYTES: usize = 10 * (64 << 10) + 777;
 const WRITTEN_BYTES: usize = 100 * (64 << 10);
 
-/// An example program, which cargo builds with the tests, beside them.
+/// An example program, which cargo builds next to the tests.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.ancestors().nth(2).unwrap().join("examples").join(name);
@@ -26,7 +26,7 @@ fn run(name: &str, file: &Path) -> Output {
     Command::new(example(name)).arg(file).output().unwrap()
 }
 
-/// The first line of what it prints.
+/// The first line of its output.
 fn says(name: &str, file: &Path) -> String {
     let output = run(name, file);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -35,7 +35,7 @@ fn says(name: &str, file: &Path) -> String {
     text.lines().next().unwrap().to_owned()
 }
 
-/// That it fails, and with which words.
+/// Checks that it fails, and its message.
 fn complains(name: &str, file: &Path, words: &str) {
     let output = run(name, file);
     let text = String::from_utf8(output.stderr).unwrap();
@@ -96,8 +96,8 @@ fn the_example_with_events_has_written_all_blocks_when_it_closes() {
     complains("event_pipeline", &path, "cannot create");
 }
 
-/// A build with an engine of its own measures by it, and other builds read what it saved; the sources
-/// stand outside of the workspace, as a stranger's do.
+/// A build with its own engine measures with it, and other builds read its documents. Its sources are outside
+/// the workspace, like those of an external package.
 #[test]
 fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
     requires!(Disk);
@@ -114,7 +114,7 @@ fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
     assert_eq!(trial.workload.engine.name(), "preadv2");
     assert_eq!(trial.harness.value().unwrap().engine_features, ["preadv2, RWF_HIPRI"]);
     assert_eq!(trial.result.read.as_ref().unwrap().ios, 512);
-    // A stripe of it, and the engines that all builds have.
+    // A stripe with this engine, and the engines that all builds have.
     let words = format!("run a b --chunk 64k --ioengine preadv2 {load}");
     for name in ["a", "b"] {
         std::fs::write(folder.path().join(name), vec![7; 4 << 20]).unwrap();
@@ -125,7 +125,7 @@ fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
     assert!(own("run sim:mm1 --no-save --runtime 1s").status.success());
     let doctor = String::from_utf8(own("doctor").stdout).unwrap();
     assert!(doctor.contains("engine preadv2"), "{doctor}");
-    // The plain build reads it, and has no such engine.
+    // The standard build reads it, but does not have the engine.
     std::fs::write(folder.path().join("trial.json"), &measured.stdout).unwrap();
     let plain = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db"));
     assert!(plain("report trial.json --md").expect(0).stdout.contains("preadv2"));
@@ -135,7 +135,7 @@ fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
     assert!(!doctor.contains("engine preadv2"), "{doctor}");
 }
 
-/// A defect ends the program with the exit code of no result, whatever thread it is on, and leaves no file behind.
+/// A bug ends the program with the exit code of no result, on any thread, and leaves no file behind.
 #[test]
 fn a_panic_says_where_it_was_and_what_to_report_and_ends_with_the_code_of_no_result() {
     requires!(Disk);
@@ -153,7 +153,7 @@ fn a_panic_says_where_it_was_and_what_to_report_and_ends_with_the_code_of_no_res
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Its manifest is one of a package that no workspace around it claims.
+/// Its manifest belongs to no workspace.
 #[test]
 fn the_package_of_that_engine_stands_by_itself() {
     let manifest =

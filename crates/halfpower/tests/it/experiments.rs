@@ -1,11 +1,11 @@
-//! The page of the papers' experiments names tests that exist, and says which rows have none.
+//! The page about the papers' experiments names only existing tests, and marks the rows without tests.
 //!
-//! A table of claims rots when a test is renamed or removed. The sources of all crates are searched
-//! for each name on the page; that the tests pass is for the tests themselves.
+//! A table of claims becomes wrong when a test is renamed or removed. This test searches the sources of all
+//! crates for each name on the page. It does not run those tests.
 
 use std::path::Path;
 
-/// Rows of each section, in its order: none may get lost.
+/// Number of rows in each section, in order; none may get lost.
 const ROWS: [usize; 6] = [14, 10, 10, 15, 13, 17];
 
 /// All Rust sources below a folder.

@@ -1,5 +1,5 @@
-//! `watch --listen` from outside: what a scrape shows, who is let in, and what a real Prometheus makes
-//! of the metrics, the rules and the dashboard.
+//! Tests `watch --listen` from outside: what a scrape shows, who has access, and whether a real Prometheus
+//! accepts the metrics, the rules and the dashboard.
 
 use crate::imports::{fetched, secured};
 use crate::program::{Running, halfpower, program, unprivileged};
@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 use store::Store;
 use testkit::{Fake, Service, requires};
 
-/// Longer than a slow and busy machine takes for what a test waits for.
+/// Longer than any expected event takes on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(20);
 const TURN: Duration = Duration::from_millis(100);
 const RULES: &str = "docs/exporter/halfpower.rules.yml";
 const DASHBOARD: &str = "docs/exporter/halfpower.dashboard.json";
 
-/// A machine of two disks that do something whenever their counters are looked at after a `turn`.
+/// A simulated machine with two disks. Each `turn` adds activity to their counters.
 pub(crate) struct Disks {
     fake: Fake,
     turn: u64,
@@ -55,7 +55,7 @@ impl Disks {
         disks
     }
 
-    /// The first so many disks did something more; the others are gone.
+    /// Adds activity to the first `disks` disks; the others disappear.
     fn turn(&mut self, disks: u64) {
         self.turn += 1;
         let mut text = String::new();
@@ -78,14 +78,14 @@ impl Disks {
         format!("--procfs {} --sysfs {}", path("proc"), path("sys"))
     }
 
-    /// The exporter of this machine, and where it listens.
+    /// Starts the exporter for this machine; returns its address.
     pub(crate) fn exported(&self, words: &str) -> (Running, String) {
         let words = format!("watch --listen 127.0.0.1:0 {} {words}", self.roots());
         started(program(), &words)
     }
 }
 
-/// Disks that do something all the time, however busy the machine of the test is, until this is dropped.
+/// Keeps the disks active, however busy the test machine is, until dropped.
 struct Turning {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -98,7 +98,7 @@ impl Turning {
         let thread = std::thread::spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
                 disks.turn(2);
-                // Longer than what it did takes: else the kernel could not have counted it.
+                // Longer than the added activity takes; the kernel could not have counted it otherwise.
                 std::thread::sleep(TURN);
             }
         });
@@ -122,13 +122,13 @@ pub(crate) fn started(mut command: Command, words: &str) -> (Running, String) {
     (running, address.unwrap().to_owned())
 }
 
-/// The value of a series, by all that stands before it.
+/// The value of a series, by its name and labels.
 pub(crate) fn value(text: &str, series: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.map(|value| value.parse().unwrap())
 }
 
-/// Scrapes until the text is as it has to be.
+/// Scrapes until the text meets the condition.
 #[track_caller]
 fn scraped(address: &str, mut before: impl FnMut(), is_so: impl Fn(&str) -> bool) -> String {
     let begin = Instant::now();
@@ -149,7 +149,7 @@ fn a_scrape_shows_the_devices_that_are_there_and_a_device_that_goes_takes_its_se
     let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
     let latency = |name: &str| format!("halfpower_device_latency_seconds{{device=\"{name}\"}}");
     let text = scraped(&address, || disks.turn(2), |text| value(text, &latency("sdb")).is_some());
-    // 6 ms for 4 reads, and as much for as many writes.
+    // 6 ms for 4 reads, and the same for 4 writes.
     let seconds = value(&text, &latency("sda")).unwrap();
     assert!((seconds - 0.0015).abs() < 1e-9, "{seconds}");
     let limit = "halfpower_device_cgroup_limit_requests_per_second{device=\"sda\",cgroup=\"/db\",op=\"read\"}";
@@ -184,7 +184,7 @@ fn both_formats_pages_and_refusals_are_those_of_http() {
     assert_eq!(fetched(&address, "/-/healthy", ""), "halfpower is running.\n");
     assert_eq!(fetched(&address, "/-/ready", ""), "The first sample has been taken.\n");
     assert!(fetched(&address, "/nothing", "").starts_with("Use /metrics"));
-    // The address is taken.
+    // The address is in use.
     halfpower(&format!("watch --listen {address}"))
         .refuses(4, &[&address, "another program uses the port"]);
     exporter.signal("INT");
@@ -196,7 +196,7 @@ fn clients_that_hold_all_connections_do_not_stop_a_scrape() {
     let disks = Disks::new();
     let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
     let connect = || TcpStream::connect(&address).unwrap();
-    // Some begin a request, most say nothing.
+    // Some begin a request, most send nothing.
     let mut silent: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
     for client in silent.iter_mut().step_by(8) {
         client.write_all(b"GET /metrics HT").unwrap();
@@ -204,7 +204,7 @@ fn clients_that_hold_all_connections_do_not_stop_a_scrape() {
     for _ in 0..3 {
         assert!(fetched(&address, "/metrics", "").contains("halfpower_scrapes_total"));
     }
-    // The oldest made room.
+    // The oldest was replaced.
     assert_eq!(silent[1].read(&mut [0]).unwrap(), 0);
     exporter.signal("TERM");
     exporter.end().expect(0);
@@ -215,7 +215,7 @@ fn a_profile_that_is_saved_while_the_exporter_runs_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("r.db");
     let disks = Disks::new();
-    // It is looked at every sixty intervals.
+    // Profiles are checked every sixty intervals.
     let (exporter, address) =
         disks.exported(&format!("--interval 20ms --db {}", database.display()));
     let profiled = "halfpower_device_profiled{device=\"sda\"}";
@@ -264,7 +264,7 @@ fn anybody_can_serve_the_counters_of_this_machine() {
     exporter.end().expect(0);
 }
 
-/// Runs promtool on a text, or on files; it has to have nothing to say against them.
+/// Runs promtool on a text or on files; it must accept them.
 #[track_caller]
 fn promtool(words: &str, text: &str) {
     let mut command = Command::new("promtool");
@@ -280,7 +280,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
-/// The answer of a Prometheus server to a query, as a list of series.
+/// A Prometheus server's response to a query, as a list of series.
 fn queried(address: &str, query: &str) -> Vec<Value> {
     let escaped: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let text = fetched(address, &format!("/api/v1/query?query={escaped}"), "");
@@ -290,22 +290,22 @@ fn queried(address: &str, query: &str) -> Vec<Value> {
     answer["data"]["result"].as_array().unwrap().clone()
 }
 
-/// All queries of the dashboard, with its variables replaced by everything.
+/// All queries of the dashboard, with its variables set to everything.
 fn dashboard_queries() -> Vec<String> {
     let text = std::fs::read_to_string(root().join(DASHBOARD)).unwrap();
     let dashboard: Value = serde_json::from_str(&text).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
     let queries = targets.map(|target| target["expr"].as_str().unwrap());
-    // Grafana puts in what is chosen, which is all at first.
+    // Grafana inserts the selected values; by default, everything is selected.
     queries.map(|it| it.replace("$instance", ".*").replace("$device", ".*")).collect()
 }
 
-/// Fields that an object may have, each with the test of its value, and those that it must have.
+/// Fields that an object may have, each with a test of its value, and the fields that it must have.
 type Fields<'a> = (&'a [(&'a str, fn(&Value) -> bool)], &'a [&'a str]);
 
-/// Holds an object against what Grafana's schema says of it: a field that it does not know is passed over in silence,
-/// so that a mistyped one would be missed.
+/// Checks an object against Grafana's schema. Grafana silently ignores unknown fields, so a mistyped one
+/// would go unnoticed.
 #[track_caller]
 fn has_fields(what: &str, object: &Value, (known, needed): Fields<'_>) {
     let fields = object.as_object().unwrap_or_else(|| panic!("{what} is no object"));
@@ -327,8 +327,8 @@ fn is_within(value: &Value, range: RangeInclusive<u64>) -> bool {
     value.as_u64().is_some_and(|value| range.contains(&value))
 }
 
-/// Fields and types of Grafana's dashboards (schema versions 36 to 39) and of queries to Prometheus, as far as
-/// this one uses them.
+/// Fields and types of Grafana's dashboards (schema versions 36 to 39) and of queries to Prometheus, as far
+/// as this dashboard uses them.
 #[test]
 fn the_dashboard_has_the_fields_and_types_that_grafana_reads() {
     let text = std::fs::read_to_string(root().join(DASHBOARD)).unwrap();
@@ -484,7 +484,7 @@ fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_p
     halfpower(&format!("check sim:mm1 --quiet --db {}", database.display())).expect(0);
     secured(folder.path());
     let disks = Disks::new();
-    // Long enough that something happens in each.
+    // Long enough for activity in each interval.
     let words = format!("--interval 500ms --profile last --db {}", database.display());
     let (_open, open) = disks.exported(&words);
     let (closed, locked) =

@@ -1,4 +1,4 @@
-//! By which names the exporter answers, and what it warns of at its start.
+//! The host names that the exporter accepts, and its warnings at the start.
 
 use crate::exporter::{Disks, started, value};
 use crate::imports::fetched;
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The status of the answer to a request of these lines, and its text.
+/// Status and text of the response to a request with these lines.
 fn answered(address: &str, lines: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
@@ -48,7 +48,7 @@ fn a_web_page_that_points_its_own_name_at_the_exporter_reads_nothing() {
     exporter.end().expect(0);
 }
 
-/// What the exporter warns of where it listens at an address with the passwords of this folder.
+/// The exporter's warnings if it listens at an address with the passwords of this folder.
 fn warned(folder: &Path, listen: &str) -> Vec<String> {
     let disks = Disks::new();
     let config = folder.join("web.yml").display().to_string();

@@ -51,7 +51,8 @@ fn a_trial_is_a_row_for_each_job_with_the_rows_of_its_intervals_and_buckets() {
     assert_eq!(written, (1, vec![2, intervals as u64, expected, 0]));
     assert_eq!(names(&folder.path().join("tables")), FILES);
     let first = contents(folder.path());
-    // Again, by its id, and from a file: the same bytes, and a trial that is named twice once.
+    // Again by its id, and from a file: the tables are identical, and a trial that is named twice is exported
+    // once.
     let file = folder.path().join("trial.json");
     std::fs::write(&file, serde_json::to_string(&trial).unwrap()).unwrap();
     for what in [trial.id.clone(), format!("{} {}", &trial.id[..9], file.display())] {
@@ -74,7 +75,7 @@ fn a_profile_brings_its_trials_and_those_that_are_not_at_hand_are_named() {
     let other = tempfile::tempdir().unwrap();
     export(other.path(), &file.display().to_string())
         .refuses(4, &["no trials to export", "halfpower run"]);
-    // With one trial at hand the rest is said to be missing.
+    // With only one of the trials available, the others are reported as missing.
     in_folder(other.path(), "run sim:mm1,service=1ms").expect(0);
     let ended = export(other.path(), &format!("last {}", file.display())).expect(1);
     let said: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -126,7 +127,7 @@ fn a_file_of_another_program_is_kept_and_so_are_the_older_tables_when_a_disk_is_
     rows(export(folder.path(), "--all"));
     let before = contents(folder.path());
     in_folder(folder.path(), "run sim:mm1,service=2ms --interval 1s").expect(0);
-    // One table of four cannot be written: none of the others is replaced.
+    // One table of four cannot be written, so none of the others is replaced.
     let last = tables.join("histograms.parquet");
     let kept = folder.path().join("kept.parquet");
     std::fs::rename(&last, &kept).unwrap();
@@ -144,7 +145,7 @@ fn a_file_of_another_program_is_kept_and_so_are_the_older_tables_when_a_disk_is_
             .refuses(3, &["histograms.parquet", "is not a halfpower Parquet table", "lost"]);
         assert_eq!(std::fs::read_to_string(&last).unwrap(), foreign);
     }
-    // Neither a document that is read nor the place of the folder.
+    // Neither an input document nor an existing file as the folder.
     let file = folder.path().join("tables/trials.parquet");
     let ended = export(folder.path(), &file.display().to_string());
     ended.refuses(3, &["trials.parquet", "a document to export"]);

@@ -21,8 +21,8 @@ fn the_sync_engine_tells_that_it_has_one_request_per_job_and_reaches_the_depth_w
     };
     assert!(found(&asked.findings, FindingCode::DepthNotReached) && of_engine(&asked));
     assert!(asked.result.concurrency < 1.1, "{}", asked.result.concurrency);
-    // On a busy machine jobs begin one after the other and wait between their requests: less than 8
-    // in progress, which is another finding; but more than one job can have.
+    // On a busy machine, jobs start one after the other and wait between their requests. The concurrency is
+    // then below 8, which is another finding, but above that of one job.
     let reached = on_disk(0, "--ioengine sync --numjobs 8");
     assert!(!of_engine(&reached));
     assert!(reached.result.concurrency > 1.1, "{}", reached.result.concurrency);
@@ -54,7 +54,7 @@ fn a_trial_with_too_few_requests_says_so() {
 
 #[test]
 fn a_rate_that_moves_during_the_run_is_told() {
-    // 400 % falls to a ninth along a curve, which must not pass for correlated noise.
+    // At 400 %, the rate falls to a ninth along a curve, which must not be mistaken for correlated noise.
     for drift in ["100%", "400%"] {
         let moving = trial(0, &format!("sim:mm1,service=1ms,drift={drift} --runtime 120s"));
         assert!(found(&moving.findings, FindingCode::NotSteady), "{drift}");
@@ -89,7 +89,7 @@ fn the_requests_of_others_are_told_and_a_quiet_device_is_not_accused() {
     requires!(Root, Loop);
     let device = LoopDevice::new(64 << 20).unwrap();
     let path = device.path().display();
-    // Long enough that on a full machine the other program has its turn as well.
+    // Long enough that the other program also gets CPU time on a fully loaded machine.
     let measure = || trial(0, &format!("{path} --rate-iops 500 --io-size 4m --runtime 60s"));
     let quiet = measure();
     assert!(!found(&quiet.findings, FindingCode::ForeignIo), "{:?}", quiet.findings);
@@ -109,7 +109,7 @@ fn the_requests_of_others_are_told_and_a_quiet_device_is_not_accused() {
 fn a_machine_that_forbids_io_uring_gets_the_sync_engine_at_the_same_depth_and_is_told() {
     requires!(Disk, Strace);
     let folder = disk_folder().unwrap();
-    // What a seccomp filter of a container does.
+    // Like a seccomp filter of a container.
     let forbidden = |error: &str| {
         let mut command = program_under(&format!(
             "strace -f -qq -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error={error}"
@@ -153,7 +153,7 @@ fn an_option_of_io_uring_is_refused_with_the_kernel_s_reason_where_io_uring_is_f
 #[test]
 fn a_file_system_in_memory_is_told_to_be_no_device_and_is_measured_all_the_same() {
     requires!(Mount, Disk);
-    // Its size is a limit, of which 16 MiB are used.
+    // Its size is only a limit; 16 MiB of it are used.
     let memory = Mounted::tmpfs(2 << 30).unwrap();
     let words = "run . --size 16m --io-size 1m --runtime 30s --cache all --no-save --json";
     let ram = halfpower_in(memory.path(), words).expect(0).trial();

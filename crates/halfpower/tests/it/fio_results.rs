@@ -1,4 +1,4 @@
-//! fio's JSON as a result: of fio itself, where there is one, and of this program in that form.
+//! fio's JSON as a result: written by fio itself, if it is installed, and by this program.
 
 use crate::program::{Outcome, halfpower_in};
 use record::Trial;
@@ -39,12 +39,12 @@ fn a_result_in_fios_form_is_the_trial_again() {
     assert!((times.p50.unwrap() / p50 - 1.0).abs() < 0.01, "{times:?} {p50}");
     assert!((read.bytes_per_s / read.iops / 4_096.0 - 1.0).abs() < 1e-3, "{read:?}");
     assert_eq!(trial.device_counters.reason(), Some("not reported by fio"));
-    // It is kept, shown and compared like ours.
+    // It is saved, shown and compared like halfpower's own trials.
     let shown = halfpower_in(folder.path(), &format!("report {} --text --db again.db", trial.id));
     assert!(shown.stdout.contains("75 % read") || shown.code == Some(2), "{shown:?}");
     let same = halfpower_in(folder.path(), "compare out.json out.json --db again.db").expect(0);
     assert!(same.stdout.contains("out.json"), "{same:?}");
-    // A plain JSON has no bins, and so no percentile that could be compared.
+    // Plain JSON has no bins, and so no percentile that could be compared.
     let whole = std::fs::read_to_string(folder.path().join("out.json")).unwrap();
     std::fs::write(folder.path().join("plain.json"), whole.replace("\"bins\"", "\"none\""))
         .unwrap();

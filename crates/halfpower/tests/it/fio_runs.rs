@@ -1,5 +1,5 @@
-//! Runs in fio's language: what runs, in which form it is told, and that nothing runs where a job means
-//! something that cannot be done.
+//! Runs with fio's job files and options: what runs, in which format the results are printed, and that
+//! nothing runs if a job requests something impossible.
 
 use crate::program::{Outcome, halfpower_in};
 use serde_json::Value;
@@ -47,7 +47,7 @@ fn a_job_file_runs_its_jobs_one_after_the_other_and_tells_them_as_fio_does() {
         first[unit].as_object().unwrap().values().map(|share| share.as_f64().unwrap()).sum::<f64>()
     });
     assert!((shares.iter().sum::<f64>() - 100.0).abs() < 1e-6, "{shares:?}");
-    // Of 256 requests fewer than ten lie beyond the 99th percentile.
+    // Of 256 requests, fewer than ten are beyond the 99th percentile.
     let percentiles = &first["read"]["clat_ns"]["percentile"];
     assert!(percentiles["50.000000"].is_u64() && percentiles["99.000000"].is_null());
 }
@@ -131,7 +131,7 @@ fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
     let refuses = |words: &str, code: i32, reason: &[&str]| {
         halfpower_in(folder.path(), words).refuses(code, reason);
     };
-    // Nothing was said of losing what is in it.
+    // The user has not allowed overwriting the file's content.
     let refused = halfpower_in(folder.path(), "run jobs.fio --section second --no-save").expect(3);
     assert!(refused.stderr.contains("add --overwrite"), "{refused:?}");
     refuses(
@@ -159,7 +159,7 @@ fn a_job_file_is_run_under_any_name_and_never_written() {
         let outcome = halfpower_in(folder.path(), &format!("run {name} --json --no-save"));
         assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
         assert_eq!(json(&outcome)["result"]["read"]["ios"], 16);
-        // What stands on the line is for what the file leaves out.
+        // Options on the command line are only defaults for the file.
         let words = format!("run {name} --rw randwrite --overwrite --no-save");
         halfpower_in(folder.path(), &words).refuses(2, &["no job writes"]);
         let words = format!("run --name=a --filename={name} --rw=write --overwrite --no-save");
@@ -285,7 +285,7 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
     assert!(!refused.stderr.contains("failed"), "{refused:?}");
     halfpower_in(folder.path(), "run data --bsrange=1k-4k")
         .refuses(2, &["--bsrange=1k-4k", "--name"]);
-    // Without a target of ours a line that names fio's is fio's, a name of the job or not.
+    // A line with fio's target and none of halfpower's is in fio's language, with or without a job name.
     let words = "run --filename=data -rw=randread --bs=8k --direct=0 --parse-only --no-save";
     let planned = halfpower_in(folder.path(), words).expect(0);
     assert!(planned.stderr.contains("halfpower run data --rw randread --bs 8k"), "{planned:?}");
@@ -308,7 +308,7 @@ fn logs_over_time_are_written_as_fio_writes_them() {
         assert!(!lines.is_empty() && lines.iter().all(|line| line.len() == 6), "{name}: {text}");
         assert!(lines.iter().all(|line| line[0] <= 1_000 && line[2] < 2), "{name}: {text}");
     }
-    // A log of an earlier run is replaced, and nothing else is.
+    // A log of an earlier run is replaced, but no other file.
     assert!(matches!(halfpower_in(folder.path(), words).code, Some(0 | 1)));
     std::fs::write(folder.path().join("x_bw.1.log"), "mine\n").unwrap();
     let refused = halfpower_in(folder.path(), words).expect(3);
@@ -337,7 +337,7 @@ fn jobs_of_one_seed_run_at_the_same_time() {
     assert_eq!(trial["beside"].as_array().unwrap().len(), 1);
 }
 
-/// Lines of a job, of which fio itself says whether it understands them.
+/// Lines of a job. fio itself is asked whether it accepts them.
 const LINES: [&str; 40] = [
     "rw=randrw\nrwmixread=70",
     "rw=randread\nbs=4k,8k",
@@ -380,7 +380,7 @@ const LINES: [&str; 40] = [
     "fsync=often",
     "verify=crc32c\nrw=write",
 ];
-/// What fio understands and this program refuses by name.
+/// Lines that fio accepts and this program rejects by name.
 const REFUSED_HERE: [&str; 2] = ["ioengine=nonesuch", "bs=4q"];
 
 #[test]
@@ -405,7 +405,7 @@ fn what_fio_does_not_understand_is_refused_and_what_it_does_is_run_or_refused_by
             .current_dir(folder.path())
             .output()
             .unwrap();
-        // Nothing runs: that is no database.
+        // Nothing runs, because this is not a database.
         let words = "run one.fio --db /dev/null";
         let ours = halfpower_in(folder.path(), words);
         let refused = ours.stderr.contains("one.fio:") || ours.code == Some(3);

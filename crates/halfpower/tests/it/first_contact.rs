@@ -1,4 +1,4 @@
-//! `diagnose` for a reader whose disk is slow now and who has no profile, and for one whose disk is well.
+//! `diagnose` for a user without a profile, whose disk is slow now, and for one whose disk is healthy.
 
 use crate::program::{Outcome, halfpower, program, run};
 use record::Observation;
@@ -6,7 +6,7 @@ use std::path::Path;
 use store::Store;
 use testkit::{LoopDevice, requires};
 
-/// `diagnose` with a load, which may hold spaces, and the database of a folder.
+/// `diagnose` with a load, which may contain spaces, and the database of a folder.
 fn diagnose(folder: &Path, device: &str, load: &str, more: &str) -> Outcome {
     let mut command = program();
     command.args(["diagnose", device, "--load", load]);
@@ -91,7 +91,7 @@ fn what_a_higher_rate_costs_in_latency_is_not_called_saved() {
     assert!(!page.contains("saves"), "{page}");
 }
 
-/// Reads that a block device has completed.
+/// Number of reads that a block device has completed.
 fn reads(device: &LoopDevice) -> u64 {
     let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
     let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
@@ -116,7 +116,7 @@ fn a_named_disk_without_a_profile_is_asked_for_lone_reads_and_with_no_probe_for_
     assert!((1..=110).contains(&asked), "{asked} reads");
 }
 
-/// The same disk on the same host, as another recording of it.
+/// Makes an observation look like another recording of the same disk on the same host.
 fn named_alike(mut observation: Observation, id: &str, time: &str) -> Observation {
     (observation.id, observation.time) = (id.to_owned(), Some(time.to_owned()));
     observation.source = "live".to_owned();
@@ -145,7 +145,7 @@ fn a_disk_that_took_a_quarter_of_the_time_in_an_earlier_recording_is_slow_today(
     let said =
         || halfpower(&format!("diagnose last --no-save --db {}", kept.display())).expect(0).stdout;
     assert!(!said().contains("SLOW"), "{}", said());
-    // Both, in the order in which they were taken.
+    // Both, in chronological order.
     std::fs::remove_file(&kept).unwrap();
     let mut store = Store::open(&kept).unwrap();
     store.add_document(&early).unwrap();

@@ -1,5 +1,5 @@
-//! `diagnose` of recordings of staged troubles, for a reader who has no profile: a loop device in memory on a busy
-//! machine of two processors, fio as the load. What each holds is in the name of its file.
+//! `diagnose` without a profile, on recordings of staged problems: a loop device in memory on a busy machine
+//! with two CPUs, and fio as the load. The name of each file says what it contains.
 
 use crate::program::halfpower;
 
@@ -8,7 +8,7 @@ fn page(name: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("{}/tests/recordings/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let words = format!("diagnose {file} --no-save --db {}", folder.path().join("db").display());
-    // Words that a line's end may part.
+    // Join the lines, because a line break may separate words.
     let page = halfpower(&words).expect(0).stdout;
     page.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -139,10 +139,10 @@ fn a_limit_of_dirty_memory_that_no_look_finds_reached_is_found() {
     says("soon-written-out", &words, NO_ANSWER);
 }
 
-/// A night of eight disks as iostat writes it, of which the third has 256 requests in its queue all the time.
+/// A night of eight disks in iostat's format. The third always has 256 requests in its queue.
 fn eight_disks() -> String {
     let disk = |name: char, at: u32| {
-        // A rate that stays the same would be that of a limit.
+        // A constant rate would look like a limit.
         let (reads, present) = match name {
             'c' => (86_000 + at * 7_919 % 8_000, 256.0),
             _ => (40 + u32::from(name as u8) % 20 + at % 9, 0.02),

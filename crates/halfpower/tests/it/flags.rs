@@ -1,5 +1,5 @@
-//! Flags of `run` that change the load: each shows in what the run did, not only in what its
-//! document repeats.
+//! Flags of `run` that change the load: each must change what the run does, not only what its document
+//! repeats.
 
 use crate::program::{halfpower, names, program, run, trial};
 use record::{Arrival, Bytes, EndedBy, Nanos, Trial};
@@ -19,7 +19,7 @@ fn zeros(folder: &Path, name: &str, bytes: u64) -> PathBuf {
     path
 }
 
-/// Indices of the pieces of a file that were written, of a file that was all zeros.
+/// Indices of the pieces that were written in a file that was all zeros.
 fn written(path: &Path, piece: u64) -> Vec<u64> {
     let bytes = std::fs::read(path).unwrap();
     let pieces = bytes.chunks(piece as usize).zip(0..);
@@ -37,7 +37,7 @@ fn a_mix_of_sizes_transfers_its_mean_size() {
 
 #[test]
 fn the_hot_part_is_served_by_a_cache_of_its_size_with_its_share() {
-    // 0.9 x 100 us + 0.1 x 5 ms are 590 us; what is cold pushes a little of the hot part out.
+    // 0.9 x 100 us + 0.1 x 5 ms are 590 us; cold requests evict a little of the hot part.
     let device = "sim:md1,service=5ms,hit=100us,cache=16m";
     let flags = "--pattern hot --hot-size 1m --hot-share 90% --runtime 300s --ramp-time 60s";
     let mean = |words: String| reads(&trial(0, &words)).latency_ns.as_ref().unwrap().mean;
@@ -105,7 +105,7 @@ fn intervals_are_reported_one_by_one_and_written_to_a_file() {
     let trial = trial(0, &words);
     let intervals = trial.result.intervals.as_ref().unwrap();
     assert_eq!(intervals.len(), 10);
-    // A header, and a line for each.
+    // A header, and a line per interval.
     assert_eq!(std::fs::read_to_string(&csv).unwrap().lines().count(), 11);
     assert_eq!(names(folder.path()), ["intervals.csv"]);
 }
@@ -127,7 +127,7 @@ fn strided_and_shifted_requests_write_where_they_should() {
     let file = zeros(folder.path(), "shifted", 8 * BLOCK);
     let words = format!("{} --rw write --misalign 512 --passes 2 --overwrite", file.display());
     trial(0, &words);
-    // Seven requests fit when each begins 512 bytes into a block.
+    // Seven requests fit if each begins 512 bytes into a block.
     assert_eq!(written(&file, 512), (1..=56).collect::<Vec<u64>>());
 }
 
@@ -194,7 +194,7 @@ fn more_targets_than_the_usual_limit_of_open_files_are_opened() {
         command.args(["-c", &line, "sh", "run"]);
         run(command, words)
     };
-    // The soft limit is raised up to the hard one, which is not.
+    // The program raises the soft limit to the hard limit, but not the hard limit.
     let ran = limited("-Sn 256", &words).expect(0).trial();
     assert_eq!(ran.targets.len(), 300);
     limited("-n 256", &words).refuses(4, &["open files", "limit is 256", "ulimit -n"]);

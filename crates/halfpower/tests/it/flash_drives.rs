@@ -1,4 +1,4 @@
-//! Flash drives through the program: preconditioning, and what `check` makes of them.
+//! Flash drives, tested with the program: preconditioning, and the results of `check`.
 
 use crate::program::{found, profile, trial};
 use record::{DepthCurve, FindingCode, OpKind, Profile};
@@ -9,7 +9,7 @@ fn curve(profile: &Profile, op: OpKind) -> &DepthCurve {
 
 #[test]
 fn preconditioning_brings_a_drive_to_the_rate_that_it_keeps() {
-    // The whole of a small drive; its ratios are those of a large one.
+    // All of a small drive, whose ratios are those of a large one.
     let words = "--rw randwrite --iodepth 32 --runtime";
     let target = "sim:sata-ssd,size=1g";
     let worn = trial(0, &format!("{target} {words} 2s --precondition"));
@@ -35,7 +35,7 @@ fn a_check_finds_the_knee_where_dies_or_controller_are_busy_and_what_forcing_wri
     let alone = &curve(&nvme, OpKind::Read).points[0].latency_ns;
     assert!((alone.value / 84.9e3 - 1.0).abs() < 0.02, "{alone:?}");
     let sata = profile(0, "sim:sata-ssd");
-    // 32 commands at most, and a controller that takes a read every 10.5 us.
+    // At most 32 commands, and a controller that takes a read every 10.5 us.
     assert_eq!(curve(&sata, OpKind::Read).knee, Some(16));
     assert_eq!(curve(&sata, OpKind::Write).knee, Some(4));
 }
@@ -44,7 +44,7 @@ fn a_check_finds_the_knee_where_dies_or_controller_are_busy_and_what_forcing_wri
 fn a_drive_that_falls_at_once_and_then_wanders_is_cut_and_called_not_steady() {
     let words = "--size 32g --rw randwrite --iodepth 32 --runtime 20s";
     let falls = trial(0, &format!("sim:nvme-ssd {words}"));
-    // 1.1 s at some 550,000/s, then 45,000 to 100,000.
+    // 1.1 s at about 550,000/s, then 45,000 to 100,000.
     let warm_up = falls.result.warm_up.as_ref().unwrap();
     assert!((1.1e9..2.6e9).contains(&(warm_up.duration_ns.0 as f64)), "{warm_up:?}");
     assert!(warm_up.iops > 3.0 * falls.result.write.as_ref().unwrap().iops);

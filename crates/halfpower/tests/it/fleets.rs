@@ -1,4 +1,4 @@
-//! A fleet in a real Prometheus server: the program finds there what was planted.
+//! A fleet in a real Prometheus server: the program must find the planted slowness.
 
 use crate::documents::check_schema;
 use crate::program::{halfpower, halfpower_in, program, run};
@@ -16,10 +16,10 @@ use store::Store;
 use testkit::{Service, requires};
 use workload::Rng;
 
-/// 2023-11-15, a whole day: long ago, so that nothing depends on the clock.
+/// 2023-11-15, a whole day in the past, so that nothing depends on the clock.
 const BEGIN_S: u64 = 1_700_006_400;
 
-/// A server that keeps a simulated fleet.
+/// A server with the data of a simulated fleet.
 fn server(folder: &Path) -> Service {
     std::fs::write(folder.join("prometheus.yml"), "global:\n  scrape_interval: 1m\n").unwrap();
     let mut server = Command::new("prometheus");
@@ -32,7 +32,7 @@ fn server(folder: &Path) -> Service {
     Service::start(server, &folder.join("prometheus.log")).unwrap()
 }
 
-/// Puts scrapes into the data of a server that has not been started yet.
+/// Adds scrapes to the data of a server that is not running yet.
 fn take_in(folder: &Path, text: &[u8]) {
     let file = folder.join("fleet.txt");
     std::fs::write(&file, text).unwrap();
@@ -42,7 +42,7 @@ fn take_in(folder: &Path, text: &[u8]) {
     assert!(made.status.success(), "{made:?}");
 }
 
-/// What the same counters say without a server between.
+/// The diagnosis of the same counters without a server.
 fn without_a_server(plan: &FleetPlan) -> FleetDiagnosis {
     let mut readings = FleetReadings::of(plan);
     let scrapes: Vec<Vec<(u64, [f64; 7])>> = (0..plan.devices)
@@ -110,7 +110,7 @@ fn a_fleet_in_a_prometheus_server_is_judged_as_the_same_counters_without_one() {
     assert!(page.contains("Slow: ") && page.contains("against"), "{page}");
 }
 
-/// A profile of a disk that serves in a millisecond what those of the fleet take six for.
+/// A profile of a disk with a service time of 1 ms; those of the fleet take six.
 fn profile_of(serial: &str, database: &Path) -> Profile {
     let words = format!("check sim:mm1,service=1ms --budget 5s --db {}", database.display());
     run(program(), &words).expect(0);
@@ -145,7 +145,7 @@ fn a_disk_that_was_replaced_is_two_and_one_with_a_profile_is_held_against_it() {
     let readings = FleetReadings::of(&plan);
     let disk = readings.labels().iter().find(|labels| labels["model"] == "HDD-16T").unwrap();
     let place = format!("instance=\"{}\",device=\"{}\"", disk["instance"], disk["device"]);
-    // The new one stands there from the fifth window on.
+    // The new disk is there from the fifth window on.
     let mut infos = 0;
     let lines = text.lines().map(|line| {
         if !line.starts_with("node_disk_info{") || !line.contains(&place) {
@@ -156,7 +156,7 @@ fn a_disk_that_was_replaced_is_two_and_one_with_a_profile_is_held_against_it() {
         let line = line.replace("model=", &format!("serial=\"{serial}\",model="));
         let (series, at_s) = line.rsplit_once(' ').unwrap();
         let at_s: u64 = at_s.parse().unwrap();
-        // As often as a server looks back, whose memory of a sample ends after five minutes.
+        // More often than the server's look-back time: a sample expires after five minutes.
         (0..plan.window_s).step_by(240).map(|s| format!("{series} {}\n", at_s + s)).collect()
     });
     let text: String = lines.collect();
@@ -178,7 +178,7 @@ fn a_disk_that_was_replaced_is_two_and_one_with_a_profile_is_held_against_it() {
     let [own] = found.by_profile.as_slice() else { panic!("{found:?}") };
     assert_eq!((own.labels["serial"].as_str(), &own.profile_id), ("NEW", &profile.id));
     assert!(own.verdict.is_slow() && !own.slow_by_peers, "{own:?}");
-    // Nothing of what its predecessor did is its own.
+    // It is not judged by the past of its predecessor.
     assert!(own.begin_s >= BEGIN_S + 4 * plan.window_s && own.end_s <= end_s, "{own:?}");
     let page = run(program(), &words.replace("--json ", "")).expect(0).stdout;
     assert!(page.contains("by their own profiles, not by peers"), "{page}");
@@ -200,8 +200,8 @@ fn what_cannot_be_a_fleet_is_refused_with_what_to_do() {
     }
 }
 
-/// Recordings of three hosts of one disk: the last asks for much in bursts, which makes all wait, and its clock
-/// is ahead.
+/// Recordings of three hosts that share one disk. The last one sends bursts that delay all hosts, and its
+/// clock is ahead.
 fn of_one_disk(ahead_s: u64) -> Vec<Observation> {
     const SECOND: u64 = 1_000_000_000;
     let mut random = Rng::new(5);
@@ -261,7 +261,7 @@ fn recordings_of_hosts_of_one_disk_name_the_host_that_fills_it_and_its_clock() {
     assert!((ahead.value - 40.0).abs() <= 0.5, "{ahead:?}");
     let page = halfpower_in(folder.path(), words).expect(0).stdout;
     assert!(page.contains("h2") && page.lines().all(|line| line.chars().count() <= 80), "{page}");
-    // One host shows no other.
+    // A single host does not show other hosts.
     halfpower_in(folder.path(), "diagnose --shared 0.json --no-save").refuses(2, &["two"]);
     println!("{page}");
 }

@@ -1,5 +1,5 @@
-//! What a newcomer meets first: the first help, `-h`, a path in place of a command, `explain`, completions and
-//! manual pages; and that every command that the program offers is one that it takes.
+//! The first contact: the first page of help, `-h`, a path instead of a command, `explain`, completions and
+//! manual pages. Every command that the program suggests must exist.
 
 use crate::program::{halfpower, halfpower_in, names};
 use clap::Command;
@@ -7,11 +7,11 @@ use record::CauseCode;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A terminal: its lines, but for the prompt, and its columns.
+/// Lines of a terminal without the prompt, and its columns.
 const LINES: usize = 24;
 const COLUMNS: usize = 80;
 
-/// All commands, with those below them: their words, and their own tables.
+/// All commands and subcommands, with their words and tables.
 fn commands() -> Vec<(String, Command)> {
     fn add(words: &str, command: &Command, found: &mut Vec<(String, Command)>) {
         for own in command.get_subcommands() {
@@ -130,7 +130,7 @@ fn every_verdict_and_note_of_a_diagnosis_is_explained_however_it_is_typed() {
             halfpower(&format!("explain {typed}")).expect(0).stdout.starts_with("not_the_disk")
         );
     }
-    // A note can share its name with a finding or a cause: both are printed.
+    // A note can share its name with a finding or a cause; both are printed.
     let both = halfpower("explain busy_doubtful").expect(0).stdout;
     assert_eq!(both.matches("busy_doubtful\n").count(), 2, "{both}");
     halfpower("explain overlaoded").refuses(2, &["did you mean 'overloaded'"]);
@@ -152,7 +152,7 @@ fn completions_and_manual_pages_come_from_the_program() {
         let page = format!("halfpower-{}.1", words.replace(' ', "-"));
         assert!(pages.contains(&page), "{page}: {pages:?}");
     }
-    // A line of an example is no request, and keeps its dashes.
+    // A line of an example is not a roff request, and keeps its dashes.
     let run = std::fs::read_to_string(folder.path().join("pages/halfpower-run.1")).unwrap();
     assert!(run.contains("\\-\\-rw randrw \\-\\-rwmixread 70"), "{run}");
     let notes = run.split(".nf\n").nth(1).unwrap().split(".fi\n").next().unwrap();
@@ -163,7 +163,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The sources of the crates that make the program.
+/// The source files of the program's crates.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
@@ -175,14 +175,14 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Words behind `halfpower ` in strings of a source, as far as they belong to one command.
+/// The words after `halfpower ` in the strings of a source, up to the end of the command.
 fn offered(source: &str) -> Vec<String> {
     let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
-    // A string that goes on in the next line.
+    // A string that continues on the next line.
     let code = code.collect::<Vec<_>>().join("\n").replace("\\\n", "");
     let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
     let begins = code.match_indices("halfpower ").filter(|(at, _)| {
-        // In backticks, at the start of a string or of its line, or behind a pipe.
+        // In backticks, at the start of a string or of its line, or after a pipe.
         let before = code[..*at].trim_end_matches(' ');
         before.ends_with(['`', '"', '|', ';'])
             || before.ends_with("\\n")
@@ -195,7 +195,7 @@ fn offered(source: &str) -> Vec<String> {
     begins.map(command).map(|it| it.split("\\n").next().unwrap().to_owned()).collect()
 }
 
-/// Words behind the program's name at the start of a sentence.
+/// Words after the program's name at the start of a sentence.
 const PROSE: &[&str] = &[
     "cannot",
     "checks",
@@ -221,7 +221,7 @@ const PROSE: &[&str] = &[
     "writes",
 ];
 
-/// What is wrong with a command that is offered.
+/// What is wrong with a suggested command.
 fn problem(words: &str, commands: &[(String, Command)]) -> Option<String> {
     let mut left = words.split_whitespace().peekable();
     let first = left.next()?;
@@ -268,7 +268,7 @@ fn every_command_that_the_program_offers_is_one_that_it_takes() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    // It sees what is offered: the commands of all kinds of places.
+    // The check itself works: it finds commands of all kinds of places.
     for command in ["check", "diagnose", "show", "record", "predict", "report", "explain"] {
         assert!(seen.contains(command), "{command} is not in {seen:?}");
     }

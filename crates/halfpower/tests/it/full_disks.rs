@@ -1,5 +1,5 @@
-//! Disks that are full, or become full: a message that names the disk, and what was there is kept. A result
-//! that has no place in the database is printed all the same.
+//! Disks that are full or become full: the message names the disk, and existing data is preserved. A result
+//! that does not fit in the database is still printed.
 
 use crate::program::{Running, halfpower, halfpower_in, names, program, program_under, run};
 use testkit::{LoopDevice, Mounted, disk_folder, requires};
@@ -7,7 +7,7 @@ use testkit::{LoopDevice, Mounted, disk_folder, requires};
 #[test]
 fn a_disk_that_fills_up_while_the_test_file_is_written_is_named_and_no_file_is_left() {
     requires!(Root, Loop, Mount, Ext4);
-    // The file system promises 4 GiB on a device that has 24 MiB: thin provisioning.
+    // Thin provisioning: the file system has 4 GiB on a device with 24 MiB.
     let memory = Mounted::tmpfs(24 << 20).unwrap();
     let device = LoopDevice::within(memory.path(), 4 << 30, 512).unwrap();
     let disk = Mounted::ext4(device.path()).unwrap();
@@ -72,7 +72,7 @@ fn a_result_that_cannot_be_saved_is_printed_with_its_own_exit_code_and_a_warning
         command.current_dir(folder.path()).args(words.split_whitespace());
         command.args(["--json", "--db"]).arg(&path);
         let mut running = Running::start(command);
-        // The database is open by then; from now on it has no space.
+        // The database is open by now; from here on there is no space for it.
         running.wait_for("write test file ...");
         assert!(std::fs::write(disk.path().join("filler"), vec![1; 2 << 20]).is_err());
         let ended = running.end();

@@ -1,8 +1,8 @@
-//! Inputs that have no end, no beginning or no line break: each is refused within a bound of memory, and each wait ends
-//! at the first signal.
+//! Inputs without an end, a beginning or a line break: each is rejected with limited memory, and each wait
+//! ends at the first signal.
 //!
-//! The bound is the system's own (`ulimit -d`, RLIMIT_DATA): a program that takes more gets none and aborts, so that an
-//! exit code proves it. Nothing here depends on time.
+//! The limit is the system's own (`ulimit -d`, RLIMIT_DATA). A program that exceeds it aborts, so a normal
+//! exit code proves compliance. Nothing here depends on time.
 
 use crate::program::{Outcome, Running, program};
 use std::fs::{File, OpenOptions};
@@ -15,12 +15,12 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Memory that the program may have, KiB.
+/// Memory limit of the program in KiB.
 const MEMORY_KIB: u32 = 256 << 10;
-/// Longest message.
+/// Maximum length of a message.
 const MESSAGE_BYTES: usize = 64 << 10;
 
-/// Every place that reads a file which a user names: words with FILE in it, and the ending of its name.
+/// Every place that reads a file named by the user: words with FILE in them, and the file's extension.
 const PLACES: &[(&str, &str)] = &[
     ("run including.fio --no-save", "included"),
     ("record FILE --utc-offset +01:00 --no-save", "json"),
@@ -40,7 +40,7 @@ const PLACES: &[(&str, &str)] = &[
     ("run . --hosts @FILE --no-save", "hosts"),
 ];
 
-/// A folder with what some places need beside the file itself.
+/// A folder with other files that some places need.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
@@ -49,7 +49,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// The program in a folder, with a bound on its memory.
+/// The program in a folder, with a memory limit.
 fn bounded(folder: &Path, words: &str) -> Command {
     let whole = program();
     let mut command = Command::new("sh");
@@ -76,7 +76,7 @@ fn refused(ended: Outcome, words: &str) -> String {
     ended.stderr
 }
 
-/// Tries every place on one file: what it says there.
+/// Tries one file at every place; returns the messages.
 fn at_every_place(make: impl Fn(&Path)) -> Vec<(String, String)> {
     let try_place = |(words, ending): &(&str, &str)| {
         let folder = folder();
@@ -171,9 +171,9 @@ fn a_recording_that_comes_slowly_through_a_pipe_is_read_whole() {
     assert!(running.end().expect(0).stdout.contains("dm-0"), "the devices are shown");
 }
 
-/// Waits until the program has opened a pipe for reading: the end for writing.
+/// Waits until the program has opened a pipe for reading, and returns the writing end.
 fn writer_of(pipe: &Path) -> File {
-    // O_NONBLOCK: opening it fails as long as no process reads it.
+    // With O_NONBLOCK, opening fails until a process reads the pipe.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     loop {
         match OpenOptions::new().write(true).custom_flags(nonblocking).open(pipe) {
@@ -189,7 +189,7 @@ fn writer_of(pipe: &Path) -> File {
 #[test]
 fn a_pipe_that_gives_nothing_ends_at_the_first_signal() {
     let places = PLACES.iter().filter(|(words, _)| {
-        // These take files alone, and so never wait.
+        // These accept only files, so they never wait.
         let files_only = ["report", "export", "compare"];
         !files_only.iter().any(|verb| words.starts_with(verb))
     });
@@ -212,8 +212,7 @@ fn a_pipe_that_gives_nothing_ends_at_the_first_signal() {
     }
 }
 
-/// What an import from a server comes to, whose connections are served by `serve`, which says when the signal is to
-/// be sent.
+/// The outcome of an import from a server. `serve` handles its connections, and says when to send the signal.
 fn import_from(serve: fn(&mut TcpStream, &mut dyn FnMut()), signal: Option<&str>) -> Outcome {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -241,7 +240,7 @@ fn a_server_that_drips_or_says_nothing_is_left_at_the_first_signal() {
     let drips = |stream: &mut TcpStream, now: &mut dyn FnMut()| {
         stream.write_all(HEAD).unwrap();
         let mut bytes = 0;
-        // Until the program is gone.
+        // Until the program has ended.
         while stream.write_all(b"{").is_ok() {
             bytes += 1;
             if bytes == 10 {
@@ -252,7 +251,7 @@ fn a_server_that_drips_or_says_nothing_is_left_at_the_first_signal() {
     };
     let mute = |stream: &mut TcpStream, now: &mut dyn FnMut()| {
         now();
-        // Until the program is gone.
+        // Until the program has ended.
         while stream.read(&mut [0; 16]).is_ok_and(|bytes| bytes > 0) {}
     };
     for signal in ["TERM", "INT"] {

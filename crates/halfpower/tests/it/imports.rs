@@ -1,5 +1,5 @@
-//! Other tools' files through the program: what is printed, kept and found, and what a server of a
-//! monitoring system and the real iostat say of the same disks.
+//! Imports other tools' files with the program: what is printed, saved and found, and whether a monitoring
+//! server and the real iostat report the same about the same disks.
 
 use crate::program::{Outcome, Running, found, halfpower, halfpower_in, program, run};
 use host::kernel::Roots;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use store::Store;
 use testkit::{LoopDevice, Service, requires};
 
-/// Longer than a server takes to have scraped on a slow machine.
+/// Longer than a server needs for its first scrapes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A file of another tool.
@@ -46,7 +46,7 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     let ended = halfpower_in(folder.path(), &format!("record --db a.db {}", file.display()));
     let text = ended.expect(0).stdout;
     assert!(text.contains("--verbose shows 2 more parts: "), "{text}");
-    // The command for its page names the database, as it is not the default one.
+    // The command for its page names the database, because it is not the default one.
     let mut offered = text.lines().last().unwrap().split_whitespace().skip(2);
     let id = offered.next().unwrap().to_owned();
     assert_eq!(offered.collect::<Vec<_>>(), ["--db", "a.db"]);
@@ -64,7 +64,7 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     let store = Store::open_existing(&folder.path().join("a.db")).unwrap();
     let kept: Observation = store.document(&id).unwrap();
     assert_eq!(kept.intervals.len(), 10);
-    // As JSON it is a file of a form that is read.
+    // Its JSON is a file in a supported format.
     let json = serde_json::to_string(&kept).unwrap();
     std::fs::write(folder.path().join("own.json"), json).unwrap();
     let again = halfpower_in(folder.path(), "record --no-save --json own.json").expect(0);
@@ -93,7 +93,7 @@ fn standard_input_is_a_file() {
 #[test]
 fn what_a_source_lacks_is_found_and_its_opposite_is_not() {
     for (with, without, code) in [
-        // Latencies of sar are over reads and writes together.
+        // sar's latencies cover reads and writes together.
         ("sadf.json", "node-exporter.prom", FindingCode::FiguresMixed),
         // 0.08 ms in steps of 0.01 ms; then several milliseconds in the same steps.
         ("iostat-iso-megabytes.json", "iostat.json", FindingCode::FiguresCoarse),
@@ -101,7 +101,7 @@ fn what_a_source_lacks_is_found_and_its_opposite_is_not() {
         ("iostat.json", "iostat-iso-megabytes.json", FindingCode::IntervalsLeftOut),
         // Times without a zone; then with one.
         ("typeperf.csv", "relog-utf16.csv", FindingCode::TimesAssumed),
-        // Counters of two starts of a machine; then of one.
+        // Counters from two boots of a machine; then from one.
         ("node-exporter.prom", "node-exporter-comments.prom", FindingCode::CountersReset),
         // Kernel 4.19; then 6.12.
         ("iostat.json", "iostat-iso-megabytes.json", FindingCode::BusyDoubtful),
@@ -169,7 +169,7 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
     }
 }
 
-/// What a server answers to a request with these headers, each with its end of line.
+/// A server's response to a request with these headers, each with its line end.
 pub(crate) fn fetched(address: &str, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(format!("GET {path} HTTP/1.0\r\n{headers}\r\n").as_bytes()).unwrap();
@@ -182,7 +182,7 @@ pub(crate) fn fetched(address: &str, path: &str, headers: &str) -> String {
 /// Basic authentication of the user u with the password U*U.
 const USER: &str = "Basic dTpVKlU=";
 
-/// Makes what a server needs to ask for a password over TLS.
+/// Makes the files for a server with TLS and a password.
 pub(crate) fn secured(folder: &Path) {
     let words = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out certificate.pem \
                  -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
@@ -265,25 +265,25 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     assert_eq!(names(&read), names(&scrapes));
     assert!(!found(&read.findings, FindingCode::TimesAssumed), "{:?}", read.findings);
     assert!(!found(&read.findings, FindingCode::SourceDamaged), "{:?}", read.findings);
-    // One second apart, as it was told to scrape, however the steps fell. A busy machine is late.
+    // One second apart, as configured, regardless of the steps. A busy machine is late.
     let usual = |it: &&Interval| (900_000_000..1_100_000_000).contains(&it.duration_ns);
     let count = read.intervals.iter().filter(usual).count();
     assert!(2 * count > read.intervals.len(), "{count} of {}", read.intervals.len());
     assert!(read.intervals.iter().all(|it| it.all.per_s.is_some() && it.busy_share.is_some()));
-    // With longer steps, intervals are means over several scrapes, and as long as these.
+    // With longer steps, intervals are means over several scrapes, and are as long as the steps.
     let thin = import("--query-range now-4s..now@2s");
     if thin.code == Some(0) {
         let lengths: Vec<u64> =
             parsed(&thin.stdout).intervals.iter().map(|it| it.duration_ns).collect();
         assert!(lengths.iter().all(|length| *length > 1_500_000_000), "{lengths:?}");
     }
-    // The server's own refusals and an empty range are told as such.
+    // Empty ranges and errors of the server are reported as such.
     let empty = import("--query-range 1600000000..1600000060@15s");
     empty.refuses(4, &["no disk counters", "range"]);
     import("--query-range now-1m..now --instance nobody:1").refuses(4, &["no disk counters"]);
 }
 
-/// Reads and writes of a device past the page cache, with the program of everybody.
+/// Direct reads and writes on a device with dd.
 fn load(device: &Path, block: &str) {
     let dd = |from: &str, to: &str, flag: &str| {
         let words = [
@@ -301,7 +301,7 @@ fn load(device: &Path, block: &str) {
     dd("/dev/zero", &device, "oflag=direct");
 }
 
-/// What of two intervals does not depend on their lengths, and differs by more than both can tell.
+/// Values of two intervals that do not depend on their lengths, but differ by more than both resolutions.
 fn differences(one: &Interval, other: &Interval) -> Vec<&'static str> {
     let differ = |one: Option<Figure>, other: Option<Figure>| {
         let (one, other) = (one.unwrap(), other.unwrap());
@@ -355,7 +355,7 @@ fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
         let words = format!("record --no-save --json --interval 8s {}", recorded(file).display());
         parsed(&halfpower(&words).expect(0).stdout).intervals.remove(0)
     };
-    // A/A: the same tool twice; then the comparison; then other requests, which must not pass.
+    // A/A: the same tool twice; then the comparison; then other requests, which must differ.
     assert_eq!(differences(&theirs("first"), &theirs("second")), [""; 0]);
     assert_eq!(differences(&theirs("first"), ours), [""; 0]);
     let requests = theirs("first").all.per_s.unwrap().value * 8.0;
@@ -387,7 +387,7 @@ fn a_recording_that_is_imported_twice_by_programs_at_once_is_one_document() {
         command.current_dir(folder.path()).args(["record", name, "--db", "kept.db"]);
         Running::start(command)
     };
-    // Four programs at once, two of them with the same recording, and once more.
+    // Four programs at once, two of them with the same recording; then all again.
     for _ in 0..2 {
         let running = ["one.json", "other.json", "one.json", "other.json"].map(start);
         for ended in running.map(Running::end) {

@@ -1,4 +1,4 @@
-//! Signals at any moment: what had finished is kept, nothing else is left.
+//! Signals at any time: finished work is saved, and nothing else remains.
 
 use crate::program::{Outcome, Running, found, halfpower, names, program};
 use record::{EndedBy, FindingCode, Profile, Trial};
@@ -8,7 +8,7 @@ use store::{Store, StoreError};
 use tempfile::TempDir;
 use testkit::{disk_folder, requires};
 
-/// Starts in a folder, with a database outside of it.
+/// Starts the program in a folder, with a database outside it.
 fn start(folder: &Path, database: &TempDir, words: &str) -> Running {
     let mut command = program();
     command.current_dir(folder).args(words.split_whitespace());
@@ -16,8 +16,8 @@ fn start(folder: &Path, database: &TempDir, words: &str) -> Running {
     Running::start(command)
 }
 
-/// Interrupts a command once it has said `moment` and some time has passed; checks the exit code,
-/// the message and that nothing is left in the folder. What it said, and the folder of the database.
+/// Interrupts a command some time after it has printed `moment`. Checks the exit code, the message, and that
+/// the folder is empty. Returns the outcome and the folder of the database.
 fn interrupted(words: &str, signal: &str, moment: &str, later: Duration) -> (Outcome, TempDir) {
     let (folder, database) = (disk_folder().unwrap(), tempfile::tempdir().unwrap());
     let mut running = start(folder.path(), &database, words);
@@ -30,7 +30,7 @@ fn interrupted(words: &str, signal: &str, moment: &str, later: Duration) -> (Out
     (ended, database)
 }
 
-/// The last thing that was said.
+/// The last line on standard error.
 fn last_line(ended: &Outcome) -> &str {
     ended.stderr.lines().last().unwrap()
 }
@@ -47,7 +47,7 @@ fn an_interrupt_while_the_test_file_is_written_leaves_no_file() {
     }
 }
 
-/// The trial that a database holds, marked as interrupted.
+/// The trial in a database, which must be marked as interrupted.
 fn interrupted_trial(database: &TempDir) -> Trial {
     let store = Store::open_existing(&database.path().join("kept.db")).unwrap();
     let rows = store.list::<Trial>().unwrap();
@@ -105,12 +105,12 @@ fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no
         let shown = halfpower(&format!("show last --json --db {}", path.display()));
         let profile: Profile = shown.expect(0).profile();
         assert!(found(&profile.findings, FindingCode::Interrupted));
-        // The page is that of what was measured, and says how to see it again.
+        // The page shows the measured part, and says how to show it again.
         let again = format!("halfpower show {}", profile.id);
         assert!(ended.stdout.contains(&again) && last_line(&ended).contains(&again), "{ended:?}");
         let trials =
             Store::open_existing(&path).unwrap().trials_of::<Profile>(&profile.id).unwrap();
-        // The whole matrix was measured before the first cell was visited again.
+        // The whole matrix was measured before the first cell was revisited.
         let first: usize = profile.cells.iter().map(|cell| cell.trial_ids.len()).sum();
         assert!(first >= 21 && trials.len() >= first, "{first} of {} trials", trials.len());
     }
@@ -124,7 +124,7 @@ fn an_interrupted_check_that_saves_nothing_prints_what_it_measured_and_says_so()
     let words = "check . --size 16m --budget 10s --no-save --json";
     command.current_dir(folder.path()).args(words.split_whitespace());
     let mut running = Running::start(command);
-    // The first trial of the matrix has ended then. What comes later a busy machine may have no time for.
+    // The first trial of the matrix has ended then. On a busy machine, there may be no time for later ones.
     running.wait_for("commits ...");
     running.signal("INT");
     let ended = running.end().expect(130);
@@ -176,7 +176,7 @@ fn a_kill_at_any_moment_leaves_a_database_that_opens_and_no_file() {
             Err(other) => panic!("after {milliseconds} ms: {other}"),
         }
     }
-    // And it goes on to be used.
+    // The database remains usable.
     let words = "check sim:mdc,service=1ms --budget 5s";
     start(folder.path(), &database, words).end().expect(0);
     assert_eq!(Store::open_existing(&path).unwrap().list::<Profile>().unwrap().len(), 1);

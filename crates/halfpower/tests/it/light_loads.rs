@@ -1,10 +1,10 @@
-//! Loads so light that each request finds the device at rest.
+//! Loads so light that each request finds the device idle.
 
 use crate::program::{Outcome, halfpower, program, run};
 use record::Diagnosis;
 use std::path::Path;
 
-/// Eight servers that sleep after 5 ms without a request; waking up takes longer than a request.
+/// Eight servers that sleep after 5 ms without a request. Waking up takes longer than a request.
 const SLEEPY: &str = "sim:mmc,servers=8,service=100us,cv=0.3,wake=150us";
 const AWAKE: &str = "sim:mmc,servers=8,service=100us,cv=0.3";
 
@@ -12,7 +12,7 @@ fn check(folder: &Path, device: &str, more: &str) -> Outcome {
     halfpower(&format!("check {device} {more} --db {}", folder.join("db").display())).expect(0)
 }
 
-/// Another state of the device, by the last profile of it.
+/// Diagnoses a device in another state with the last profile.
 fn diagnose(folder: &Path, device: &str, load: &str, more: &str) -> Outcome {
     let mut command = program();
     command.args(["diagnose", device, "--profile", "last", "--load", load]);
@@ -39,7 +39,7 @@ fn a_check_shows_what_a_rest_adds_and_only_where_it_adds_something() {
     assert!(!page.contains("after an idle period"), "{page}");
     let page = check(folder.path(), AWAKE, "--verbose").stdout;
     assert!(page.contains("A read after an idle period: 1/s"), "{page}");
-    // Where a rate leaves no rest, and where time is short, it is left out.
+    // A rate that leaves no idle time is omitted; with a short budget, so are others.
     let slow = check(folder.path(), "sim:md1,service=8ms", "--json").profile();
     assert_eq!(slow.lone_reads.iter().map(|lone| lone.rate_per_s).collect::<Vec<_>>(), [10, 1]);
     let short = check(folder.path(), AWAKE, "--json --budget 10s").profile();
@@ -65,7 +65,7 @@ fn a_light_load_is_expected_to_take_what_lone_reads_took() {
     };
     let well = page(SLEEPY, 20);
     assert!(well.contains("Leave the disk alone") && !well.contains("SLOW"), "{well}");
-    // A device that takes twice as long, apart from waking up, is slow, unless programs hardly wait for it.
+    // A device that takes twice as long even without the wake-up is slow, unless programs hardly wait for it.
     let slow = "sim:mmc,servers=8,service=400us,cv=0.3,wake=150us";
     let (felt, not_felt) = (page(slow, 150), page(slow, 20));
     assert!(felt.contains("SLOW"), "{felt}");

@@ -1,5 +1,4 @@
-//! `limits`, `zones` and `cost` through the binary: on devices whose truth is known, and what is
-//! refused.
+//! `limits`, `zones` and `cost`, tested with the binary: on devices with a known truth, and for wrong input.
 
 use crate::program::{found, halfpower, halfpower_in};
 use record::{
@@ -24,8 +23,8 @@ fn component(run: &LimitsRun, kind: ComponentKind) -> &PathComponent {
     run.components.iter().find(|component| component.kind == kind).unwrap()
 }
 
-/// Chung 2000, section 3.3: four Fireballs send 58.9 MB/s from their caches through a 3ware card,
-/// and that is the card's limit.
+/// Chung 2000, section 3.3: four Fireballs send 58.9 MB/s from their caches through a 3ware card, which is
+/// the card's limit.
 #[test]
 fn the_card_of_four_ide_disks_is_full_and_the_bus_test_says_so_with_its_evidence() {
     let run = limits(0, "sim:fireball,disks=4 --pap bus=133MB/s");
@@ -61,7 +60,7 @@ fn a_device_without_a_cache_is_no_evidence_of_any_bus() {
     let link = component(&run, ComponentKind::Link);
     assert!(link.rap_bytes_per_s.reason().unwrap().contains("no sign of a cache"), "{link:?}");
     assert_eq!(run.memory.reason(), Some("simulated target"));
-    // One server of 1 ms and 10 ns a byte: the hit is as slow as any other request.
+    // One server of 1 ms and 10 ns per byte: the hit is as slow as any other request.
     let fit = run.hits.value().unwrap().again_fit.value().unwrap();
     assert!((fit.intercept_ns.value / 1e6 - 1.0).abs() < 0.05, "{fit:?}");
     assert!((fit.slope_ns_per_byte.value / 10.0 - 1.0).abs() < 0.1, "{fit:?}");
@@ -77,8 +76,8 @@ fn a_component_that_gives_half_of_what_is_stated_is_no_finding() {
     assert!(found(&run.findings, FindingCode::HalfPowerMissed));
 }
 
-/// Riedel 1997: media rates of 8.8 to 5.9 and of 15 to 10 MB/s, 33 %; figure 14, which ends before the
-/// last tracks: 29.8 and 28.5 %.
+/// Riedel 1997: media rates of 8.8 to 5.9 and of 15 to 10 MB/s, 33 %; figure 14, which ends before the last
+/// tracks: 29.8 and 28.5 %.
 #[test]
 fn the_published_losses_of_simulated_drives_are_found_with_zones() {
     for (drive, low, high) in [
@@ -100,7 +99,7 @@ fn the_published_losses_of_simulated_drives_are_found_with_zones() {
     }
 }
 
-/// The platters of this one do not turn: the same steps are no zones by that.
+/// The platters of this drive do not rotate, so the same steps are not reported as zones.
 #[test]
 fn steps_on_what_is_not_known_to_turn_are_not_called_zones() {
     let map = zones("sim:st15150w,rotation=off");
@@ -142,7 +141,8 @@ fn a_fourth_disk_on_a_card_raises_the_least_rate_of_an_array_and_hardly_the_firs
         assert!(at_first.value > least && at_first.value < 1.01, "{array:?}");
         assert!(at_last.value > 0.95 && at_last.value < 1.01, "{array:?}");
         assert!(array.slowest_cost.value().is_none());
-        // The share is of what the member gave at those places: the whole over members times the slowest.
+        // The share is relative to the member's rates at those positions: the whole, divided by members times
+        // the slowest.
         let member = &array.members[0];
         let rate =
             |places: &[ZonePosition]| places[0].bytes_per_s.value + places[1].bytes_per_s.value;
@@ -190,7 +190,7 @@ fn a_stripe_over_files_is_mapped_with_each_of_them_alone() {
     let paths: Vec<&str> = array.members.iter().map(|member| member.target.path.as_str()).collect();
     assert_eq!((paths.as_slice(), map.target.path.as_str()), (&["a", "b"][..], "a b"));
     assert!(map.target.device.is_none(), "a stripe is no part of a device");
-    // Both give as much as the smaller one has.
+    // Both contribute the size of the smaller one.
     assert!(map.target.size_bytes.0 <= 48 << 20 && map.target.size_bytes.0 > 46 << 20);
     assert!(array.slowest_cost.value().is_some());
     assert!(found(&map.findings, FindingCode::TargetsShareDisk), "{:?}", map.findings);
@@ -240,7 +240,7 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
     }
 }
 
-/// Chung 2000, table 9: 5.09 and 3.17 dollars per KAPS. A profile of the whole surface gives them.
+/// Chung 2000, table 9: 5.09 and 3.17 dollars per KAPS. Profiles of the whole surface give these values.
 #[test]
 fn the_published_prices_come_out_of_profiles_of_the_whole_surface() {
     let folder = tempfile::tempdir().unwrap();
@@ -287,7 +287,7 @@ fn a_directory_is_measured_with_memory_and_its_own_file_system() {
     let folder = tempfile::tempdir().unwrap();
     let words = "limits . --size 64m --budget 2s --no-save --json";
     let ended = halfpower_in(folder.path(), words);
-    // A directory without room for a test file is no place to measure.
+    // A directory without space for a test file cannot be measured.
     if ended.code == Some(3) {
         return testkit::skip("limits of a directory", &ended.stderr);
     }

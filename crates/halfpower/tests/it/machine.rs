@@ -1,4 +1,4 @@
-//! A machine whose counters a test writes.
+//! A fake machine whose counters a test writes.
 
 use crate::program::{Outcome, Running, program};
 use record::Observation;
@@ -19,7 +19,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// One whose counters are these lines, until something else is written.
+    /// A machine with these counters, until others are written.
     pub(crate) fn new(lines: &str) -> Self {
         let machine = Self { folder: tempfile::tempdir().unwrap() };
         machine.write("proc/sys/kernel/osrelease", "6.12.0\n");
@@ -36,7 +36,7 @@ impl Machine {
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // As the kernel does it: a reader never sees half of it.
+        // Atomically, as in the kernel, so that no reader sees a partial text.
         let partial = path.with_extension("partial");
         std::fs::write(&partial, text).unwrap();
         std::fs::rename(partial, path).unwrap();
@@ -48,9 +48,8 @@ impl Machine {
         format!("--procfs {} --sysfs {}", path("proc"), path("sys"))
     }
 
-    /// Runs a command that observes this machine. Its first reading of the counters is the first of
-    /// these texts, and so on: the counters are a pipe, so no reading is missed however busy the
-    /// machine of the test is.
+    /// Runs a command that observes this machine. Its readings of the counters are these texts, in order. The
+    /// counters are a pipe, so no reading is missed, however busy the test machine is.
     pub(crate) fn observed(&self, words: &str, readings: &[String]) -> Outcome {
         self.new_pipe();
         let mut command = program();
@@ -62,13 +61,13 @@ impl Machine {
         running.end()
     }
 
-    /// What `record` makes of these readings.
+    /// The recording of these readings by `record`.
     pub(crate) fn recorded(&self, readings: &[String]) -> Observation {
         let ended = self.observed("record --no-save --json", readings).expect(0);
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
     }
 
-    /// Makes the counters a pipe that nobody has opened.
+    /// Replaces the counters by a new pipe.
     fn new_pipe(&self) {
         let partial = self.path("proc/diskstats.partial");
         let mode = Mode::RUSR | Mode::WUSR;
@@ -82,7 +81,7 @@ impl Machine {
         let begin = Instant::now();
         let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap();
         let mut pipe = loop {
-            // A pipe that nobody reads cannot be opened.
+            // A pipe without a reader cannot be opened.
             let mut options = OpenOptions::new();
             match options.write(true).custom_flags(nonblocking).open(self.path("proc/diskstats")) {
                 Ok(pipe) => break pipe,
@@ -90,13 +89,13 @@ impl Machine {
             }
             std::thread::sleep(Duration::from_millis(2));
         };
-        // The next reading opens another pipe, and cannot see the end of this one.
+        // The next reading opens another pipe, so it cannot see the end of this one.
         self.new_pipe();
         pipe.write_all(text.as_bytes()).unwrap();
     }
 }
 
-/// A line of 20 columns of a disk that did so many reads of 4 KiB, of 1 ms each.
+/// A line with 20 columns, for a disk that did this many reads of 4 KiB, 1 ms each.
 pub(crate) fn disk(minor: u32, name: &str, ios: u64) -> String {
     let sectors = ios * 8;
     format!("8 {minor} {name} {ios} 0 {sectors} {ios} 0 0 0 0 0 {ios} {ios} 0 0 0 0 0 0\n")

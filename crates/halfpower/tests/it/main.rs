@@ -1,9 +1,9 @@
-//! The program from outside: command line in; exit code, standard output, standard error, files
-//! and database out.
+//! Tests the program from outside: command line in; exit code, standard output, standard error, files and
+//! database out.
 //!
-//! Nothing here looks into the program. Simulated targets show whether its numbers are true,
-//! because their truth is known; files, loop devices and mounts show what it does to a machine.
-//! What a machine lacks is skipped, and the skip is counted (see the crate `testkit`).
+//! No test looks into the program. Simulated targets show whether its numbers are right, because their truth
+//! is known. Files, loop devices and mounts show what it does to a machine. Tests that a machine cannot run
+//! are skipped, and skips are counted (see the crate `testkit`).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod alerts;

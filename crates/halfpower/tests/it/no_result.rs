@@ -1,4 +1,4 @@
-//! What the system denies: exit code 4, and a message with path, cause and remedy.
+//! Errors from the system: exit code 4, and a message with path, cause and remedy.
 
 use crate::program::{halfpower, halfpower_in, names, program, program_under, run, unprivileged};
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ fn a_read_only_file_system_is_named() {
 
 #[test]
 fn a_file_on_a_file_system_that_takes_no_direct_reads_is_named_with_the_way_around() {
-    // A file of sysfs is a page of text that the kernel makes as it is read.
+    // A file in sysfs is a page of text that the kernel makes when it is read.
     let file = "/sys/kernel/uevent_seqnum";
     halfpower(&format!("run {file} --no-save"))
         .refuses(4, &[file, "sysfs", "O_DIRECT", "--cache all"]);
@@ -81,7 +81,7 @@ fn a_directory_on_a_file_system_that_takes_no_direct_requests_is_named_with_the_
 fn a_file_system_whose_driver_says_einval_to_direct_requests_is_named() {
     requires!(Disk, Strace);
     let folder = disk_folder().unwrap();
-    // Opened for a run through the descriptor that the test file has, whatever its number.
+    // For the run, the test file is opened through its descriptor, whose number is unknown.
     let paths: String = (3..40).map(|number| format!(" -P /proc/self/fd/{number}")).collect();
     let mut command = program_under(&format!(
         "strace -f -qq -o /dev/null{paths} -e trace=open,openat \
@@ -100,7 +100,7 @@ fn database() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Every way in which a command meets the database refuses it with this.
+/// Checks that every command that uses the database rejects it with this message.
 #[track_caller]
 fn refused_database(path: &Path, message: &[&str]) {
     let before = std::fs::read(path).unwrap();

@@ -1,10 +1,10 @@
-//! `--output FILE`: tried before, replaced after, and nothing left beside it.
+//! `--output FILE`: checked before the run, replaced after it, and no other file remains.
 
 use crate::program::{Running, halfpower_in, names, program, run};
 use std::os::unix::fs::{FileTypeExt, symlink};
 use testkit::{LoopDevice, disk_folder, requires};
 
-/// The least that counts as a document of the program, and so is replaced.
+/// The smallest document of the program, which may be replaced.
 const DOCUMENT: &str = r#"{"target": [1], "schema": "halfpower/trial/1"}"#;
 
 #[test]
@@ -76,7 +76,7 @@ fn an_output_that_is_the_target_by_whatever_name_is_refused_and_left_as_it_is() 
     let folder = disk_folder().unwrap();
     let at = |name: &str| folder.path().join(name);
     let space = " ".repeat(1 << 20);
-    // Even a target that holds a document, where that is written to.
+    // Also a target that contains a document, if it is written.
     for (content, flags) in
         [(space.clone(), ""), (format!("{DOCUMENT}{space}"), " --rw write --overwrite")]
     {
@@ -104,7 +104,7 @@ fn an_output_that_belongs_to_the_database_is_refused_and_what_was_saved_is_kept(
         halfpower_in(folder.path(), &words)
             .refuses(3, &[output, "database of results", "name another file"]);
     }
-    // A new database too, and one that is not used this time.
+    // Also a new database, and one that is not used this time.
     halfpower_in(folder.path(), "run sim:mm1 --db new.db --output new.db")
         .refuses(3, &["database of results"]);
     halfpower_in(folder.path(), "run sim:mm1 --db kept.db --no-save --output kept.db")
@@ -127,7 +127,7 @@ fn an_output_file_with_content_of_another_kind_is_refused_and_left_as_it_is() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), content);
     }
     assert_eq!(names(folder.path()), ["mine"]);
-    // An empty file has nothing to lose, and a result replaces a result.
+    // An empty file has nothing to lose, and a result may replace a result.
     std::fs::write(&file, "").unwrap();
     for seed in ["1", "2"] {
         let words = format!("run sim:mm1 --no-save --json --seed {seed} --output mine");

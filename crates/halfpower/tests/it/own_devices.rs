@@ -1,4 +1,4 @@
-//! The reader's own machine: a device that a file describes, wherever a simulated one can stand.
+//! User-defined simulated devices: a device described by a file works wherever a simulated one does.
 
 use crate::documents::check_schema;
 use crate::program::{halfpower, halfpower_in};
@@ -13,7 +13,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).unwrap();
 }
 
-/// A trial without what says of which device it is.
+/// A trial without the identity of its device.
 fn nameless(mut trial: Trial) -> Trial {
     let target = &mut trial.targets[0];
     assert_eq!(target.file_hash.is_some(), target.path.ends_with(".toml"), "{target:?}");
@@ -33,7 +33,7 @@ fn every_simulated_device_gives_the_same_trial_from_the_file_that_it_is_shown_as
         let run = |target: &str| {
             let ended = halfpower_in(folder.path(), &format!("run sim:{target} {flags}"));
             let trial = nameless(ended.expect(exit).trial());
-            // The counters are of a device of that name.
+            // The counters contain the device's name.
             serde_json::to_string(&trial).unwrap().replace(&format!("sim:{target}"), "sim:NAME")
         };
         assert_eq!(run("my.toml"), run(kind.name), "{}", kind.name);
@@ -75,14 +75,14 @@ fn a_described_device_is_run_with_keys_and_its_hash_is_in_the_document() {
     assert_eq!(trial.targets[0].path, "sim:my.toml,disks=2,raid=0");
     assert_eq!(trial.targets[0].file_hash, Some(record::hex_digest(FASTER)));
     assert_eq!(halfpower_in(folder.path(), words).expect(0).stdout, once.stdout);
-    // What it is faster by: half a turn takes 3 ms instead of 4.17, and a seek 5 ms instead of 8.
+    // Why it is faster: half a revolution takes 3 ms instead of 4.17, and a seek 5 ms instead of 8.
     let mean = |target: &str| {
         let words = format!("run sim:{target} --bs 8k --runtime 60s --json --no-save");
         halfpower_in(folder.path(), &words).expect(0).trial().result.read.unwrap().latency_ns
     };
     let gain = mean("st15150w").unwrap().mean - mean("my.toml").unwrap().mean;
     assert!((gain / 4.17e6 - 1.0).abs() < 0.03, "{gain}");
-    // Another file is another document, although its device is the same.
+    // Another file gives another document, although its device is the same.
     write(folder.path(), "my.toml", &format!("{FASTER}\n"));
     let other = halfpower_in(folder.path(), words).expect(0).trial();
     assert_ne!(other.id, trial.id);
@@ -132,7 +132,7 @@ fn a_described_device_is_checked_asked_what_if_and_simulated_as_its_profile_says
     println!("as it is {:+.3}, mirrored {:+.3}", before.difference_rel, case.difference_rel);
     assert!(case.device.contains("2 x sim:my.toml"), "{case:?}");
     assert_eq!(case.difference_rel.abs() > 0.1, case.breaks.is_some(), "{case:?}");
-    // A profile of one drive says nothing of another that took its name.
+    // A profile of one drive must not be used for another with the same name.
     write(folder.path(), "my.toml", "like = \"atlas10k\"\n");
     let words = ["the file that describes sim:my.toml has changed", "measure again"];
     halfpower_in(folder.path(), &asked).refuses(2, &words);

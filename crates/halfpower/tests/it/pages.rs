@@ -1,10 +1,10 @@
-//! Text output: 80 columns, and no escape codes unless on a terminal that wants them.
+//! Text output: 80 columns, and escape codes only on a terminal that supports them.
 
 use crate::program::{Running, halfpower_in, program};
 use std::process::Command;
 use testkit::{disk_folder, requires};
 
-/// Every line of a text fits, and none has control characters.
+/// Checks that every line fits, and none has control characters.
 #[track_caller]
 fn check_text(what: &str, text: &str) {
     assert!(!text.is_empty(), "{what} says nothing");
@@ -14,11 +14,11 @@ fn check_text(what: &str, text: &str) {
     }
 }
 
-/// Both streams of a command, in a folder.
+/// Checks both output streams of a command in a folder.
 #[track_caller]
 fn check_command(folder: &std::path::Path, words: &str) {
     let ended = halfpower_in(folder, words);
-    // A real disk that is held up may complete nothing in a visit: a finding.
+    // A visit to a stalled real disk may complete nothing, which is a finding.
     assert!(
         ended.code == Some(0) || ended.code == Some(1) && !words.contains("sim:"),
         "{ended:#?}"
@@ -69,7 +69,7 @@ fn a_hostile_path_cannot_send_escape_codes_to_the_terminal() {
     }
 }
 
-/// Standard output of a check on a terminal of its own.
+/// Standard output of a check on a separate terminal.
 fn on_a_terminal(variables: &[(&str, &str)]) -> String {
     let line = format!("{} check sim:mm1 --no-save 2>&-", env!("CARGO_BIN_EXE_halfpower"));
     let mut command = Command::new("script");
@@ -82,7 +82,7 @@ fn on_a_terminal(variables: &[(&str, &str)]) -> String {
 fn a_terminal_gets_colour_unless_no_color_is_set_or_it_is_dumb() {
     requires!(Terminal);
     assert!(on_a_terminal(&[]).contains("\u{1b}["));
-    // An empty variable is as good as none (no-color.org).
+    // An empty variable counts as unset (no-color.org).
     assert!(on_a_terminal(&[("NO_COLOR", "")]).contains("\u{1b}["));
     assert!(!on_a_terminal(&[("NO_COLOR", "1")]).contains('\u{1b}'));
     assert!(!on_a_terminal(&[("TERM", "dumb")]).contains('\u{1b}'));

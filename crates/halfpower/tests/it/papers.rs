@@ -1,4 +1,4 @@
-//! The published figures: what is reproduced comes from the physics, and from nothing else.
+//! The published figures: reproduced values depend on the physics only.
 
 use crate::documents::check_schema;
 use crate::program::{halfpower, halfpower_in};
@@ -6,14 +6,14 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// The document of `halfpower papers`, whatever it says.
+/// The document of `halfpower papers`, with any exit code.
 fn document(words: &str) -> (i32, Value, String) {
     let ended = halfpower(&format!("papers --json {words}"));
     let code = ended.code.unwrap();
     (code, serde_json::from_str(&ended.stdout).unwrap(), ended.stdout)
 }
 
-/// The document of all rows, which takes seconds, made once.
+/// The document of all rows. It takes seconds, so it is made once.
 fn whole() -> &'static Value {
     static WHOLE: OnceLock<Value> = OnceLock::new();
     WHOLE.get_or_init(|| document("").1)
@@ -23,7 +23,7 @@ fn rows(document: &Value) -> impl Iterator<Item = &Value> {
     document["rows"].as_array().unwrap().iter()
 }
 
-/// Everything about the rows that was reproduced, and nothing that was published.
+/// The reproduced values of all rows, without the published ones.
 fn reproduced(document: &Value) -> Vec<(String, Value, Vec<Value>)> {
     rows(document)
         .map(|row| {
@@ -126,8 +126,8 @@ fn every_run_of_every_row_can_be_carried_out() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
-/// What came of each row, in order. `HALFPOWER_BLESS=1` rewrites it: who changes the simulator sees in
-/// the difference what moved.
+/// The verdict of each row, in order. `HALFPOWER_BLESS=1` rewrites the file, so a change of the simulator
+/// shows its effects in the diff.
 #[test]
 fn every_verdict_is_the_committed_one() {
     let lines = rows(whole()).filter(|row| row["verdict"] != "not_tried").map(|row| {
@@ -157,7 +157,7 @@ fn the_page_stands_alone_and_draws_each_figure_twice() {
     for outside in ["http:", "https:", "src=", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }
-    // It replaces a page of its own, and nothing else.
+    // It replaces only its own page.
     halfpower_in(folder.path(), words).expect(first.code.unwrap());
     std::fs::write(folder.path().join("page.html"), "mine").unwrap();
     let refused = halfpower_in(folder.path(), words).expect(3);

@@ -1,7 +1,7 @@
-//! `check --for-diagnosis`, `predict` and `show validate`: what is foretold comes true.
+//! `check --for-diagnosis`, `predict` and `show validate`: predictions come true.
 //!
-//! Budgets are short, so that the whole file takes a minute; `cargo xtask validate` does the same at
-//! leisure for every device of the catalogue.
+//! Budgets are short, so that the whole file takes a minute; `cargo xtask validate` does the same with longer
+//! budgets for every device of the catalogue.
 
 use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower};
@@ -29,7 +29,7 @@ fn validated(folder: &tempfile::TempDir) -> Validation {
     check_schema("validation-1", &ended.stdout);
     let report = on(&database, "report last --kind validation --md").expect(0).stdout;
     assert!(report.contains("Validation"), "{report}");
-    // What is foretold is said before the first trial.
+    // Predictions are printed before the first trial.
     let (told, measured) = (ended.stderr.find("Predicted"), ended.stderr.find("validation ..."));
     assert!(told.is_some() && told < measured, "{}", ended.stderr);
     serde_json::from_str(&ended.stdout).unwrap()
@@ -64,7 +64,7 @@ fn check_goal(device: &str, budget: &str) -> Validation {
 fn one_server_of_constant_time_is_predicted_and_mm1_is_not_believed() {
     let validation = check_goal("md1,service=1ms", "10m");
     let mm1 = validation.summary.accuracy.iter().find(|one| one.model == ModelName::Mm1);
-    // Twice the queue of what there is.
+    // It predicts twice the actual queue.
     assert!(mm1.unwrap().median_rel.unwrap() > 0.1);
 }
 
@@ -108,16 +108,16 @@ fn predictions_follow_a_real_target_that_moves() {
         assert_eq!(trial.trial_ids.len(), 7, "{trial:#?}");
         if trial.left_out.is_empty() {
             assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 5));
-            // What was foretold right before is of the moment, not of the profile. By how much has a
-            // known truth on a simulated device only: the tests of the drift probe hold it to that.
+            // These predictions were made just before, for the current state, not from the profile. The true
+            // difference is known only for a simulated device: the tests of the drift probe check it.
             let now = trial.max_iops_now.unwrap();
             assert!(now > 0.0 && now != trial.max_iops.value, "{now} {since:#?}");
             assert_eq!(trial.foretold_now.len(), trial.foretold.len(), "{trial:#?}");
         }
     }
     assert!(validation.summary.as_profiled.is_some());
-    // So short a profile has too few mixes and open loads. Sixty visits at first, six before each of
-    // two open loops, twelve before each of five closed ones.
+    // Such a short profile has too few mixes and open loads. Sixty visits at first, six before each of two
+    // open loops, twelve before each of five closed ones.
     assert_eq!((since.open_ratio, since.mixes_ratio), (None, None));
     assert_eq!(since.trial_ids.len(), 60 + (2 * 6 + 5 * 12) * validation.trials.len());
     // A prediction can follow the device as well.
@@ -127,7 +127,7 @@ fn predictions_follow_a_real_target_that_moves() {
     assert!(now.since_profile.unwrap().most_deep_ratio.unwrap() > 0.0);
     let (then, now) = (&still.predictions[0], &now.predictions[0]);
     assert!((now.max_iops.value / then.max_iops.value - 1.0).abs() > 1e-9, "{now:#?}");
-    // The test file is gone, the results are kept.
+    // The test file is deleted, the results are saved.
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap()).collect();
     assert!(
         left.iter().all(|one| one.file_name().to_string_lossy().starts_with("h.db")),
@@ -145,11 +145,11 @@ fn a_simulated_device_has_no_level_of_this_moment() {
 
 #[test]
 fn a_prediction_answers_a_rate_a_depth_and_a_target() {
-    // In 8 minutes a cell of one request at a time sees 240 of them: 7 % by chance alone.
+    // In 8 minutes, a QD 1 cell has 240 requests: 7 % by chance alone.
     let folder = profiled("mmc,service=4ms", "20m");
-    // The goal of a median error, kept by each of these loads.
+    // Each of these loads meets the goal for the median error.
     let near = |estimate: &Estimate, truth: f64| (estimate.value / truth - 1.0).abs() < 0.05;
-    // Eight servers of 4 ms: 2,000 requests per second, and 4 ms for one that finds a free one.
+    // Eight servers of 4 ms: 2,000 requests per second, and 4 ms for a request that finds a free one.
     let document = predicted(&folder, "--rate-iops 800 --rwmixread 70% --bs 8k");
     let advised = document.advised.unwrap();
     let used = document.predictions.iter().find(|one| one.model == advised).unwrap();
@@ -162,8 +162,8 @@ fn a_prediction_answers_a_rate_a_depth_and_a_target() {
     assert!(near(&used.latency_ns, 8.0e6), "{:?}", used.latency_ns);
     let target = predicted(&folder, "--slo mean=5ms --bs 8k");
     let at = target.objectives[0].at.as_ref().unwrap();
-    // By Erlang's C formula M/M/8 keeps 5 ms up to 1,572 requests per second, and answers within
-    // 4.75 and 5.25 ms, 5 % off, at 1,511 and 1,618.
+    // By Erlang's C formula, M/M/8 has a mean latency of 5 ms at 1,572 requests per second, and of 4.75 and
+    // 5.25 ms (5 % off) at 1,511 and 1,618.
     assert!((1_511.0..1_618.0).contains(&at.iops.value), "{:?}", at.iops);
     let never = predicted(&folder, "--slo mean=1ms");
     assert!(never.objectives[0].at.is_none() && never.objectives[0].not.is_some());
@@ -183,15 +183,15 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     let refused = on(&database, "predict last --work 1ms");
     assert_eq!(refused.code, Some(2), "{refused:#?}");
     assert!(refused.stderr.contains("--sessions <N>"), "{}", refused.stderr);
-    // A profile that is not there is said before any flag.
+    // A missing profile is reported before any flag.
     on(&database, "predict nope").refuses(4, &["\"nope\""]);
-    // The plain check measured no open load, and that is said.
+    // The plain check measured no open load, and the page says so.
     let page = on(&database, "predict last --rate-iops 300").expect(0).stdout;
     assert!(page.contains("no open load was measured"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
 }
 
-/// A plain check knows queue depths alone; the truth of each arrives by chance, in the printed run.
+/// A plain check measures queue depths only. The truth is the printed run with random arrivals.
 #[test]
 fn open_loads_of_a_plain_check_lie_within_the_interval_and_near_the_point() {
     let cases = [
@@ -214,7 +214,7 @@ fn open_loads_of_a_plain_check_lie_within_the_interval_and_near_the_point() {
         assert_eq!(model::mix_of(&trial.workload), Some(document.mix.clone()), "{load}");
         let (truth, found) = (trial.latency_ns().unwrap(), &used.latency_ns);
         println!("{device} {load}: {truth} in {found:?}");
-        // The mean of that run is itself known to 1 % only.
+        // The mean of that run itself has an error of 1 %.
         let (least, most) = (found.low / 1.01, found.high * 1.01);
         assert!((least..=most).contains(&truth), "{device} {load}: {truth} {found:?}");
         assert!((found.value / truth - 1.0).abs() < near, "{device} {load}: {truth} {found:?}");

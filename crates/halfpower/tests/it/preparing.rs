@@ -1,4 +1,4 @@
-//! What is done before the measured run: `--precondition` and `--drop-cache`.
+//! Preparations of the measured run: `--precondition` and `--drop-cache`.
 
 use crate::program::{found, halfpower, program, run, trial, unprivileged};
 use record::{Bytes, DropCache, FindingCode};
@@ -8,7 +8,7 @@ use testkit::{disk_folder, requires, skip};
 
 const AREA: u64 = 8 << 20;
 
-/// A file of `AREA` bytes that has been read, so that the page cache holds it.
+/// A file of `AREA` bytes that has been read, so that it is in the page cache.
 fn cached_file(folder: &Path) -> PathBuf {
     let path = folder.join("file");
     std::fs::write(&path, vec![9; AREA as usize]).unwrap();
@@ -51,8 +51,8 @@ fn a_file_is_written_twice_first_also_for_a_run_of_reads() {
     let ended = halfpower(&format!("run {words} --overwrite --no-save --json"));
     let done = ended.trial().preconditioning.unwrap();
     assert_eq!(done.filled_bytes, Bytes(2 * AREA));
-    // A round in which a stalled disk completes nothing ends the plan: how many rounds a steady
-    // device takes is a matter of the plan's own tests, in virtual time.
+    // The plan ends if a stalled disk completes nothing in a round. The number of rounds of a steady device
+    // is tested by the plan's own tests, in virtual time.
     assert!((1..=25).contains(&done.round_iops.len()), "{:?}", done.round_iops);
     assert_ne!(std::fs::read(&path).unwrap(), vec![9; AREA as usize]);
 }
@@ -66,7 +66,7 @@ fn dontneed_empties_the_cache_of_the_area_before_the_run() {
     let trial = trial(0, &format!("{words} dontneed"));
     let cache_dropped = trial.cache_dropped.unwrap();
     assert_eq!(cache_dropped.method, DropCache::Dontneed);
-    // Others who want memory may have had some of it before.
+    // Other processes may have taken some of the memory before.
     let before = cache_dropped.resident_before_bytes.unwrap();
     assert!((1..=AREA).contains(&before.0), "{before:?}");
     assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
@@ -76,7 +76,7 @@ fn dontneed_empties_the_cache_of_the_area_before_the_run() {
 #[test]
 fn dropping_all_caches_says_that_it_takes_root() {
     requires!(Disk, Setpriv);
-    // Where others may go: the folder of the build is perhaps nobody else's.
+    // A folder that other users can reach; the build folder may not be.
     let folder = tempfile::tempdir().unwrap();
     let path = cached_file(folder.path());
     let open = Command::new("chmod").arg("-R").arg("a+rwX").arg(folder.path()).status();
@@ -86,7 +86,7 @@ fn dropping_all_caches_says_that_it_takes_root() {
         .refuses(4, &["drop_caches", "root", "--drop-cache dontneed"]);
 }
 
-/// A control group of version 1 or 2 with a limit on memory, gone when it is dropped.
+/// A cgroup (version 1 or 2) with a memory limit; removed on drop.
 struct MemoryGroup(PathBuf);
 
 impl MemoryGroup {
@@ -114,7 +114,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        // The pages that are charged to it go first where the kernel wants that.
+        // Where the kernel supports it, first release the pages that are charged to the group.
         let _ = std::fs::write(self.0.join("memory.force_empty"), "0");
         let _ = std::fs::remove_dir(&self.0);
     }
@@ -123,18 +123,18 @@ impl Drop for MemoryGroup {
 #[test]
 fn a_scratch_read_pushes_the_area_out_of_memory_without_dropping_it() {
     requires!(Root, Disk);
-    // In a group of 64 MiB, so that a little is enough, and no one else's cache suffers.
+    // In a group of 64 MiB, so that a few pages suffice, and no other process loses its cache.
     let Some(group) = MemoryGroup::new(64 << 20) else {
         let name = "a_scratch_read_pushes_the_area_out_of_memory_without_dropping_it";
         return skip(name, "needs control groups that limit memory");
     };
     let folder = disk_folder().unwrap();
     let path = cached_file(folder.path());
-    // Its pages are to be the group's: they are dropped here, and read by the group.
+    // The file's pages must be charged to the group, so they are dropped here and read by the group.
     let input = format!("if={}", path.display());
     let dropped = Command::new("dd").args([&input, "iflag=nocache", "count=0"]).output();
     assert!(dropped.unwrap().status.success());
-    // Read again and again, so that its pages are as hard to push out as pages can be.
+    // Read repeatedly, so that its pages are as hard to evict as possible.
     let file = path.display();
     let words = format!(
         "cat {file} {file} {file} > /dev/null && exec $0 run {file} --cache all --io-size 4m --runtime 60s \

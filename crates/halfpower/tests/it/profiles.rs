@@ -6,7 +6,7 @@ use std::path::Path;
 use store::Store;
 use tempfile::TempDir;
 
-/// A database with two profiles of simulated devices, the second the newer.
+/// A database with two profiles of simulated devices; the second is newer.
 fn two_profiles() -> (TempDir, [Profile; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let profiles = ["mm1", "mdc"].map(|kind| {
@@ -32,7 +32,7 @@ fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
     let ids: Vec<&str> = listed.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(ids, profiles.each_ref().map(|profile| profile.id.as_str()));
     assert!(listed.iter().all(|one| one.kind == "profile"), "no trial of a profile: {listed:?}");
-    // A short id of the list names its profile.
+    // A short id from the list is accepted as the profile's name.
     let list = with_database(folder.path(), "show list").expect(0).stdout;
     let (list, more) = list.split_once("\nand ").unwrap_or_else(|| panic!("{list}"));
     assert!(
@@ -78,7 +78,7 @@ fn a_profile_is_shown_by_its_id_by_its_beginning_or_end_and_as_the_last() {
     assert_eq!(show("last"), second);
 }
 
-/// What is asked of a simulated device is part of the id: else one profile would replace another.
+/// The settings of a check are part of the id; otherwise one profile would replace another.
 #[test]
 fn profiles_of_one_simulated_device_have_ids_of_their_own_and_the_newest_is_last() {
     let folder = tempfile::tempdir().unwrap();
@@ -92,7 +92,7 @@ fn profiles_of_one_simulated_device_have_ids_of_their_own_and_the_newest_is_last
     assert_eq!(different.len(), flags.len(), "{ids:?}");
     let last = || with_database(folder.path(), "show last --json").expect(0).profile().id;
     assert_eq!(last(), ids[3]);
-    // The same question again is the same document, and the newest one.
+    // The same check again gives the same document, which becomes the newest.
     assert_eq!(check(flags[0]), ids[0]);
     assert_eq!(last(), ids[0]);
 }
@@ -214,7 +214,7 @@ fn the_doctor_says_what_can_be_measured_in_text_and_json() {
     let rows = document["capabilities"].as_array().unwrap();
     for row in rows {
         assert!(row["available"].is_boolean() && !row["name"].as_str().unwrap().is_empty());
-        // What is missing says what would help.
+        // Each missing capability has a remedy.
         let helps = row["available"] == true || !row["remedy"].as_str().unwrap_or("").is_empty();
         assert!(helps, "{row}");
     }

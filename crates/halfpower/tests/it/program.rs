@@ -1,4 +1,4 @@
-//! The program as a child process: started, watched, signalled, ended if it hangs.
+//! Runs the program as a child process: starts, watches and signals it, and kills it if it hangs.
 
 use record::{Finding, FindingCode, Profile, Trial};
 use std::fs::{File, Permissions};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testkit::install_program;
 
-/// Longer than any command here takes on a slow and busy machine: what takes longer hangs.
+/// Longer than any command here takes on a slow and busy machine. A command that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How often a child is looked at.
+/// How often a child is polled.
 const POLL: Duration = Duration::from_millis(2);
 
-/// How a command ended, and what it said.
+/// How a command ended, and its output.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// Exit code; `None` if a signal killed it.
@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The same, if it ended with this code.
+    /// Checks the exit code, and that the program did not panic.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert!(!self.stderr.contains("panicked"), "{self:#?}");
@@ -32,7 +32,7 @@ impl Outcome {
         self
     }
 
-    /// Checks that it failed as bad input should: this code, one message with all these words,
+    /// Checks that the program rejected bad input: this exit code, one message with all these words, and
     /// nothing on standard output.
     #[track_caller]
     pub(crate) fn refuses(self, code: i32, words: &[&str]) {
@@ -62,7 +62,7 @@ impl Outcome {
     }
 }
 
-/// The program, free of what the user of the tests has set.
+/// The program, without the environment settings of the user who runs the tests.
 pub(crate) fn program() -> Command {
     cleaned(Command::new(env!("CARGO_BIN_EXE_halfpower")))
 }
@@ -75,7 +75,7 @@ pub(crate) fn program_under(words: &str) -> Command {
     command
 }
 
-/// The program as a user without rights, copied to a folder where that user can reach it.
+/// The program as an unprivileged user, copied to a folder that this user can reach.
 pub(crate) fn unprivileged(folder: &Path) -> Command {
     let copy = folder.join("halfpower");
     install_program(Path::new(env!("CARGO_BIN_EXE_halfpower")), &copy).unwrap();
@@ -89,7 +89,7 @@ fn cleaned(mut command: Command) -> Command {
     for name in ["HALFPOWER_DB", "NO_COLOR", "COLUMNS", "TERM"] {
         command.env_remove(name);
     }
-    // No folder can be made there: a test that names no database fails and leaves none.
+    // No folder can be created there, so a test that names no database fails and leaves none.
     command.env("XDG_DATA_HOME", "/proc/none").stdin(Stdio::null());
     command
 }
@@ -112,14 +112,14 @@ pub(crate) fn run(mut command: Command, words: &str) -> Outcome {
     Running::start(command).end()
 }
 
-/// A command on its way. Its streams go to files, so that it never waits for a reader.
+/// A running command. Its output goes to files, so it never waits for a reader.
 pub(crate) struct Running {
     child: Child,
     streams: TempDir,
 }
 
 impl Running {
-    /// Starts it.
+    /// Starts a command.
     pub(crate) fn start(mut command: Command) -> Self {
         let streams = tempfile::tempdir().unwrap();
         let file = |name: &str| File::create(streams.path().join(name)).unwrap();
@@ -127,12 +127,12 @@ impl Running {
         Self { child: command.spawn().unwrap(), streams }
     }
 
-    /// What can be written to its standard input, where that is a pipe.
+    /// Its standard input, if that is a pipe.
     pub(crate) fn input(&mut self) -> ChildStdin {
         self.child.stdin.take().unwrap()
     }
 
-    /// Starts it with streams that the caller has set.
+    /// Starts a command with the streams that the caller has set.
     pub(crate) fn start_as_set(mut command: Command) -> Self {
         Self { child: command.spawn().unwrap(), streams: tempfile::tempdir().unwrap() }
     }
@@ -142,17 +142,17 @@ impl Running {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// What it has printed so far.
+    /// Its standard output so far.
     pub(crate) fn said(&self) -> String {
         self.stream("stdout")
     }
 
-    /// What it has said on standard error so far.
+    /// Its standard error so far.
     pub(crate) fn complained(&self) -> String {
         self.stream("stderr")
     }
 
-    /// Waits until it has said something on standard error.
+    /// Waits until its standard error contains these words.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, words: &str) {
         let start = Instant::now();
@@ -165,7 +165,7 @@ impl Running {
         }
     }
 
-    /// Waits until it has read from disks, or written to them, something more.
+    /// Waits until it has transferred more data from or to disks.
     #[track_caller]
     pub(crate) fn wait_for_transfers(&self) {
         // proc(5), /proc/pid/io.
@@ -188,12 +188,12 @@ impl Running {
         assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
     }
 
-    /// Kills it at once, as SIGKILL does.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
     }
 
-    /// Waits for its end.
+    /// Waits until it ends.
     #[track_caller]
     pub(crate) fn end(mut self) -> Outcome {
         let start = Instant::now();
@@ -210,7 +210,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// A test that fails leaves no process behind.
+    /// Kills the process, so that a failed test leaves none behind.
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
             let _ = self.child.kill();
@@ -219,24 +219,24 @@ impl Drop for Running {
     }
 }
 
-/// A trial that was saved nowhere, with these words after `run`; its exit code must be this.
+/// A trial with these words after `run`, which is not saved. Checks the exit code.
 #[track_caller]
 pub(crate) fn trial(code: i32, words: &str) -> Trial {
     halfpower(&format!("run {words} --no-save --json")).expect(code).trial()
 }
 
-/// A profile that was saved nowhere, with these words after `check`.
+/// A profile with these words after `check`, which is not saved. Checks the exit code.
 #[track_caller]
 pub(crate) fn profile(code: i32, words: &str) -> Profile {
     halfpower(&format!("check {words} --no-save --json")).expect(code).profile()
 }
 
-/// Whether one of the findings is of this kind.
+/// Whether one of the findings has this code.
 pub(crate) fn found(findings: &[Finding], code: FindingCode) -> bool {
     findings.iter().any(|finding| finding.code == code)
 }
 
-/// The names in a folder.
+/// The names in a folder, sorted.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

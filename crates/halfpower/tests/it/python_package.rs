@@ -1,11 +1,11 @@
-//! The Python package: its own tests, on what this program measures and exports.
+//! The Python package: its own tests, on data that this program measures and exports.
 //!
-//! Each part is run for itself, so that what a machine lacks is skipped and counted by its name.
+//! Each part runs separately, so that a skipped part is counted under its own name.
 
 use std::process::Command;
 use testkit::requires;
 
-/// Runs one file of the package's tests, none of which may be skipped.
+/// Runs one file of the package's tests; none may be skipped.
 #[track_caller]
 fn passes(module: &str) {
     let folder = format!("{}/../../python", env!("CARGO_MANIFEST_DIR"));

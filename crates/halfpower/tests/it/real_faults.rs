@@ -1,4 +1,4 @@
-//! Faults of real file systems and devices: nothing hangs, and nothing is called clean that was not.
+//! Faults of real file systems and devices: nothing hangs, and no faulty trial is reported as clean.
 
 use crate::program::{
     Outcome, Running, found, halfpower, program, program_under, run, unprivileged,
@@ -19,7 +19,7 @@ fn writes(trial: &Trial) -> &DirectionResult {
     trial.result.write.as_ref().unwrap()
 }
 
-/// Fills a file system until it has this much left.
+/// Fills a file system until this much space is left.
 fn fill_but(folder: &Path, left: u64) {
     let filler = folder.join("filler");
     let mut df = Command::new("df");
@@ -39,7 +39,7 @@ fn a_file_system_that_fills_up_under_the_writes_is_counted_by_its_own_error() {
     let write = |name: &str, code: i32| {
         let sparse = disk.path().join(name);
         File::create(&sparse).unwrap().set_len(16 * MIB).unwrap();
-        // One pass, however long a busy machine takes for it: there is room for a quarter of it.
+        // One pass, however long it takes on a busy machine; there is space for a quarter of it.
         let words = "--overwrite --rw randwrite --bs 64k --passes 1 --runtime 1m --no-save --json";
         halfpower(&format!("run {} {words}", sparse.display())).expect(code).trial()
     };
@@ -48,7 +48,7 @@ fn a_file_system_that_fills_up_under_the_writes_is_counted_by_its_own_error() {
     assert!(writes(&full).ios > 0 && writes(&full).errors > 0, "{full:?}");
     assert!(writes(&full).error_kinds.iter().all(|kind| kind.errno == ENOSPC), "{full:?}");
     assert!(found(&full.findings, FindingCode::IoErrors));
-    // With room for all of it no request fails.
+    // With space for all of it, no request fails.
     std::fs::remove_file(disk.path().join("filler")).unwrap();
     let roomy = write("roomy", 0);
     assert!(writes(&roomy).errors == 0 && !found(&roomy.findings, FindingCode::IoErrors));
@@ -129,12 +129,12 @@ fn a_loop_device_that_is_detached_during_a_run_ends_with_the_run() {
     command.args("--runtime 600ms --no-save --json".split_whitespace());
     let mut running = Running::start(command);
     running.wait_for("measure ...");
-    // The kernel waits with it until the last user is gone.
+    // The kernel waits until the last user is gone.
     let path = device.path().to_owned();
     drop(device);
     let trial = running.end().expect(0).trial();
     assert!(trial.result.read.as_ref().unwrap().ios > 0);
-    // The kernel gives up the files of a ring in its own time.
+    // The kernel releases the files of a ring with a delay.
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let bound = Path::new("/sys/block").join(name).join("loop/backing_file");
     let start = Instant::now();
@@ -144,7 +144,7 @@ fn a_loop_device_that_is_detached_during_a_run_ends_with_the_run() {
     halfpower(&format!("run {} --no-save", path.display())).refuses(2, &["has 0 bytes"]);
 }
 
-/// The trial of a run that a silent device ended: what had completed is there, and it is told.
+/// Checks a run that a silent device ended: the completed requests are included, and a finding reports it.
 #[track_caller]
 fn ended_by_silence(ended: Outcome) {
     let trial = ended.expect(1).trial();
@@ -153,7 +153,7 @@ fn ended_by_silence(ended: Outcome) {
     assert!(!trial.clean());
 }
 
-/// A loop device on a file system of its own, which can be frozen below it. Dropped from the top.
+/// A loop device on a separate file system, which can be frozen. Dropped from the top.
 struct Freezable {
     device: LoopDevice,
     disk: Mounted,
@@ -168,7 +168,7 @@ impl Freezable {
         Self { device, disk, _below: below }
     }
 
-    /// Random writes to the device that have been going on for a while.
+    /// Starts random writes to the device, and waits until they run.
     fn written(&self, limits: &str) -> Running {
         let path = self.device.path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -184,7 +184,7 @@ impl Freezable {
         running
     }
 
-    /// The kernel's own worker waits for the file system then; no thread of the program is in it.
+    /// Freezes the file system. Only the kernel's own worker waits for it, no thread of the program.
     fn frozen(&self) -> Undo {
         testkit::frozen(self.disk.path()).unwrap()
     }
@@ -234,8 +234,8 @@ fn a_file_system_that_takes_no_writes_ends_the_run_and_its_test_file_is_gone() {
         running.wait_for("measure ...");
         std::thread::sleep(Duration::from_millis(300));
         let frozen = testkit::frozen(disk.path()).unwrap();
-        // The kernel lets no thread go that waits for the file system: the document is there
-        // before that, the end of the process is not, and it says what it waits for.
+        // The kernel does not release a thread that waits for the file system. The document is printed
+        // before, but the process does not end; it says what it waits for.
         running.wait_for("still wait");
         let said = running.said();
         drop(frozen);
@@ -269,7 +269,7 @@ fn more_targets_than_files_may_be_open_are_refused_with_limit_and_need() {
         run(command, &words)
     };
     within("64:64").refuses(4, &["open files", "64", "ulimit -n"]);
-    // A soft limit alone is no obstacle.
+    // A low soft limit alone is no obstacle.
     within("64:4096").expect(0);
 }
 
@@ -295,7 +295,7 @@ fn a_tiny_limit_of_locked_memory_is_told_with_the_need_and_the_run_goes_on() {
     assert_eq!(tiny.workload.engine, record::EngineName::IoUring);
     let told = tiny.findings.iter().find(|finding| finding.code == FindingCode::LockedMemory);
     let told = told.unwrap_or_else(|| panic!("{:?} {:?}", tiny.harness, tiny.findings));
-    // The limit, and the need: 32 buffers of 64 KiB at least.
+    // The limit, and the need: at least 32 buffers of 64 KiB.
     assert!(told.claim.contains("65536"), "{}", told.claim);
     let numbers = told.claim.split(|c: char| !c.is_ascii_digit());
     let largest = numbers.filter_map(|word| word.parse::<u64>().ok()).max().unwrap();

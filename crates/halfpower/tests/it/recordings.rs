@@ -1,5 +1,5 @@
-//! What a command observes: recordings in files, saved observations, devices that come and go, and
-//! never one of them in place of another.
+//! What a command observes: recordings in files, saved observations, and devices that come and go. A command
+//! must never observe one of them instead of another.
 
 use crate::machine::{Machine, disk};
 use crate::program::{found, halfpower, halfpower_in};
@@ -12,7 +12,7 @@ use testkit::{SADC, requires};
 fn a_disk_that_dies_while_it_is_diagnosed_keeps_its_verdict() {
     let both = |ios: u64| disk(0, "sda", ios) + &disk(16, "sdb", 2 * ios);
     for (readings, lengths) in [
-        // It dies after two intervals; within the first one; and not at all.
+        // It disappears after two intervals; within the first one; and not at all.
         (vec![both(1), both(9), both(17), disk(0, "sda", 25), disk(0, "sda", 33)], [4, 2]),
         (vec![both(1), disk(0, "sda", 9), disk(0, "sda", 17)], [2, 0]),
         (vec![both(1), both(9), both(17)], [2, 2]),
@@ -33,7 +33,7 @@ const FIO_RESULT: &str = "{\"fio version\": \"fio-3.33\"}";
 const DOCUMENT: &str = "{\"schema\": \"halfpower/trial/1\"}";
 const TRIAL_LINES: &str = "0.812,208.00,read,4,1,H,1,1,67108864,1.0,,,,x\n";
 
-/// The first lines of what other tools print, and the words of the message that each has to get.
+/// The first lines of other tools' output, and the required words of the error message.
 const UNREADABLE: [(&str, &str, &[&str]); 6] = [
     (
         "pidstat.txt",
@@ -101,7 +101,7 @@ fn every_command_says_what_a_file_is_and_which_command_takes_it() {
     }
 }
 
-/// The standard output of another program.
+/// Standard output of another program.
 fn said(program: &str, words: &str) -> Vec<u8> {
     let output = Command::new(program).args(words.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -125,7 +125,7 @@ fn what_the_tools_of_this_machine_print_for_people_is_read_and_pidstat_refused()
     halfpower_in(folder.path(), "diagnose sa --no-save").refuses(2, &["sa:", "pidstat"]);
 }
 
-/// A sample of another tool's file, read as text.
+/// A sample file of another tool, read as text.
 fn sample(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/samples");
     std::fs::read_to_string(folder.join(name)).unwrap()
@@ -222,7 +222,7 @@ fn one_damaged_interval_costs_one_interval_and_not_the_verdict() {
         let counted: f64 = finding.evidence.iter().map(|one| one.value).sum();
         assert_eq!(counted, 1.0, "damage {place}: {finding:?}");
     }
-    // Busier than it has requests: service would take longer than latency.
+    // Too busy for its requests: the service time would be longer than the latency.
     let found = diagnosed(
         |it| {
             it.busy_share = Some(Figure::measured(0.77, 0.001));

@@ -1,8 +1,7 @@
-//! What might destroy something is refused: exit code 3, and no byte of it changes.
+//! Commands that might destroy data are refused: exit code 3, and no byte changes.
 //!
-//! The devices are loop devices and RAM disks named as `--destroy-data-on` asks, so that nothing
-//! but the danger itself is in the way; `devices.rs` shows the opposite, where the same command
-//! writes.
+//! The devices are loop devices and RAM disks, named as `--destroy-data-on` requires, so that only the danger
+//! itself prevents the write. `devices.rs` tests the opposite, where the same command writes.
 
 use crate::program::{halfpower, halfpower_in, names, run, unprivileged};
 use std::os::unix::fs::{FileExt, symlink};
@@ -27,12 +26,13 @@ fn writing_to_an_existing_file_without_the_users_word_is_refused_and_leaves_it_a
     assert_eq!(names(folder.path()), ["precious"]);
 }
 
-/// The kernel name of a device.
+/// The kernel's name of a device.
 fn kernel_name(device: &Path) -> String {
     device.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// A write to `target` at the user's word is refused with these words, and `kept` does not change.
+/// Checks that a write to `target` with the user's permission is refused with these words, and that `kept`
+/// does not change.
 #[track_caller]
 fn is_refused(target: &Path, name: &str, kept: &Path, words: &[&str]) {
     let before = std::fs::read(kept).unwrap();
@@ -81,7 +81,7 @@ fn a_mounted_device_is_refused_under_any_name() {
     let link = folder.path().join("link");
     symlink(device.path(), &link).unwrap();
     is_refused(&link, &kernel_name(device.path()), device.path(), &["is mounted at", &point]);
-    // Without the flag too the danger is told, not the flag.
+    // Also without the flag, the message names the danger, not the flag.
     let ended = halfpower(&format!("run {} --rw write --no-save", device.path().display()));
     assert!(!ended.stderr.contains("add --destroy"), "{ended:?}");
     ended.refuses(3, &["is mounted at"]);
@@ -98,7 +98,7 @@ fn a_mounted_device_is_refused_also_to_a_user_who_may_not_open_it() {
     run(unprivileged(folder.path()), &words).refuses(3, &["is mounted at"]);
 }
 
-/// A process that is ended and waited for when it is dropped.
+/// A process that is killed and waited for on drop.
 struct Holder(Child);
 
 impl Drop for Holder {
@@ -213,10 +213,10 @@ fn the_file_below_a_loop_device_is_refused_whatever_name_it_has() {
     is_refused(&link, "loop0", &file, &words);
     std::fs::hard_link(&file, &hard).unwrap();
     is_refused(&hard, "loop0", &file, &words);
-    // The name under which the kernel knows it is gone.
+    // The name that the kernel knows is deleted.
     std::fs::remove_file(&file).unwrap();
     is_refused(&hard, "loop0", &hard, &words);
-    // For the drop of the device, which detaches it by its own name.
+    // Restore the name, by which the device is detached on drop.
     std::fs::rename(&hard, &file).unwrap();
 }
 
@@ -244,7 +244,7 @@ fn a_device_that_a_program_writes_to_is_refused_and_one_that_is_read_is_not() {
     requires!(Root, Loop);
     let device = LoopDevice::new(8 * MIB).unwrap();
     let open = std::fs::File::options().write(true).open(device.path()).unwrap();
-    // The program is another process than this test.
+    // The program is a different process than this test.
     device_is_refused(device.path(), &["open for writing", "process"]);
     drop(open);
     let _reader = std::fs::File::open(device.path()).unwrap();
@@ -269,8 +269,8 @@ fn a_read_only_device_is_refused() {
     device_is_refused(attached.path(), &["is read-only"]);
 }
 
-/// Signatures that no tool is needed for: what bears it, where it stands (from the end where
-/// negative), and its bytes. Positions and numbers are those of libblkid.
+/// Signatures that can be made without tools: the format, the position (from the end if negative), and the
+/// bytes. Positions and numbers are those of libblkid.
 const SIGNATURES: &[(&str, i64, &[u8])] = &[
     ("GUID partition table", 512, b"EFI PART"),
     ("GUID partition table", 4096, b"EFI PART"),
@@ -353,7 +353,7 @@ fn a_blank_partition_of_a_disk_that_bears_a_file_system_as_a_whole_is_refused() 
     let device = LoopDevice::new(32 * MIB).unwrap();
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(device.path()).status().unwrap();
     assert!(made.success());
-    // Its first blocks are the file system's own, and happen to be zeros.
+    // Its first blocks belong to the file system, and happen to be zeros.
     let (part, _part) = partition(device.path(), 1, 34_000, 8192).unwrap();
     assert!(std::fs::read(&part).unwrap().iter().all(|byte| *byte == 0));
     let disk = kernel_name(device.path());

@@ -1,4 +1,4 @@
-//! Recordings that are made again, on simulated devices of known truth and on files.
+//! Replays of traces, on simulated devices with a known truth and on files.
 
 use crate::program::{Outcome, halfpower, halfpower_in};
 use record::{EndedBy, FindingCode, Instead, RequestsSummary, Severity};
@@ -30,18 +30,18 @@ fn requests_come_at_their_times_and_latency_counts_from_there() {
     };
     let trial = run("");
     let reads = trial.result.read.as_ref().unwrap();
-    // The second waits half a millisecond for the first.
+    // The second request waits half a millisecond for the first.
     assert_eq!((reads.ios, reads.latency_ns.as_ref().unwrap().mean), (3, 3.5e6 / 3.0));
     assert_eq!(trial.result.write.as_ref().unwrap().ios, 1);
     assert_eq!(trial.result.ended_by, Some(EndedBy::Recording));
     assert_eq!(trial.result.duration_ns.0, 7_000_001, "until the last has completed");
     assert_eq!(trial.workload.replay.as_ref().unwrap().flushes_left_out, 1);
-    // Ten times as fast they queue up: four services one after the other.
+    // Ten times as fast, the requests queue up: four services in a row.
     let fast = run("--replay-speed 10");
     assert_eq!(fast.result.duration_ns.0, 4_000_001);
     let most = run("--replay-speed max --iodepth 4 --passes 3");
     assert_eq!((most.completed(), most.result.duration_ns.0), (12, 12_000_001));
-    // The end of the run time comes first.
+    // The run time ends first.
     let cut = run("--runtime 5ms");
     assert_eq!((cut.completed(), cut.result.ended_by), (2, None));
     let codes: Vec<FindingCode> = cut.findings.iter().map(|finding| finding.code).collect();
@@ -60,7 +60,7 @@ fn a_file_is_read_where_the_recording_reads_and_written_where_it_writes() {
     let changed: Vec<usize> =
         (0..256).filter(|block| data[block * 4_096..][..4_096] != vec![1; 4_096]).collect();
     assert_eq!((changed, data.len()), (vec![3], 1 << 20));
-    // What it flushes is a job beside it.
+    // Its flushes become a job beside it.
     let trial = halfpower_in(folder.path(), &format!("{words} --overwrite")).trial();
     let job = trial.job(1).unwrap();
     assert_eq!(
@@ -69,12 +69,12 @@ fn a_file_is_read_where_the_recording_reads_and_written_where_it_writes() {
     );
     assert_eq!(job.result.flush.as_ref().map(|it| (it.ios, it.errors)), Some((1, 0)));
     assert_eq!((trial.result.flush.is_none(), job.result.write.is_none()), (true, true));
-    // One flush is few, but it is one.
+    // One flush is few, but still a result.
     assert_eq!(job.completed(), 1);
     assert!(job.findings.iter().all(|it| it.severity != Severity::Invalid), "{:?}", job.findings);
     assert!(job.result.concurrency > 0.0 && job.result.open_loop.unwrap().offered_iops > 0.0);
     assert_eq!(trial.workload.replay.as_ref().unwrap().flushes_left_out, 0);
-    // A folder gets a test file that is as large as the recording reaches.
+    // A folder gets a test file as large as the trace's range.
     let made = halfpower_in(folder.path(), "run . --replay log.io --cache all --json --no-save");
     assert_eq!(made.trial().targets[0].size_bytes.0, 16_384);
 }
@@ -94,14 +94,14 @@ fn what_a_recording_discards_is_a_job_beside_it_that_needs_leave_to_write() {
     let given_back: Vec<usize> =
         (0..256).filter(|block| data[block * 4_096..][..4_096] == vec![0; 4_096]).collect();
     assert_eq!((given_back, data.len()), (vec![16, 17], 1 << 20));
-    // An engine that knows no trims leaves it out, and says so.
+    // An engine without trims omits it, and says so.
     let words_of = words.replace("trims.io", "trims.io --overwrite --ioengine libaio");
     let without = halfpower_in(folder.path(), &words_of).trial();
     assert_eq!(without.workload.replay.as_ref().unwrap().discards_left_out, 1);
-    // A test file holds what is discarded as well.
+    // The test file also covers the discarded range.
     let made = halfpower_in(folder.path(), "run . --replay trims.io --cache all --json --no-save");
     assert_eq!(made.trial().targets[0].size_bytes.0, 65_536 + 8_192);
-    // As fast as possible nothing says between which requests it came.
+    // At maximum speed, the position of the discard among the requests is unknown.
     let fast = halfpower_in(folder.path(), &format!("{words} --replay-speed max")).trial();
     assert_eq!(fast.workload.replay.as_ref().unwrap().discards_left_out, 1);
     assert!(fast.beside.is_empty());
@@ -143,13 +143,13 @@ fn fios_words_for_a_replay_are_a_replay() {
         .refuses(2, &["read_iolog", "replay_redirect"]);
 }
 
-/// Begins to record a device into a file for two seconds.
+/// Starts to record a device into a file for two seconds.
 fn recording(device: &str, file: &Path, more: &str) -> JoinHandle<Outcome> {
     let words = format!("record {device} --trace-io {} --for 2s {more} --json", file.display());
     std::thread::spawn(move || halfpower(&words))
 }
 
-/// What came of it; `None`, said for the test, where the machine records no requests.
+/// The result; `None`, with a skip of the test, if the machine cannot record requests.
 fn recorded(recording: JoinHandle<Outcome>, test: &str) -> Option<RequestsSummary> {
     let outcome = recording.join().unwrap();
     if outcome.stderr.contains("needs root") || outcome.stderr.contains("this kernel has no") {
@@ -167,7 +167,7 @@ fn requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again() {
     let path = device.path().display().to_string();
     let file = folder.path().join("kept.io");
     let recording = recording(&path, &file, "");
-    // The recorder has begun when it is told of: what comes before it is not asked for.
+    // The recorder has started when it prints this; earlier requests are not needed.
     let direct = std::fs::OpenOptions::new().read(true).open(device.path()).unwrap();
     let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
     let mut buffer = vec![0; 4_096];
@@ -197,7 +197,7 @@ fn of_one_program_alone_its_requests_are_recorded() {
     let path = device.path().display().to_string();
     let file = folder.path().join("kept.io");
     let recording = recording(&path, &file, "--process dd");
-    // Both read all the time: one of 64 KiB at a time, and this test of 4 KiB.
+    // Both read continuously: one with 64 KiB, and this test with 4 KiB.
     let direct = std::fs::OpenOptions::new().read(true).open(device.path()).unwrap();
     let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
     let mut buffer = vec![0; 4_096];

@@ -1,4 +1,4 @@
-//! `report`: pages that open by themselves, in a real browser, and what else is written.
+//! `report`: self-contained pages, tested in a real browser, and the other outputs.
 
 use crate::program::{Outcome, halfpower, names};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use testkit::requires;
 
-/// What a reader does with a page, and what should come of it.
+/// Actions of a reader on a page, with the expected results.
 const READER: &str = include_str!("report_page.js");
 
 fn with_database(folder: &Path, words: &str) -> Outcome {
@@ -24,7 +24,7 @@ fn reported() -> (TempDir, String) {
     (folder, html)
 }
 
-/// What a page comes to in a browser, after its scripts; what it complained of.
+/// The DOM of a page in a browser after its scripts have run, and the browser's messages.
 fn in_browser(folder: &Path, html: &str) -> (String, String) {
     let page = folder.join("opened.html");
     std::fs::write(&page, html).unwrap();
@@ -41,7 +41,7 @@ fn in_browser(folder: &Path, html: &str) -> (String, String) {
     (String::from_utf8(output.stdout).unwrap(), complaints.join("\n"))
 }
 
-/// The page with the reader's script, which the policy of the page would not let run.
+/// The page with the reader's script, which the page's policy would otherwise block.
 fn with_reader(html: &str) -> String {
     let (before, policy) = html.split_once("script-src 'sha256-").unwrap();
     let (_, after) = policy.split_once('\'').unwrap();
@@ -49,7 +49,7 @@ fn with_reader(html: &str) -> String {
     open.replace("</body>", &format!("<script>{READER}</script></body>"))
 }
 
-/// The results of the reader: those that hold and those that do not.
+/// Number of the reader's passed checks, and the failed ones.
 fn results(dom: &str) -> (usize, Vec<&str>) {
     let list = dom.split_once("<pre id=\"results\">").unwrap().1.split_once("</pre>").unwrap().0;
     let failed: Vec<&str> = list.lines().filter(|line| !line.starts_with("ok ")).collect();
@@ -83,7 +83,7 @@ fn a_reader_zooms_reads_values_and_switches_series_and_scales() {
 fn the_reader_sees_it_when_a_page_does_not_answer() {
     requires!(Chromium);
     let (folder, html) = reported();
-    // Series that are switched off are drawn all the same.
+    // Hidden series are still drawn.
     let broken = html.replace("if (this.shown[index]) this.series", "this.series");
     assert_ne!(broken, html);
     let (dom, _) = in_browser(folder.path(), &with_reader(&broken));
@@ -92,7 +92,7 @@ fn the_reader_sees_it_when_a_page_does_not_answer() {
         !failed.is_empty() && failed.iter().all(|line| line.ends_with("a series goes")),
         "{failed:?}"
     );
-    // The policy lets no script run but the one that it names.
+    // The policy allows only the script that it names.
     let (dom, complaints) = in_browser(folder.path(), &broken);
     assert!(complaints.contains("Content Security Policy"), "{complaints}");
     assert!(!dom.contains("class=\"chart live\""));
@@ -132,7 +132,7 @@ fn documents_are_named_by_the_beginnings_of_their_ids_and_by_files() {
     let both: serde_json::Value =
         serde_json::from_str(&with_database(folder.path(), &both).expect(0).stdout).unwrap();
     assert_eq!(both["schema"], "halfpower/report/1");
-    // Two trials by themselves, and both together.
+    // Two single trials, and both together.
     let kinds: Vec<&str> =
         both["documents"].as_array().unwrap().iter().map(|d| d["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["Trials", "Trial", "Trial"]);

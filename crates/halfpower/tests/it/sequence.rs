@@ -1,8 +1,8 @@
-//! One seed, one sequence of requests, whatever carries them out.
+//! The same seed gives the same sequence of requests, with every engine.
 //!
-//! What a run wrote into a file of holes shows which requests it made. Runs of one sequence that write
-//! as many bytes write the same blocks; two sequences of hundreds of random blocks among thousands
-//! never do by chance.
+//! The data that a run wrote to a sparse file shows its requests. Runs with the same sequence and the same
+//! number of bytes write the same blocks. Two different sequences of hundreds of random blocks among
+//! thousands never do so by chance.
 
 use crate::program::trial;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use testkit::{disk_folder, requires};
 const BLOCK_BYTES: usize = 4096;
 const FILE_BYTES: u64 = 256 << 20;
 
-/// The blocks that a run with these flags writes, of a file that was all zeros.
+/// The blocks that a run with these flags writes to a file that was all zeros.
 fn blocks_written(flags: &str) -> BTreeSet<usize> {
     let folder = disk_folder().unwrap();
     let file = folder.path().join("data");

@@ -1,11 +1,11 @@
-//! Jobs that run at the same time, by workloads of their own.
+//! Jobs that run at the same time with different workloads.
 
 use crate::program::{Outcome, program, run};
 use record::Trial;
 use std::path::Path;
 use testkit::{LoopDevice, Throttle, ThrottledGroup, requires};
 
-/// Runs the program with what a shell makes of these words.
+/// Runs the program with these words, split as by a shell.
 fn typed(folder: &Path, words: &str) -> Outcome {
     let mut command = program();
     command.current_dir(folder).args(shlex::split(words).unwrap());
@@ -28,14 +28,14 @@ fn jobs_share_a_server_by_their_depth_and_the_total_is_what_it_does() {
         "sim:mm1,service=1ms --iodepth 6 --runtime 20s --beside '--rw randwrite --bs 64k --iodepth 2'",
     );
     let [first, second] = rates(&two)[..] else { panic!("{two:?}") };
-    // Of eight requests in the queue six are those of the first, whoever was served last.
+    // Of the eight requests in the queue, six belong to the first job, whichever was served last.
     assert!((first / second / 3.0 - 1.0).abs() < 0.08, "{first} {second}");
     let total = two.total.as_ref().unwrap().value().unwrap();
     let of_both: f64 = [&total.read, &total.write].map(|it| it.as_ref().unwrap().iops).iter().sum();
     assert!((of_both - first - second).abs() < 1e-6, "{of_both}");
     assert!((of_both / 1_000.0 - 1.0).abs() < 0.03, "{of_both}");
     assert!((total.concurrency - 8.0).abs() < 0.05, "{}", total.concurrency);
-    // The counters are of all jobs, and held against all.
+    // The counters include all jobs, and are compared with all.
     let counters = two.device_counters.value().unwrap();
     assert_eq!((counters.ratio_ios, counters.ratio_bytes), (Some(1.0), Some(1.0)));
     assert_eq!(two.findings, [], "nothing is others' traffic");
@@ -59,10 +59,10 @@ fn a_job_that_begins_later_leaves_the_first_alone_until_then() {
     let late = trial(
         "sim:md1,service=1ms --iodepth 2 --runtime 2s --beside '--iodepth 2 --start-delay 1s --job-name b'",
     );
-    // All of the first half, and half of the second: 750 a second; of the other, half of all.
+    // All of the first half, and half of the second: 750 per second for the first job.
     let [first, second] = rates(&late)[..] else { panic!("{late:?}") };
     assert!((first / 750.0 - 1.0).abs() < 0.02, "{first}");
-    // Its window goes on for a second in which it has the device to itself.
+    // The second job's window lasts a second longer, in which it has the device to itself.
     assert!((second / 750.0 - 1.0).abs() < 0.02, "{second}");
     assert!(late.total.unwrap().reason().unwrap().contains("start and end together"));
     assert!(late.device_counters.value().is_none() && late.cpu.value().is_none());
@@ -133,7 +133,7 @@ fn a_job_alone_comes_under_the_limits_of_its_control_group() {
     group.limit(device.path(), Throttle::ReadIops, 200).unwrap();
     let (path, group) = (device.path().display().to_string(), group.path().display().to_string());
     let folder = tempfile::tempdir().unwrap();
-    // 300 requests at 200 a second take a second and a half; the other job is free of that.
+    // 300 requests at 200 per second take a second and a half; the other job is not limited.
     let beside = format!("--io-size 1200k --runtime 60s --cgroup {group} --job-name held");
     let words = format!("run {path} --iodepth 4 --io-size 8m --runtime 60s --json --no-save");
     let mut command = program();

@@ -1,5 +1,5 @@
-//! A target that shares bytes with something in use is refused, with the way to that: exit code 3, and no byte
-//! changes. `refusals.rs` has the dangers of the target itself.
+//! A target that shares bytes with something in use is refused, and the message shows the connection: exit
+//! code 3, and no byte changes. `refusals.rs` tests the dangers of the target itself.
 
 use crate::program::{halfpower, halfpower_in, program, run};
 use std::fs::{self, File};
@@ -10,12 +10,13 @@ use testkit::{LoopDevice, Mounted, requires};
 
 const MIB: u64 = 1 << 20;
 
-/// The kernel name of a device.
+/// The kernel's name of a device.
 fn kernel_name(device: &Path) -> String {
     device.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// Writing to `target` at the user's word is refused with these words, and `kept` does not change.
+/// Checks that a write to `target` with the user's permission is refused with these words, and that `kept`
+/// does not change.
 #[track_caller]
 fn is_refused(target: &Path, kept: &Path, words: &[&str]) {
     let before = fs::read(kept).unwrap();
@@ -64,7 +65,7 @@ fn a_file_that_another_program_writes_to_or_has_locked_is_refused() {
     let file = folder.path().join("machine.qcow2");
     fs::write(&file, vec![7; 8 << 20]).unwrap();
     let writer = File::options().write(true).open(&file).unwrap();
-    // The program is another process than this test.
+    // The program is a different process than this test.
     is_refused(&file, &file, &["is open for writing by process", "end that process first"]);
     let hard = folder.path().join("other");
     fs::hard_link(&file, &hard).unwrap();
@@ -75,7 +76,7 @@ fn a_file_that_another_program_writes_to_or_has_locked_is_refused() {
     reader.lock_shared().unwrap();
     is_refused(&file, &file, &["is locked by process"]);
     reader.unlock().unwrap();
-    // One that only reads is no reason.
+    // A process that only reads is no reason.
     let words = format!("run {} --rw randwrite --io-size 4m --runtime 60s", file.display());
     halfpower(&format!("{words} --overwrite --no-save")).expect(0);
 }
@@ -191,7 +192,7 @@ fn what_lies_under_the_name_of_an_incomplete_result_is_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let precious = folder.path().join("precious");
     fs::write(&precious, "kept").unwrap();
-    // The name holds the process's number, so all are taken that a short time gives out.
+    // The name contains the process id, so all ids of the near future are occupied.
     let last: u32 = fs::read_to_string("/proc/sys/kernel/ns_last_pid")
         .ok()
         .and_then(|text| text.trim().parse().ok())
@@ -274,7 +275,7 @@ fn a_pipe_that_nothing_reads_is_waited_for_until_a_signal() {
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(child.try_wait().unwrap(), None, "it waits for a reader");
     let pid = child.id().to_string();
-    // Again until it ends: the program may not listen for signals yet.
+    // Repeat until it ends: the program may not listen for signals yet.
     while child.try_wait().unwrap().is_none() {
         Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(300));

@@ -1,23 +1,23 @@
-//! `check`, whole, on devices whose truth is known.
+//! Complete runs of `check` on devices with a known truth.
 
 use crate::program::{found, halfpower, profile};
 use record::{Cell, DepthCurve, Estimate, FindingCode, OpKind, Pattern, Profile, Severity};
 
-/// Checks that the truth lies in an interval that may be off by a share of it, for what no
-/// repetition shows.
+/// Checks that the truth is in an interval, widened by a share of it for errors that repetition does not
+/// show.
 #[track_caller]
 fn check_within(what: &str, estimate: &Estimate, truth: f64, share: f64) {
     let (low, high) = (estimate.low - share * truth, estimate.high + share * truth);
     assert!(low <= truth && truth <= high, "{what}: {estimate:?}, not {truth}");
 }
 
-/// Times of a device without variance are whole nanoseconds.
+/// Times of a device without variance are rounded to whole nanoseconds.
 const ROUNDING: f64 = 1e-6;
-/// A window counts whole requests: of a device without variance, each visit has the same one more
-/// or less of the 64 or more that it sees.
+/// A window counts whole requests. On a device without variance, each visit of at least 64 requests has the
+/// same error of up to one.
 const COUNTING: f64 = 1.0 / 64.0;
 
-/// A limit is the largest rate of several cells at the same capacity. It lies above their mean by up to one and
+/// A limit is the largest rate of several cells at the same capacity. It exceeds their mean by up to one and
 /// a half standard errors, which its interval does not include.
 const SELECTION: f64 = 0.01;
 
@@ -49,7 +49,7 @@ fn fits_recover_service_time_and_transfer_rate_from_times_that_vary() {
         let what = format!("{:?} {:?}", fit.op, fit.pattern);
         check_within(&format!("{what}, intercept"), &fit.intercept_ns, 1e6, 0.0);
         check_within(&format!("{what}, slope"), &fit.slope_ns_per_byte, 10.0, 0.0);
-        // Wide enough for anything would be true of anything.
+        // An interval that includes everything would prove nothing.
         assert!(fit.intercept_ns.relative_half_width() < 0.1, "{fit:?}");
         assert!(fit.slope_ns_per_byte.relative_half_width() < 0.1, "{fit:?}");
     }
@@ -95,8 +95,8 @@ fn the_depth_curve_of_many_servers_is_a_straight_line_up_to_them() {
     }
 }
 
-/// Mean latency of M/M/c in units of the service time, at a share `rho` of its capacity
-/// (Erlang 1917; Kleinrock 1975, section 3.5).
+/// Mean latency of M/M/c in units of the service time, at a share `rho` of its capacity (Erlang 1917;
+/// Kleinrock 1975, section 3.5).
 fn erlang_c_latency(servers: u32, rho: f64) -> f64 {
     let c = f64::from(servers);
     let offered = c * rho;
@@ -118,8 +118,8 @@ fn what_to_expect_is_what_theory_says_of_the_device() {
         for it in expected {
             let truth = 1e6 * erlang_c_latency(servers, it.saturation);
             let ratio = it.latency_ns.value / truth;
-            // The curve is measured to 5 % a point; near saturation, an error of the limit by
-            // 1 % moves the latency by 10 %.
+            // The curve is measured to 5 % per point. Near saturation, an error of 1 % in the limit changes
+            // the latency by 10 %.
             let tolerance = if it.saturation < 0.8 { 0.1 } else { 0.25 };
             assert!((ratio - 1.0).abs() < tolerance, "{kind} {it:?}: theory has {truth}");
             let rate = it.iops / (f64::from(servers) * 1000.0 * it.saturation);
@@ -136,7 +136,7 @@ fn m_m_1_is_right_for_one_server_and_its_error_is_shown_for_many() {
         at_quarter.mm1_error_rel
     };
     assert!(error("sim:mm1").abs() < 0.1);
-    // Its S is the spacing of completions, an eighth of the time of a request: far too fast.
+    // Its S is the time between completions, an eighth of the service time: far too fast.
     assert!(error("sim:mmc,servers=8") < -0.5);
 }
 
@@ -187,7 +187,7 @@ fn errors_make_a_check_not_clean() {
     assert!(invalid(FindingCode::IoErrors), "{:?}", bad.findings);
 }
 
-/// Cells of the matrix: past the page cache, one request at a time.
+/// Number of cells of the matrix: direct I/O at queue depth 1.
 fn matrix(profile: &Profile, sizes: &[u64], patterns: &[Pattern], op: OpKind) -> usize {
     let in_matrix = |cell: &&Cell| {
         let workload = &cell.workload;
@@ -204,7 +204,7 @@ fn matrix(profile: &Profile, sizes: &[u64], patterns: &[Pattern], op: OpKind) ->
 fn the_matrix_is_whole() {
     let sizes = [4 << 10, 16 << 10, 64 << 10];
     let patterns = [Pattern::Sequential, Pattern::Random];
-    // On a slow device, too, where the budget is short.
+    // Also on a slow device with a short budget.
     for words in ["sim:mdc,service=1ms", "sim:md1,service=20ms --budget 10s"] {
         let profile = profile(0, words);
         for op in [OpKind::Read, OpKind::Write] {
@@ -244,10 +244,10 @@ fn the_budget_is_kept_on_fast_and_slow_devices() {
         for budget_s in [10, 60] {
             let profile = profile(0, &format!("{words} --budget {budget_s}s"));
             let (measured, budget) = (profile.measured_ns.0, budget_s * 1_000_000_000);
-            // Lone reads come on top in virtual time: a sixth, 10 s at most.
+            // QD 1 reads take additional virtual time: a sixth, at most 10 s.
             let on_top = (budget / 6).min(10_000_000_000);
             assert!(measured <= budget + on_top, "{words}: {measured} ns of {budget_s} s");
-            // A device without variance is known after three visits a cell: a fifth of it.
+            // A device without variance needs only three visits per cell: a fifth of the budget.
             assert!(measured > budget / 8, "{words}: {measured} ns of {budget_s} s");
             assert_eq!(profile.budget_ns.0, budget);
         }
@@ -256,8 +256,8 @@ fn the_budget_is_kept_on_fast_and_slow_devices() {
 
 #[test]
 fn half_of_the_maximum_is_reached_at_the_size_that_arithmetic_says() {
-    // Time of b bytes: 1 ms + b / 100 MB/s. At 1 MiB that gives 91.3 MB/s, of which half is
-    // reached where b / (1 ms + 10 ns b) = 45.6 MB/s, at 83.9 kB: 128 KiB is the next size.
+    // A request of b bytes takes 1 ms + b / 100 MB/s. At 1 MiB that gives 91.3 MB/s. Half of it is reached
+    // where b / (1 ms + 10 ns b) = 45.6 MB/s, at 83.9 kB; 128 KiB is the next size.
     let profile = profile(0, "sim:md1,service=1ms,rate=100MB/s");
     let curve = profile.size_curves.iter().find(|it| it.op == OpKind::Read && it.depth == 1);
     let curve = curve.unwrap();

@@ -1,4 +1,4 @@
-//! Every simulated device can be run and checked, and those with components say which one binds.
+//! Every simulated device can be run and checked, and devices with components name the bottleneck.
 
 use crate::program::{found, halfpower, profile, trial};
 use record::{ComponentUse, CpuSplit, FindingCode, Measured, Trial};
@@ -53,7 +53,7 @@ fn the_processor_time_of_a_machine_is_modelled_and_called_so() {
     let trial = trial(0, words);
     let Measured::Value(cpu) = &trial.cpu else { panic!("{:?}", trial.cpu) };
     assert_eq!((cpu.split, cpu.user_ms, cpu.steal_ms), (CpuSplit::Modelled, 0.0, None));
-    // The same time twice: as a cost and as a busy component.
+    // The same time in two places: as CPU cost and as a busy component.
     let busy_ms = share(&trial, "host CPU") * 20e3;
     let warm_up_ms =
         trial.result.warm_up.as_ref().map_or(0.0, |cut| cut.duration_ns.0 as f64 / 1e6);

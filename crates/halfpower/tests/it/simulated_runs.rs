@@ -1,8 +1,8 @@
-//! `run` on devices whose truth is known.
+//! `run` on devices with a known truth.
 //!
-//! A closed loop keeps N requests at the device. One server of mean service time S is then always
-//! busy, so X = 1/S and, by Little's law, R = N S; with c servers and N >= c, X = c/S and
-//! R = N S / c (Kleinrock 1975; Lazowska et al. 1984, chapter 3).
+//! A closed loop keeps N requests at the device. One server of mean service time S is then always busy, so X
+//! = 1/S and, by Little's law, R = N S; with c servers and N >= c, X = c/S and R = N S / c (Kleinrock 1975;
+//! Lazowska et al. 1984, chapter 3).
 
 use crate::program::trial;
 use record::Trial;
@@ -18,8 +18,7 @@ fn measured(trial: &Trial) -> [(f64, f64); 2] {
     ]
 }
 
-/// Checks that the truth lies in the interval, and that the interval is not wide enough for
-/// anything.
+/// Checks that the interval includes the truth, and is not too wide to be meaningful.
 #[track_caller]
 fn check(what: &str, (value, half_width): (f64, f64), truth: f64) {
     assert!((value - truth).abs() <= half_width, "{what}: {value} ± {half_width}, not {truth}");
@@ -71,7 +70,7 @@ fn a_fixed_service_time_with_transfer_is_met_exactly() {
     let latency = trial.result.read.unwrap().latency_ns.unwrap();
     assert!((latency.mean - 1_655_360.0).abs() < 1.0, "{latency:?}");
     assert!(latency.stddev < 0.01 * latency.mean);
-    // A histogram's bucket is 0.8 % wide at most.
+    // A bucket of the histogram is at most 0.8 % wide.
     let median = latency.p50.unwrap();
     assert!((median / latency.mean - 1.0).abs() < 0.01, "{latency:?}");
 }

@@ -1,18 +1,17 @@
-//! `check` recovers the parameters of every queue device, and says where a device has none that
-//! hold.
+//! `check` recovers the parameters of every queue device, and reports when a device has no stable ones.
 
 use crate::program::{found, halfpower, profile};
 use record::{DepthCurve, Estimate, FindingCode, OpKind, Profile, Severity};
 
-/// A run of two seconds is 2,000 requests of a server of 1 ms, and times that vary twice as much as their
-/// mean are then known to ±9 %, beside what the check itself leaves open.
+/// A run of two seconds has 2,000 requests on a server of 1 ms. Times that vary twice as much as their mean
+/// are then known to ±9 %, plus the error of the check itself.
 const WIDE: f64 = 0.15;
 
 /// Estimates of several checks, with the truth of each.
 ///
-/// An interval of 95 % misses one time in twenty, so that single ones prove nothing: of all of them,
-/// at least 85 % must hold the truth (with 40, three standard deviations below), and none may be
-/// wide enough for anything or off by a tenth.
+/// A 95 % interval misses one time in twenty, so single ones prove nothing. Of all intervals, at least 85 %
+/// must include the truth (with 40, three standard deviations below the mean). None may be too wide to be
+/// meaningful, or be off by a tenth.
 #[derive(Default)]
 struct Recovered {
     held: Vec<bool>,
@@ -40,7 +39,7 @@ fn reads(profile: &Profile) -> &DepthCurve {
     profile.depth_curves.iter().find(|curve| curve.op == OpKind::Read).unwrap()
 }
 
-/// Mean latency of reads one at a time: the service time.
+/// Mean latency of reads at queue depth 1: the service time.
 fn service_ns(profile: &Profile) -> &Estimate {
     &reads(profile).points[0].latency_ns
 }
@@ -72,7 +71,7 @@ fn a_check_recovers_a_cap_and_the_service_time_below_it() {
         recovered.add(&target, service_ns(&profile), 500e3);
         recovered.add(&target, limits.read_iops.as_ref().unwrap(), 3_000.0);
         recovered.add(&target, limits.write_iops.as_ref().unwrap(), 3_000.0);
-        // Two of 500 us each are 4,000 a second: the cap is met between one and two.
+        // Two servers of 500 us do 4,000 requests per second: the cap is reached between depths 1 and 2.
         assert_eq!(reads(&profile).knee, Some(2), "{target}");
     }
     recovered.check(36);
@@ -113,7 +112,8 @@ fn what_is_wrong_with_a_device_is_told_of_that_device_alone() {
     ] {
         let wrong = profile(exit, device);
         assert!(found(&wrong.findings, code), "{device}: {:?}", wrong.findings);
-        // It has no neighbours, and no check again would help: what its model does is a note.
+        // It has no neighbours, and another check would not help, so the behaviour of its model is only a
+        // note.
         let drift = wrong.findings.iter().find(|finding| finding.code == FindingCode::Drift);
         assert!(drift.is_none_or(|finding| finding.severity == Severity::Info), "{drift:?}");
     }

@@ -1,9 +1,9 @@
-//! Presets about a real machine: each finds its effect on a device into which it was put, and not on
-//! one without it.
+//! Tests the presets about a real machine: each finds its effect on a device in which the effect is planted,
+//! and not on one without it.
 //!
-//! What is put in is large and made by the kernel (read-ahead, a loop device, a limit of writes), so
-//! that a busy machine moves numbers and no verdict. The states are those of devices that a test
-//! makes for itself; no setting of the machine's own disks is touched.
+//! The planted effects are large and caused by the kernel (read-ahead, a loop device, a write limit), so a
+//! busy machine changes figures but no verdict. The tests use devices that they create themselves; they
+//! change no setting of the machine's own disks.
 
 use crate::program::{halfpower, program, program_under, run};
 use crate::sweep_presets::{effect, swept};
@@ -33,8 +33,7 @@ fn extra(experiment: &Experiment, at: &str, name: &str) -> f64 {
     cell.extras.get(name).unwrap_or_else(|| panic!("no {name}: {cell:#?}")).value
 }
 
-/// An experiment whose program has a processor whenever it asks for one, whatever else the machine
-/// does.
+/// An experiment whose program always gets a CPU immediately, regardless of other load on the machine.
 #[track_caller]
 fn undisturbed(words: &str) -> Experiment {
     let words = format!("sweep {words} --json --no-save");
@@ -68,8 +67,8 @@ fn hints_change_how_far_is_read_ahead_in_order_and_nothing_out_of_order() {
     for nothing_ahead in ["random", "ahead-0"] {
         let small = requests(nothing_ahead, "read");
         assert!(small < 4_200.0, "{nothing_ahead}: {small}");
-        // A busy machine slows the device's worker, for which these wait at every request and those
-        // that read ahead seldom: it makes the ratio smaller, and its interval wider.
+        // A busy machine slows the loop device's worker. These cells wait for it at every request, those with
+        // read-ahead seldom. The ratio becomes smaller and its interval wider.
         let slow = effect(&hints, nothing_ahead, "bs 4k rw read");
         assert!(slow.ratio.value < 0.8, "{slow:?}");
     }
@@ -143,17 +142,17 @@ fn smp_finds_that_two_busy_jobs_halve_on_one_processor_and_that_arrivals_do_not(
     };
     let busy = smp("numjobs=2");
     let one = busy.effects.iter().find(|effect| effect.level == "one").unwrap();
-    // Half where the other processor is idle; with a share u of it in use by others, 1/(2 - u).
+    // Half if the other CPU is idle; 1/(2 - u) if other processes use a share u of it.
     assert!(one.found == Some(true) && one.ratio.value < 0.9, "{one:?}");
     let idle = smp("rate-iops=2000");
     let one = idle.effects.iter().find(|effect| effect.level == "one").unwrap();
-    // One interval in twenty misses the truth; a difference that counts is larger.
+    // One interval in twenty misses the truth; a relevant difference is larger.
     let alike = (0.9..1.1).contains(&one.ratio.value);
     assert!(one.found != Some(true) || alike, "{one:?}");
 }
 
-/// Where the copy ends is asked of the treatment's own tests: here it depends on when the threads of
-/// the kernel get a processor. What holds however busy the machine is: no byte outruns the disk.
+/// Where the copy ends is tested by the treatment's own tests, because here it depends on when kernel threads
+/// get a CPU. On any machine, however busy, no byte is faster than the disk.
 #[test]
 fn writeback_tells_its_phases_and_that_nothing_outruns_a_slow_disk() {
     requires!(Root, Loop, Mount, Ext4, BlkioGroup);
@@ -179,7 +178,7 @@ fn writeback_tells_its_phases_and_that_nothing_outruns_a_slow_disk() {
     };
     let slow = undisturbed(&words);
     assert!((shares(&slow) - 1.0).abs() < 1e-9, "{:#?}", slow.cells);
-    // The kernel hands out the bytes of a limit in lumps of 100 ms, of a time of some three seconds.
+    // The kernel grants a limit's bytes in portions of 100 ms; the test takes about three seconds.
     let flushed = value(&slow, "flushed_bytes_per_s");
     assert!(flushed < 1.2 * RATE as f64, "{flushed}");
     assert!(value(&slow, "dirty_max_bytes") > 0.0 && value(&slow, "flush_ms") > 1.0);
@@ -191,7 +190,7 @@ fn layers_finds_what_a_loop_device_takes_over_and_nothing_between_two_equal_disk
     const SIZE: u64 = 32 << 20;
     let (bare, other) = (Zram::new(SIZE).unwrap(), Zram::new(SIZE).unwrap());
     let layered = LoopDevice::over(bare.path(), &[]).unwrap();
-    // CPU time, because waiting for the loop's own threads is a matter of what else runs.
+    // CPU time, because the wait for the loop device's threads depends on other load.
     let cost = |second: &Path| {
         let pair = undisturbed(&format!(
             "layers {} {} --size 32m --runtime 60s --set io-size=256m --set until-precision= \
@@ -204,13 +203,14 @@ fn layers_finds_what_a_loop_device_takes_over_and_nothing_between_two_equal_disk
         };
         pair.effects.iter().find(asked).cloned().unwrap()
     };
-    // zram fills the 64 pages within the call; a thread of the loop device does it instead, and what
-    // stays with the call is one sleep and one wake-up: less, by the whole interval. Of a single page
-    // the two are about equal, and which of them is dearer depends on the processor.
+    // zram fills the 64 pages within the call. With the loop device, a kernel thread does so, and the call
+    // costs only one sleep and one wake-up: less, by the whole interval. For a single page the two are about
+    // equal, and which one costs more depends on the CPU.
     let loops = cost(layered.path());
     assert!(loops.found == Some(true) && loops.ratio.high < 1.0, "{loops:?}");
     let equal = cost(other.path());
-    // By its interval: beside other tests the ratio of eight blocks was 1.25, of 0.83 to 1.89.
+    // Tested by its interval: in parallel with other tests, the ratio of eight blocks was 1.25 (0.83 to
+    // 1.89).
     assert!(equal.ratio.low < 1.25 && equal.ratio.high > 0.8, "{equal:?}");
     let alike = (0.9..1.1).contains(&equal.ratio.value);
     assert!(equal.found != Some(true) || alike, "{equal:?}");
@@ -250,7 +250,7 @@ fn blocks_that_were_never_written_are_read_and_are_zeros() {
     };
     assert_eq!((read("preallocated"), read("last-first")), (Some(1.0), Some(1.0)));
     assert_eq!((read("written"), read("append")), (None, None), "they have no such blocks");
-    // Anywhere else than at the end of an empty file a write would leave a hole before it.
+    // A write anywhere but at the end of an empty file would leave a hole before it.
     for planned in &states.plan {
         let at_end = planned.levels["file"] == "append";
         assert_eq!(planned.workload.from_start, at_end, "{planned:?}");
@@ -305,7 +305,7 @@ fn modes_has_the_flush_outside_and_inside_the_time_and_says_what_a_crash_could_l
     assert!(loss.claim.contains("none: nothing"), "{loss:?}");
     // In memory there is nothing to flush to.
     assert!(share(&modes(memory.path(), "all,none"), "all") > 0.97);
-    // Where no mode is durable, there is none to choose.
+    // If no mode is durable, there is no choice.
     let no_choice = modes(folder.path(), "all,device");
     assert_eq!(of_code(&no_choice, FindingCode::CrashLoss), None);
 }
@@ -334,7 +334,7 @@ fn align_says_the_allocation_unit_and_what_files_lose_by_rounding_to_it() {
     assert!((lost - (unit - 1.0) / (3.0 * unit)).abs() < 1e-9, "{small:?}");
     let lost = number(&small, "lost at 64 KiB");
     assert!((lost - (1.0 - (2.0 * unit + 1.0) / (2.0 * 65_536.0))).abs() < 1e-9, "{small:?}");
-    // A design about something else does not look at files.
+    // A design about something else does not check file sizes.
     let other = swept(&format!(
         "friedman {} --size 4m --runtime 60s --set io-size=1m --set until-precision= --set bs=4k --blocks 1",
         folder.path().display()

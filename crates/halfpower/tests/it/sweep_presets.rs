@@ -1,14 +1,13 @@
-//! Every preset finds the effect that it looks for where it was put into a simulated target, and
-//! does not find it where it was not.
+//! Every preset finds its effect in a simulated target with the effect, and does not find it in one without
+//! it.
 //!
-//! Designs are cut down to the levels that matter, because the simulated time is the reader's
-//! waiting time here; the cutting is that of the command line.
+//! The command line reduces the designs to the relevant levels, because here simulated time costs test time.
 
 use crate::program::halfpower;
 use record::{EffectMeasure, Experiment, ExperimentEffect, FindingCode};
 use workload::PRESETS;
 
-/// An experiment that is not kept.
+/// An experiment that is not saved.
 #[track_caller]
 pub(crate) fn swept(words: &str) -> Experiment {
     let ended = halfpower(&format!("sweep {words} --json --no-save")).expect(0);
@@ -171,7 +170,7 @@ fn stripe_finds_what_more_disks_give_and_nothing_where_one_request_waits_for_the
     let deep = swept(&format!("{reads} --set iodepth=8"));
     let deep = effect(&deep, "4", "bs 64k");
     assert!(deep.found == Some(true) && deep.ratio.value > 1.5, "{deep:?}");
-    // Without read-ahead, one request at a time is on one disk at a time.
+    // Without read-ahead, QD 1 uses one disk at a time.
     let alone = swept(&format!("{reads},readahead=off --set iodepth=1"));
     let alone = effect(&alone, "4", "bs 64k");
     assert!(alone.ratio.value < 1.5, "{alone:?}");
@@ -187,16 +186,16 @@ fn stripe_holds_n_plus_one_outstanding_against_drives_on_which_it_holds_and_does
         let subject = format!("{op} queue depth for 4 striped disks");
         swept.advice.into_iter().find(|advice| advice.subject == subject).unwrap()
     };
-    // Each write waits for the platter: five of them keep four disks busy.
+    // Each write waits for the platter: five writes keep four disks busy.
     let holds = advice(",wce=off", "write");
     assert_eq!(
         (holds.recommendation.as_str(), holds.against_rule),
         ("QD 5 with 64 KiB requests", None)
     );
-    // A drive that reads nothing ahead loses a revolution between requests.
+    // A drive without read-ahead loses a revolution between requests.
     let more = advice(",readahead=off", "read");
     assert!(more.against_rule.unwrap().ends_with("needs to be higher"));
-    // One that reads ahead needs fewer.
+    // A drive with read-ahead needs fewer.
     let fewer = advice("", "read");
     assert!(fewer.against_rule.unwrap().ends_with("can be lower"));
 }
@@ -257,7 +256,7 @@ fn re_reads_of_growing_areas_tell_the_size_of_a_cache_with_a_known_truth() {
         let found = found.unwrap();
         (found.evidence[0].value / f64::from(1 << 20), found.claim)
     };
-    // With a step of the axis, between two of them, and larger than all.
+    // Equal to a level of the axis, between two levels, and above all of them.
     for (mib, low, high) in [(16, 14.0, 18.0), (24, 21.0, 27.0), (512, 64.0, 512.0)] {
         let (found, claim) = size(&format!("md1,service=5ms,cache={mib}m,hit=200us,size=4g"));
         assert!((low..=high).contains(&found), "{mib} MiB: {found}: {claim}");

@@ -1,5 +1,5 @@
-//! Experiments from outside: their plan, their order, what they leave out, and that an experiment
-//! that was killed and resumed is one that was not.
+//! Experiments, tested from outside: their plan, their order, what they omit, and that an experiment that was
+//! killed and resumed equals one that was not.
 
 use crate::program::{Outcome, Running, found, halfpower, program, run};
 use record::{CacheMode, Experiment, FindingCode, Trial};
@@ -16,7 +16,7 @@ fn experiment(ended: &Outcome) -> Experiment {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"))
 }
 
-/// Runs a sweep that is not kept.
+/// Runs a sweep without saving it.
 #[track_caller]
 fn swept(words: &str) -> Experiment {
     experiment(&halfpower(&format!("sweep {words} --json --no-save")).expect(0))
@@ -187,7 +187,7 @@ fn blocks_that_lie_apart_are_flagged_and_those_that_do_not_are_not() {
     assert!(together.cells.iter().all(|cell| cell.trials == 3 && cell.iops.n == 3));
 }
 
-/// Places of the plan that have a trial, with the trial; each place once.
+/// The positions of the plan that have a trial, with the trial. Each position has at most one.
 fn kept(database: &Path) -> (Experiment, BTreeMap<u32, Trial>) {
     let store = Store::open(database).unwrap();
     let rows = store.list::<Experiment>().unwrap();
@@ -200,8 +200,8 @@ fn kept(database: &Path) -> (Experiment, BTreeMap<u32, Trial>) {
     (experiment, by_place)
 }
 
-/// Starts a command with a database, and kills it after a while with SIGKILL; whether it was
-/// killed before it ended.
+/// Starts a command with a database, and kills it with SIGKILL after a while. Returns whether it was killed
+/// before it ended.
 fn killed(words: &str, database: &Path, after: Duration) -> bool {
     let mut command = program();
     command.args(words.split_whitespace()).arg("--db").arg(database);
@@ -211,9 +211,9 @@ fn killed(words: &str, database: &Path, after: Duration) -> bool {
     running.end().code.is_none()
 }
 
-/// Kills an experiment at random moments, on and on, until it is whole, for at least so many
-/// kills of which a quarter came in the middle; calls `check` with each that became whole. How long
-/// it takes changes with what else the machine does, so that the moments follow it.
+/// Repeatedly kills and resumes an experiment at random times until it is complete, for at least `kills`
+/// kills, a quarter of which must be in the middle. Calls `check` with each completed experiment. The kill
+/// times are adapted to the experiment's length, which depends on other load on the machine.
 fn killed_at_random(words: &str, kills: usize, check: &mut dyn FnMut(&Path)) {
     let begin = Instant::now();
     let whole = tempfile::tempdir().unwrap();
@@ -362,7 +362,7 @@ fn what_a_sweep_prints_at_its_end_is_the_headline_of_its_report() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let file = folder.path().join("cached.toml");
-    // Reads that memory serves, which only the trials tell, beside those of the disk.
+    // Some reads are served by memory, others by the disk; only the trials show which.
     let design = "blocks = 1\n[constants]\nrw = \"read\"\nbs = \"64k\"\nsize = \"1m\"\nio-size = \"1m\"\n\
                   runtime = \"60s\"\n[axes]\ncache = [{ name = \"direct\", cache = \"device\" }, \
                   { name = \"buffered\", cache = \"all\" }]\n";

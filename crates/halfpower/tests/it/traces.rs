@@ -1,4 +1,4 @@
-//! `--sqlio-csv` and `--csv`: files beside the page, added to or replaced, never spoilt.
+//! `--sqlio-csv` and `--csv`: files that are appended to or replaced, but never damaged.
 
 use crate::program::{halfpower, halfpower_in, names};
 use std::path::Path;
@@ -31,7 +31,7 @@ fn each_run_adds_its_line_to_the_trace_below_one_head_line() {
     assert!(one[0].starts_with("MB/s,IO/s,Operation,BlockSize"), "{}", one[0]);
     assert!(one[1].contains(",read,64,1,Y,1,0.1,1024,"), "{}", one[1]);
     assert!(one[1].ends_with(",first"), "{}", one[1]);
-    // The end of the last line is missing, as an editor may leave it.
+    // The final line end is missing, as some editors leave it.
     std::fs::write(&path, one.join("\n")).unwrap();
     halfpower_in(folder.path(), &traced.replace("first", "second"));
     let two = read(&path);

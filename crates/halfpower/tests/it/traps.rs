@@ -1,9 +1,9 @@
-//! Traps in what is read and written, each against an opposite that differs in one condition: the
-//! trap is told, by one finding and no other, and the opposite is silent.
+//! Traps in what is read and written. Each case is compared with an opposite that differs in one condition:
+//! the trap gives exactly one finding, and the opposite none.
 //!
-//! Left out of "no other" are what the kernel says of every loop device and, on real targets, what a
-//! machine whose processors others keep busy does to any run; the tests of those findings ask for
-//! them by name, and simulated targets must be silent altogether.
+//! Two kinds of findings are ignored: those that the kernel causes on every loop device, and, on real
+//! targets, those that a busy machine causes in any run. Tests of such findings request them explicitly.
+//! Simulated targets must have no other findings at all.
 
 use crate::program::trial;
 use record::{EngineName, FindingCode, Severity, Trial};
@@ -13,12 +13,12 @@ use std::path::Path;
 use std::process::Command;
 use testkit::{LoopDevice, Mounted, requires};
 
-/// Bytes of the devices below.
+/// Size of the devices in bytes.
 pub(crate) const DEVICE: u64 = 512 << 20;
-/// Bytes of the files below: an area that is not called small.
+/// Size of the files in bytes: an area that is not reported as small.
 const FILE: usize = 64 << 20;
 
-/// Kinds that a busy machine causes, or that hold for every loop device.
+/// Findings that a busy machine causes, or that every loop device has.
 const OF_THE_MACHINE: [FindingCode; 4] = [
     FindingCode::NotSteady,
     FindingCode::WarmUpCut,
@@ -26,11 +26,11 @@ const OF_THE_MACHINE: [FindingCode; 4] = [
     FindingCode::RotationalUntrusted,
 ];
 
-/// Kinds that depend on how soon this program gets a processor; on real targets only.
+/// Findings that depend on how soon this program gets a CPU; ignored on real targets only.
 const OF_A_BUSY_MACHINE: [FindingCode; 3] =
     [FindingCode::HarnessLimit, FindingCode::DepthNotReached, FindingCode::TooFewRequests];
 
-/// What was found beyond that, gravest first.
+/// The other findings, most severe first.
 pub(crate) fn found(trial: &Trial) -> Vec<(FindingCode, Severity)> {
     let all = trial.findings.iter().map(|finding| (finding.code, finding.severity));
     let mut found: Vec<_> = all.filter(|(code, _)| !OF_THE_MACHINE.contains(code)).collect();
@@ -38,7 +38,7 @@ pub(crate) fn found(trial: &Trial) -> Vec<(FindingCode, Severity)> {
     found
 }
 
-/// What was found of the kinds that a test can rely on, which include `asked`.
+/// The findings that a test can rely on, including the kind `asked`.
 fn found_surely(trial: &Trial, asked: Option<FindingCode>) -> Vec<(FindingCode, Severity)> {
     let simulated = trial.workload.engine == EngineName::Sim;
     let mut found = found(trial);
@@ -47,7 +47,7 @@ fn found_surely(trial: &Trial, asked: Option<FindingCode>) -> Vec<(FindingCode, 
     found
 }
 
-/// This finding, with evidence and remedy, and no other.
+/// Checks that this is the only finding, and that it has evidence and remedy.
 #[track_caller]
 pub(crate) fn assert_alone(trial: &Trial, code: FindingCode, severity: Severity) {
     let found = found_surely(trial, Some(code));
@@ -56,19 +56,19 @@ pub(crate) fn assert_alone(trial: &Trial, code: FindingCode, severity: Severity)
     assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty(), "{finding:?}");
 }
 
-/// Nothing.
+/// Checks that there are no findings.
 #[track_caller]
 pub(crate) fn assert_silent(trial: &Trial) {
     assert_eq!(found_surely(trial, None), [], "{:#?}", trial.findings);
 }
 
-/// Nothing, a kind that a busy machine causes included.
+/// Checks that there are no findings, including this kind, which a busy machine may cause.
 #[track_caller]
 pub(crate) fn assert_silent_of(code: FindingCode, trial: &Trial) {
     assert_eq!(found_surely(trial, Some(code)), [], "{:#?}", trial.findings);
 }
 
-/// Bytes that do not compress: xorshift64 (Marsaglia 2003).
+/// Incompressible bytes: xorshift64 (Marsaglia 2003).
 pub(crate) fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -80,7 +80,7 @@ pub(crate) fn noise(bytes: usize) -> Vec<u8> {
     (0..bytes / 8).flat_map(|_| next().to_le_bytes()).collect()
 }
 
-/// Writes a file and brings it to the device.
+/// Writes a file and syncs it to the device.
 pub(crate) fn write_file(path: &Path, data: &[u8]) {
     let mut file = File::create(path).unwrap();
     file.write_all(data).unwrap();
@@ -94,7 +94,7 @@ fn what_was_never_written_is_told_for_the_area_that_is_read_and_for_no_other() {
     let disk = Mounted::ext4(device.path()).unwrap();
     let half = disk.path().join("half");
     write_file(&half, &noise(FILE));
-    // Allocated and not written: what a database does with its log.
+    // Allocated but not written, as a database does with its log.
     let grow = ["--offset", "64m", "--length", "64m"];
     assert!(Command::new("fallocate").args(grow).arg(&half).status().unwrap().success());
     let run = |code, area: &str| {
@@ -131,7 +131,7 @@ fn data_that_the_file_system_compresses_is_told_and_random_data_is_not() {
     let file = disk.path().join("data");
     write_file(&file, &noise(FILE));
     let write = |data: &str| {
-        // By bytes: with few requests nothing is concluded.
+        // Limited by bytes: with few requests, no conclusion is drawn.
         let words = "--overwrite --rw write --bs 256k --cache fs --passes 1 --runtime 60s";
         trial(0, &format!("{} {words} {data}", file.display()))
     };
@@ -148,7 +148,7 @@ fn data_that_the_file_system_compresses_is_told_and_random_data_is_not() {
     assert_not_compressed(&read("noise", &noise(FILE)));
 }
 
-/// That the file system can compress is a note in both cases; its own metadata may be as well.
+/// In both cases a note says that the file system can compress; its own metadata may be compressed, too.
 #[track_caller]
 fn assert_compressed(trial: &Trial) {
     let graver: Vec<_> =
@@ -174,7 +174,7 @@ fn an_area_that_fits_the_cache_of_a_drive_is_told_and_the_whole_device_is_not() 
     assert_alone(&run("--size 32m"), FindingCode::CacheSizedArea, Severity::Warning);
     assert_silent(&run("--size 64m"));
     assert_silent(&run(""));
-    // Less than a hundredth of the device: of a large one that can still be too much for a cache.
+    // Less than a hundredth of a large device can still be too large for a cache.
     let large = LoopDevice::new(16 << 30).unwrap();
     let run = |size: &str| {
         trial(0, &format!("{} --io-size 4m --runtime 60s {size}", large.path().display()))

@@ -1,6 +1,6 @@
-//! Traps in the state that a run finds or was to bring about: pages that no drop of the cache removes,
-//! rounds that do not come to agree, O_DIRECT that is ignored without a word, a file in pieces, a
-//! start that differs.
+//! Traps in the state before a run: pages that dropping the cache does not remove, preconditioning rounds
+//! that do not converge, O_DIRECT that is silently ignored, a fragmented file, a start that differs from the
+//! rest.
 
 use crate::program::{Running, program, program_under, run, trial};
 use crate::traps::{DEVICE, assert_alone, assert_silent, noise, write_file};
@@ -11,10 +11,10 @@ use std::process::Command;
 use std::time::Duration;
 use testkit::{LoopDevice, Mounted, requires};
 
-/// Bytes of the files below: an area that is not called small.
+/// Size of the files in bytes: an area that is not reported as small.
 const FILE: usize = 64 << 20;
 
-/// The findings of a simulated trial, where nothing else can cause one.
+/// The findings of a simulated trial, which nothing else can cause.
 fn codes(trial: &Trial) -> Vec<FindingCode> {
     trial.findings.iter().map(|finding| finding.code).collect()
 }
@@ -27,7 +27,7 @@ fn pages_that_somebody_maps_stay_after_a_scrub_and_are_told_and_those_of_another
     let (ours, another) = (disk.path().join("ours"), disk.path().join("another"));
     write_file(&ours, &noise(FILE));
     write_file(&another, &noise(FILE));
-    // One pass in requests as long as the read-ahead: what the run reads it reads once.
+    // One pass with requests as long as the read-ahead: the run reads everything exactly once.
     let _setting = QueueSetting::new(&device, "read_ahead_kb", "128");
     let measure = |mapped: &Path, cache: &str| {
         let mut command = program();
@@ -47,7 +47,7 @@ fn pages_that_somebody_maps_stay_after_a_scrub_and_are_told_and_those_of_another
     assert_alone(&kept, FindingCode::CachedPagesLeft, Severity::Warning);
     let cache_dropped = kept.cache_dropped.as_ref().unwrap();
     assert_eq!(cache_dropped.resident_after_bytes.map(|bytes| bytes.0), Some(FILE as u64));
-    // Past the page cache it does not matter, and is a note.
+    // With direct I/O it does not matter, so it is a note.
     assert_alone(&measure(&ours, "device"), FindingCode::CachedPagesLeft, Severity::Info);
     assert_silent(&measure(&another, "all"));
 }
@@ -74,7 +74,7 @@ fn read_ahead_below_direct_requests_is_told_where_the_kernel_does_not_say_that_i
     let device = LoopDevice::new(DEVICE).unwrap();
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(device.path()).status();
     assert!(made.unwrap().success());
-    // A kernel before 6.1 has no word for it: the size of requests on the device is all there is.
+    // A kernel before 6.1 does not report it; the size of the device's requests is the only evidence.
     let silent_kernel =
         "strace -f -qq -o /dev/null --seccomp-bpf -e trace=statx -e inject=statx:error=ENOSYS";
     let measure = |journal: &str| {
@@ -100,7 +100,7 @@ fn a_file_in_many_pieces_is_told_and_one_that_was_written_in_one_go_is_not() {
     let measure = |in_pieces: bool| {
         let device = LoopDevice::new(DEVICE).unwrap();
         let disk = Mounted::ext4(device.path()).unwrap();
-        // Takes all but holes of 256 KiB each, which is where the file must go.
+        // Leaves only holes of 256 KiB each, into which the file must go.
         let script = "cd $0 && free=$(df --block-size=1 --output=avail . | tail -1) && \
                       fallocate --length $free filler && at=0 && while [ $at -lt 400 ]; do \
                       fallocate --punch-hole --offset $((at * 524288)) --length 262144 filler; \

@@ -1,5 +1,5 @@
-//! Traps on the way to the device: others who use it, requests that reach it in another form, and
-//! requests that do not come back as asked.
+//! Traps on the way to the device: other users of the device, requests that reach it in another form, and
+//! requests that are not completed as issued.
 
 use crate::program::{Running, found as has, program, run, trial};
 use crate::traps::{
@@ -22,7 +22,7 @@ fn beside(target: &LoopDevice, other: &LoopDevice, rw: &str) -> Trial {
     let mut other = Running::start(command);
     other.wait_for("measure ...");
     other.wait_for_transfers();
-    // So long that the other one gets a processor meanwhile, however many want one.
+    // Long enough that the other process gets a CPU, however busy the machine is.
     let trial = trial(0, &format!("{} --io-size 128m --runtime 60s", target.path().display()));
     other.kill();
     trial
@@ -40,7 +40,7 @@ fn requests_of_others_on_the_same_device_are_told_and_those_on_another_are_not()
     }
 }
 
-/// A queue setting of a device, put back when it is dropped.
+/// A queue setting of a device, restored on drop.
 pub(crate) struct QueueSetting {
     file: PathBuf,
     before: String,
@@ -82,7 +82,7 @@ fn requests_larger_than_the_queue_takes_are_told_to_be_split() {
 fn small_sequential_reads_that_the_page_cache_makes_large_are_explained() {
     requires!(Root, Loop);
     let device = LoopDevice::new(DEVICE).unwrap();
-    // One pass at most: what was read is not read again.
+    // One pass at most, so that nothing is read twice.
     let run = |cache: &str| {
         let drop_cache = if cache == "all" { "--drop-cache dontneed" } else { "" };
         let words = format!("--rw read --runtime 60s --io-size 32m --cache {cache} {drop_cache}");
@@ -95,8 +95,8 @@ fn small_sequential_reads_that_the_page_cache_makes_large_are_explained() {
     assert_silent(&run("device"));
 }
 
-/// Runs on `target`, and cuts `file` down to half in the middle of the run unless it is `None`. What is
-/// asked of the other half goes on: on a busy machine nothing else may have been read before the cut.
+/// A run on `target`. If `file` is given, it is truncated to half in the middle of the run. Requests to the
+/// remaining half still succeed, so the trial has results even if a busy machine read nothing before the cut.
 fn cut_off_during(target: &Path, file: Option<&Path>, code: i32) -> Trial {
     let mut command = program();
     let words = format!("run {} --runtime 600ms --no-save --json", target.display());
@@ -128,8 +128,8 @@ fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
     let file = folder.path().join("data");
     write_file(&file, &noise(64 << 20));
     let graver = |trial: &Trial| -> Vec<_> {
-        // The area is a small part of the disk that the tests run on, others use it too, and its
-        // cache may be as fast as the program is.
+        // The area is a small part of the disk that the tests run on. Other processes use the disk, and its
+        // cache may be as fast as the program.
         let of_the_disk =
             [FindingCode::CacheSizedArea, FindingCode::ForeignIo, FindingCode::HarnessLimit];
         found(trial).into_iter().filter(|(code, _)| !of_the_disk.contains(code)).collect()
@@ -139,18 +139,17 @@ fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
     assert_eq!(graver(&cut), [(FindingCode::ShortTransfers, Severity::Invalid)]);
 }
 
-/// That one which does not is silent is asked in virtual time, below: here the kernel hands out the
-/// requests of a limit in lumps, and a busy machine makes steps of them that are really there.
+/// The opposite (no step, no finding) is tested in virtual time, below. Here the kernel grants the requests
+/// of a limit in bursts, which become real steps on a busy machine.
 #[test]
 fn a_device_that_slows_down_in_the_middle_is_told() {
     requires!(Root, Loop, BlkioGroup);
     let device = LoopDevice::new(DEVICE).unwrap();
     let group = testkit::ThrottledGroup::new().unwrap();
-    // Below what the device does, so that the limit alone makes the rate, whatever else the machine
-    // does.
+    // Below the device's own rate, so that only the limit determines the rate, regardless of other load.
     group.limit(device.path(), Throttle::ReadIops, 1_200).unwrap();
     let mut command = group.entered();
-    // Given a processor whenever it asks for one: the noise of other tests would hide the step.
+    // With immediate access to a CPU: the noise of other tests would hide the step.
     command.args(["chrt", "--fifo", "1", env!("CARGO_BIN_EXE_halfpower")]);
     let words =
         format!("run {} --runtime 2s --keep-warm-up --no-save --json", device.path().display());

@@ -1,5 +1,5 @@
-//! Limits that are not the device's: a control group, the load generator, its processor, its clock,
-//! arrivals that cannot be kept up with, and stop rules that were not met.
+//! Limits other than the device's: a cgroup, the load generator, its CPU, its clock, arrivals that are too
+//! fast, and stop rules that are not met.
 
 use crate::program::{program_under, run, trial};
 use crate::traps::{
@@ -26,7 +26,7 @@ fn a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not
     group.limit(device.path(), Throttle::ReadIops, LIMIT).unwrap();
     let limited = measure();
     let iops = limited.result.read.as_ref().unwrap().iops;
-    // The kernel hands a limit out in lumps of 100 ms, of which a run of 2 s may hold one more.
+    // The kernel grants a limit in portions of 100 ms; a run of 2 s may get one more.
     assert!(iops <= 1.06 * LIMIT as f64, "{iops}");
     if iops < 0.95 * LIMIT as f64 {
         let name = "a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not";
@@ -36,12 +36,12 @@ fn a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not
         );
     }
     assert_alone(&limited, FindingCode::CgroupLimit, Severity::Warning);
-    // Far above what the device does it is worth knowing, and no more.
+    // Far above the device's rate, the limit is only a note.
     group.limit(device.path(), Throttle::ReadIops, 50_000_000).unwrap();
     assert_alone(&measure(), FindingCode::CgroupLimit, Severity::Info);
 }
 
-/// A trial that is given a processor whenever it asks for one, whatever else the machine does.
+/// A trial that always gets a CPU immediately, regardless of other load on the machine.
 fn undisturbed(device: &Path, flags: &str) -> Trial {
     let words = format!("run {} --runtime 500ms {flags} --no-save --json", device.display());
     run(program_under("chrt --fifo 1"), &words).expect(0).trial()
@@ -58,7 +58,7 @@ fn a_target_as_fast_as_the_processor_is_told_and_one_that_lets_it_wait_is_not() 
     dd.arg(format!("if={}", data.path().display()));
     dd.arg(format!("of={}", memory.path().display()));
     assert!(dd.status().unwrap().success());
-    // zram does its work on the processor of who asks: it never waits.
+    // zram does its work on the calling CPU, so it never waits.
     let busy = undisturbed(memory.path(), "--ioengine sync");
     assert_alone(&busy, FindingCode::HarnessLimit, Severity::Warning);
     let device = LoopDevice::new(DEVICE).unwrap();
@@ -86,7 +86,7 @@ fn a_machine_that_gave_its_clock_up_is_told_and_one_that_did_not_is_not() {
     let seen_as = |source: &str| {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), format!("{source}\n")).unwrap();
-        // What the program sees is changed for it alone; the machine keeps its clock.
+        // Only the program sees the change; the machine keeps its clock.
         let script = format!("mount --bind {} {name} && exec \"$@\"", file.path().display());
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_halfpower")]);
@@ -110,7 +110,7 @@ fn arrivals_above_what_a_device_can_do_are_told_and_those_below_are_not() {
         let codes: Vec<_> = behind.findings.iter().map(|finding| finding.code).collect();
         assert!(codes.contains(&FindingCode::FellBehind), "{arrival}: {codes:?}");
         let open = behind.result.open_loop.unwrap();
-        // 200 a second too many, for 20 seconds, less the 64 that are in progress.
+        // 200 requests per second too many for 20 seconds, minus the 64 in flight.
         assert!((3_400..=4_600).contains(&open.backlog_end), "{open:?}");
         assert_silent(&measure(700, arrival));
     }
@@ -135,7 +135,7 @@ fn locked_memory_that_is_too_short_is_told_with_the_limit_and_the_need() {
     requires!(Root, Loop, Setpriv);
     let device = LoopDevice::new(DEVICE).unwrap();
     let measure = |limit: u32| {
-        // Root without the right to lock what it likes, as in a container.
+        // Root without the right to lock unlimited memory, as in a container.
         let words = "setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock";
         let command = program_under(&format!("{words} prlimit --memlock={limit}:{limit}"));
         let words =

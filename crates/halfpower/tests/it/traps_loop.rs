@@ -1,5 +1,5 @@
-//! Traps in the loop itself: requests that are not in flight although they are asked for, a
-//! processor or a host that does not let it run, and the program's own limit.
+//! Traps in the loop itself: queue depth that is requested but not reached, a CPU or a host that does not let
+//! the loop run, and the program's own limit.
 
 use crate::program::{Running, program_under, run, trial};
 use crate::traps::{DEVICE, assert_alone, assert_silent, found, noise, write_file};
@@ -24,7 +24,7 @@ fn completions_that_wait_for_an_older_one_are_told_to_hold_the_loop_up() {
     assert_eq!(found(&measure("any")), []);
 }
 
-/// A trial on a mapped file in memory, by a program that gets a processor whenever it asks for one.
+/// A trial on a mapped file in memory, by a program that always gets a CPU immediately.
 fn in_memory(len: usize, flags: &str) -> Trial {
     let memory = Mounted::tmpfs(128 << 20).unwrap();
     let file = memory.path().join("data");
@@ -36,11 +36,10 @@ fn in_memory(len: usize, flags: &str) -> Trial {
 #[test]
 fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
     requires!(Root, Mount);
-    // To make up the next request, with what it can be verified by, takes about as long as to copy
-    // a small one into memory that is mapped and in the processor's cache: of a file that is passed
-    // over many times. On the first pass each page is a fault, which on some machines takes far
-    // longer. Which sizes are small depends on the processor, and of still smaller ones the
-    // program's own limit is reported instead.
+    // Preparing the next request with its verification data takes about as long as copying a small one into
+    // mapped memory that is in the CPU's cache, because the file is passed over many times. On the first pass
+    // each page is a fault, which on some machines takes far longer. Which sizes are small depends on the
+    // CPU. For even smaller ones, the program's own limit is reported instead.
     let words = "--overwrite --verify --rw write --io-size 64m --runtime 30s";
     let measure = |bs: &str| in_memory(1 << 20, &format!("{words} --bs {bs}"));
     let memory = (FindingCode::NoDevice, Severity::Warning);
@@ -61,29 +60,29 @@ fn a_target_that_is_faster_than_the_program_is_told_and_requests_that_take_longe
         let trial = in_memory(16 << 20, &format!("--pattern zipf --bs {bs} --runtime 300ms"));
         found(&trial).into_iter().map(|(code, _)| code).collect()
     };
-    // A copy within the processor's cache is over before the program has made up the next
-    // request; to read the clock around it takes a part of its time as well.
+    // A copy within the CPU's cache is over before the program has prepared the next request; reading the
+    // clock also takes a part of its time.
     let limited = codes("512");
     assert!(limited.contains(&FindingCode::HarnessLimit), "{limited:?}");
     assert!(!limited.contains(&FindingCode::DepthNotReached), "one cause: {limited:?}");
     assert_eq!(codes("64k"), [FindingCode::NoDevice]);
 }
 
-/// The program, started by a shell that does this first.
+/// The program, started by a shell that runs this script first.
 fn after(script: &str) -> [String; 5] {
     let program = env!("CARGO_BIN_EXE_halfpower");
     ["sh", "-c", &format!("{script} && exec \"$@\""), "sh", program].map(str::to_owned)
 }
 
-/// The program in a mount namespace of its own, where `file` lies over a file of the system: what
-/// it sees is changed for it alone.
+/// The program in its own mount namespace, where `file` is mounted over a system file. Only the program sees
+/// the change.
 fn seeing(file: &Path, over: &str) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount").args(after(&format!("mount --bind {} {over}", file.display())));
     command
 }
 
-/// A trial on a loop device during which the host takes so many ticks (of 10 ms) of each second.
+/// A trial on a loop device during which the host steals this many ticks (of 10 ms) of each second.
 fn with_steal(device: &Path, ticks: u64) -> Trial {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stat");
@@ -99,7 +98,7 @@ fn with_steal(device: &Path, ticks: u64) -> Trial {
     let file = File::options().write(true).open(&path).unwrap();
     for tenth in 1..=30 {
         std::thread::sleep(Duration::from_millis(100));
-        // In place and of one length, so that no reader meets half of it.
+        // In place and with constant length, so that no reader sees a partial text.
         file.write_all_at(first(tenth * ticks / 10).as_bytes(), 0).unwrap();
     }
     running.end().expect(0).trial()
@@ -109,7 +108,7 @@ fn with_steal(device: &Path, ticks: u64) -> Trial {
 fn processor_time_that_the_host_takes_is_told_and_a_host_that_takes_none_is_not() {
     requires!(Root, Loop, Namespace);
     let device = LoopDevice::new(DEVICE).unwrap();
-    // Of all processors, so that it is a fifth of their time whatever their number.
+    // For all CPUs, so that it is a fifth of their time regardless of their number.
     let cpus = std::thread::available_parallelism().unwrap().get() as u64;
     let stolen = with_steal(device.path(), 20 * cpus);
     let steal =
@@ -140,13 +139,12 @@ fn a_flag_of_rotation_that_says_nothing_is_told_and_a_kernel_that_gives_none_is_
     assert!(!measure("\n"));
 }
 
-/// A trial on a loop device whose driver counts this share of what it reads, as far as
-/// /proc/diskstats says.
+/// A trial on a loop device whose driver counts only this share of its reads, according to /proc/diskstats.
 fn counted(device: &Path, percent: u64) -> Trial {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("diskstats");
     let name = device.file_name().unwrap().to_str().unwrap();
-    // Padded to one length, so that no reader meets half of it.
+    // Padded to constant length, so that no reader sees a partial text.
     let text = || {
         let real = std::fs::read_to_string("/proc/diskstats").unwrap();
         let line = real.lines().find(|line| line.split_whitespace().nth(2) == Some(name)).unwrap();
@@ -181,13 +179,13 @@ fn bytes_that_the_device_did_not_count_are_told_and_a_device_that_counts_all_is_
     assert_silent(&counted(device.path(), 100));
 }
 
-/// A control group of version 1 with a quota of CPU time, removed when it is dropped.
+/// A version 1 cgroup with a CPU quota; removed on drop.
 struct QuotaGroup(PathBuf);
 
 impl QuotaGroup {
     fn new() -> Option<Self> {
         let root = Path::new("/sys/fs/cgroup/cpu");
-        // A plain folder would be made where no controller is mounted.
+        // Without a mounted controller, this would create an ordinary folder.
         root.join("tasks").exists().then_some(())?;
         let folder = root.join(format!("halfpower-test-{}", std::process::id()));
         std::fs::create_dir(&folder).ok()?;
@@ -195,7 +193,7 @@ impl QuotaGroup {
         group.0.join("cpu.cfs_quota_us").exists().then_some(group)
     }
 
-    /// A command of the group, which may use so many microseconds of every 100,000; -1 is no limit.
+    /// A command in the group, which may use this many microseconds of every 100,000; -1 means no limit.
     fn entered(&self, quota_us: i64) -> Command {
         std::fs::write(self.0.join("cpu.cfs_quota_us"), quota_us.to_string()).unwrap();
         let [shell, words @ ..] = after(&format!("echo $$ > {}/tasks", self.0.display()));
@@ -237,7 +235,7 @@ fn a_quota_of_processor_time_makes_the_upper_bound_unsure_and_no_quota_does_not(
         let claims = trial.findings.iter().filter(unsure).map(|it| it.claim.as_str());
         Some(claims.collect::<Vec<_>>().join(" "))
     };
-    // A machine that does other things gives doubts of its own, but not this one.
+    // A machine with other load gives its own doubts, but not this one.
     let (Some(limited), Some(free)) = (doubts(180_000), doubts(-1)) else { return };
     assert!(limited.contains("quota allows 1.80 CPUs"), "{limited}");
     assert!(!free.contains("quota"), "{free}");

@@ -1,11 +1,11 @@
-//! Traps that a profile tells: what a check left out, what it could not reach, and how much of a
-//! device it saw. Each against an opposite that differs in one condition and is silent.
+//! Traps that a profile reports: what a check omitted, what it could not reach, and how much of a device it
+//! covered. Each has an opposite that differs in one condition and gives no finding.
 
 use crate::program::{found, profile};
 use record::{Finding, FindingCode, Profile, Severity};
 use testkit::{LoopDevice, requires};
 
-/// The finding of this kind, with a remedy.
+/// The only finding of this kind, which must have evidence and a remedy.
 #[track_caller]
 fn told(profile: &Profile, code: FindingCode, severity: Severity) -> &Finding {
     let mut of_kind = profile.findings.iter().filter(|finding| finding.code == code);
@@ -36,7 +36,7 @@ fn a_rate_that_still_grows_at_the_largest_depth_is_told_and_one_that_does_not_is
     assert_eq!(knees, [None, None]);
     let told = growing.findings.iter().filter(|it| it.code == FindingCode::KneeNotReached);
     let told: Vec<_> = told.collect();
-    // Reads and writes have a curve each.
+    // One for the curve of reads, one for that of writes.
     assert_eq!(told.len(), 2, "{:#?}", growing.findings);
     assert!(told.iter().all(|it| it.severity == Severity::Warning && !it.evidence.is_empty()));
     let limited = with(16);
@@ -53,10 +53,10 @@ fn a_small_part_of_the_device_is_told_once_and_a_large_one_is_not() {
     for code in [FindingCode::SmallArea, FindingCode::CacheSizedArea] {
         assert!(!found(&large.findings, code), "{:#?}", large.findings);
     }
-    // Less than a hundredth: each trial notes that by itself, and none of it comes up again.
+    // Less than a hundredth: each trial has this note, and the profile does not repeat those notes.
     let small = with("32m");
     told(&small, FindingCode::SmallArea, Severity::Info);
-    // What fits a drive's cache is another matter, and one fact: not so many of so many trials.
+    // That the area fits in a drive's cache is a separate finding, reported once and not once per trial.
     let finding = told(&small, FindingCode::CacheSizedArea, Severity::Warning);
     assert!(finding.claim.starts_with("The area of 32 MiB fits"), "{finding:?}");
 }

@@ -36,7 +36,7 @@ fn a_file_keeps_its_length_and_gives_each_block_back_by_every_engine_that_can() 
         assert_eq!(std::fs::metadata(&path).unwrap().blocks(), 0, "{engine}");
         assert!(!codes(&trial).contains(&FindingCode::TrimmedAgain));
     }
-    // What was given back is trimmed again.
+    // Blocks that were trimmed before are trimmed again.
     let words = "run data --rw randtrim --bs 64k --io-size 2m --cache all --json --no-save \
                  --overwrite --ioengine sync";
     let again = halfpower_in(folder.path(), words).trial();

@@ -1,11 +1,11 @@
-//! A database that takes nothing costs what would be saved, and neither the result nor its exit code.
+//! A database that cannot be written: the result and its exit code are unchanged, only the saving fails.
 
 use crate::machine::{Machine, disk};
 use crate::program::{Outcome, halfpower, program, run};
 use serde_json::Value;
 use testkit::{Mounted, requires};
 
-/// Whether the result was printed whole, and one line of standard error says why is not saved.
+/// Checks that the complete result was printed, and that one line on standard error says why it is not saved.
 #[track_caller]
 fn printed_and_not_saved(ended: &Outcome, code: i32, why: &str) {
     assert_eq!(ended.code, Some(code), "{ended:#?}");
@@ -20,11 +20,11 @@ const COMMANDS: [(&str, i32); 4] = [
     ("run sim:mm1 --json", 0),
     ("check sim:mm1 --json", 0),
     ("sweep riedel sim:md1,service=1ms --set bs=4k --set iodepth=1 --size 1m --json", 0),
-    // Of this one the database is read too.
+    // This command also reads the database.
     ("diagnose sim:mm1 --for 5s --json", 0),
 ];
 
-/// Runs one, with the load that a diagnosis takes.
+/// Runs a command; a diagnosis also gets a load.
 fn with_database(words: &str, database: &str) -> Outcome {
     let mut command = program();
     command.args(words.split_whitespace());
@@ -47,7 +47,7 @@ fn a_database_without_a_place_costs_no_result() {
 
 #[test]
 fn the_exit_code_of_a_result_that_is_not_valid_stays_with_a_database_that_takes_nothing() {
-    // Too short for any tail.
+    // Too short for any tail percentile.
     let words = "run sim:mm1 --runtime 1ms --json";
     let saved = halfpower(&format!("{words} --no-save"));
     let ended = halfpower(&format!("{words} --db /proc/none/kept.db"));
@@ -92,7 +92,7 @@ fn a_damaged_database_costs_no_result_and_stays_as_it_is() {
     let words = format!("run sim:mm1 --json --db {}", database.display());
     halfpower(&words).expect(0);
     let mut bytes = std::fs::read(&database).unwrap();
-    // Behind the header, which says that it is SQLite's and ours.
+    // After the header, which identifies SQLite and halfpower.
     bytes[100..].fill(0xA5);
     std::fs::write(&database, &bytes).unwrap();
     printed_and_not_saved(&halfpower(&words), 0, "damaged");

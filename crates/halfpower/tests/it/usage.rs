@@ -4,7 +4,7 @@ use crate::program::{halfpower, halfpower_in, names, program, run, trial};
 use record::CacheMode;
 use testkit::{disk_folder, requires};
 
-/// Runs in an empty folder, and checks that the mistake is named and nothing was left there.
+/// Runs in an empty folder. Checks that the message names the mistake, and that the folder is still empty.
 #[track_caller]
 fn refused(words: &str, message: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn requests_past_the_page_cache_that_are_not_whole_blocks_are_refused() {
     refused("--bs 1000", &["--bs 1000", "multiple of", "--cache all"]);
     refused("--bs 1000 --cache none", &["--bs 1000", "multiple of", "--cache all"]);
     refused("--offset 100", &["--offset 100", "multiple of", "--cache all"]);
-    // The other way round: the page cache takes any size.
+    // The opposite: the page cache accepts any size.
     let words = "run . --size 64m --no-save --io-size 1m --runtime 30s --cache all --bs 1000";
     halfpower_in(folder.path(), words).expect(0);
 }
@@ -304,7 +304,7 @@ fn the_help_of_run_fits_80_columns_under_its_headings() {
     ];
     let found: Vec<&str> = help.lines().filter(|line| headings.contains(line)).collect();
     assert_eq!(found, headings, "in this order");
-    // Examples are whole lines, which the parser's wrapping has not broken.
+    // Examples are whole lines, not wrapped by the parser.
     let examples = help.lines().filter(|line| line.starts_with("  halfpower run "));
     assert!(examples.count() >= 8, "{help}");
     assert!(!help.contains("\n  10 s"), "{help}");

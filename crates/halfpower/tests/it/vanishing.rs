@@ -1,4 +1,4 @@
-//! Devices and files that go away under a run.
+//! Devices and files that disappear during a run.
 
 use crate::program::{Outcome, Running, found, halfpower, profile, program};
 use record::{DirectionResult, FindingCode};
@@ -6,8 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use testkit::{LoopDevice, disk_folder, requires};
 
-/// Runs on `target`, and cuts `file` off in the middle of the measurement, which then ends by its
-/// failures.
+/// Runs on `target`, and truncates `file` in the middle of the measurement, which then ends with errors.
 fn cut_off_during(target: &Path, file: &Path, flags: &str) -> Outcome {
     let words = format!("run {} {flags} --runtime 60s --no-save --json", target.display());
     let mut command = program();
@@ -73,7 +72,7 @@ fn a_device_that_fails_every_request_gives_no_result() {
     let message = ["sim:mm1,error=1", "no request", "Input/output error"];
     halfpower("run sim:mm1,error=1 --no-save").refuses(4, &message);
     halfpower("check sim:mm1,error=1 --no-save").refuses(4, &message);
-    // The other way round: errors among good requests give a result that is not clean.
+    // The opposite: errors among successful requests give a result that is not clean.
     let some = profile(1, "sim:mm1,service=1ms,error=0.01");
     assert!(found(&some.findings, FindingCode::IoErrors));
 }
@@ -85,7 +84,7 @@ fn short_transfers_of_a_file_that_is_truncated_are_counted_and_the_trial_is_not_
         let folder = disk_folder().unwrap();
         let file = folder.path().join("data");
         std::fs::write(&file, vec![7; 16 << 20]).unwrap();
-        // Out of the page cache, so that the first reads come from the disk and are seen.
+        // Drop it from the page cache, so that the first reads come from the disk and are visible.
         let data = File::open(&file).unwrap();
         data.sync_all().unwrap();
         rustix::fs::fadvise(&data, 0, None, rustix::fs::Advice::DontNeed).unwrap();

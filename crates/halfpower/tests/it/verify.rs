@@ -1,4 +1,4 @@
-//! `--verify`: what was written is read back, and what was damaged meanwhile is found and named.
+//! `--verify`: written blocks are read back, and blocks that were damaged meanwhile are found and named.
 
 use crate::program::{Running, found, halfpower, halfpower_in, program, trial};
 use record::{BlockFault, FindingCode, Trial, VerifyResult};
@@ -12,7 +12,7 @@ use testkit::{LoopDevice, disk_folder, requires};
 const BLOCK: usize = 4_096;
 const BLOCKS: usize = 64;
 
-/// A file of so many bytes without a hole, in a folder on a disk.
+/// A file of this many bytes without a hole, in a folder on a disk.
 fn written_file(bytes: usize) -> (TempDir, PathBuf) {
     let folder = disk_folder().unwrap();
     let path = folder.path().join("file");
@@ -30,7 +30,7 @@ fn faults(result: &VerifyResult) -> [u64; 4] {
     [result.lost, result.misplaced, result.torn, result.stale]
 }
 
-/// What was said of each bad block, by its number.
+/// The fault of each bad block, by its number.
 fn named(result: &VerifyResult) -> Vec<(usize, BlockFault)> {
     let number = |offset: u64| offset as usize / BLOCK;
     let mut named: Vec<_> =
@@ -139,8 +139,8 @@ fn reads_alone_find_what_was_damaged_since_the_run_that_wrote() {
     assert!(verified(&trial).bad[0].detail.contains("another run"));
 }
 
-/// The four faults, made in the file while the run still writes other blocks of it: each block
-/// is written twice, and what is damaged has just had its second write.
+/// The four faults, made in the file while the run still writes other blocks of it. Each block is written
+/// twice; the damaged ones have just been written for the second time.
 #[test]
 fn a_run_finds_all_four_faults_of_a_device_that_lies_to_it() {
     requires!(Disk);
@@ -165,9 +165,10 @@ fn a_run_finds_all_four_faults_of_a_device_that_lies_to_it() {
     assert!(found(&trial.findings, FindingCode::DataCorrupt));
 }
 
-/// Waits until blocks have had their second write and damages four of them, one in each way.
+/// Waits until blocks have been written for the second time, and damages four of them, each in a different
+/// way.
 fn damage_four(path: &Path) -> Vec<(usize, BlockFault)> {
-    // For reading: a file that another program has open for writing is refused as a target.
+    // For reading: a target that another process has open for writing would be refused.
     let seen_file = File::open(path).unwrap();
     let read = || {
         let mut content = vec![0; BLOCKS * BLOCK];
@@ -185,7 +186,7 @@ fn damage_four(path: &Path) -> Vec<(usize, BlockFault)> {
         for (number, first) in first.iter_mut().enumerate() {
             let place = number * BLOCK..(number + 1) * BLOCK;
             let now = &seen[place.clone()];
-            // A read beside a write may see a part of it.
+            // A concurrent read may see a partial write.
             if now != &again[place.clone()] || now == &untouched[place] {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! The live screen on a terminal of its own: what is drawn, which keys work, and that the terminal
-//! is given back on every way out.
+//! The live screen on a separate terminal: what is drawn, which keys work, and that the terminal is restored
+//! on every exit.
 
 use crate::program::program;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -11,9 +11,9 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Longer than a screen takes to answer on a slow machine.
+/// Longer than a screen takes to react on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Takes the alternate screen, and gives it back.
+/// Escape sequences that enter and leave the alternate screen.
 const TAKEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
 
@@ -35,7 +35,7 @@ impl Session {
         let path = name.to_str().unwrap();
         let terminal: OwnedFd = File::options().read(true).write(true).open(path).unwrap().into();
         resize(&terminal, columns, rows);
-        // Its own session: the size and the signals are those of this terminal.
+        // In its own session, which has the size and the signals of this terminal.
         let mut command = Command::new("setsid");
         command.arg("--ctty").arg(program().get_program());
         command.env("TERM", "xterm-256color").args(words.split_whitespace());
@@ -56,7 +56,7 @@ impl Session {
         Self { child, keyboard, terminal, drawn, text: String::new() }
     }
 
-    /// Waits until this was drawn since the last time.
+    /// Waits until these words have been drawn since the last call.
     #[track_caller]
     fn wait_for(&mut self, words: &str) -> String {
         let start = Instant::now();
@@ -66,7 +66,7 @@ impl Session {
             }
             assert!(start.elapsed() < PATIENCE, "{words:?} was not drawn: {:?}", self.text);
         }
-        // What came behind it is for the next question.
+        // Later output is left for the next call.
         let end = self.text.find(words).map_or(0, |at| at + words.len());
         let rest = self.text.split_off(end);
         std::mem::replace(&mut self.text, rest)
@@ -167,7 +167,7 @@ fn two_signals_at_once_give_it_back_too() {
 fn keys_show_help_detail_and_another_order() {
     let mut session = watching("");
     session.press("h");
-    // Words that stand on this page alone: a device's detail has the formula too.
+    // These words are only on this page; the formula is also on a device's detail page.
     session.wait_for("(overlap");
     session.press("h");
     session.wait_for("read/s");
@@ -179,7 +179,7 @@ fn keys_show_help_detail_and_another_order() {
     session.wait_for("resolution");
     session.press("\x1b");
     session.wait_for("read/s");
-    // Of a change alone, only the cells that differ are drawn; drawn anew, each word has its place.
+    // A change redraws only the cells that differ. After a complete redraw, each word has a known position.
     session.press("+\x0c");
     session.wait_for("every\x1b[1;42H200");
     session.press("\x03");
@@ -189,7 +189,7 @@ fn keys_show_help_detail_and_another_order() {
 #[test]
 fn what_is_typed_after_a_slash_is_looked_for_and_no_key() {
     let mut session = watching("");
-    // Of these letters alone, q would end the screen and s sort.
+    // As commands, q would end the screen and s would sort.
     session.press("/qs-nothing-like-it\r\x0c");
     session.wait_for("ONLY");
     session.wait_for("processes.");
@@ -214,7 +214,7 @@ fn a_stopped_screen_gives_the_terminal_back_and_takes_it_again() {
     let mut session = watching("");
     session.signal("TSTP");
     session.wait_for(GIVEN_BACK);
-    // What comes before the stop would be no continuation.
+    // A signal sent before the stop would not resume it.
     let start = Instant::now();
     while !session.is_stopped() {
         assert!(start.elapsed() < PATIENCE, "it does not stop");

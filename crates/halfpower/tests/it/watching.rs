@@ -1,4 +1,4 @@
-//! `watch` without a screen, and `record`: counters of a machine made of files, and of this one.
+//! `watch` without a screen, and `record`: counters of a fake machine, and of this one.
 
 use crate::machine::{Machine, disk};
 use crate::program::{Running, found, halfpower, names, program, run};
@@ -222,7 +222,7 @@ fn a_profile_of_the_disk_adds_what_it_expects() {
     let database = folder.path().join("p.db");
     let save = format!("check sim:mmc --budget 5s --db {}", database.display());
     halfpower(&save).expect(0);
-    // A simulated profile stands for no disk of this machine.
+    // A simulated profile is not used for a disk of this machine.
     let machine = Machine::new(&disk(0, "sda", 100));
     let words = format!(
         "watch --count 1 --interval 50ms --json --db {} {}",
@@ -234,7 +234,7 @@ fn a_profile_of_the_disk_adds_what_it_expects() {
     assert!(Path::new(&database).exists());
 }
 
-/// A folder that is /sys but for the processors that are possible, of which it knows one.
+/// A folder like /sys in which only one possible CPU is listed.
 fn with_one_processor(folder: &Path) {
     let levels = ["", "devices", "system", "cpu"];
     let mut at = Path::new("/sys").to_owned();
@@ -264,6 +264,6 @@ fn the_tracer_needs_as_much_memory_as_the_running_kernel_writes_whatever_a_folde
     }
     let ended = halfpower(&format!("{words} --sysfs {}", folder.path().display())).expect(0);
     assert_eq!(ended.stderr, plain.stderr);
-    // An interval is traced, or the look-up that wrote beyond its memory was not made.
+    // An interval is traced; otherwise the look-up that once wrote beyond its memory was not executed.
     assert!(ended.stdout.contains("\"traced\""), "{ended:?}");
 }

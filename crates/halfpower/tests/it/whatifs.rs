@@ -1,6 +1,7 @@
-//! `predict` with a change, and `advise`: the arithmetic against the simulator, and the words around it.
+//! `predict` with a change, and `advise`: compares the computation with the simulator, and checks the text
+//! around it.
 //!
-//! Devices with a known truth are profiled, asked "what if", and simulated as they would then be.
+//! Devices with a known truth are profiled, asked "what if", and simulated in the changed state.
 
 use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower, program, run};
@@ -51,7 +52,7 @@ fn changes_of_a_queue_with_a_known_truth_agree_with_the_simulator() {
     );
     let before = found.before_simulated.as_ref().and_then(Measured::value).unwrap();
     assert!(before.difference_rel.abs() < 0.1, "{before:?}");
-    // Three by themselves, and all of them together.
+    // Three single changes, and all of them together.
     assert_eq!(found.cases.len(), 4);
     found.cases.iter().for_each(agrees);
 }
@@ -68,11 +69,11 @@ fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() 
         println!("RAID {raid}: {:+.1} %", simulated.difference_rel * 100.0);
         assert_eq!(simulated.difference_rel.abs() > 0.1, simulated.breaks.is_some(), "{case:#?}");
         if raid == "0" {
-            // Data of one disk on four: each arm has a quarter of the way.
+            // Data of one disk spread over four: each seek covers a quarter of the distance.
             assert!(simulated.breaks.as_ref().is_none_or(|why| why.contains("seeks are shorter")));
         }
     }
-    // What the machine room does not have is said, not made up.
+    // What the simulator cannot do is reported, not invented.
     let found = disk.whatif("--rate-iops 60 --bs 8k --disks 4 --raid 6 --simulate");
     let why = found.cases[0].simulated.as_ref().and_then(Measured::reason).unwrap();
     assert!(why.contains("RAID 0, 1, 5 and 10"), "{why}");
@@ -245,7 +246,7 @@ fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
 fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
     let id = disk.run("show --json").expect(0).profile().id;
-    // What is pasted into a server is of a real disk, unless a simulated one is named.
+    // Settings for a server come from a real disk, unless a simulated one is named.
     disk.run("advise --for linux")
         .refuses(2, &["1 simulated", "halfpower check", "uses the newest of these"]);
     disk.run("advise --for linux last").refuses(2, &["1 simulated"]);
@@ -262,7 +263,7 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
     let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("at queue depth 1, a random read of 8 KiB"), "{text}");
-    // A simulated device has no flush, of which all of etcd's settings are made: one sentence says so.
+    // A simulated device has no flush, on which all of etcd's settings depend. One sentence says so.
     let etcd = disk.run(&format!("advise --for etcd {id}")).expect(0).stdout;
     let etcd = etcd.replace("\n# ", " ");
     assert!(etcd.contains("This profile does not determine any setting of etcd: "), "{etcd}");
@@ -270,7 +271,7 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
 }
 
-/// Reads of 2 MiB in pages, over and over: a cache that holds them all serves all but the first time.
+/// Repeated reads of 2 MiB in pages. A cache that holds them all serves all but the first pass.
 fn reads_again(folder: &std::path::Path, times: u64) -> String {
     let reads =
         (0..512 * times).map(|read| format!("{} /x read {} 4096\n", read, read % 512 * 4096));
@@ -297,7 +298,7 @@ fn more_memory_serves_what_the_recorded_requests_ask_for_again() {
     );
     let stated = disk.whatif(&format!("{load} --host-cache 75%")).cases.remove(0);
     assert_eq!(enough.after, stated.after);
-    // One that is too small for the round serves nothing of it, one that is larger no more.
+    // A cache smaller than one pass serves nothing; a larger one serves no more.
     assert_eq!(memory("1m").changes, [Change::Memory { bytes: 1 << 20, share: 0.0 }]);
     assert_eq!(memory("1g").changes, [Change::Memory { bytes: 1 << 30, share: 0.75 }]);
     disk.run(&format!("predict last {load} --memory 2m")).expect(2);

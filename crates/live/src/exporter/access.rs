@@ -1,9 +1,9 @@
-//! Decides who may ask: names with bcrypt hashes, by HTTP's basic authentication.
+//! Decides which users may send requests: names with bcrypt hashes, by HTTP basic authentication.
 //!
-//! A bcrypt hash takes a tenth of a second of a processor on purpose, and a scrape comes every few
-//! seconds. So a name and password that were right are remembered as a keyed hash, and are compared with that in
-//! a time that does not depend on where they differ. All else takes bcrypt, one at a time and beside
-//! the answers to others; a name that is not there takes as long as one that is.
+//! A bcrypt hash deliberately takes a tenth of a second of CPU time, and a scrape arrives every few seconds.
+//! A name and password that were correct are therefore remembered as a keyed hash and compared in constant
+//! time. All others need bcrypt, one at a time and in parallel with other responses. An unknown name takes as
+//! long as a known one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use subtle::ConstantTimeEq;
 
-/// Costs of bcrypt that are taken: below, it is none; above, one answer takes minutes.
+/// Accepted bcrypt costs: lower ones are invalid; with higher ones, a response takes minutes.
 const COSTS: std::ops::RangeInclusive<u32> = 4..=16;
 
 type Sum = [u8; 32];
 
-/// Who may ask; everybody, where no name is known.
+/// The users. If there are none, every request is admitted.
 #[derive(Default)]
 pub(crate) struct Access {
     /// bcrypt hashes by name.
     hashes: BTreeMap<String, String>,
-    /// Keyed sums of what was right, by name.
+    /// Keyed hashes of correct credentials, by name.
     known: Mutex<BTreeMap<String, Sum>>,
     key: Sum,
 }
@@ -46,7 +46,7 @@ impl Access {
         Ok(())
     }
 
-    /// The same users, none of whom is remembered.
+    /// The same users, without remembered credentials.
     pub(crate) fn again(&self) -> Self {
         Self { hashes: self.hashes.clone(), key: self.key, ..Self::default() }
     }
@@ -55,7 +55,7 @@ impl Access {
         !self.hashes.is_empty()
     }
 
-    /// Whether this `Authorization` header was right before; `None` where bcrypt has to say.
+    /// Whether this `Authorization` header was correct before; `None` if bcrypt has to decide.
     pub(crate) fn remembers(&self, header: Option<&str>) -> Option<bool> {
         if !self.is_restricted() {
             return Some(true);
@@ -67,7 +67,7 @@ impl Access {
         right.then_some(true)
     }
 
-    /// Whether bcrypt finds this header right. It takes long: not on the thread that answers.
+    /// Whether bcrypt accepts this header. Slow: do not call it on the serving thread.
     pub(crate) fn admits(&self, header: &str) -> bool {
         let Some((name, password)) = basic(header) else { return false };
         let found = self.hashes.get(&name);
@@ -81,14 +81,14 @@ impl Access {
         admitted
     }
 
-    /// The hash that takes longest: what stands behind `$2y$` is the cost.
+    /// The hash with the highest cost, which follows `$2y$`.
     fn dearest(&self) -> Option<&String> {
         self.hashes.values().max_by_key(|hash| hash.get(4..6).unwrap_or_default().to_owned())
     }
 
     fn sum(&self, name: &str, password: &str) -> Sum {
         let mut hash = Sha256::new();
-        // The lengths keep "ab" "c" apart from "a" "bc".
+        // The lengths distinguish "ab" "c" from "a" "bc".
         for part in [&self.key, name.as_bytes(), password.as_bytes()] as [&[u8]; 3] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
@@ -97,7 +97,7 @@ impl Access {
     }
 }
 
-/// Name and password of `Basic BASE64`.
+/// Name and password in `Basic BASE64`.
 fn basic(header: &str) -> Option<(String, String)> {
     let (scheme, rest) = header.split_once(' ')?;
     let bytes =

@@ -1,11 +1,12 @@
-//! Keeps the number of connections bounded, without letting those who hold them keep others out.
+//! Limits the number of open connections.
 //!
-//! Where all places are taken, a new connection takes the place of one that is there: of those that never asked
-//! for anything that they may have the oldest, else the one that asked longest ago. So a client that opens connections and
-//! says nothing, or that asks once and goes silent, does not stop a server that scrapes.
+//! If all places are taken, a new connection replaces an existing one: the oldest of those that have never
+//! sent an admitted request, or else the one whose last admitted request is oldest. A client that opens
+//! connections and sends nothing, or sends one request and then nothing, therefore does not block a scraping
+//! server.
 //!
-//! Rejected: letting the new one wait (a scrape has ten seconds, as long as a silent client has), refusing it, and a number of
-//! places for each address (behind a proxy all have one).
+//! Rejected: letting the new connection wait (a scrape times out after ten seconds, as a silent client does);
+//! refusing it; a limit per address (behind a proxy, all clients have the same address).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,20 +21,20 @@ pub(crate) struct Connections {
 
 #[derive(Default)]
 struct Open {
-    /// Grows with each connection and each request.
+    /// Incremented by each connection and each request.
     turn: u64,
-    /// By the turn in which each came.
+    /// Connections by the turn in which they were opened.
     by_turn: BTreeMap<u64, Connection>,
 }
 
 #[derive(Default)]
 struct Connection {
-    /// The turn of the last request that it had a right to.
+    /// Turn of the last admitted request.
     asked: Option<u64>,
     task: Option<AbortHandle>,
 }
 
-/// The place of one connection, which is free when this is dropped.
+/// The place of one connection; dropping it frees the place.
 pub(crate) struct Place {
     connections: Arc<Connections>,
     turn: u64,
@@ -49,7 +50,7 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place, where need be that of another connection, which ends; `None` where there will be none any more.
+    /// Returns a place. If all are taken, ends another connection. `None` once the server has ended.
     pub(crate) async fn place(self: &Arc<Self>) -> Option<Place> {
         let free = Arc::clone(&self.places).try_acquire_owned().ok();
         let permit = match free {
@@ -75,27 +76,27 @@ impl Connections {
         }
     }
 
-    /// What ends the connection that has this place.
+    /// Sets the task to abort when the connection must end.
     pub(crate) fn served_by(&self, turn: u64, task: AbortHandle) {
-        // It may have ended.
+        // The connection may have ended already.
         if let Some(connection) = self.open().by_turn.get_mut(&turn) {
             connection.task = Some(task);
         }
     }
 
-    /// Waits until no connection is left.
+    /// Waits until all connections have ended.
     pub(crate) async fn all_ended(&self, most: u32) {
         let _ = self.places.acquire_many(most).await;
     }
 }
 
 impl Place {
-    /// Its number.
+    /// Number of the connection.
     pub(crate) fn turn(&self) -> u64 {
         self.turn
     }
 
-    /// A request came that its client has a right to.
+    /// Records an admitted request.
     pub(crate) fn asked(&self) {
         let mut open = self.connections.open();
         open.turn += 1;
@@ -118,7 +119,7 @@ mod tests {
     use std::future::pending;
     use tokio::runtime::Builder;
 
-    /// A connection that lasts until it is ended; the numbers of those that are left.
+    /// Opens a connection that lasts until it is aborted; returns its number.
     async fn come(connections: &Arc<Connections>, asks: bool) -> u64 {
         let place = connections.place().await.unwrap();
         let turn = place.turn();

@@ -1,10 +1,10 @@
-//! Decides by which names a request may ask for this machine.
+//! Decides which host names a request may use for this machine.
 //!
-//! A page of the web can give its own name the address of this machine and then read what a server
-//! answers here, on loopback too (DNS rebinding). The browser still sends the name of the page, in
-//! `Host`. So addresses are answered, because no name stands in for them, and names only where they are this
-//! machine's own or the user gave them. Rejected: names that merely begin with the machine's (a page may
-//! have such a name), and a look at the name server (which is what the page controls).
+//! A web page can point its own host name to this machine's address and then read this server's responses,
+//! even on loopback (DNS rebinding). The browser still sends the page's name in `Host`. Requests to an
+//! address are therefore accepted, because they contain no name. A name is accepted only if it is this
+//! machine's own or was given by the user. Rejected: names that begin with the machine's name (a page's name
+//! can do so), and DNS look-ups (which the page controls).
 
 use axum::http::header::HOST;
 use axum::http::uri::Authority;
@@ -17,9 +17,9 @@ use std::net::IpAddr;
 pub struct HostNames(BTreeSet<String>);
 
 impl HostNames {
-    /// Those of a machine that calls itself `host`: that name with and without its domain, the names that
-    /// stand beside it in the file of hosts (hosts(5)), and the name in each domain that the resolver
-    /// searches (resolv.conf(5)); then `more`, and localhost.
+    /// The names of a machine whose host name is `host`: that name with and without its domain, its aliases
+    /// in the hosts file (hosts(5)), and the name in each search domain of the resolver (resolv.conf(5));
+    /// also `more`, and localhost.
     #[must_use]
     pub fn new(host: &str, hosts: &str, resolver: &str, more: &[String]) -> Self {
         let host = folded(host);
@@ -42,8 +42,8 @@ impl HostNames {
         Self(names)
     }
 
-    /// Whether a request names this machine in each place where it names one: the header and the target. A
-    /// request without a name is not one of a browser.
+    /// Whether every host name in a request, in the header and in the target, is one of this machine. A
+    /// request without a name does not come from a browser.
     pub(crate) fn admit(&self, target: &Uri, headers: &HeaderMap) -> bool {
         let named = headers.get_all(HOST).iter().map(|name| name.to_str().unwrap_or_default());
         named.chain(target.authority().map(Authority::as_str)).all(|name| self.has(name))
@@ -52,7 +52,7 @@ impl HostNames {
     /// Whether this is an address or one of the names, with or without a port.
     fn has(&self, named: &str) -> bool {
         let Ok(authority) = named.parse::<Authority>() else { return false };
-        // The parser takes words behind an address in brackets for a part of it.
+        // The parser accepts text after a bracketed address as a part of it.
         let behind = authority.as_str().rsplit_once(']').map_or("", |(_, behind)| behind);
         let is_port = |text: &str| text.is_empty() || text.starts_with(':');
         if authority.as_str().contains('@') || !is_port(behind) {
@@ -64,12 +64,12 @@ impl HostNames {
     }
 }
 
-/// The words of each line before its comment.
+/// The words of each line, without its comment.
 fn words_of(text: &str) -> impl Iterator<Item = impl Iterator<Item = &str>> {
     text.lines().map(|line| line.split('#').next().unwrap_or_default().split_ascii_whitespace())
 }
 
-/// A name as it is compared: in small letters, without the dot of the root.
+/// Normalises a name for comparison: lower case, without the final dot.
 fn folded(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }

@@ -1,10 +1,10 @@
-//! Says which metrics there are: one table, from which the text of a scrape, its help and the list in
-//! the documentation are made.
+//! Defines the metrics in one table. The text of a scrape, its help, and the list in the documentation are
+//! generated from it.
 //!
-//! Names follow Prometheus: base units (seconds, bytes, ratios of 0 to 1), the unit last. Figures of
-//! a device are those of its last interval; a figure that is not known has no sample, never zero. A
-//! verdict is told twice: which one it is, for people and for states over time, and how probable
-//! each verdict is, for alerts, because probabilities of verdicts that ask for the same deed can be
+//! Names follow Prometheus: base units (seconds, bytes, ratios from 0 to 1), with the unit last. Values of a
+//! device are those of its last interval. An unknown value has no sample; it is never zero. A verdict is
+//! exported in two forms. One gives the current verdict, for people and for state over time. The other gives
+//! the probability of each verdict, for alerts: probabilities of verdicts that require the same action can be
 //! added. Rejected: OpenMetrics' state set, whose label repeats the metric's name.
 
 use crate::exporter::samples::{Kind, PREFIX, Samples, Unit};
@@ -14,7 +14,7 @@ use report::WatchRow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Seconds in a nanosecond.
+/// Seconds per nanosecond.
 const SECONDS: f64 = 1e-9;
 
 /// One metric.
@@ -22,11 +22,11 @@ pub struct Metric {
     /// Name without the prefix `halfpower_`, the unit and `_total`.
     pub(crate) base: &'static str,
     pub(crate) unit: Unit,
-    /// What its value may do.
+    /// Gauge or counter.
     pub kind: Kind,
-    /// Its labels, in order; each sample has them all.
+    /// Its labels, in order; each sample has all of them.
     pub labels: &'static [&'static str],
-    /// What it means, in a sentence.
+    /// Its meaning, in one sentence.
     pub help: &'static str,
     pub(crate) write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
 }
@@ -367,7 +367,7 @@ pub const METRICS: &[Metric] = &[
 ];
 
 impl Reading {
-    /// A sample of each device of which the figure is known.
+    /// Writes a sample for each device whose value is known.
     fn devices(
         &self,
         out: &mut Samples<'_, '_>,
@@ -376,7 +376,7 @@ impl Reading {
         self.rows().try_for_each(|row| out.known(&[&row.device.name], of(row)))
     }
 
-    /// The same of nanoseconds, as seconds.
+    /// Like `devices`, for values in nanoseconds, which are written as seconds.
     fn times(
         &self,
         out: &mut Samples<'_, '_>,
@@ -385,7 +385,7 @@ impl Reading {
         self.devices(out, |row| Some(of(row)? * SECONDS))
     }
 
-    /// A sample of the reads and of the writes of each device.
+    /// Writes a sample for the reads and one for the writes of each device.
     fn ops(
         &self,
         out: &mut Samples<'_, '_>,
@@ -399,7 +399,7 @@ impl Reading {
         Ok(())
     }
 
-    /// A part of the latency of each device, with what tells the parts.
+    /// Writes a part of each device's latency, labelled with the method of the split.
     fn split(&self, out: &mut Samples<'_, '_>, part: impl Fn((f64, f64)) -> f64) -> fmt::Result {
         for row in self.rows() {
             let by = if row.calibrated.is_some() { "profile" } else { "utilization_law" };
@@ -446,7 +446,7 @@ fn limits(
 ) -> fmt::Result {
     let Some(snapshot) = reading.snapshot() else { return Ok(()) };
     let limits = snapshot.context.cgroup_limits.iter().filter(|it| is_wanted(it.limited));
-    // A group may set one limit twice, by both versions of control groups: the lower one holds.
+    // A group may set the same limit in both cgroup versions; the lower limit applies.
     let mut lowest: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
     for limit in limits {
         let limited = |row: &&WatchRow| {
@@ -511,7 +511,7 @@ mod tests {
         HEAD.to_owned() + &METRICS.iter().map(row).collect::<String>()
     }
 
-    /// `HALFPOWER_BLESS=1` rewrites it.
+    /// `HALFPOWER_BLESS=1` rewrites the table in the page.
     #[test]
     fn the_page_lists_the_metrics_that_there_are() {
         let page = std::fs::read_to_string(PAGE).unwrap();

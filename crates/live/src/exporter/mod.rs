@@ -1,13 +1,13 @@
-//! Serves what the disks do now, and whether it is what they should do, as metrics over HTTP.
+//! Serves the disks' current figures and verdicts as metrics over HTTP.
 //!
-//! [`Snapshot`] keeps the rows that `crate::Judge` made of the last sample; [`METRICS`] says what of
-//! them a scrape shows; [`Server`] answers. Nothing is computed here: a figure is on the screen of
-//! `watch` and in its lines, too. A scrape renders the last sample and never takes one, so that it
-//! costs the same whoever asks, and however often.
+//! [`Snapshot`] holds the rows that `crate::Judge` made from the last sample; [`METRICS`] defines what a
+//! scrape shows; [`Server`] responds. Nothing is computed here: each figure is also on the screen of `watch`
+//! and in its lines. A scrape shows the last sample and never takes one, so its cost does not depend on who
+//! scrapes or how often.
 //!
-//! Rejected: metrics that are kept and updated by name (a device that is gone would keep its last
-//! figures), and reading the counters within a scrape (two servers that scrape would halve each
-//! other's intervals, and a failing disk would hang them).
+//! Rejected: metrics that are stored and updated by name (a removed device would keep its last figures), and
+//! reading the counters during a scrape (two scraping servers would halve each other's intervals, and a
+//! failing disk would block them).
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,7 +1,7 @@
-//! Ends a connection whose other end takes nothing of what is written to it.
+//! Ends a connection whose client does not read the response.
 //!
-//! A client that asks and never reads would hold its answer, a few megabytes on a large machine, for as long as
-//! connections last.
+//! Such a client would otherwise hold its response, a few megabytes on a large machine, for the lifetime of
+//! the connection.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How long a client may take to agree on TLS, to send a request, be it the next one, and to take any byte of an
-/// answer.
+/// Maximum time for a client to complete the TLS handshake, to send a request (also the next one), and to
+/// read any byte of a response.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A stream on which a write fails that makes no progress for [`PATIENCE`].
+/// A stream whose writes fail after [`PATIENCE`] without progress.
 pub(crate) struct Patient<S> {
     stream: S,
     waits: Option<Pin<Box<Sleep>>>,

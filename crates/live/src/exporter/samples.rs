@@ -1,22 +1,22 @@
-//! Writes the samples of a metric: its labels, in their order, and a value.
+//! Writes the samples of a metric: its labels, in order, and a value.
 
 use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder, MetricEncoder};
 use prometheus_client::metrics::exemplar::Exemplar;
 use std::fmt;
 
-/// What every name begins with.
+/// Prefix of all names.
 pub(crate) const PREFIX: &str = "halfpower";
 
-/// What the value of a metric may do.
+/// How the value of a metric can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It goes up and down.
+    /// Can increase and decrease.
     Gauge,
-    /// It only grows, until the exporter starts again.
+    /// Only increases, until the exporter restarts.
     Counter,
 }
 
-/// The unit that stands at the end of a name.
+/// The unit at the end of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     None,
@@ -25,7 +25,7 @@ pub(crate) enum Unit {
     Ratio,
 }
 
-/// Where the samples of one metric go.
+/// Writes the samples of one metric.
 pub(crate) struct Samples<'a, 'l> {
     encoder: MetricEncoder<'a>,
     kind: Kind,
@@ -37,7 +37,7 @@ impl<'a, 'l> Samples<'a, 'l> {
         Self { encoder, kind, labels }
     }
 
-    /// A sample with these values of the metric's labels; none where the value is no number.
+    /// Writes a sample with these label values, unless the value is not finite.
     pub(crate) fn add(&mut self, values: &[&str], value: f64) -> fmt::Result {
         if !value.is_finite() {
             return Ok(());
@@ -56,7 +56,7 @@ impl<'a, 'l> Samples<'a, 'l> {
         write(&mut self.encoder.encode_family(&labels)?)
     }
 
-    /// The same where the value is known.
+    /// Like `add`, if the value is known.
     pub(crate) fn known(&mut self, values: &[&str], value: Option<f64>) -> fmt::Result {
         value.map_or(Ok(()), |value| self.add(values, value))
     }

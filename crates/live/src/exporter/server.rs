@@ -1,10 +1,10 @@
-//! Answers over HTTP: metrics, a page that links them, and whether the program runs.
+//! Serves the metrics over HTTP, with a start page that links them and a health check.
 //!
-//! One thread serves all connections, beside the one that samples: neither waits for the other. It waits for no
-//! file either: passwords are hashed, and the web configuration is looked at, on threads beside it. A
-//! connection ends when its request does not come or its answer is not taken, and after some minutes in any case, and there are
-//! only so many at a time, so that a stranger cannot hold the memory of a machine whose disks are in
-//! trouble. Nothing of a request is written anywhere.
+//! One thread serves all connections and another one takes samples; neither waits for the other. The serving
+//! thread never waits for a file: other threads hash passwords and check the web configuration. A connection
+//! ends if its request does not arrive, if its response is not read, and in any case after some minutes. The
+//! number of connections is limited. An attacker thus cannot exhaust the memory of a machine whose disks are
+//! in trouble. Nothing from a request is logged.
 
 use crate::exporter::connections::{Connections, Place};
 use crate::exporter::patience::{PATIENCE, Patient};
@@ -42,39 +42,39 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, watch};
 use tokio_rustls::TlsAcceptor;
 
-/// Connections at a time; Prometheus has one.
+/// Maximum number of connections; Prometheus uses one.
 const CONNECTIONS: u32 = 64;
-/// How long a connection lasts, and how long it may take to end then, or with the program.
+/// Maximum lifetime of a connection, and the time that it then has to end; also at the program's end.
 const LIFETIME: Duration = Duration::from_secs(600);
 const GRACE: Duration = Duration::from_secs(2);
-/// Wait after the system refused a connection, as where it has no more descriptors.
+/// Delay after the system refused a connection, for example for lack of file descriptors.
 const REFUSED: Duration = Duration::from_millis(100);
-/// A sample is too old to be believed after so many intervals, at least so long.
+/// A sample is stale after this many intervals, but not before `STALE`.
 const STALE_INTERVALS: f64 = 3.0;
 const STALE: Duration = Duration::from_secs(10);
 
 const PAGE: &str = include_str!("page.html");
 
-/// Why nothing can be served.
+/// Why the server cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {cause}{hint}")]
     Listen {
         /// Address and port.
         address: SocketAddr,
-        /// What the system said.
+        /// Error of the system.
         cause: std::io::Error,
         /// What to do.
         hint: &'static str,
     },
-    /// A thread or the network: what was tried, and what the system said.
+    /// A thread or the network: the operation that failed, and the system's error.
     #[error("cannot {0}: {1}")]
     System(&'static str, std::io::Error),
 }
 
-/// What the thread that samples tells the one that answers.
+/// Data that the sampling thread passes to the serving thread.
 pub struct Published {
     version: String,
     interval: Duration,
@@ -91,7 +91,7 @@ struct Latest {
 }
 
 impl Published {
-    /// Of a program of this version that samples at this interval.
+    /// For a program of this version that samples at this interval.
     #[must_use]
     pub fn new(version: &str, interval: Nanos) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl Published {
         }
     }
 
-    /// A sample was taken now; `missed` samples were not, since the start.
+    /// Publishes a sample taken now. `missed` counts the samples missed since the start.
     pub fn publish(&self, snapshot: Snapshot, missed: u64) {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         latest.snapshot = Some((Arc::new(snapshot), Instant::now(), SystemTime::now()));
@@ -136,17 +136,17 @@ impl Published {
     }
 }
 
-/// A socket that is listened on.
+/// A listening socket.
 pub struct Server {
     socket: TcpListener,
     address: SocketAddr,
 }
 
 impl Server {
-    /// Listens on an address; port 0 takes a free one.
+    /// Listens on an address; port 0 selects a free port.
     ///
     /// # Errors
-    /// If the system refuses: with what to do.
+    /// If the system refuses; the error says what to do.
     pub fn listen(address: SocketAddr) -> Result<Self, ServerError> {
         let refused = |cause: std::io::Error| {
             let hint = match cause.kind() {
@@ -170,14 +170,14 @@ impl Server {
         Ok(Self { socket, address })
     }
 
-    /// The address, with the port that was taken.
+    /// The address, with the actual port.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers on a thread of its own until the value that comes back is dropped, requests by these names alone.
-    /// `remark` is told where a changed web configuration cannot be used.
+    /// Serves on a new thread until the returned value is dropped. Only requests for these host names are
+    /// answered. `remark` receives a message if a changed web configuration cannot be used.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -203,7 +203,7 @@ impl Server {
     }
 }
 
-/// A server that answers; it ends when this is dropped, and lets answers under way go out before.
+/// A running server. When dropped, it completes current responses and ends.
 pub struct Serving {
     end: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
@@ -212,17 +212,18 @@ pub struct Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         let _ = self.end.send(true);
-        // A thread that has panicked has said so.
+        // A thread that panicked has already printed why.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// What answers are made of.
+/// Shared state of the request handlers.
 struct Asked {
     published: Arc<Published>,
     config: Arc<Renewing>,
     names: HostNames,
-    /// Held while a password is hashed. Who waits for it waits as a connection, so that who is gone is out of the queue.
+    /// Held while a password is hashed. Requests wait for it in their connection, so a closed connection
+    /// leaves the queue.
     hashing: Arc<Mutex<()>>,
 }
 
@@ -283,7 +284,7 @@ async fn serve(
     }
 }
 
-/// Speaks HTTP until the client ends, or too long, or until the program ends.
+/// Serves a connection until the client ends it, its lifetime is over, or the program ends.
 async fn speak(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     router: Router,
@@ -302,7 +303,7 @@ async fn speak(
         }
         connection.as_mut().poll(context)
     });
-    // A client that breaks off or speaks no HTTP gets no answer.
+    // A client that disconnects or does not speak HTTP gets no response.
     let _ = spoken.await;
 }
 
@@ -318,12 +319,12 @@ fn router(asked: Arc<Asked>) -> Router {
         .with_state(asked)
 }
 
-/// What a request is told that asks for another name.
+/// Response to a request for another host name.
 const MISDIRECTED: &str = "This exporter does not serve the name in the Host header. Use its \
                            address or the machine's own name, or start halfpower watch with \
                            --allow-host NAME.\n";
 
-/// Lets through who may ask, by a name of this machine.
+/// Admits requests that use a name of this machine and come from an allowed user.
 async fn admit(
     State(asked): State<Arc<Asked>>,
     Extension(place): Extension<Arc<Place>>,
@@ -391,8 +392,8 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
     use tokio::time::Instant;
 
-    /// What the connection says to a client that sends these bytes, and after how long it ends, by a clock that is
-    /// moved on whenever nothing else is to be done.
+    /// Sends these bytes to the server. Returns the length of its response and the time until the connection
+    /// ends. The clock is simulated: it advances whenever no task can run.
     fn spoken(sent: &'static [u8], reads: bool) -> (usize, Duration) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.unwrap().block_on(async {

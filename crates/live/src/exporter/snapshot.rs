@@ -1,4 +1,4 @@
-//! Keeps what a scrape shows: the last sample as judged, and what the exporter says of itself.
+//! The data of a scrape: the last sample with its verdicts, and the exporter's own figures.
 
 use crate::Judge;
 use record::{Context, Finding};
@@ -6,10 +6,10 @@ use report::WatchRow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What is known after a sample.
+/// The state after a sample.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// The devices in the order of the kernel, each name once.
+    /// The devices in the kernel's order, each name once.
     pub(crate) rows: Vec<WatchRow>,
     /// Ids of their profiles, in the same order.
     pub(crate) profile_ids: Vec<Option<String>>,
@@ -19,12 +19,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// What a judge knows now.
+    /// The judge's current state.
     #[must_use]
     pub fn of(judge: &Judge) -> Self {
         let mut rows = judge.rows(0);
-        // What is mounted twice by one name would be two samples of one series, which Prometheus
-        // refuses with all others of the scrape.
+        // A device that is mounted twice under one name would give two samples of one series. Prometheus
+        // would then reject the whole scrape.
         let mut names = HashSet::new();
         rows.retain(|row| names.insert(row.device.name.clone()));
         let id = |row: &WatchRow| judge.profile(&row.device.name).map(|profile| profile.id.clone());
@@ -35,7 +35,7 @@ impl Snapshot {
     }
 }
 
-/// What the exporter says of itself.
+/// The exporter's own figures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnFigures {
     pub(crate) version: String,
@@ -48,10 +48,10 @@ pub(crate) struct OwnFigures {
     pub(crate) cpu_s: f64,
 }
 
-/// All that a scrape shows.
+/// All data of a scrape.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    /// `None` before the first sample, and where the last one is too old to be believed.
+    /// `None` before the first sample, and when the last one is stale.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     pub(crate) own: OwnFigures,
 }

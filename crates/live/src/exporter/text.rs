@@ -1,8 +1,7 @@
 //! Writes the text of a scrape from the rows of the last sample.
 //!
-//! The encoder is that of prometheus-client, which knows both formats that Prometheus asks for and
-//! escapes labels. Each scrape has a registry of its own over one snapshot, so that a device that is
-//! gone has no series.
+//! The encoder of prometheus-client supports both formats that Prometheus requests, and escapes labels. Each
+//! scrape has its own registry over one snapshot, so a removed device has no series.
 
 use crate::exporter::metrics::METRICS;
 use crate::exporter::samples::{Kind, PREFIX, Samples, Unit};
@@ -14,11 +13,11 @@ use prometheus_client::registry::{Registry, Unit as UnitName};
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes of a series, about: a buffer that grows is copied.
+/// Approximate size of a series in bytes; avoids copying a growing buffer.
 const SERIES_BYTES: usize = 90;
 const SERIES_PER_DEVICE: usize = 36;
 
-/// What a scrape is written as.
+/// Format of a scrape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// OpenMetrics 1.0.
@@ -28,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The one that an `Accept` header asks for: OpenMetrics where it is named.
+    /// The format for an `Accept` header: OpenMetrics if the header names it.
     #[must_use]
     pub fn accepted(accept: &str) -> Self {
         if accept.contains("application/openmetrics-text") {
@@ -38,7 +37,7 @@ impl Format {
         }
     }
 
-    /// The `Content-Type` of an answer.
+    /// The `Content-Type` of a response.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
@@ -48,10 +47,10 @@ impl Format {
     }
 }
 
-/// The metrics of a snapshot alone, as a scrape shows them; of the exporter itself nothing.
+/// The metrics of a snapshot as a scrape shows them, without those of the exporter itself.
 ///
 /// # Errors
-/// None that is known: the encoder writes into memory.
+/// None known: the encoder writes into memory.
 pub fn text(snapshot: Arc<Snapshot>, format: Format) -> Result<String, fmt::Error> {
     rendered(Reading { snapshot: Some(snapshot), own: OwnFigures::default() }, format)
 }

@@ -1,9 +1,9 @@
-//! Reads Prometheus' web configuration: the certificate that is shown, and who may ask.
+//! Reads Prometheus' web configuration: the server's certificate, and the users who may send requests.
 //!
-//! The file is that of all of Prometheus' exporters (`--web.config.file`), so that one file and one
-//! way to renew certificates serve all of them. Of its fields those are known that are kept:
-//! `tls_server_config` with `cert_file` and `key_file`, and `basic_auth_users` with bcrypt hashes. A
-//! field that would be read and not kept is refused, because its author relies on it.
+//! All Prometheus exporters use this file format (`--web.config.file`), so one file and one procedure to
+//! renew certificates serve all of them. The supported fields are `tls_server_config` with `cert_file` and
+//! `key_file`, and `basic_auth_users` with bcrypt hashes. Any other field is rejected rather than ignored,
+//! because its author relies on it.
 
 use crate::exporter::access::Access;
 use crate::exporter::yaml::{self, Entry, Value, Wrong};
@@ -18,29 +18,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex as Turn;
 
-/// Why a web configuration cannot be used. No message holds a value of the file.
+/// Why a web configuration cannot be used. No message contains a value from the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebConfigError {
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] input::InputError),
-    /// A line of the file.
+    /// A line of the file is wrong.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// Line number, from 1.
         line: usize,
         /// What is wrong, and what to do.
         what: String,
     },
-    /// A certificate or its key.
+    /// A certificate or its key is wrong.
     #[error("cannot use {} as {what}: {why}", path.display())]
     Pem {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// What it is for.
+        /// Purpose of the file.
         what: &'static str,
         /// What is wrong, and what to do.
         why: String,
@@ -52,23 +52,23 @@ pub enum WebConfigError {
 pub struct WebConfig {
     pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) access: Access,
-    /// The file itself and those that it names, with the time of their last change when they were read.
+    /// The configuration file and the files that it names, with their modification times when read.
     files: Vec<(PathBuf, Option<SystemTime>)>,
 }
 
-/// Where the key is among the files: behind the configuration and the certificate.
+/// Index of the key in `files`, after the configuration and the certificate.
 const KEY_PLACE: usize = 2;
-/// How long an answer waits for a look at the files.
+/// Maximum time that a response waits for the check of the files.
 const LOOK: Duration = Duration::from_secs(1);
 const SECTIONS: &str = "tls_server_config and basic_auth_users";
 const TLS_FIELDS: &str = "cert_file and key_file";
 const BCRYPT: &str = "create one with `htpasswd -nBC 10 NAME`";
 
 impl WebConfig {
-    /// Reads a file; paths in it are below its own folder.
+    /// Reads a file. Paths in it are relative to its folder.
     ///
     /// # Errors
-    /// If it cannot be read, or anything in it cannot be kept.
+    /// If the file cannot be read, or contains anything that is not supported.
     pub fn read(path: &Path) -> Result<Self, WebConfigError> {
         let mut files = vec![dated(path)];
         let text = input::text(path, input::WEB_CONFIG)?;
@@ -91,18 +91,18 @@ impl WebConfig {
         Ok(config)
     }
 
-    /// Whether a file is another one than when it was read.
+    /// Whether one of the files has changed since it was read.
     fn is_outdated(&self) -> bool {
         self.files.iter().any(|(path, changed)| dated(path).1 != *changed)
     }
 
-    /// Whether names and passwords are asked for.
+    /// Whether requests need a user name and password.
     #[must_use]
     pub fn asks_for_a_password(&self) -> bool {
         self.access.is_restricted()
     }
 
-    /// What weakens its protection where it is served at this address, each with what to change.
+    /// Security warnings for serving at this address, each with a remedy.
     #[must_use]
     pub fn warnings(&self, address: SocketAddr) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -128,7 +128,7 @@ impl WebConfig {
         warnings
     }
 
-    /// What protects this one and not the next.
+    /// The protection that this configuration has and the next one lacks.
     fn gives_up(&self, next: &Self) -> Option<&'static str> {
         let tls = self.speaks_tls() && !next.speaks_tls();
         let users = self.asks_for_a_password() && !next.asks_for_a_password();
@@ -140,14 +140,14 @@ impl WebConfig {
         }
     }
 
-    /// Whether TLS is spoken.
+    /// Whether the server uses TLS.
     #[must_use]
     pub fn speaks_tls(&self) -> bool {
         self.tls.is_some()
     }
 }
 
-/// Whether every user of the machine may read a file, as far as its own mode says.
+/// Whether every user of the machine can read a file, according to its mode.
 fn all_can_read(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -161,16 +161,17 @@ fn all_can_read(path: &Path) -> bool {
     }
 }
 
-/// A file with the time of its last change; `None` where it cannot be seen.
+/// A file with its modification time; `None` if it cannot be read.
 fn dated(path: &Path) -> (PathBuf, Option<SystemTime>) {
     let changed = path.metadata().and_then(|facts| facts.modified()).ok();
     (path.to_owned(), changed)
 }
 
-/// A web configuration that follows its files: certificates are renewed while the program runs.
+/// A web configuration that is reloaded when its files change, because certificates are renewed while the
+/// program runs.
 pub(crate) struct Renewing {
     latest: Mutex<Arc<WebConfig>>,
-    /// Held while the files are looked at: where they lie on a disk that hangs, one thread waits for it.
+    /// Held while the files are checked. If their disk hangs, only one thread waits for it.
     looking: Arc<Turn<()>>,
     remark: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -180,8 +181,8 @@ impl Renewing {
         Self { latest: Mutex::new(Arc::new(config)), looking: Arc::default(), remark }
     }
 
-    /// The one that holds now, after a look at its files on a thread beside, for which it waits no longer than a
-    /// second.
+    /// The current configuration, after a check of its files on another thread. Waits at most one second for
+    /// the check.
     pub(crate) async fn latest(self: &Arc<Self>) -> Arc<WebConfig> {
         if self.known().files.is_empty() {
             return self.known();
@@ -193,7 +194,7 @@ impl Renewing {
                 itself.renew();
                 drop(turn);
             });
-            // A look that panicked has said so.
+            // A check that panicked has already printed why.
             let _ = looked.await;
         };
         let _ = tokio::time::timeout(LOOK, look).await;
@@ -204,8 +205,8 @@ impl Renewing {
         Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads files that changed. Where they hold nothing that can be used, the configuration of before holds on,
-    /// and the reason is told once for each change.
+    /// Reloads the files if they have changed. If they are unusable, the previous configuration stays in use,
+    /// and the reason is printed once per change.
     fn renew(&self) {
         let latest = self.known();
         if !latest.is_outdated() {
@@ -254,7 +255,7 @@ fn word(entry: &Entry) -> Result<&str, Wrong> {
     }
 }
 
-/// The files of certificate and key.
+/// The paths of the certificate and the key.
 fn tls_files(section_entry: &Entry) -> Result<[String; 2], Wrong> {
     let (mut certificate, mut key) = (None, None);
     for entry in section(section_entry)? {
@@ -285,7 +286,7 @@ fn users(section_entry: &Entry) -> Result<Access, Wrong> {
         };
         access.add(&entry.key, hash).map_err(wrong)?;
     }
-    // Who writes the section wants a password asked for, and nobody could have one.
+    // An author who writes this section expects a password prompt, but no user could log in.
     if !access.is_restricted() {
         let what = "`basic_auth_users` has no users: add one, or remove the key".to_owned();
         return Err(Wrong { line: section_entry.line, what });
@@ -373,7 +374,7 @@ mod tests {
             let lines = names.iter().map(|name| format!("  {name}: {hash}\n"));
             format!("basic_auth_users:\n{}", lines.collect::<String>())
         };
-        // A change within the clock's step is none: each text has a time of its own.
+        // Each text gets its own modification time, because a change within one clock step is not detected.
         let write = |text: &str, at: u64| {
             std::fs::write(&path, text).unwrap();
             let file = std::fs::File::options().write(true).open(&path).unwrap();
@@ -394,7 +395,7 @@ mod tests {
                 );
                 config.access.admits(&format!("Basic {text}"))
             };
-            // A look is waited for a second, and a busy machine may take longer: the next one finds it.
+            // `latest` waits one second for the check, and a busy machine may need longer, so try again.
             let mut config = renewing.latest().await;
             assert!(knows(&config, "ada") && !knows(&config, "bob"));
             write(&users(&["bob"]), 2);

@@ -1,20 +1,20 @@
-//! Reads the part of YAML that a web configuration is written in: mappings of words, one below the
-//! other, each with its line.
+//! Reads the subset of YAML that a web configuration uses: nested mappings of words, each with its line
+//! number.
 //!
-//! A general reader would say of a wrong value what it is, and a value may be a secret. So each key
-//! keeps its line, and messages name lines and keys only. Anchors, tags, lists and keys that are no
-//! words have no use here and are refused.
+//! The error messages of a general parser contain the wrong value, which may be secret. Here each key has its
+//! line, and messages contain only lines and keys. Anchors, tags, lists and keys that are not words are not
+//! needed and are rejected.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-/// What is wrong, and in which line, from 1.
+/// What is wrong, and its line, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub(crate) line: usize,
     pub(crate) what: String,
 }
 
-/// A key, the line that it stands in, and its value.
+/// A key, its line, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -22,16 +22,15 @@ pub(crate) struct Entry {
     pub(crate) value: Value,
 }
 
-/// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Nothing stands there.
+    /// No value.
     Empty,
     Word(String),
     Mapping(Vec<Entry>),
 }
 
-/// Deepest mapping that is read: a configuration has two.
+/// Maximum nesting depth; a configuration has two levels.
 const DEPTH: usize = 4;
 
 /// Reads a document; an empty one has no entries.
@@ -70,7 +69,7 @@ impl<'t> Events<'t> {
                 self.line = start.line();
                 Ok(event)
             }
-            // What the parser found may hold what stands there.
+            // The parser's own message may contain the value.
             Some(Err(error)) => {
                 let line = error.marker().line();
                 let what =

@@ -1,4 +1,4 @@
-//! The checksum of frames: CRC-32C (Castagnoli), the reflected polynomial 0x82F63B78.
+//! The checksum of frames: CRC-32C (Castagnoli), reflected polynomial 0x82F63B78.
 
 const TABLE: [u32; 256] = table();
 
@@ -18,7 +18,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// The checksum of these bytes.
+/// The CRC-32C of these bytes.
 #[must_use]
 pub fn crc32c(bytes: &[u8]) -> u32 {
     !bytes

@@ -1,24 +1,24 @@
-//! Waiting for a server so that a signal and a deadline end it, whatever the server does.
+//! Runs an exchange with a server so that a signal or a deadline always ends it.
 //!
-//! A server that sends a byte a second is never silent, and neither a read nor a look-up of a name returns at a signal:
-//! the system restarts them. So the exchange runs on a thread of its own, and this one waits for what it has read.
-//! A thread that is given up ends with the process, or with its next part. Rejected: short time-outs of the socket,
-//! which the HTTP library takes for failures.
+//! A server that sends one byte per second is never silent. A signal ends neither a read nor a name look-up,
+//! because the system restarts them. The exchange therefore runs on its own thread, and the calling thread
+//! waits for its data. An abandoned thread ends with the process, or when it reads its next part. Rejected:
+//! short socket timeouts, which the HTTP library treats as failures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The wait after which the flag is looked at.
+/// How often the flag is checked while waiting.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Parts that are read ahead.
+/// Number of parts that are read ahead.
 const AHEAD: usize = 16;
 
 /// How an exchange ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The answer was read, as far as it was wanted.
+    /// The response was read as far as needed.
     Done,
     /// The flag was set.
     Stopped,
@@ -29,18 +29,18 @@ enum Event<T> {
     End(Result<(), String>),
 }
 
-/// Where an exchange puts what it reads.
+/// Receives the data of an exchange.
 pub(crate) struct Parts<T>(SyncSender<Event<T>>);
 
 impl<T> Parts<T> {
-    /// Hands over a part; whether any more is wanted.
+    /// Passes on a part; returns whether more is wanted.
     pub(crate) fn put(&self, part: T) -> bool {
         self.0.send(Event::Part(part)).is_ok()
     }
 }
 
-/// Runs an exchange and takes its parts, until it ends, `take` says by `false` that it has enough, the flag is set, or
-/// the time is over.
+/// Runs an exchange and passes its parts to `take`. Ends with the exchange, when `take` returns `false`, when
+/// the flag is set, or after `longest`.
 pub(crate) fn run<T: Send + 'static>(
     exchange: impl FnOnce(&Parts<T>) -> Result<(), String> + Send + 'static,
     mut take: impl FnMut(T) -> bool,
@@ -51,7 +51,7 @@ pub(crate) fn run<T: Send + 'static>(
     thread::spawn(move || {
         let parts = Parts(sender);
         let end = exchange(&parts);
-        // Nobody may be there any more.
+        // The receiver may be gone.
         let _ = parts.0.send(Event::End(end));
     });
     let begin = Instant::now();

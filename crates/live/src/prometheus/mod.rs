@@ -1,8 +1,8 @@
-//! Fetches the answers of a Prometheus server to range queries; `import` says which to ask and what
-//! they mean.
+//! Sends range queries to a Prometheus server and fetches the responses. `import` decides what to query and
+//! interprets the responses.
 //!
-//! A server is trusted if the system trusts its certificate. Redirects are not followed: the answer
-//! of a login page is no answer. An error never repeats a token or the value of a header.
+//! A server is trusted if the system trusts its certificate. Redirects are not followed, because they usually
+//! lead to a login page. An error never contains a token or the value of a header.
 #![forbid(unsafe_code)]
 
 mod crc32c;
@@ -24,60 +24,60 @@ use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use ureq::http::{HeaderName, HeaderValue, Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 
-/// How long a server may take to be reached.
+/// Timeout for connecting to a server.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long it may be silent: Prometheus itself gives a query two minutes.
+/// Maximum silence of a server. Prometheus itself allows a query two minutes.
 const SILENCE: Duration = Duration::from_secs(130);
-/// How long an answer may take as a whole.
+/// Maximum time for a complete response.
 const ANSWER: Duration = Duration::from_secs(5 * 60);
-/// The same of a stream of samples, which are those of a whole fleet.
+/// Maximum time for a stream of samples, which may cover a whole fleet.
 const STREAM: Duration = Duration::from_secs(60 * 60);
-/// Largest answer that is read. A server gives 11,000 points of a series, of some 30 bytes each.
+/// Maximum response size. A server sends at most 11,000 points per series, about 30 bytes each.
 const BODY_BYTES: u64 = 96 << 20;
 
-/// Why a server could not be asked.
+/// Why a query failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The address is none.
+    /// The server's address is invalid.
     #[error("{0}: use http[s]://HOST[:PORT][/PREFIX], without a password")]
     Address(String),
-    /// A header or a token cannot be sent.
+    /// A header or a token is invalid.
     #[error("{0}")]
     Header(String),
-    /// It was asked to stop while it waited.
+    /// The stop flag was set while waiting.
     #[error("interrupted before the server's response was complete; nothing is saved")]
     Interrupted,
-    /// The server did not answer as a Prometheus server does.
+    /// The server's response is missing or is not that of a Prometheus server.
     #[error("cannot fetch {path} from {authority}: {why}")]
     Fetch {
         /// Path without the query, which is long.
         path: String,
-        /// Name and port.
+        /// Host name and port.
         authority: String,
-        /// What happened, and what to try.
+        /// What happened, and what the user can try.
         why: String,
     },
 }
 
-/// A server, and how to ask it.
+/// A client for one Prometheus server.
 pub struct Client {
     agent: ureq::Agent,
     scheme: String,
     authority: String,
-    /// What stands before the path of every resource.
+    /// Prefix of all resource paths.
     prefix: String,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Ends every wait.
+    /// Ends all waits when set.
     stop: Arc<AtomicBool>,
 }
 
 impl Client {
-    /// A client of the server at `http[s]://HOST[:PORT][/PREFIX]`. It sends these headers, each of
+    /// Creates a client for the server at `http[s]://HOST[:PORT][/PREFIX]`. It sends these headers, each of
     /// the form `NAME: VALUE`, and the token as `Authorization: Bearer`.
     ///
     /// # Errors
-    /// If the address or a header is not of its form.
+    /// If the address or a header is malformed.
     pub fn new(
         address: &str,
         token: Option<&str>,
@@ -128,25 +128,25 @@ impl Client {
         })
     }
 
-    /// The same, which waits no longer once this flag is set.
+    /// The same client, which stops waiting when this flag is set.
     #[must_use]
     pub fn stopping_at(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop, ..self }
     }
 
-    /// The answers to a query.
+    /// Fetches all responses to a query.
     ///
     /// # Errors
-    /// As [`Self::get`] of the first that fails.
+    /// As [`Self::get`], for the first response that fails.
     pub fn answers(&self, query: &RangeQuery) -> Result<Vec<Vec<u8>>, ClientError> {
         query.targets().iter().map(|target| self.get(target)).collect()
     }
 
-    /// Reads samples as the server stores them, series by series and each in parts; ends early where
-    /// `each` says so by `false`.
+    /// Reads samples as the server stores them, series by series and each in parts. Stops early if `each`
+    /// returns `false`.
     ///
     /// # Errors
-    /// If the server cannot do that, its answer is none, or the flag was set.
+    /// If the server does not support remote read, its response is invalid, or the flag was set.
     pub fn raw(
         &self,
         query: &RawQuery,
@@ -172,10 +172,11 @@ impl Client {
         self.exchange(path, read, each, STREAM)
     }
 
-    /// Fetches a resource. A refusal in JSON is an answer: its reader knows why.
+    /// Fetches a resource. An error response in JSON is returned as a response, because it says what is
+    /// wrong.
     ///
     /// # Errors
-    /// If there is no such answer, or the flag was set.
+    /// If no such response arrives, or the flag was set.
     pub fn get(&self, target: &str) -> Result<Vec<u8>, ClientError> {
         let mut request = self.agent.get(self.url(target));
         for (name, value) in &self.headers {
@@ -223,7 +224,7 @@ impl Client {
     }
 }
 
-/// The text of a header; `None` where there is none.
+/// The text of a header; `None` if it is missing.
 fn of(response: &Response<Body>, name: HeaderName) -> Option<&str> {
     response.headers().get(name).and_then(|value| value.to_str().ok())
 }
@@ -262,7 +263,7 @@ fn refuse_other_than_answers(response: &Response<Body>) -> Result<(), String> {
     Err(format!("the server answered with status {status}{to}{hint}"))
 }
 
-/// Reads `NAME: VALUE`. The message holds no value, which may be a secret.
+/// Parses `NAME: VALUE`. The error does not contain the value, which may be secret.
 fn header(text: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
     let wrong = |why: &str| ClientError::Header(format!("a header {why}"));
     let (name, value) =
@@ -273,17 +274,17 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
     Ok((name, value.map_err(|_| wrong("has a value that is not valid for a header"))?))
 }
 
-/// What to try where a certificate is not trusted.
+/// Hint if a certificate is not trusted.
 const UNTRUSTED: &str =
     "; to accept a certificate that the system does not trust, set SSL_CERT_FILE=FILE";
 
-/// What to try where the answer to a greeting of TLS is none.
+/// Hint if the server does not answer in TLS.
 const NO_TLS: &str = "; the server may use plain http:// there";
 
-/// What to try where nobody answers.
+/// Hint if no server answers.
 const NO_SERVER: &str = "; check that the server is running there";
 
-/// What TLS says to do about this.
+/// The hint for a TLS error.
 fn refused(error: &rustls::Error) -> &'static str {
     match error {
         rustls::Error::InvalidMessage(_) => NO_TLS,
@@ -291,9 +292,9 @@ fn refused(error: &rustls::Error) -> &'static str {
     }
 }
 
-/// What happened, and what to try.
+/// The error and what the user can try.
 fn explained(error: &ureq::Error) -> String {
-    // What TLS refuses while it connects comes as a failure of the connection.
+    // A TLS error during connection setup is reported as an I/O error.
     let of_tls = |error: &std::io::Error| error.get_ref()?.downcast_ref().map(refused);
     let hint = match error {
         ureq::Error::HostNotFound => "; the name cannot be resolved",

@@ -1,19 +1,19 @@
-//! A range of time as text: `START..END[@STEP]`.
+//! Parses a time range: `START..END[@STEP]`.
 //!
-//! Both ends are points in time (ISO with a zone, seconds since 1970) or `now` and `now-2h`, because
-//! the question is mostly about the last hours. Without a step it is that of a usual scrape, or as
-//! long as keeps an answer to a size that a server gives.
+//! Both ends are points in time (ISO with a zone, or seconds since 1970), `now`, or a time before now such as
+//! `now-2h`, because most queries are about the last hours. The default step is that of a usual scrape, or
+//! longer if the response would otherwise exceed the server's limit.
 
 use import::RangeQuery;
 use record::Nanos;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Usual distance of scrapes: Prometheus' own example has 15 s.
+/// Usual scrape interval: 15 s in Prometheus' own example.
 const STEP_S: u64 = 15;
-/// Most steps unless a step is asked for: a server's own limit for one answer.
+/// Maximum number of steps, unless the user sets a step: a server's own limit for one response.
 const MOST_STEPS: u64 = 11_000;
 
-/// Reads `START..END[@STEP]`.
+/// Parses `START..END[@STEP]`.
 ///
 /// # Errors
 /// What is wrong with it, and what to write.

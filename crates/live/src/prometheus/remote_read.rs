@@ -1,38 +1,38 @@
-//! Samples as a server stores them: its protocol of remote reading, with streamed chunks.
+//! Reads samples as a Prometheus server stores them, with the remote-read protocol and streamed chunks.
 //!
-//! A week of ten thousand devices is billions of samples, which as JSON are fifty gigabytes and as stored
-//! three. The protocol is four messages of Protocol Buffers and one encoding of samples (differences of
-//! differences of times, and exclusive-ors of values, after Gorilla, VLDB 2015); a crate for it would
-//! bring a code generator and a second HTTP stack.
+//! A week of ten thousand devices is billions of samples: fifty gigabytes as JSON, three as stored. The
+//! protocol consists of four Protocol Buffers messages and one encoding of samples: second differences of
+//! times, and exclusive-ors of values (Gorilla, VLDB 2015). A crate for it would add a code generator and a
+//! second HTTP stack.
 
 use crate::prometheus::crc32c::crc32c;
 use std::collections::BTreeMap;
 use std::io::{BufReader, ErrorKind, Read};
 
-/// Largest frame that is read: a server sends a megabyte at a time.
+/// Maximum frame size. A server sends about a megabyte at a time.
 const FRAME_BYTES: u64 = 64 << 20;
 
-/// What is asked for.
+/// A remote-read query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawQuery {
-    /// First moment, milliseconds since 1970.
+    /// Start of the range, milliseconds since 1970.
     pub begin_ms: i64,
-    /// Last moment.
+    /// End of the range, inclusive.
     pub end_ms: i64,
-    /// Regular expression that the names of series match as a whole.
+    /// Regular expression that must match the complete name of a series.
     pub names: String,
 }
 
 /// A part of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawSeries {
-    /// Labels, `__name__` among them.
+    /// Labels, including `__name__`.
     pub labels: BTreeMap<String, String>,
-    /// Time in milliseconds since 1970, and value.
+    /// Times in milliseconds since 1970, with values.
     pub samples: Vec<(i64, f64)>,
 }
 
-/// The message that asks, compressed as the protocol wants it: in blocks of Snappy, here all literal.
+/// Encodes the query message. The protocol requires Snappy; this writes literal blocks only.
 pub(crate) fn request(query: &RawQuery) -> Vec<u8> {
     let mut matcher = Vec::new();
     put_number(&mut matcher, 1, 2); // a regular expression that matches
@@ -44,7 +44,7 @@ pub(crate) fn request(query: &RawQuery) -> Vec<u8> {
     put_bytes(&mut one, 3, &matcher);
     let mut message = Vec::new();
     put_bytes(&mut message, 1, &one);
-    // Accepted answers: streamed chunks.
+    // Accepted responses: streamed chunks.
     put_number(&mut message, 2, 1);
     literal(&message)
 }
@@ -52,7 +52,7 @@ pub(crate) fn request(query: &RawQuery) -> Vec<u8> {
 fn literal(message: &[u8]) -> Vec<u8> {
     let mut block = Vec::with_capacity(message.len() + 16);
     put_varint(&mut block, message.len() as u64);
-    // The longest literal of one length in two bytes.
+    // The longest literal with a length of two bytes.
     for part in message.chunks(1 << 16) {
         block.push(61 << 2);
         block.extend_from_slice(&((part.len() - 1) as u16).to_le_bytes());
@@ -80,11 +80,11 @@ fn put_bytes(to: &mut Vec<u8>, field: u8, bytes: &[u8]) {
     to.extend_from_slice(bytes);
 }
 
-/// Reads the frames of an answer and hands over each part of a series. A server sends chunks whole,
-/// also where they reach beyond what was asked for: those samples are left out.
+/// Reads the frames of a response and passes on each part of a series. A server sends complete chunks, even
+/// if they exceed the requested range; the samples outside it are omitted.
 ///
 /// # Errors
-/// What is wrong with the answer.
+/// What is wrong with the response.
 pub(crate) fn read_frames(
     query: &RawQuery,
     body: impl Read,
@@ -119,7 +119,7 @@ fn ended(error: &std::io::Error) -> String {
     format!("the response ended early: {error}")
 }
 
-/// The length of the next frame; `None` at the end of the answer.
+/// The length of the next frame; `None` at the end of the response.
 fn frame_length(body: &mut impl Read) -> Result<Option<u64>, String> {
     let (mut value, mut shift) = (0u64, 0);
     loop {
@@ -146,7 +146,7 @@ enum Field<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message, in their order.
+/// The fields of a message, in order.
 fn fields(mut rest: &[u8]) -> impl Iterator<Item = Result<(u64, Field<'_>), String>> {
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -217,7 +217,7 @@ fn one_label(message: &[u8]) -> Result<(String, String), String> {
     Ok((name, value))
 }
 
-/// The encoding of chunks that this reads.
+/// The only chunk encoding that is supported.
 const XOR: u64 = 1;
 
 fn one_chunk(message: &[u8], samples: &mut Vec<(i64, f64)>) -> Result<(), String> {
@@ -230,13 +230,13 @@ fn one_chunk(message: &[u8], samples: &mut Vec<(i64, f64)>) -> Result<(), String
         }
     }
     if encoding != XOR {
-        // Histograms are of no use here.
+        // Histograms are not needed here.
         return Ok(());
     }
     decode(data, samples).ok_or_else(|| "a truncated chunk of samples".to_owned())
 }
 
-/// Samples of a chunk; `None` where it ends within one.
+/// Decodes the samples of a chunk; `None` if the chunk is truncated.
 fn decode(data: &[u8], samples: &mut Vec<(i64, f64)>) -> Option<()> {
     let (head, rest) = data.split_first_chunk::<2>()?;
     let count = u16::from_be_bytes(*head);
@@ -253,7 +253,7 @@ fn decode(data: &[u8], samples: &mut Vec<(i64, f64)>) -> Option<()> {
         if index == 1 {
             delta = bits.varint()?.cast_signed();
         } else {
-            // The more ones, the longer the difference of the difference.
+            // More leading ones mean a longer second difference.
             let mut width = 0;
             for wider in [14, 17, 20, 64] {
                 if bits.take(1)? == 0 {
@@ -266,7 +266,7 @@ fn decode(data: &[u8], samples: &mut Vec<(i64, f64)>) -> Option<()> {
                 64 => bits.take(64)?.cast_signed(),
                 width => {
                     let raw = bits.take(width)?.cast_signed();
-                    // Values above half of the range are negative, the half itself is positive.
+                    // Values above half the range are negative; half the range itself is positive.
                     if raw > 1 << (width - 1) { raw - (1 << width) } else { raw }
                 }
             };
@@ -289,7 +289,7 @@ fn decode(data: &[u8], samples: &mut Vec<(i64, f64)>) -> Option<()> {
     Some(())
 }
 
-/// Bits from the highest of each byte on.
+/// Reads bits, from the highest to the lowest of each byte.
 struct Bits<'a> {
     data: &'a [u8],
     at: usize,
@@ -322,7 +322,7 @@ impl Bits<'_> {
         }
     }
 
-    /// Zigzag: the lowest bit is the sign.
+    /// Zigzag encoding: the lowest bit is the sign.
     fn signed_varint(&mut self) -> Option<i64> {
         let raw = self.varint()?;
         Some((raw >> 1).cast_signed() ^ -((raw & 1).cast_signed()))

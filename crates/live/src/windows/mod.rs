@@ -1,13 +1,13 @@
-//! Signals of the terminal on Windows: keys come as keys, Ctrl-C too, and no program is stopped by one.
+//! Terminal signals on Windows: there are none. Ctrl-C arrives as a key, and no signal suspends a program.
 
 use crate::LiveError;
 
-/// There is no signal of Ctrl-Z.
+/// Windows has no signal for Ctrl-Z.
 pub(crate) const SUSPEND: Option<i32> = None;
-/// Nor one of a program that goes on after it.
+/// Windows has no signal for a resumed program.
 pub(crate) const RESUMED: Option<i32> = None;
 
-/// What tells of each signal, of which none comes.
+/// Returns the loop that reports signals. On Windows it ends at once.
 ///
 /// # Errors
 /// None.
@@ -17,7 +17,7 @@ pub(crate) fn listen(
     Ok(|| {})
 }
 
-/// Goes on: a console has no Ctrl-Z.
+/// Does nothing: a console has no Ctrl-Z.
 pub(crate) fn stop_until_resumed() -> Result<(), LiveError> {
     Ok(())
 }

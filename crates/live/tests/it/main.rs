@@ -1,3 +1,3 @@
-//! The crate through its public names, a folder for each of its parts.
+//! Tests the crate through its public items, with a folder for each part.
 
 mod prometheus;

@@ -1,8 +1,8 @@
-//! An engine whose truth is known: each request completes a drawn time after its hand-over.
+//! An engine with known latencies: each request completes a drawn time after its submission.
 //!
-//! It spins on a real clock, so what it delivers are real times, seen by the worker's own clock
-//! readings, and it writes down what it delivered, with which the worker must agree. It can begin a
-//! request before the worker's clock does, which is what a clock that is started too late looks like.
+//! It spins on a real clock, so its times are real and are measured by the worker's own clock readings. It
+//! logs the times, and the worker's figures must agree with the log. It can begin a request before the
+//! worker's clock does, which simulates a clock that starts too late.
 
 use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
 use record::{FlushKind, Nanos, OpKind};
@@ -11,12 +11,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use workload::{Request, Rng};
 
-/// How long requests take.
+/// Distribution of the latencies.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Law {
-    /// Even from 20 to 200 µs.
+    /// Uniform from 20 to 200 µs.
     Even,
-    /// 20 µs, and an exponential time of 40 µs on top.
+    /// 20 µs plus an exponential time with mean 40 µs.
     Exponential,
     /// Most 20 to 60 µs, one in ten 60 to 150 µs, one in a hundred 150 to 200 µs.
     Mixture,
@@ -29,7 +29,7 @@ impl Law {
         ("mixture, 20 to 200 µs", Self::Mixture),
     ];
 
-    /// Its mean, in nanoseconds.
+    /// Mean, in nanoseconds.
     pub(super) fn mean_ns(self) -> f64 {
         match self {
             Self::Even => 110e3,
@@ -38,7 +38,7 @@ impl Law {
         }
     }
 
-    /// The time that a share `p` of the requests stays below, in nanoseconds.
+    /// The quantile `p`, in nanoseconds.
     pub(super) fn percentile_ns(self, p: f64) -> f64 {
         match self {
             Self::Even => 20e3 + 180e3 * p,
@@ -50,7 +50,7 @@ impl Law {
     }
 }
 
-/// What the engine delivered: hand-over to completion of each request, in nanoseconds.
+/// The engine's log: submission to completion of each request, in nanoseconds.
 pub(super) type Log = RefCell<Vec<u64>>;
 
 #[derive(Debug)]
@@ -59,20 +59,20 @@ pub(super) struct DelayEngine<'a, C> {
     rng: Rng,
     clock: C,
     log: &'a Log,
-    /// Nothing that completes later is written down, as the worker counts nothing later.
+    /// Later completions are not logged, because the worker does not count them either.
     until: Nanos,
-    /// How much of its time has passed when a request is handed over, in percent.
+    /// How much of a request's time has passed when it is submitted, in percent.
     ahead_percent: u64,
     ready: Vec<Submission>,
-    /// When each is due, with its slot.
+    /// Due times, with slots.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Per slot: when its request began, and its bytes.
+    /// Per slot: start time and bytes of its request.
     begun: Vec<(u64, i32)>,
 }
 
 impl<'a, C: Clock> DelayEngine<'a, C> {
-    /// One for a run of so long that begins now, with requests of which so much is over at their
-    /// hand-over.
+    /// An engine for a run of `length` that begins now. `ahead_percent` of each request's time has passed at
+    /// its submission.
     pub(super) fn new(
         law: Law,
         clock: C,
@@ -106,7 +106,7 @@ impl<C: Clock> Engine for DelayEngine<'_, C> {
         self.ready.extend_from_slice(requests);
     }
 
-    /// A flush is as long as any request.
+    /// A flush takes as long as any request.
     fn flush(&mut self, slot: u32, _kind: FlushKind) {
         let request = Request { offset: 0, bytes: 0, op: OpKind::Write };
         self.ready.push(Submission { request, slot, generation: 0 });
@@ -162,7 +162,7 @@ mod tests {
             assert!((mean / law.mean_ns() - 1.0).abs() < 0.01, "{name}: {mean}");
             for p in [0.1, 0.5, 0.9, 0.95, 0.99, 0.999] {
                 let drawn = times[(times.len() as f64 * p) as usize] as f64;
-                // Four standard errors of the wildest: the exponential's 99.9 % point.
+                // Four standard errors of the most variable one: the exponential's 99.9 % point.
                 assert!((drawn / law.percentile_ns(p) - 1.0).abs() < 0.04, "{name} {p}: {drawn}");
             }
         }

@@ -1,21 +1,20 @@
-//! A figure with its goal, and the proof that the way it was found can tell a fault from nothing.
+//! A figure with its goal, and the proof that the measurement can detect a fault.
 //!
-//! A gate that passes whatever happens is worse than none. Each therefore comes with an A/A
-//! result (the same against the same: what this machine cannot tell apart just now) and a planted
-//! fault, whose interval must lie outside of it. A gate that cannot see its fault says so, and
-//! its figure counts as not reached. The figure itself is judged by its median; the interval
-//! beside it says how sure that is.
+//! A gate that always passes is useless. Each gate therefore has an A/A result (the same compared with the
+//! same, which shows the current noise) and a planted fault, whose interval must be outside the A/A interval.
+//! A gate that cannot detect its fault says so, and its figure counts as not reached. The figure itself is
+//! judged by its median; its interval shows the uncertainty.
 
 use crate::pairs::Ratio;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// What is asked of a figure.
+/// The goal of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Goal {
     AtLeast(f64),
     AtMost(f64),
-    /// Nothing is asked.
+    /// No goal; the figure is only shown.
     Shown,
 }
 
@@ -28,7 +27,7 @@ impl Goal {
         }
     }
 
-    /// Whether a planted fault, which makes the figure worse, lies outside the A/A result.
+    /// Whether a planted fault, which makes the figure worse, is outside the A/A result.
     pub(super) fn tells_apart(self, same: &Ratio, planted: &Ratio) -> bool {
         match self {
             Self::AtLeast(_) => planted.high < same.low.min(1.0),
@@ -43,25 +42,25 @@ pub(super) struct Gate {
     pub(super) name: String,
     pub(super) unit: &'static str,
     pub(super) goal: Goal,
-    /// Median, and the interval around it.
+    /// Median with its interval.
     pub(super) figure: Ratio,
     pub(super) proof: Proof,
-    /// Whether the fault stands out of the A/A result.
+    /// Whether the fault is outside the A/A result.
     pub(super) works: bool,
 }
 
-/// What a gate can tell apart.
+/// What a gate can distinguish.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proof {
-    /// The same against the same.
+    /// The same compared with the same.
     pub(super) same: Ratio,
-    /// With the fault, against without it.
+    /// With the fault compared to without it.
     pub(super) planted: Ratio,
     pub(super) fault: &'static str,
 }
 
 impl Proof {
-    /// By runs in turn; with it comes the median of all runs without the fault.
+    /// Measures both by alternating runs. Also returns the median of all runs without the fault.
     pub(super) fn of(
         count: usize,
         fault: &'static str,
@@ -81,8 +80,8 @@ impl Proof {
 }
 
 impl Gate {
-    /// A gate whose A/A result and fault are ratios in which worse is lower ([`Goal::AtLeast`]) or
-    /// higher ([`Goal::AtMost`]).
+    /// A gate whose A/A result and fault are ratios. A worse ratio is lower ([`Goal::AtLeast`]) or higher
+    /// ([`Goal::AtMost`]).
     pub(super) fn new(
         name: impl Into<String>,
         unit: &'static str,
@@ -94,12 +93,12 @@ impl Gate {
         Self { name: name.into(), unit, goal, figure, proof, works }
     }
 
-    /// Whether the figure is good and the gate can be believed.
+    /// Whether the figure is good and the gate is reliable.
     pub(super) fn reached(&self) -> bool {
         self.works && self.goal.met_by(self.figure.value)
     }
 
-    /// Two lines for a reader; a smoke run is too short to be judged.
+    /// Prints two lines for a reader. A smoke run is too short to be judged.
     pub(super) fn print(&self, judged: bool) {
         let goal = match self.goal {
             Goal::AtLeast(goal) => format!("goal at least {goal}"),
@@ -136,13 +135,13 @@ impl Gate {
     }
 }
 
-/// A ratio for the kept file; JSON has no infinity, so a missing end is null.
+/// A ratio for the saved file. JSON has no infinity, so a missing end is null.
 pub(super) fn numbers(ratio: &Ratio) -> Value {
     let end = |value: f64| value.is_finite().then_some(value);
     json!({ "median": end(ratio.value), "low": end(ratio.low), "high": end(ratio.high) })
 }
 
-/// Results of two sides taken in turn, every second pair in reverse order (ABBA).
+/// Results of two sides in alternation; every second pair is in reverse order (ABBA).
 pub(super) fn turns<T>(
     count: usize,
     a: impl Fn() -> Result<T>,

@@ -1,8 +1,8 @@
-//! The product's loop run on any engine and clock, and the loops that it is compared with.
+//! Runs the product's loop on any engine and clock, and the loops that it is compared with.
 //!
-//! The product has no switches to leave parts out. What a part costs is seen from outside: the
-//! same worker with a clock that costs nothing, a bare loop that draws requests and keeps slots
-//! but has no clock, histogram or statistics, and each part alone.
+//! The product has no switches to disable parts. The cost of a part is measured from outside: by the same
+//! worker with a clock that costs nothing, by a bare loop that draws requests and manages slots but has no
+//! clock, histogram or statistics, and by each part alone.
 
 use anyhow::{Result, ensure};
 use engine::{Clock, Engine, Submission, Wait};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use trial::{Failures, JobPlan, Slice, Step, Window, Worker};
 use workload::{Request, RequestStream};
 
-/// Descriptors drawn from the stream at a time, as the product draws them.
+/// Number of requests drawn from the stream at a time, as in the product.
 const BATCH: usize = 256;
-/// As [`JobPlan::alone`] has it.
+/// As in [`JobPlan::alone`].
 const SEED: u64 = 0;
 /// Area of the 4 KiB random reads: offsets of 18 bits.
 const AREA: Bytes = Bytes(1 << 30);
@@ -39,11 +39,11 @@ impl Counted {
     }
 }
 
-/// Length of a run as the product has it by default: it decides how often counts are kept.
+/// Default length of a run of the product, which determines how often counts are saved.
 const RUN: Nanos = Nanos(10_000_000_000);
 
-/// Runs the product's worker, with all of its accounting, for a time by its clock: the first
-/// `length` of a run of [`RUN`].
+/// Runs the product's worker, with all of its accounting, for a time by its clock: the first `length` of a
+/// run of [`RUN`].
 pub(super) fn worker(
     engine: impl Engine,
     clock: impl Clock,
@@ -72,7 +72,7 @@ pub(super) fn worker(
     Ok(Counted { ios, wall, mean_ns: latency_ns as f64 / ios as f64, histogram })
 }
 
-/// A loop with generator and slots alone: what any load generator must do.
+/// A loop with a generator and slots only: the minimum of any load generator.
 pub(super) struct Bare<E> {
     engine: E,
     stream: RequestStream,
@@ -99,7 +99,7 @@ impl<E: Engine> Bare<E> {
         }
     }
 
-    /// Completes at least so many requests; the time that each took.
+    /// Completes at least `count` requests, and returns the time per request.
     pub(super) fn run(mut self, count: u64) -> Result<f64> {
         let depth = self.requests.len() as u32;
         let mut completed = 0;
@@ -130,7 +130,7 @@ impl<E: Engine> Bare<E> {
     }
 }
 
-/// Drawing requests alone: nanoseconds each.
+/// Nanoseconds per request of the generator alone.
 pub(super) fn generator(depth: u32, count: u64) -> f64 {
     let mut stream = RequestStream::new(&reads(depth), SEED, 0);
     let mut batch = vec![Request { offset: 0, bytes: 0, op: OpKind::Read }; BATCH];
@@ -142,7 +142,7 @@ pub(super) fn generator(depth: u32, count: u64) -> f64 {
     begin.elapsed().as_nanos() as f64 / (rounds * BATCH as u64) as f64
 }
 
-/// Updates of the histogram alone: nanoseconds each.
+/// Nanoseconds per update of the histogram alone.
 pub(super) fn histogram(count: u64) -> f64 {
     // Times around 100 µs that fall into a few dozen buckets, as those of a device do.
     let mut rng = workload::Rng::new(SEED);
@@ -160,7 +160,7 @@ pub(super) fn histogram(count: u64) -> f64 {
     wall.as_nanos() as f64 / (rounds * times.len() as u64) as f64
 }
 
-/// A clock that costs next to nothing: each reading is a microsecond after the last.
+/// A clock that costs almost nothing: each reading is a microsecond after the last.
 #[derive(Debug, Default)]
 pub(super) struct FreeClock {
     readings: Cell<u64>,
@@ -173,7 +173,7 @@ impl FreeClock {
         self.readings.get()
     }
 
-    /// The time in which it is read so often.
+    /// The time after this many readings.
     pub(super) fn time_of(readings: u64) -> Nanos {
         Nanos(readings * Self::STEP_NS)
     }
@@ -217,7 +217,7 @@ mod tests {
     fn the_worker_runs_by_any_clock_and_counts_all_that_it_asked() {
         let clock = FreeClock::default();
         let counted = worker(null(8), &clock, 8, FreeClock::time_of(3_000)).unwrap();
-        // A few readings a step of eight requests, and one more at each end.
+        // A few readings per step of eight requests, and one more at each end.
         let per_step = clock.readings() as f64 / (counted.ios as f64 / 8.0);
         assert!((1.5..=4.5).contains(&per_step), "{per_step}");
         assert_eq!(counted.histogram.count(), counted.ios);

@@ -1,10 +1,10 @@
-//! The processor that figures are bound to.
+//! Binds threads to the CPU that figures are measured on.
 
 use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// The calling thread bound to one processor until this is dropped.
+/// The calling thread is bound to one CPU until this is dropped.
 pub(super) struct Pinned {
     before: CpuSet,
 }

@@ -1,10 +1,10 @@
-//! Speed and truth of the program itself, as figures with goals.
+//! Measures speed and accuracy of the program itself, as figures with goals.
 //!
-//! Each part is measured in turns within one run (see [`crate::pairs`]), bound to one processor,
-//! and judged by gates that have shown what they can tell apart ([`gate`]). A full run keeps all
-//! figures under `benches/results`, with the machine and the versions, one file per part and day.
-//! The figures are those of the release build, to which a debug build of this program hands over.
-//! Rejected: a bench library with saved baselines, which compares two machines' moods.
+//! Each part is measured in alternating runs (see [`crate::pairs`]), bound to one CPU, and judged by gates
+//! that have proved what they can detect ([`gate`]). A full run saves all figures under `benches/results`,
+//! with the machine and the versions, one file per part and day. The figures are those of the release build;
+//! a debug build of this program starts it. Rejected: a bench library with saved baselines, which compares
+//! the states of the machine on two occasions.
 
 mod delay;
 mod gate;
@@ -25,10 +25,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Pairs of a smoke run: both orders once.
+/// Pairs of a smoke run: each order once.
 const SMOKE_PAIRS: usize = 2;
 
-/// What is measured, in order: name, what it is, how.
+/// A part of the measurement: name, description, function.
 type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
 const PARTS: [Part; 6] = [
     ("null", "what the harness costs per request", null::run),
@@ -40,14 +40,14 @@ const PARTS: [Part; 6] = [
 ];
 
 pub(crate) struct Options {
-    /// Whether only that everything runs and is understood is asked, whatever the figures.
+    /// Only test that everything runs and is parsed, regardless of the figures.
     smoke: bool,
     keep: bool,
     verbose: bool,
     pairs: Option<usize>,
     only: Option<String>,
     against: Option<PathBuf>,
-    /// The halfpower to measure; the release build of this tree where none is named.
+    /// The halfpower binary to measure. By default, it is the release build of this tree.
     binary: Option<PathBuf>,
 }
 
@@ -65,8 +65,8 @@ impl Options {
         }
         let smoke = flags.has("--smoke");
         let binary: Option<PathBuf> = flags.value("--binary")?;
-        // A smoke run has no figures worth keeping, nor has one with fewer pairs; those of another
-        // binary do not belong to this version.
+        // A smoke run and a run with fewer pairs have no figures worth saving. Figures of another binary do
+        // not belong to this version.
         let worth_keeping = !smoke && pairs.is_none() && binary.is_none();
         Ok(Self {
             smoke,
@@ -82,14 +82,14 @@ impl Options {
 
 struct Context {
     options: Options,
-    /// The processor that everything is bound to.
+    /// The CPU that everything is bound to.
     core: usize,
     /// The halfpower to measure.
     binary: PathBuf,
 }
 
 impl Context {
-    /// How many pairs or rounds, where so many are the rule.
+    /// Number of pairs or rounds, if `rule` is the default.
     fn pairs(&self, rule: usize) -> usize {
         self.options.pairs.unwrap_or(if self.options.smoke { SMOKE_PAIRS } else { rule })
     }
@@ -112,7 +112,7 @@ impl Report {
     }
 }
 
-/// Runs the release build of this program with the same words.
+/// Runs the release build of this program with the same arguments.
 fn run_released() -> Result<bool> {
     let program = place::release_xtask()?;
     let status = Command::new(&program)
@@ -123,7 +123,7 @@ fn run_released() -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs the parts asked for; whether all figures were reached.
+/// Runs the selected parts; returns whether all figures were reached.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let options = Options::read(flags)?;
     if cfg!(debug_assertions) && !options.smoke {

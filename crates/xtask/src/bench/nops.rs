@@ -1,7 +1,7 @@
-//! What full accounting costs on a real ring: io_uring's NOPs, which do nothing in the kernel.
+//! Measures the cost of full accounting on a real ring, with io_uring's NOPs, which do nothing in the kernel.
 //!
-//! The product's worker against a loop that has generator and slots but no clock, histogram or
-//! statistics, on rings set up alike, in slices of a twentieth of a second that take turns in one
+//! It compares the product's worker with a loop that has a generator and slots but no clock, histogram or
+//! statistics. Both use rings with the same setup and alternate in slices of a twentieth of a second in one
 //! process.
 
 use super::gate::{Gate, Goal, Proof, medians, numbers, turns};
@@ -14,13 +14,13 @@ use engine::{Clock, Engine, JobClock, NopEngine, OpenEngine, Setup};
 use record::Nanos;
 use serde_json::json;
 
-/// Share of the bare loop's rate that must be left.
+/// Minimum share of the bare loop's rate.
 const GOAL: f64 = 0.90;
 const DEPTH: u32 = 128;
 const PAIRS: usize = 41;
 const PROOF_PAIRS: usize = 15;
 const SLICE: Nanos = Nanos(50_000_000);
-/// Readings of the planted clock for each that is asked for: some 2 µs on some 15 µs of a batch.
+/// Readings of the planted clock per requested reading: about 2 µs added to about 15 µs per batch.
 const SLOW: u32 = 50;
 
 pub(super) fn run(context: &Context) -> Result<Report> {

@@ -1,9 +1,8 @@
-//! What the harness itself costs per request: the null engine at depth 128, 4 KiB random reads.
+//! Measures the harness' own cost per request: the null engine at depth 128, 4 KiB random reads.
 //!
-//! The figure is the product's own: `halfpower run --ioengine null` with everything on, bound to
-//! one processor, a thousand million over its rate. Beside it stand its parts, measured in this
-//! process in rounds that take turns, and fio's null engine, as it comes and with its best
-//! batches.
+//! The figure is the product's own: `halfpower run --ioengine null` with everything enabled, bound to one
+//! CPU; 10^9 divided by its IOPS. Shown next to it are the costs of its parts, measured in this process in
+//! alternating rounds, and fio's null engine, with its defaults and with its best batches.
 
 use super::gate::{Gate, Goal, Proof, numbers};
 use super::loops::{self, Bare, FreeClock};
@@ -20,12 +19,12 @@ use record::{EngineName, Nanos};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Nanoseconds per request that the harness may cost.
+/// Maximum cost of the harness in nanoseconds per request.
 const GOAL_NS: f64 = 25.0;
 const DEPTH: u32 = 128;
-/// Length of one measurement of a part: long against a tick of the scheduler, and against the
-/// milliseconds for which a busy machine lets a thread wait (a part without a request has no cost);
-/// short enough that a round of all parts sees one state of the machine.
+/// Length of one measurement of a part. It is long compared with a scheduler tick and with the milliseconds
+/// that a thread may wait on a busy machine (a part without a request has no cost). It is short enough that
+/// all parts of a round see the same state of the machine.
 const PART: Nanos = Nanos(50_000_000);
 const ROUNDS: usize = 25;
 
@@ -45,7 +44,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
 /// The product as a user runs it.
 fn product(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Gate> {
     let cost = |plant| Ok(1e9 / bout.halfpower(runtime, plant)?.iops);
-    // Not counted: it warms caches and the processor's clock.
+    // Not counted: it warms up the caches and the CPU's clock.
     cost(Plant::Nothing)?;
     let (proof, figure) = Proof::of(
         context.pairs(15),
@@ -57,7 +56,7 @@ fn product(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Gate
     Ok(Gate::new(name, "ns per request", Goal::AtMost(GOAL_NS), figure, proof))
 }
 
-/// The parts, and what follows from them.
+/// The parts, and the conclusions from them.
 fn parts(context: &Context) -> Result<Value> {
     let clock = JobClock::new();
     let pinned = Pinned::to(context.core)?;
@@ -116,7 +115,7 @@ fn parts(context: &Context) -> Result<Value> {
     Ok(kept)
 }
 
-/// fio's null engine, beside which the figure is read: as it comes, and in batches.
+/// fio's null engine for comparison: with its defaults, and in batches.
 fn peers(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Value> {
     if let Some(why) = testkit::Capability::Fio.missing() {
         println!("  fio: not measured: {why}");

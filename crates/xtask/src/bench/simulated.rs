@@ -1,9 +1,8 @@
-//! How fast the simulator steps: it bounds how long the tests and the published tables take.
+//! Measures the speed of the simulator, which limits how long the tests and the published tables take.
 //!
-//! Whole runs of the program are timed, from command line to document. Beside the goals stand the
-//! two ways in which a simulator becomes slow: with the length of the simulated time, and with the
-//! number of devices. With `--against` another binary, the one of an earlier commit, is run in turn
-//! with this one.
+//! Complete runs of the program are timed, from command line to document. In addition to the goals, two
+//! possible causes of slowness are shown: the length of the simulated time, and the number of devices. With
+//! `--against`, another binary, such as that of an earlier commit, alternates with this one.
 
 use super::gate::{Gate, Goal, Proof, numbers, turns};
 use super::{Context, Report};
@@ -19,7 +18,7 @@ const PAIRS: usize = 15;
 const FAULT: &str = "a fifth of the time stopped";
 
 const QUEUE: &str = "sim:mm1,service=5ms --iodepth 4";
-/// What is run, for how many virtual seconds, and the goal in requests per second of real time.
+/// The loads, their virtual seconds, and the goals in requests per second of real time.
 const LOADS: [(&str, &str, u32, Goal); 11] = [
     ("queue device", QUEUE, 10_000, Goal::AtLeast(2e6)),
     (
@@ -35,7 +34,7 @@ const LOADS: [(&str, &str, u32, Goal); 11] = [
     drive("drive model, sequential, depth 8", "read --bs 8k --iodepth 8", 500),
     drive("drive model, sequential, depth 32", "read --bs 8k --iodepth 32", 500),
     (
-        // One request is several commands here, so that it has no goal of its own.
+        // One request is several commands here, so it has no goal of its own.
         "array of six drives with parity, three reads to two writes",
         "sim:atlas10k,disks=6,raid=5,buses=2 --rw randrw --rwmixread 60 --bs 8k --iodepth 16",
         500,
@@ -49,10 +48,10 @@ const LOADS: [(&str, &str, u32, Goal); 11] = [
     ),
     ("flash model", "sim:nvme-ssd --rw randread --iodepth 64", 10, Goal::AtLeast(5e5)),
 ];
-/// Enough buses for the drives, and a host that costs nothing: the drives are what is simulated.
+/// Enough buses for the drives and a host without cost, so that the drives dominate the simulation.
 const THOUSAND: &str = "sim:friedman10k,disks=1000,raid=0,buses=250,pci=16,adapter=none,host=ideal \
                         --rate-iops 100000 --arrival poisson --iodepth 32768";
-/// The long run of [`QUEUE`] is so many times as long as the short one.
+/// Length of the long run of [`QUEUE`], as a multiple of the short one.
 const LONGER: u32 = 10;
 
 const fn drive(
@@ -95,7 +94,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     Ok(Report { gates, details })
 }
 
-/// The gate of one load; with `--against`, its details get the ratio over the other binary.
+/// The gate of one load. With `--against`, its details include the ratio to the other binary.
 fn gate(
     context: &Context,
     name: String,
@@ -120,7 +119,7 @@ fn gate(
     Ok(Gate::new(name, unit, goal, figure, proof))
 }
 
-/// What a run comes to per second of real time: `count` of its requests and virtual seconds.
+/// The rate of a run per second of real time. `count` computes it from requests and virtual seconds.
 fn measure(
     binary: &Path,
     words: &str,

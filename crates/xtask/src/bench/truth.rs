@@ -1,11 +1,11 @@
-//! Whether fast times are true: what the worker reports of an engine whose delays are known.
+//! Checks that short latencies are measured correctly, with an engine whose delays are known.
 //!
-//! Three laws of delay; of each the mean and p50 to p99.9. The worker is judged against what the
-//! engine wrote down of the same run: the delays that there really were. The law itself stands
-//! beside it; from it they differ by what the machine held up and by the chance of the draws, which
-//! at a percentile between two parts of a mixture is more than a percent. A round that the host
-//! disturbed is outvoted by the others: the median of rounds is judged. The planted fault is a
-//! clock that starts when a twentieth of the request is over.
+//! For three distributions of delay, the mean and p50 to p99.9 are compared. The worker is judged by the
+//! engine's log of the same run, which has the actual delays. The distribution's theoretical value is shown
+//! next to it. The actual delays differ from it by disturbances of the machine and by chance, which at a
+//! percentile between two parts of a mixture is more than a percent. The median over rounds is judged, so
+//! that a disturbed round has no influence. The planted fault is a clock that starts when a twentieth of the
+//! request is over.
 
 use super::delay::{DelayEngine, Law, Log};
 use super::gate::{Gate, Goal, Proof, numbers};
@@ -17,23 +17,23 @@ use engine::JobClock;
 use record::Nanos;
 use serde_json::json;
 
-/// How far a statistic may lie from the truth, in percent.
+/// Maximum deviation of a statistic from the truth, in percent.
 const GOAL_PERCENT: f64 = 1.0;
-/// Deep enough that completions come in batches, shallow enough that spinning sees them at once.
+/// Deep enough that completions arrive in batches, shallow enough that spinning sees them at once.
 const DEPTH: u32 = 16;
 const ROUNDS: usize = 7;
 const LENGTH: Nanos = Nanos(1_000_000_000);
 const SMOKE_LENGTH: Nanos = Nanos(200_000_000);
 /// How much of a request is over when the planted clock starts, in percent.
 const LATE_PERCENT: u64 = 5;
-/// The mean, and these.
+/// The percentiles that are compared, in addition to the mean.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// The mean and the percentiles of one run, in nanoseconds.
 type Statistics = [f64; 1 + PERCENTILES.len()];
 
-/// One run: as reported, and as the engine wrote it down.
+/// One run: as reported, and as logged by the engine.
 struct Round {
     reported: Statistics,
     logged: Statistics,
@@ -65,8 +65,8 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     Ok(Report { gates, details })
 }
 
-/// The gate on the largest deviation of all statistics. Its A/A result is how far the engine's own
-/// log of one half of the rounds lies from that of the other half.
+/// The gate on the largest deviation of all statistics. Its A/A result compares the engine's own log of one
+/// half of the rounds with that of the other half.
 fn gate(name: String, good: &[Round], late: &[Round]) -> Gate {
     let (left, right) = good.split_at(good.len() / 2);
     let halves: Vec<f64> = (0..=PERCENTILES.len())
@@ -88,7 +88,7 @@ fn gate(name: String, good: &[Round], late: &[Round]) -> Gate {
     }
 }
 
-/// The largest deviation from the engine's log over all statistics, in percent, each the median of
+/// The largest deviation from the engine's log over all statistics, in percent. Each is the median of the
 /// rounds; the interval is that of the statistic.
 fn worst(rounds: &[Round]) -> Ratio {
     let deviation = |index: usize| {
@@ -120,7 +120,7 @@ fn rounds(context: &Context, law: Law, ahead: u64, clock: JobClock) -> Result<Ve
         let mut reported = [counted.mean_ns; 1 + PERCENTILES.len()];
         let mut logged = [times.iter().sum::<u64>() as f64 / times.len() as f64; 6];
         for (index, (_, p)) in PERCENTILES.iter().enumerate() {
-            // One that is not reported, for lack of requests, is no number and agrees with nothing.
+            // A percentile that is not reported, for lack of requests, is NaN and agrees with nothing.
             reported[index + 1] = counted.histogram.percentile(*p).unwrap_or(f64::NAN);
             let rank = (times.len() as f64 * p).ceil() as usize;
             logged[index + 1] = times[rank.clamp(1, times.len()) - 1] as f64;

@@ -1,12 +1,12 @@
-//! halfpower against fio where the device costs least: a cached file in memory, and a RAM block
-//! device written full with data that does not compress.
+//! Compares halfpower with fio where the device costs least: on a cached file in memory, and on a RAM block
+//! device filled with incompressible data.
 //!
-//! At depth 128 the rate and the CPU time per request, against the fastest settings that fio
-//! has here ([`crate::contest::fio::best`]); of each load of [`LOADS`] the mean latency, where fio hands over as
-//! many requests per call as halfpower. The sides take
-//! turns in slices of half a second (ABBA), each a process of its own, all bound to one processor;
-//! kernel workers are bound by nobody. CPU time is judged by what the kernel charges to each
-//! child; the time that the whole machine was busy beside it would show work done elsewhere.
+//! At depth 128, it compares the rate and the CPU time per request with fio's fastest settings here
+//! ([`crate::contest::fio::best`]). For each load of [`LOADS`], it compares the mean latency, with fio
+//! submitting as many requests per call as halfpower. The sides alternate in slices of half a second (ABBA).
+//! Each slice is a separate process. All are bound to one CPU, except the kernel's workers. CPU time is
+//! judged by what the kernel charges to each child; the busy time of the whole machine is shown, too, and
+//! would reveal work done elsewhere.
 
 use super::gate::{Gate, Goal, Proof, medians, numbers, turns, values};
 use super::{Context, Report};
@@ -20,19 +20,19 @@ use record::EngineName;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Slices a side: twenty seconds in all. Where a kernel worker comes to sit differs between
-/// processes and hardly within one, so that more and shorter slices say more.
+/// Slices per side, twenty seconds in total. The placement of a kernel worker differs between processes but
+/// rarely within one, so many short slices are better.
 const PAIRS: usize = 40;
 const PROOF_PAIRS: usize = 18;
-/// The planted fault burns the length of a slice over this.
+/// The planted fault burns CPU time for the length of a slice divided by this.
 const BURNT: u32 = 5;
-/// Runs from which the cost of start and end is taken.
+/// Number of short runs that measure the cost of start and end.
 const SHORT_RUNS: u32 = 5;
 
-/// What is as fast as fio within this counts as equal where a load is not the harness' own best case.
+/// Ratio to fio that counts as equal for loads other than the harness' best case.
 const EQUAL: f64 = 1.05;
-/// Loads of all engines, and the mean latency over fio's. A pool of threads has no goal, because fio's jobs need no
-/// hand-over.
+/// Loads of all engines, each with its goal for the mean latency relative to fio. A thread pool has no goal,
+/// because fio's jobs need no hand-over.
 const LOADS: [(Load, Goal); 8] = [
     (Load::new(EngineName::Sync, "randread", "4k", 1), Goal::AtMost(1.0)),
     (Load::new(EngineName::IoUring, "randread", "4k", 1), Goal::AtMost(1.0)),
@@ -43,7 +43,8 @@ const LOADS: [(Load, Goal); 8] = [
     (Load::new(EngineName::Mmap, "randread", "4k", 1), Goal::AtMost(EQUAL)),
     (Load::new(EngineName::Threads, "randread", "4k", 8), Goal::Shown),
 ];
-/// How far the device's own count of requests may be from halfpower's: that it is fast without claiming more.
+/// Maximum relative difference between the device's request count and halfpower's; shows that halfpower does
+/// not claim more requests than it made.
 const COUNT_TOLERANCE: f64 = 0.02;
 
 const DEEP: Load = Load::new(EngineName::IoUring, "randread", "4k", 128);
@@ -78,13 +79,13 @@ impl Context {
         Ok(outcome)
     }
 
-    /// fio and halfpower in turn.
+    /// Runs fio and halfpower alternately.
     fn contest(&self, bout: &Bout<'_>) -> Result<Vec<(Outcome, Outcome)>> {
         let fio = || bout.fio(self.slice());
         turns(self.pairs(PAIRS), fio, || self.slice_of(bout, Plant::Nothing))
     }
 
-    /// halfpower against itself, and against itself with a fault.
+    /// Compares halfpower with itself, and with itself with a fault.
     fn proof(
         &self,
         bout: &Bout<'_>,
@@ -97,7 +98,7 @@ impl Context {
         Ok(Proof::of(count, fault, || run(Plant::Nothing), || run(plant))?.0)
     }
 
-    /// What start and end cost: the mean of short runs.
+    /// The cost of start and end: the mean of short runs.
     fn short(&self, run: impl Fn(Duration) -> Result<Outcome>) -> Result<Outcome> {
         let count = if self.options.smoke { 1 } else { SHORT_RUNS };
         let runs: Result<Vec<Outcome>> = (0..count).map(|_| run(SHORT)).collect();
@@ -164,7 +165,7 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
 
 /// Mean latency of a load.
 fn latency(context: &Context, target: &Target, load: Load, goal: Goal) -> Result<Report> {
-    // A pool of threads on one processor measures the processor.
+    // On one CPU, a thread pool would measure the CPU.
     let core = (load.via != EngineName::Threads).then_some(context.core);
     let bout = Bout::new(&context.binary, target, load, core);
     let (_, trial) = bout.told(SHORT, Plant::Nothing)?;

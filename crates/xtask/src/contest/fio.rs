@@ -1,10 +1,9 @@
-//! One run of fio, and what it reports.
+//! Runs fio once, and parses its report.
 //!
-//! fio's best settings are its own question, because they differ by engine, target and machine:
-//! [`best`] tries a list of batch sizes on the target itself and takes the fastest. Everywhere:
-//! registered files and buffers where the engine has them, no random map, no second clock reading
-//! for submission, no samples of throughput. What its users know as its fastest (`--gtod_reduce`)
-//! measures no latencies, so it is no measurement of the same thing.
+//! fio's best settings depend on engine, target and machine: [`best`] tries a list of batch sizes on the
+//! target itself and takes the fastest. All settings use registered files and buffers where the engine has
+//! them, no random map, no second clock reading for submission, and no samples of throughput.
+//! `--gtod_reduce`, known as fio's fastest option, measures no latencies and is therefore not comparable.
 
 use super::{Bout, Load, Outcome, SHORT};
 use crate::child::{self, Plant};
@@ -18,35 +17,35 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Requests handed over together, and completions taken together at least.
+    /// Number of requests submitted together, and minimum number of completions taken together.
     pub(crate) submit: u32,
     pub(crate) complete_min: u32,
-    /// The processor it is bound to; `None` for any.
+    /// The CPU that it is bound to; `None` for any.
     pub(crate) core: Option<usize>,
-    /// As fio comes, without all that makes it faster.
+    /// fio's defaults, without any tuning.
     pub(crate) by_default: bool,
 }
 
 impl Settings {
-    /// As halfpower does it: all that can be handed over in one call, and all that is done out
-    /// of one look. fio by itself makes a system call per request, which memory shows.
+    /// The same as halfpower: submits all pending requests in one call, and takes all available completions
+    /// at once. By default, fio makes a system call per request, which matters on memory.
     pub(crate) fn alike(load: &Load, core: Option<usize>) -> Self {
         Self { submit: load.iodepth, complete_min: 1, core, by_default: false }
     }
 
-    /// `submit 32, complete 16 to 128`, for a load of that queue depth.
+    /// A text such as `submit 32, complete 16 to 128`, for a load of that queue depth.
     pub(crate) fn words(&self, iodepth: u32) -> String {
         let Self { submit, complete_min, .. } = self;
         format!("submit {submit}, complete {complete_min} to {iodepth}")
     }
 }
 
-/// Lengths of a trial of one list of settings, and how often each is tried.
+/// Duration of a trial of a list of settings, and how often each is tried.
 const TUNING_RUN: Duration = Duration::from_millis(500);
 const TUNING_ROUNDS: usize = 3;
 
-/// The settings with which fio does most requests per second here, of those that differ in how much
-/// is handed over and taken at a time; and what each reached.
+/// fio's settings with the highest IOPS here, among different batch sizes for submission and completion, and
+/// the IOPS of each.
 pub(crate) fn best(bout: &Bout<'_>, smoke: bool) -> Result<(Settings, Vec<(Settings, f64)>)> {
     let (alike, depth) = (bout.settings, bout.load.iodepth);
     let few = [(1, 1), (16, 16), (32, 1), (32, 32), (64, 64), (128, 128)];
@@ -97,8 +96,8 @@ impl Bout<'_> {
     }
 }
 
-/// fio's word. A pool of threads is compared with as many jobs of psync: a pool also hands requests
-/// over, which jobs of their own need not; that is part of what is compared.
+/// fio's name of the engine. A thread pool is compared with the same number of psync jobs. The pool must also
+/// hand requests over, which jobs need not; that is part of the comparison.
 fn ioengine(engine: EngineName) -> &'static str {
     match engine {
         EngineName::Sync | EngineName::Threads => "psync",
@@ -118,8 +117,8 @@ fn command(load: &Load, settings: &Settings) -> Command {
         ("randrepeat", "0"),
         ("fallocate", "none"),
         ("group_reporting", "1"),
-        // fio stamps its buffers again for each write, so that they compress in parts: a device
-        // that compresses, as zram does, spends three times as long on them as on random data.
+        // fio stamps its buffers for each write, which makes them partly compressible. A device that
+        // compresses, such as zram, takes three times as long for them as for random data.
         ("scramble_buffers", "0"),
         ("ioengine", ioengine(load.via)),
         ("rw", load.rw),
@@ -146,7 +145,7 @@ fn command(load: &Load, settings: &Settings) -> Command {
     command
 }
 
-/// The jobs in fio's JSON, none of which met an error. Warnings may stand before it.
+/// The jobs in fio's JSON; fails if one had an error. Warnings may precede the JSON.
 pub(crate) fn jobs(output: &str) -> Result<Vec<Value>> {
     let json = &output[output.find('{').context("no JSON")?..];
     let document: Value = serde_json::from_str(json)?;

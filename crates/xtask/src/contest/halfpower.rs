@@ -1,4 +1,4 @@
-//! One run of halfpower, and what it reports.
+//! Runs halfpower once, and parses its report.
 
 use super::{Bout, Outcome};
 use crate::child::{self, Finished, Plant};
@@ -7,11 +7,11 @@ use record::{FindingCode, Severity, Trial};
 use std::process::Command;
 use std::time::Duration;
 
-/// Findings that a target in memory, a short run or a null engine gives on purpose.
+/// Findings that are expected for a target in memory, a short run or a null engine.
 const EXPECTED: [FindingCode; 2] = [FindingCode::NoDevice, FindingCode::PageCacheServed];
 
 impl Bout<'_> {
-    /// Runs halfpower ; also the document that it printed.
+    /// Runs halfpower; also returns the document that it printed.
     pub(crate) fn told(&self, runtime: Duration, plant: Plant) -> Result<(Outcome, Trial)> {
         let Self { binary, target, load, settings } = self;
         let mut command = child::pinned(binary.as_os_str(), settings.core);
@@ -33,8 +33,8 @@ impl Bout<'_> {
             };
         }
         let child = child::run(&mut command, plant)?;
-        // Exit code 1 comes with a document: a finding such as "served by the page cache" is what
-        // the tmpfs target is for. What would spoil the comparison is checked by itself.
+        // Exit code 1 is accepted with a document: the tmpfs target is meant to cause a finding such as
+        // "served by the page cache". Problems that would spoil the comparison are checked separately.
         let trial = trial(&command, &child)?;
         let direction = if load.writes() { &trial.result.write } else { &trial.result.read };
         let direction = direction.as_ref().context("the trial has no result in this direction")?;
@@ -58,8 +58,7 @@ pub(crate) fn trial(command: &Command, child: &Finished) -> Result<Trial> {
     })
 }
 
-/// Findings that say more than "worth knowing", but for those that the choice of a target in memory
-/// explains.
+/// Findings above the severity "worth knowing", except those that a target in memory explains.
 pub(crate) fn findings(trial: &Trial) -> impl Iterator<Item = &str> {
     let said = trial.findings.iter().filter(|finding| finding.severity > Severity::Info);
     said.filter(|finding| !EXPECTED.contains(&finding.code)).map(|finding| finding.claim.as_str())

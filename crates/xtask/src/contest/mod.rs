@@ -1,11 +1,10 @@
-//! One run of a load generator on a prepared target: what `bench` compares.
+//! Runs a load generator once on a prepared target, for comparisons by `bench`.
 //!
-//! Both sides are whole programs in processes of their own, as a user starts them. Latency is
-//! submission to completion, fio's `lat`. CPU time comes twice (see [`crate::child`]): what is
-//! charged to the child, and the time that the whole machine was not idle, which misses nothing and
-//! holds everybody else's work. What a program spends before and after its load (fio calibrates
-//! clocks, halfpower measures its ceiling) is taken out by the difference to a very short run of the
-//! same.
+//! Both sides are complete programs in their own processes, as a user starts them. Latency is submission to
+//! completion, fio's `lat`. CPU time is measured twice (see [`crate::child`]): the time charged to the child,
+//! and the non-idle time of the whole machine, which misses nothing but includes the work of all other
+//! processes. Time before and after the load (fio calibrates clocks, halfpower measures its ceiling) is
+//! subtracted by means of a very short run of the same load.
 
 pub(crate) mod fio;
 pub(crate) mod halfpower;
@@ -19,8 +18,8 @@ use std::path::Path;
 use std::time::Duration;
 use target::Target;
 
-/// Run time of the run that shows what start and end cost: long enough that something completes on
-/// a machine that does other things too.
+/// Run time of the short run that shows the cost of start and end: long enough that requests complete on a
+/// busy machine.
 pub(crate) const SHORT: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +40,18 @@ impl Load {
         Self { via, rw, bs, iodepth }
     }
 
-    /// The direction that both programs report it under.
+    /// Whether both programs report the load as writes.
     pub(crate) fn writes(&self) -> bool {
         self.rw.ends_with("write")
     }
 
-    /// `io_uring randread 4k x 32`.
+    /// A label such as `io_uring randread 4k x 32`.
     pub(crate) fn label(&self) -> String {
         format!("{} {} {} x {}", self.via.name(), self.rw, self.bs, self.iodepth)
     }
 }
 
-/// A load on a target, with halfpower's binary and fio's settings; both sides run on the processor
-/// that the settings name.
+/// A load on a target, with halfpower's binary and fio's settings. Both sides run on the CPU of the settings.
 #[derive(Clone, Copy)]
 pub(crate) struct Bout<'a> {
     pub(crate) binary: &'a Path,
@@ -63,7 +61,7 @@ pub(crate) struct Bout<'a> {
 }
 
 impl<'a> Bout<'a> {
-    /// With fio as halfpower does it.
+    /// Gives fio the same settings as halfpower.
     pub(crate) fn new(
         binary: &'a Path,
         target: &'a Target,
@@ -78,27 +76,26 @@ impl<'a> Bout<'a> {
         Ok(self.told(runtime, plant)?.0)
     }
 
-    /// Whether the page cache is bypassed; a mapping lives in it.
+    /// Whether the load uses direct I/O; a mapping cannot.
     fn direct(&self) -> bool {
         self.target.direct && self.load.via != EngineName::Mmap
     }
 }
 
-/// What one run, or several of one side together, reported and used.
+/// Figures of one run, or of several runs of one side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) iops: f64,
     pub(crate) latency_ns: f64,
-    /// Charged to the child.
+    /// CPU time charged to the child.
     pub(crate) cpu: Duration,
-    /// Time of all processors that were not idle while the child lived.
+    /// Non-idle time of all CPUs during the child's life.
     pub(crate) busy: Duration,
     pub(crate) runtime: Duration,
 }
 
 impl Outcome {
-    /// One outcome of several runs: the mean rate, the mean latency of all requests, and the
-    /// CPU time of all.
+    /// Combines several runs: the mean rate, the mean latency of all requests, and the total CPU time.
     pub(crate) fn together(runs: &[Self]) -> Self {
         let sum = |value: fn(&Self) -> f64| runs.iter().map(value).sum::<f64>();
         let rates = sum(|run| run.iops);
@@ -115,7 +112,7 @@ impl Outcome {
         self.iops * self.runtime.as_secs_f64()
     }
 
-    /// A time per request in µs, where `runs` starts and ends cost what those of `short` did.
+    /// Time per request in µs, minus `runs` times the cost of start and end as measured by `short`.
     pub(crate) fn us_per_io(&self, time: fn(&Self) -> Duration, short: &Self, runs: usize) -> f64 {
         let runs = runs as f64;
         let spent = time(self).as_secs_f64() - runs * time(short).as_secs_f64();
@@ -134,7 +131,7 @@ mod tests {
 
     #[test]
     fn starts_and_ends_are_taken_out_of_the_cost_of_a_request() {
-        // 50 ms to start and end, then 2 µs a request charged, 3 µs used.
+        // 50 ms for start and end; then 2 µs per request charged, and 3 µs used.
         let short = run(1e5, 1e4, 20, [54, 56]);
         let long = run(1e5, 1e4, 1_000, [250, 350]);
         let both = Outcome::together(&[long, long]);

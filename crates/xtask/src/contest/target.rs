@@ -1,9 +1,8 @@
-//! What is read and written: a file in memory, a RAM block device.
+//! The targets: a file in memory, and a RAM block device.
 //!
-//! Each is written full with data that does not compress before anything is compared, so that
-//! neither side reads holes, and both find the same placement. zram would keep a page of zeros as
-//! a flag. All go away with the value. A device is written by halfpower only with the flag that
-//! repeats its name, which the target therefore knows.
+//! Each is filled with incompressible data before the comparison. Neither side then reads holes, and both
+//! find the same placement; zram would store a page of zeros as a flag. All targets are removed on drop.
+//! halfpower writes to a device only with the flag that repeats its name, so the target knows the name.
 
 use anyhow::{Context, Result, ensure};
 use host::kernel::Roots;
@@ -14,12 +13,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use testkit::{Capability, Folder, Zram};
 
-/// Large enough that processor caches do not hold it, small enough for memory.
+/// Larger than CPU caches, small enough for memory.
 const BYTES: u64 = 512 << 20;
 /// Size of the file that the null engine pretends to read.
 const PRETENDED_BYTES: u64 = 16 << 20;
-/// Size of a file of a smoke run, and what such a run transfers: 8,192 requests of 4 KiB, and of the
-/// null engine, which needs no time for them, 32 times as many.
+/// File size of a smoke run, and the bytes that it transfers: 8,192 requests of 4 KiB. The null engine needs
+/// no time for them and transfers 32 times as many.
 const SMOKE_BYTES: u64 = 32 << 20;
 /// A file system in memory that every Linux has for POSIX shared memory.
 const MEMORY: &str = "/dev/shm";
@@ -29,19 +28,19 @@ pub(crate) struct Target {
     pub(crate) description: &'static str,
     pub(crate) path: PathBuf,
     pub(crate) size_bytes: u64,
-    /// Whether the page cache is bypassed.
+    /// Whether direct I/O is used.
     pub(crate) direct: bool,
-    /// The name that `--destroy-data-on` repeats; `None` for a file.
+    /// The name for `--destroy-data-on`; `None` for a file.
     pub(crate) device_name: Option<String>,
-    /// Bytes after which a run ends, in place of its time. A smoke run ends so: it has a result
-    /// however long a busy machine lets it wait.
+    /// Bytes after which a run ends, instead of a time. Used by smoke runs, which then have a result even on
+    /// a busy machine.
     pub(crate) ends_after: Option<u64>,
     /// What must live as long as the target.
     _owner: Box<dyn Any>,
 }
 
 impl Target {
-    /// Makes the target, or says why this machine has none.
+    /// Makes the target, or says why this machine cannot.
     pub(crate) fn prepare(name: &'static str, smoke: bool) -> Result<Result<Self, String>> {
         let memory = Path::new(MEMORY);
         let is_device = name == "zram";
@@ -99,7 +98,7 @@ fn is_memory(folder: &Path) -> bool {
     mount_of(&mounts, &folder, None).is_some_and(|mount| mount.kind == "tmpfs")
 }
 
-/// Writes the file or device full with data that does not compress.
+/// Fills the file or device with incompressible data.
 fn fill(path: &Path, size_bytes: u64) -> Result<()> {
     const CHUNK: usize = 1 << 20;
     ensure!(size_bytes.is_multiple_of(CHUNK as u64), "the size is not a multiple of 1 MiB");

@@ -1,4 +1,4 @@
-//! The cases: what is started and set, and what a diagnosis has to find.
+//! The cases: what is started and changed, and what a diagnosis must find.
 
 use super::load::{FLOODED, Load};
 use super::medium::Medium;
@@ -6,50 +6,50 @@ use crate::judge::{Expect, FINE, SILENCE};
 use std::time::Duration;
 use testkit::Throttle;
 
-/// Requests per second that nothing here reaches.
+/// A limit in requests per second that no load here reaches.
 const UNREACHED: u64 = 50_000_000;
-/// A queue that is too deep, in times of the depth that gives most of the largest rate.
+/// Range of excessive queue depths, as multiples of the knee of the depth curve.
 const DEEP: (f64, f64) = (3.0, 6.0);
-/// Memory of a control group that reads [`super::load::BUFFERED`] through the page cache.
+/// Memory range of a cgroup that reads [`super::load::BUFFERED`] bytes through the page cache.
 const MEMORY: (f64, f64) = (100e6, 200e6);
 
-/// Too few requests at once for a device.
+/// Number of tags that is too small for any device.
 const TAGS: u64 = 4;
 
-/// What is changed on the machine after the profile was made, and put back after the case.
+/// A change of the machine after the profile was made. It is reverted after the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Another I/O scheduler.
     Scheduler(&'static str),
     /// A setting of the device's queue.
     Queue(&'static str, u64),
-    /// So many bytes may wait to be written.
+    /// Limit of dirty bytes in the page cache.
     DirtyBytes(u64),
-    /// Nothing is read ahead.
+    /// No read-ahead.
     NoReadAhead,
-    /// Programs that compute, on all processors.
+    /// Programs that compute, on all CPUs.
     BusyProcessors,
     /// A program fills the page cache with writes.
     Flood,
-    /// Files are made, removed and discarded.
+    /// Files are created, removed and discarded.
     Discards,
-    /// A flush of the served disk takes so long.
+    /// Duration of a flush of the served disk.
     FlushTakes(Duration),
-    /// A discard of it does.
+    /// Duration of a discard of the served disk.
     DiscardTakes(Duration),
-    /// It does so many requests per second at most.
+    /// Maximum requests per second of the served disk.
     CapAt(u64),
-    /// The file system writes each file through.
+    /// The file system is mounted with `sync`.
     MountedSync,
     /// A program swaps to a file on the device.
     Swaps,
-    /// A program has swapped, and rests.
+    /// A program has swapped and is now idle.
     Swapped,
-    /// A file is in pieces of so many bytes.
+    /// A file is fragmented into pieces of this many bytes.
     Fragmented(u64),
-    /// The file system has next to no room left.
+    /// The file system is almost full.
     Full,
-    /// The limits of loads hold for the first time, and then do not for the second.
+    /// The limits of loads are active for the first duration and inactive for the second, alternately.
     ComeAndGo(Duration, Duration),
 }
 
@@ -59,18 +59,18 @@ pub(super) struct Case {
     pub(super) media: &'static [Medium],
     pub(super) changes: Vec<Change>,
     pub(super) loads: Vec<Load>,
-    /// Requests per second that the loads have to reach, or it was another case.
+    /// Minimum requests per second of the loads. With less, the result is discarded.
     pub(super) asks: Option<u64>,
-    /// Requests that have to be at the device while it has any, or it was another case: a program may need more of
-    /// its processor than the device needs of its time.
+    /// Minimum number of requests at the busy device. With less, the result is discarded: a program may need
+    /// more CPU time than the device needs for its requests.
     pub(super) fills: Option<f64>,
     pub(super) expect: Expect,
-    /// The file, or the folder, that is watched instead of the device.
+    /// The file or folder that is watched instead of the device.
     pub(super) watched: Option<&'static str>,
 }
 
 impl Change {
-    /// Whether a file that is open keeps what it was, or the load needs it.
+    /// Whether the change must precede the load: open files keep the old state, or the load needs the change.
     pub(super) fn comes_first(self) -> bool {
         matches!(self, Self::NoReadAhead | Self::Fragmented(_))
     }
@@ -113,13 +113,13 @@ impl Case {
     }
 }
 
-/// What the profile says of a device.
+/// Figures of the device's profile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
-    /// Largest rate of random reads of 4 KiB, and of one after the other.
+    /// Maximum IOPS of 4 KiB random reads, and their IOPS at queue depth 1.
     pub(super) most: f64,
     pub(super) lone: f64,
-    /// The depth that gives most of it.
+    /// The smallest depth that gives most of the maximum.
     pub(super) knee: f64,
 }
 
@@ -129,7 +129,7 @@ const SILENT: &[&str] = &[SILENCE];
 const RAISE: &[&str] = &["raise_cap"];
 const SHARE: &[&str] = &["shallower_queue", "move_neighbour", "scheduler", "direct_io"];
 const ALL: &[Medium] = &[Medium::Loop, Medium::Zram, Medium::Disk];
-/// Nothing here that others on the machine's own disk would feel.
+/// The project's own devices, for cases that would disturb other users of the machine's disk.
 const OURS: &[Medium] = &[Medium::Loop, Medium::Zram];
 const LOOP: &[Medium] = &[Medium::Loop];
 
@@ -152,7 +152,7 @@ pub(super) fn case(
     }
 }
 
-/// The single cases of a round.
+/// All single cases of a round.
 pub(super) fn cases(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let mut all = healthy(known, between);
     all.extend(limits(known, between));
@@ -161,7 +161,7 @@ pub(super) fn cases(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> 
     all
 }
 
-/// Devices that are asked for less than they can do: 1 to 60 % of what the loop of their program could.
+/// Devices below their maximum: 1 to 60 % of what the loop of their program could reach.
 fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let Known { most, lone, .. } = known;
     let of = |most: f64| (0.01 * most, 0.6 * most);
@@ -182,7 +182,7 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         case(name, vec![load], FINE, SILENT).on(ALL).asking(per_s)
     };
     let (poisson, few) = ("--rate_process=poisson", rate(lone.min(5_000.0)));
-    // Left alone, the page cache writes after half a minute.
+    // Without fsync, the page cache would write only after half a minute.
     let writes = format!("--fsync=64 --rate_iops={}", rate(2_000.0));
     let log = format!("--fsync=1 --rate_iops={}", rate(400.0));
     let mixed = rate(most.min(20_000.0)) / 2;
@@ -218,7 +218,7 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
     ]
 }
 
-/// Limits of control groups.
+/// Limits of cgroups.
 fn limits(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let rate = between(0.01 * known.most, 0.08 * known.most);
     let few = between(300.0, 3_000.0);
@@ -266,13 +266,13 @@ fn limits(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
     ]
 }
 
-/// More than the device can do, or several programs on it.
+/// More load than the device can carry, or several programs on it.
 fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let Known { most, knee, .. } = known;
-    // More has two processors to spare for neither the sender, the loop device's worker nor the watch,
-    // and then what is staged is another case.
+    // A higher rate would leave two CPUs no time for the sender, the loop device's worker and the recorder,
+    // and would then be a different case.
     let few = between(0.001 * most, 0.01 * most);
-    // So much deeper than the device can use that a shallower queue is the cure, on whichever machine.
+    // So deep that on any machine a shallower queue is the remedy.
     let deep = between(DEEP.0 * knee, DEEP.1 * knee);
     let (reads, writes) = ("randread", "randwrite");
     let some = |rw| Load::open(rw, few, "poisson");
@@ -313,14 +313,14 @@ fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
             .caused(&["neighbour", "writes_in_front"])
             .changed(&[Change::Flood])
             .on(LOOP),
-        // The work of a loop device in memory is that of the processors, so that it is slow as well.
+        // The CPUs do the work of a loop device in memory, so it is slow as well.
         case("busy processors", vec![some(reads)], FINE, &[])
             .or(&["slow", "overloaded", "slow_and_overloaded"])
             .changed(&[Change::BusyProcessors]),
     ]
 }
 
-/// What lies between the program and the device.
+/// Causes between the program and the device.
 fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let memory = between(MEMORY.0, MEMORY.1);
     let dirty = between(2e6, 8e6);
@@ -346,7 +346,7 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
         )
         .caused(&["read_ahead_off"])
         .changed(&[Change::NoReadAhead])
-        // Nobody tells the order of the requests of a device without a queue.
+        // The order of requests of a device without a queue is unknown.
         .on(LOOP),
         case(
             "little memory for the page cache",
@@ -357,21 +357,21 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
         .caused(&["memory_short"])
         .or(TOO_MUCH)
         .on(ALL),
-        // Others wait for nothing here, so that what it waits for is named and nothing is advised.
+        // No other process waits here, so the cause is named but nothing is advised.
         case("O_SYNC", vec![Load::buffered("randwrite", "--sync=1")], FINE, &[])
             .caused(&["many_flushes"])
             .or(&["slow", "overloaded"])
-            // zram has no cache that is flushed.
+            // zram has no cache to flush.
             .on(LOOP),
     ]
 }
 
-/// The program that floods, for a shell.
+/// The flooding program, as a shell script.
 pub(super) fn flood() -> String {
     format!("while :; do dd if=/dev/zero of={FLOODED} bs=1M count=900 2> /dev/null; done")
 }
 
-/// The program that makes and discards files, for a shell.
+/// The program that creates and discards files, as a shell script.
 pub(super) fn discards() -> String {
     format!(
         "while :; do fallocate -l 200M {FLOODED} && sync {FLOODED} && rm {FLOODED} && fstrim .; done"

@@ -1,31 +1,31 @@
-//! A load and how it is started: by the program itself, or by fio where that asks in a way that the program does
-//! not (libaio, blocking calls, the page cache).
+//! Starts a load: by the program itself, or by fio for requests that the program cannot make (libaio,
+//! blocking calls, the page cache).
 
 use anyhow::Result;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use testkit::{MemoryGroup, Throttle, ThrottledGroup, Undo};
 
-/// Of the files of `run`, and of fio's, which is written before any load.
+/// Size of the files of `run`; size and name of fio's file, which is written before any load.
 pub(super) const FILE: &str = "256m";
 pub(super) const BUFFERED: u64 = 512 << 20;
 pub(super) const LOADED: &str = "load";
-/// What is written and removed beside a load.
+/// Name of a file that is written and removed during a load.
 pub(super) const FLOODED: &str = "flood";
-/// What lies in pieces.
+/// Name and size of the fragmented file.
 pub(super) const FRAGMENTED: &str = "pieces/file";
 pub(super) const FRAGMENTED_BYTES: u64 = 128 << 20;
-/// How long a load is there at most.
+/// Maximum duration of a load.
 const RUNTIME_S: u32 = 90;
 
-/// A load in words, and how it is started.
+/// A load as command-line words, and how to start it.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     words: String,
     fio: bool,
     held: Option<(Throttle, u64)>,
     memory: Option<u64>,
-    /// In the I/O class that is served when nobody else asks.
+    /// Whether it runs in the idle I/O class.
     idle_class: bool,
     file: &'static str,
 }
@@ -46,23 +46,23 @@ impl Load {
         Self { words, fio: true, ..Self::run("") }
     }
 
-    /// So many outstanding all the time.
+    /// Constant queue depth.
     pub(super) fn closed(rw: &str, depth: u64) -> Self {
         Self::run(&format!("--rw {rw} --bs 4k --iodepth {depth}"))
     }
 
-    /// So many a second, however long they take.
+    /// Open loop with this many arrivals per second, regardless of latency.
     pub(super) fn open(rw: &str, per_s: u64, arrival: &str) -> Self {
         let arrival = format!("--rate-iops {per_s} --arrival {arrival} --iodepth 64");
         Self::run(&format!("--rw {rw} --bs 4k {arrival}"))
     }
 
-    /// Large requests one behind the other.
+    /// Large sequential requests.
     pub(super) fn in_order(rw: &str) -> Self {
         Self::run(&format!("--rw {rw} --bs 64k --iodepth 4"))
     }
 
-    /// Blocking calls past the page cache, by so many programs.
+    /// Blocking direct I/O by this many programs.
     pub(super) fn sync(rw: &str, programs: u64, more: &str) -> Self {
         let engine = format!("--ioengine=psync --numjobs={programs} --group_reporting");
         Self::fio(format!("--rw={rw} --bs=4k --direct=1 {engine} {more}"))
@@ -74,7 +74,7 @@ impl Load {
         ))
     }
 
-    /// Blocking calls through the page cache, which holds nothing of the file at first.
+    /// Blocking calls through the page cache, which is cold at first.
     pub(super) fn buffered(rw: &str, more: &str) -> Self {
         let cold = "--invalidate=1 --fadvise_hint=0";
         Self::fio(format!("--rw={rw} --bs=4k --ioengine=psync {cold} {more}"))
@@ -100,7 +100,8 @@ impl Load {
         self
     }
 
-    /// Starts it in a folder, without its limit, under which its file would take minutes to write.
+    /// Starts the load in a folder. Its limit is set later, because with it, writing the file would take
+    /// minutes.
     pub(super) fn start(&self, binary: &Path, folder: &Path) -> Result<Running> {
         let mut groups = Groups::default();
         let mut command = Command::new("env");
@@ -124,7 +125,7 @@ impl Load {
             let time = format!("--time_based --runtime={RUNTIME_S} --output=/dev/null");
             command.arg("fio").args(format!("{file} {time} {words}").split_whitespace());
         } else {
-            // A cache mode of its own stands for direct I/O.
+            // With a cache mode in the words, --direct is omitted.
             let direct = if words.contains("--cache") { "" } else { "--direct" };
             let all =
                 format!("run . --size {FILE} {direct} --runtime {RUNTIME_S}s --no-save {words}");
@@ -141,10 +142,10 @@ struct Groups {
     memory: Option<MemoryGroup>,
 }
 
-/// A load under way, ended when this is dropped.
+/// A running load; it is ended on drop.
 pub(super) struct Running {
     child: Child,
-    /// Ends the load where a signal ends this process.
+    /// Ends the load if a signal ends this process.
     undo: Undo,
     groups: Groups,
 }
@@ -156,19 +157,19 @@ impl Running {
         Ok(Self { child, undo, groups })
     }
 
-    /// A program as it is.
+    /// Starts any program.
     pub(super) fn of(command: Command) -> Result<Self> {
         Self::new(command, Groups::default())
     }
 
-    /// A script of a shell in a folder.
+    /// Starts a shell script in a folder.
     pub(super) fn script(folder: &Path, script: &str) -> Result<Self> {
         let mut command = Command::new("sh");
         command.args(["-c", script]).current_dir(folder);
         Self::new(command, Groups::default())
     }
 
-    /// Sets its limit, or lets it go.
+    /// Sets or removes the limit.
     pub(super) fn limit(&self, device: &Path, on: bool) -> Result<()> {
         if let Some((group, limit, per_s)) = &self.groups.held {
             group.limit(device, *limit, if on { *per_s } else { 0 })?;
@@ -176,8 +177,8 @@ impl Running {
         Ok(())
     }
 
-    /// Whether it has written its file: `run` reads and writes past the page cache from then on, and
-    /// io_uring's rings are open. fio finds its file.
+    /// Whether the load has written its file. From then on, `run` uses direct I/O and io_uring's rings are
+    /// open. fio finds its file.
     pub(super) fn is_measuring(&self) -> bool {
         let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())) else {
             return true;

@@ -5,15 +5,15 @@ use testkit::Capability;
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
-    /// A loop device over memory.
+    /// A loop device in memory.
     Loop,
     /// Compressed memory: no queue, no scheduler.
     Zram,
-    /// The disk of the build folder, which others use, too.
+    /// The disk of the build folder, which other processes use, too.
     Disk,
-    /// A disk whose latencies are chosen, with a file system that has a journal.
+    /// A disk with chosen latencies, and a file system with a journal.
     Served,
-    /// A loop device over memory whose file system has its journal on such a disk.
+    /// A loop device in memory, whose file system has its journal on a disk with chosen latencies.
     Journal,
 }
 
@@ -31,7 +31,7 @@ impl Medium {
         }
     }
 
-    /// What the machine lacks for it.
+    /// What the machine lacks for it, if anything.
     pub(super) fn lack(self) -> Option<String> {
         use Capability::{Ext4, Loop, Mount};
         let needs: &[Capability] = match self {

@@ -1,18 +1,18 @@
-//! The diagnosis on real devices whose truth is known: a loop device and a zram device, each with a file system, and
-//! the disk of the build folder; loads that this starts, and what is set on the machine beside them.
+//! Evaluates the diagnosis on real devices with known causes: a loop device and a zram device, each with a
+//! file system, and the disk of the build folder. This program starts the loads and changes settings of the
+//! machine.
 //!
-//! A loop device over memory depends on processors that others may want, a disk may be used by
-//! others: which is the better stage depends on the machine. A processor that sleeps between
-//! requests takes longer to begin one than the request takes (lone reads of a virtual machine took
-//! 52 µs, and 11 µs with processors kept awake), so they are kept awake as far as the machine lets
-//! them.
+//! A loop device in memory depends on CPUs that other processes may need, and a disk may have other users;
+//! which one is better depends on the machine. A CPU that sleeps between requests may take longer to wake up
+//! than the request takes: reads at queue depth 1 in a virtual machine took 52 µs, and 11 µs with the CPUs
+//! kept awake. The CPUs are therefore kept awake as far as the machine allows.
 //!
-//! The program is run as a user runs it: `check` makes the profile, `run` or fio is the load, `record` watches
-//! meanwhile, and `diagnose` says what it saw twice: with the profile, and with an empty database. What a case must
-//! be found to be follows from what was started; limits and rates are drawn anew in each round. A load that does not
-//! reach its rate is another case and is left out, with a word. A slower device and failing requests are simulated
-//! only, or staged in the lab. Rejected: a test that asserts this, which the machine's own noise would decide; a score
-//! over rounds says how often.
+//! The program is run as a user runs it: `check` makes the profile, `run` or fio is the load, `record`
+//! watches meanwhile. `diagnose` then judges the recording twice: with the profile, and with an empty
+//! database. The expected verdict follows from the load. Each round draws new limits and rates. A load that
+//! does not reach its rate is a different case and is omitted with a message. Slower devices and failing
+//! requests are only simulated, or staged in the lab. Rejected: a test that asserts the results, because the
+//! machine's own noise would decide it; a score over rounds shows how often they are right.
 
 mod cases;
 mod load;
@@ -32,12 +32,12 @@ use std::path::{Path, PathBuf};
 use testkit::Capability;
 use workload::Rng;
 
-/// Rounds over all cases, unless told otherwise.
+/// Default number of rounds over all cases.
 const ROUNDS: u32 = 1;
-/// A load that reaches less of its rate was kept from asking.
+/// Minimum share of its rate that a load must reach.
 const REACHED: f64 = 0.9;
 
-/// Stages all cases in rounds; whether the goals are reached.
+/// Stages all cases in rounds; returns whether the goals are reached.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let rounds = flags.value("--draws")?.unwrap_or(ROUNDS);
     let first = flags.value("--first")?.unwrap_or(1);
@@ -79,7 +79,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     }
 }
 
-/// What came of the cases.
+/// Results of the cases.
 pub(crate) struct Real {
     /// With a profile, and without one.
     pub(crate) tallies: [Tally; 2],
@@ -89,8 +89,8 @@ pub(crate) struct Real {
 /// The names of the two tallies.
 pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
 
-/// Stages all cases, or those of one name, in rounds on each medium, and judges them with a profile and without
-/// one; the reason where the machine lacks what that takes.
+/// Stages all cases, or those of one name, in rounds on each medium, and judges them with a profile and
+/// without one. Returns the reason if the machine cannot.
 pub(crate) fn tally(
     binary: Option<PathBuf>,
     media: &[Medium],
@@ -134,7 +134,7 @@ pub(crate) fn tally(
     Ok(Ok(real))
 }
 
-/// Stages a case and judges both answers.
+/// Stages a case and judges both diagnoses.
 fn one(stage: &Stage, case: &Case, real: &mut Real) -> Result<()> {
     if !stage.can(case) {
         testkit::skip(case.name, "no other scheduler can be set here");
@@ -157,7 +157,7 @@ fn one(stage: &Stage, case: &Case, real: &mut Real) -> Result<()> {
     Ok(())
 }
 
-/// Why what was staged did not come about.
+/// Why the staged case did not occur, if so.
 fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<String> {
     let device = found.devices.iter().find(|device| device.device == name)?;
     let time = |one: &record::Episode| one.duration_ns as f64;

@@ -1,7 +1,6 @@
-//! Causes in pairs: the same fact once with its harm and once without, on a disk whose latencies are chosen.
+//! Pairs of cases: the same fact once with harm and once without, on a disk with chosen latencies.
 //!
-//! What harms is set by what the disk takes for a request and by the load, so that no processor decides. Each pair
-//! draws its figures anew.
+//! The harm depends on the disk's latencies and on the load, not on CPUs. Each pair draws new figures.
 
 use super::cases::{CAPPED, Case, Change, Known, TOO_MUCH, case};
 use super::load::{FRAGMENTED, Load};
@@ -12,7 +11,7 @@ use testkit::Throttle;
 
 const SERVED: &[Medium] = &[Medium::Served];
 const JOURNAL: &[Medium] = &[Medium::Journal];
-/// Flushes, discards: milliseconds that hold a loop device up.
+/// Milliseconds that a flush or a discard blocks a loop device.
 const LONG_MS: (f64, f64) = (8.0, 30.0);
 const READS: &str = "randread";
 const ANY: &[&str] =
@@ -48,7 +47,7 @@ fn millis(per: u64) -> Duration {
     Duration::from_millis(per)
 }
 
-/// Reads that come by themselves, at a share of the largest rate.
+/// Open-loop reads at a share of the maximum rate.
 fn reads(known: Known, between: &mut impl FnMut(f64, f64) -> u64, share: (f64, f64)) -> Load {
     Load::open(READS, between(share.0 * known.most, share.1 * known.most), "poisson")
 }

@@ -1,4 +1,4 @@
-//! Where cases are staged: a device with a folder on it, a profile of it, and an empty database.
+//! Stages cases on a device with a folder on it, a profile of it, and an empty database.
 
 use super::cases::{Case, Change, Known, discards, flood};
 use super::load::{BUFFERED, FILE, FLOODED, FRAGMENTED, FRAGMENTED_BYTES, LOADED, Load, Running};
@@ -19,23 +19,23 @@ use std::time::{Duration, Instant};
 use testkit::{DiskService, Folder, LoopDevice, Mounted, ServedDisk, Undo, Zram};
 use workload::Rng;
 
-/// Of which only what is written takes memory; `check` leaves a gibibyte free.
+/// Size of a device. Only the written part takes memory; `check` leaves a gibibyte free.
 const DEVICE_BYTES: u64 = 4 << 30;
-/// How long a load is there before it is watched, and is watched.
+/// Time from the start of a load to its recording, and the length of the recording.
 const WARM_UP: Duration = Duration::from_secs(2);
 const WATCHED: &str = "12s";
-/// Where memory is a file system.
+/// A file system in memory.
 const MEMORY: &str = "/dev/shm";
-/// Share of the largest rate that the knee gives.
+/// Share of the maximum IOPS that defines the knee.
 const MOST: f64 = 0.8;
-/// Programs that do nothing but compute, for each processor.
+/// Number of busy programs per CPU.
 const BUSY_PER_PROCESSOR: usize = 3;
-/// A file of swap, and the memory of a program that needs more.
+/// Size of the swap file, and the memory that a program needs beyond its limit.
 const SWAP_BYTES: u64 = 400 << 20;
 const SWAPS_BEYOND: u64 = 80 << 20;
-/// Bytes of another file between two pieces of one.
+/// Bytes of another file between two pieces of a fragmented one.
 const BETWEEN: i64 = 4096;
-/// How often it is asked whether limits still have to come and go.
+/// How often the alternation of limits checks whether it must end.
 const STEP: Duration = Duration::from_millis(100);
 
 /// A folder on a device, the device, and the program.
@@ -43,19 +43,18 @@ pub(super) struct Stage {
     binary: PathBuf,
     folder: PathBuf,
     pub(super) device: PathBuf,
-    /// The disk whose latencies are chosen, and what it takes usually.
+    /// The disk whose latencies are chosen, and its usual latencies.
     served: Option<(Rc<ServedDisk>, DiskService)>,
-    /// Keeps processors awake while it is open, where a device's work is theirs.
+    /// While open, keeps the CPUs awake, for devices whose work the CPUs do.
     _awake: Option<std::fs::File>,
-    /// What the stage stands on, the file system before its device.
+    /// Resources of the stage. The file system is dropped before its device.
     _held: Box<dyn Any>,
-    /// Databases and recordings.
+    /// Folder for databases and recordings.
     kept: PathBuf,
     _temporary: Option<tempfile::TempDir>,
 }
 
-/// A request that no processor sleeps, which lasts as long as the file is open; `None` where the
-/// kernel takes none.
+/// Keeps all CPUs from sleeping as long as the file is open; `None` if the kernel does not support it.
 fn awake() -> Option<std::fs::File> {
     let mut file = std::fs::File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
     file.write_all(&0_i32.to_ne_bytes()).ok()?;
@@ -63,8 +62,8 @@ fn awake() -> Option<std::fs::File> {
 }
 
 impl Stage {
-    /// What is recorded stays in a folder of the medium's name below `recordings`, where that is given.
-    /// `seed` draws what a served disk takes.
+    /// Recordings are saved in a folder with the medium's name below `recordings`, if given. `seed`
+    /// determines the latencies of a served disk.
     pub(super) fn new(
         binary: PathBuf,
         medium: Medium,
@@ -143,7 +142,7 @@ impl Stage {
         }
     }
 
-    /// Changes what the served disk takes.
+    /// Changes the latencies of the served disk.
     fn serves(&self, change: impl FnOnce(&mut DiskService)) -> Box<dyn Any> {
         if let Some((disk, _)) = &self.served {
             disk.serves(change);
@@ -151,7 +150,7 @@ impl Stage {
         Box::new(())
     }
 
-    /// Does what only prepares a case, on a disk that takes no time for it.
+    /// Runs preparatory work while the served disk has no latency.
     fn at_once<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some((disk, _)) = &self.served else { return work() };
         let before = disk.serves(|service| *service = DiskService::default());
@@ -160,7 +159,7 @@ impl Stage {
         done
     }
 
-    /// The file of fio's loads, which does not compress.
+    /// Writes the file of fio's loads, which does not compress.
     fn write_file(&self) -> Result<()> {
         let mut source = std::fs::File::open("/dev/urandom")?;
         let mut piece = vec![0; 1 << 20];
@@ -172,14 +171,14 @@ impl Stage {
         Ok(file.sync_all()?)
     }
 
-    /// Makes the profile and says what it knows.
+    /// Makes the profile and returns its figures.
     pub(super) fn profiled(&self) -> Result<Known> {
         let words = format!("check . --for-diagnosis --budget 90s --size {FILE} --seed 1");
         let profile: Profile = self.ask(&words, "profiled")?;
         rates(&profile).context("the profile has no depth curve")
     }
 
-    /// What a command prints as JSON, with one of two databases: one that holds the profile, and an empty one.
+    /// The JSON output of a command. `database` selects one with the profile or an empty one.
     fn ask<D: DeserializeOwned>(&self, words: &str, database: &str) -> Result<D> {
         let mut command = self.command(words, database);
         command.arg("--json");
@@ -193,7 +192,7 @@ impl Stage {
         command
     }
 
-    /// What is changed for a case; it is put back when this is dropped.
+    /// Makes a change for a case; it is reverted when the result is dropped.
     fn change(&self, change: Change) -> Result<Vec<Box<dyn Any>>> {
         let queue = |setting: &str| {
             let name = self.device.file_name().unwrap_or_default().to_string_lossy();
@@ -211,7 +210,7 @@ impl Stage {
             Change::CapAt(per_s) => self.serves(|service| service.cap = Some(per_s as f64)),
             Change::MountedSync => Box::new(self.remounted("sync", "async")?),
             Change::Swaps => Box::new(self.swapping("dd if=/dev/zero of=/dev/null bs=160M")?),
-            // A shell that has filled a variable, and waits.
+            // A shell that has filled a variable and then waits.
             Change::Swapped => Box::new(self.at_once(|| {
                 self.swapping("full=$(head -c 130000000 /dev/zero | tr '\\0' x); sleep 100")
             })?),
@@ -230,7 +229,7 @@ impl Stage {
         }])
     }
 
-    /// The file system mounted with an option, until this is dropped.
+    /// Mounts the file system with an option until the result is dropped.
     fn remounted(&self, option: &str, back: &str) -> Result<Undo> {
         let folder = self.folder.to_string_lossy();
         let mount = |option: &str| {
@@ -243,7 +242,7 @@ impl Stage {
         Ok(Undo::by(format!("mount option {option}"), &back))
     }
 
-    /// A file of swap, and a program that has less memory than it uses.
+    /// Sets up a swap file, and a program with less memory than it uses.
     fn swapping(&self, script: &str) -> Result<(Running, testkit::MemoryGroup, Undo, Remains)> {
         let file = self.folder.join("swap");
         let remains = Remains(vec![file.clone()]);
@@ -259,7 +258,7 @@ impl Stage {
         Ok((running, group, swap, remains))
     }
 
-    /// A file whose pieces lie apart, because those of another one are between them.
+    /// Writes a fragmented file, with pieces of another file in between.
     fn fragmented(&self, bytes: u64) -> Result<Remains> {
         let path = |name: &str| self.folder.join(name);
         let paths = [path(FRAGMENTED), path("between")];
@@ -275,7 +274,7 @@ impl Stage {
         Ok(Remains(paths.to_vec()))
     }
 
-    /// A file that leaves next to no room.
+    /// Writes a file that leaves almost no free space.
     fn filled(&self) -> Result<Remains> {
         let path = self.folder.join("filler");
         let mut df = Command::new("df");
@@ -287,13 +286,13 @@ impl Stage {
         Ok(Remains(vec![path]))
     }
 
-    /// Whether the changes of a case can be made here.
+    /// Whether the changes of a case are possible here.
     pub(super) fn can(&self, case: &Case) -> bool {
         let setting = |one: &&Change| matches!(one, Change::Scheduler(_));
         case.changes.iter().filter(setting).all(|change| self.change(*change).is_ok())
     }
 
-    /// Stages a case; what is said of it with the profile and without one.
+    /// Stages a case, and diagnoses it with the profile and without one.
     pub(super) fn diagnosed(&self, case: &Case) -> Result<[Diagnosis; 2]> {
         let mut changed = Vec::new();
         let (before, after): (Vec<Change>, Vec<Change>) =
@@ -303,7 +302,7 @@ impl Stage {
         }
         let start = |load: &Load| load.start(&self.binary, &self.folder);
         let running: Vec<Running> = case.loads.iter().map(start).collect::<Result<_>>()?;
-        // The test files are written first.
+        // The loads write their test files first.
         for _ in 0..30 {
             if running.iter().all(Running::is_measuring) {
                 break;
@@ -311,7 +310,7 @@ impl Stage {
             std::thread::sleep(Duration::from_millis(500));
         }
         for change in after {
-            // The latest first, as they are undone: the tags are those of a scheduler.
+            // Newest first, the order in which they are reverted: the tags belong to a scheduler.
             changed.splice(0..0, self.change(change)?);
         }
         let device = &self.device;
@@ -338,13 +337,13 @@ impl Stage {
         drop(running);
         self.serves_as_usual();
         drop(changed);
-        // What a flood or a discarded file has left; there may be none.
+        // What a flood or a discarded file has left; it may not exist.
         let _ = std::fs::remove_file(self.folder.join(FLOODED));
         let words = format!("diagnose {} --no-save", seen.display());
         Ok([self.ask(&words, "profiled")?, self.ask(&words, "empty")?])
     }
 
-    /// Records the device for a while; the file.
+    /// Records the device for a while, and returns the file.
     fn watch(&self, case: &Case) -> Result<PathBuf> {
         let seen = self.kept.join(format!("{}.json", case.name.replace([' ', ','], "-")));
         let watched =
@@ -359,13 +358,13 @@ impl Stage {
     }
 }
 
-/// Files that are removed when this is dropped.
+/// Files that are removed on drop.
 struct Remains(Vec<PathBuf>);
 
 impl Drop for Remains {
     fn drop(&mut self) {
         for path in &self.0 {
-            // It may not have been made.
+            // It may not exist.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -382,7 +381,7 @@ fn fill(path: &Path, bytes: u64) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// A disk whose latencies and number of servers are drawn: from a quick flash drive to a slow one.
+/// A disk with random latencies and a random number of servers: from a quick flash drive to a slow one.
 fn drawn(seed: u64) -> Result<(ServedDisk, DiskService)> {
     let mut draws = Rng::new(seed);
     let mut micros =
@@ -394,13 +393,13 @@ fn drawn(seed: u64) -> Result<(ServedDisk, DiskService)> {
         discard: micros(100.0, 800.0),
         cap: None,
     };
-    // More than the fewest requests that a queue of the kernel can be set to, which is 4.
+    // More than 4, the smallest queue size that the kernel accepts.
     let servers = 8 << (draws.unit() * 2.0) as usize;
     let disk = ServedDisk::new(DEVICE_BYTES, servers)?;
     Ok((disk, service))
 }
 
-/// Lets limits go and hold by turns.
+/// Switches limits off and on alternately.
 fn come_and_go(
     held: Duration,
     let_go: Duration,
@@ -419,7 +418,7 @@ fn come_and_go(
     Ok(())
 }
 
-/// The largest rate of the depth curve of reads, that of lone ones, and the depth that gives most of it.
+/// The maximum IOPS of the depth curve of reads, the IOPS at queue depth 1, and the depth of the knee.
 fn rates(profile: &Profile) -> Option<Known> {
     let reads = profile.depth_curves.iter().find(|curve| curve.op == OpKind::Read)?;
     let (most, lone) = (reads.max_iops.value, reads.points.first()?.iops.value);

@@ -1,26 +1,25 @@
-//! The program itself: built for a target without libraries, stripped, small, and the same wherever the
-//! sources lie.
+//! Builds the program for a static target: stripped, small, and independent of the sources' path.
 //!
-//! Paths of the sources and of cargo's registry are the only traces of the machine in a stripped binary (they
-//! stand in the messages of panics and of assertions in C), so both are given other names. The linker that comes
-//! with Rust keeps one copy of functions that came out the same, of which generic code makes many. Relative
-//! relocations are packed, which the start-up code of Rust's own musl understands. A release ends at a panic and
-//! has no names of functions, so the tables by which one walks up a stack would serve nobody: a megabyte.
+//! The only traces of the build machine in a stripped binary are paths of the sources and of cargo's
+//! registry, in messages of panics and of C assertions. Both are renamed. Rust's own linker merges identical
+//! functions, which generic code produces in large numbers. Relative relocations are packed, which the
+//! start-up code of Rust's musl supports. A release aborts on panic and has no function names, so the unwind
+//! tables would be useless; omitting them saves a megabyte.
 
 use super::{Dist, output, rust_library, rustc_tells};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the program may weigh: it is copied to machines in trouble.
+/// Maximum size of the program, because it is copied to machines in trouble.
 const LARGEST_BYTES: u64 = 20_000_000;
-/// Leaves out the tables for walking up a stack.
+/// Linker script that omits the unwind tables.
 const NO_TABLES: &str = "packaging/no-unwind-tables.ld";
-/// What paths are called inside the program.
+/// Replacement paths inside the program.
 const SOURCES: &str = "/halfpower";
 const REGISTRY: &str = "/cargo";
 
-/// The built program; an error if it is too large or needs anything of the machine.
+/// Builds the program; an error if it is too large or depends on the machine.
 pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
     let home = cargo_home()?;
     let renamed = [(dist.root.as_path(), SOURCES), (home.as_path(), REGISTRY)];
@@ -68,14 +67,14 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
     Ok(built)
 }
 
-/// The folder in which Rust's own linker is called as a C compiler calls one.
+/// The folder with Rust's own linker in the form that a C compiler calls.
 fn linker(root: &Path) -> Result<PathBuf> {
     let folder = rust_library(root)?.join(rustc_tells(root, "host")?).join("bin/gcc-ld");
     ensure!(folder.exists(), "this Rust comes without a linker: {} is not there", folder.display());
     Ok(folder)
 }
 
-/// Where cargo keeps what it fetched.
+/// cargo's home folder.
 fn cargo_home() -> Result<PathBuf> {
     if let Some(home) = std::env::var_os("CARGO_HOME") {
         return Ok(home.into());
@@ -83,7 +82,7 @@ fn cargo_home() -> Result<PathBuf> {
     Ok(PathBuf::from(std::env::var_os("HOME").context("no HOME")?).join(".cargo"))
 }
 
-/// Refuses a program that is too large, needs a library, or names a folder of this machine.
+/// Rejects a program that is too large, needs a library, or contains a path of this machine.
 fn check(binary: &Path) -> Result<()> {
     let bytes = std::fs::read(binary)?;
     let headers = program_headers(&bytes).context("it is no ELF file of 64 bits")?;
@@ -106,7 +105,7 @@ fn check(binary: &Path) -> Result<()> {
         bytes.len()
     );
     let told = output(Command::new(binary).arg("--version"));
-    // A program of another processor cannot be asked.
+    // A program for another architecture cannot be run.
     if let Ok(told) = told {
         println!("{}: {} bytes, static", told.trim(), bytes.len());
     }
@@ -116,7 +115,7 @@ fn check(binary: &Path) -> Result<()> {
 /// `PT_INTERP` (elf(5)): the name of a dynamic linker.
 const INTERPRETER: u32 = 3;
 
-/// The kinds of the program headers of an ELF file of 64 bits, least byte first (elf(5)).
+/// Types of the program headers of a 64-bit little-endian ELF file (elf(5)).
 fn program_headers(bytes: &[u8]) -> Option<Vec<u32>> {
     bytes.starts_with(b"\x7fELF\x02\x01").then_some(())?;
     let word = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
@@ -139,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_program_with_libraries_is_told_from_one_without() {
-        // This test itself is a dynamic program.
+        // This test itself is a dynamically linked program.
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let headers = program_headers(&bytes).unwrap();
         assert!(headers.contains(&INTERPRETER), "{headers:?}");

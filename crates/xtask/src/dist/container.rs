@@ -1,4 +1,4 @@
-//! The recipe of a container image, and its one file.
+//! Writes the recipe of a container image, and its only file.
 
 use super::{Dist, NAME, VERSION, put};
 use anyhow::Result;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 const RECIPE: &str = include_str!("../../../../packaging/Containerfile");
 
-/// Writes the recipe and the program beside it, by the name that the recipe copies.
+/// Writes the recipe, and the program under the name that the recipe copies.
 pub(super) fn write(dist: &Dist) -> Result<()> {
     let program = dist.out.join(NAME);
     put(&program, std::fs::read(dist.out.join("tree/usr/bin").join(NAME))?)?;

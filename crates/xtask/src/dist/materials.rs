@@ -1,9 +1,9 @@
-//! What the program is made of: a bill of materials (CycloneDX 1.5) and the licences, with their texts.
+//! Lists the parts of the program: a bill of materials (CycloneDX 1.5), and the licences with their texts.
 //!
-//! The list of crates is `cargo tree`'s, which knows the features of this one program; what it does not know
-//! is added: the C library, Rust's own library, and C code inside of crates. Crates that only run while
-//! it is compiled are listed as `excluded`, and their licences do not bind who receives the program. An
-//! expression that holds a licence that nobody has looked at is an error.
+//! The crates come from `cargo tree`, which knows the features of this program. Other parts are added: the C
+//! library, Rust's standard library, and C code inside crates. Crates that run only during the build are
+//! listed as `excluded`; their licences do not bind recipients of the program. A licence expression with a
+//! licence that has not been reviewed is an error.
 
 use super::{Dist, NAME, VERSION, output, put, rust_library, rustc_tells, sum};
 use anyhow::{Context, Result, ensure};
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Licences under which a part may be, each looked at: all let a program be given away with their text
-/// (MPL-2.0 asks for the sources of its own files, which crates.io gives).
+/// Reviewed licences. All of them allow distribution with their text (MPL-2.0 requires the sources of its own
+/// files, which crates.io provides).
 const KNOWN: [&str; 15] = [
     "0BSD",
     "Apache-2.0",
@@ -31,15 +31,15 @@ const KNOWN: [&str; 15] = [
     "Unlicense",
     "Zlib",
 ];
-/// How files begin that hold a licence or must be given along.
+/// Prefixes of the names of files that contain a licence or must be distributed.
 const TEXTS: [&str; 6] = ["licen", "copying", "copyright", "notice", "unlicense", "authors"];
-/// Under what the program itself is.
+/// The licence of the program itself.
 const CHOICE: &str =
     "halfpower is under the MIT licence or the Apache License 2.0, as you choose.\n";
-/// The licence of musl, which Rust's distribution links and has no text of.
+/// The licence of musl, which Rust's distribution links without including the text.
 const MUSL_TEXT: &str = include_str!("musl-licence.txt");
 
-/// What each part needs, by package URLs.
+/// The dependencies of each part, by package URLs.
 type Needs = BTreeMap<String, Vec<String>>;
 
 /// A part of the program.
@@ -49,15 +49,15 @@ struct Part {
     licence: String,
     /// Package URL (purl).
     url: String,
-    /// SHA-256 of the package, as Cargo.lock has it.
+    /// SHA-256 of the package, from Cargo.lock.
     sum: Option<String>,
-    /// In the program, or only used to make it.
+    /// Whether it is in the program; otherwise it is only used to build it.
     inside: bool,
     /// Licence texts by file name.
     texts: Vec<(String, String)>,
 }
 
-/// Writes `sbom.cdx.json` and the licences, into the tree and beside the packages.
+/// Writes `sbom.cdx.json` and the licences, into the tree and next to the packages.
 pub(super) fn write(dist: &Dist, tree: &Path) -> Result<()> {
     let (mut parts, edges) = crates(dist)?;
     parts.extend(others(dist, &parts)?);
@@ -67,7 +67,7 @@ pub(super) fn write(dist: &Dist, tree: &Path) -> Result<()> {
     let documents = tree.join("usr/share/doc").join(NAME);
     let licences = licences(dist, &parts)?;
     put(&documents.join("LICENCES.txt"), &licences)?;
-    // Debian keeps the Apache License once for all packages, and refuses another copy here.
+    // Debian has one copy of the Apache License for all packages, and rejects further copies.
     let own = std::fs::read_to_string(dist.root.join("LICENSE-MIT"))?;
     let copyright = format!(
         "{CHOICE}\n{own}\nOn Debian the Apache License 2.0 is /usr/share/common-licenses/Apache-2.0.\n\
@@ -79,7 +79,7 @@ pub(super) fn write(dist: &Dist, tree: &Path) -> Result<()> {
     put(&dist.out.join(format!("{}.cdx.json", dist.stem())), bill)
 }
 
-/// The crates of the program, and which needs which by their package URLs.
+/// The crates of the program, and their dependencies by package URLs.
 fn crates(dist: &Dist) -> Result<(Vec<Part>, Needs)> {
     let cargo = || {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -91,7 +91,7 @@ fn crates(dist: &Dist) -> Result<(Vec<Part>, Needs)> {
         let text = output(cargo().args(words).args(["--edges", edges, "--target", &dist.target]))?;
         Ok(text.lines().filter_map(name_and_version).collect())
     };
-    // Macros run in the compiler, and so does what they alone need.
+    // Procedural macros run in the compiler, and so do crates that only they need.
     let inside = listed("normal,no-proc-macro")?;
     let all = listed("normal,build")?;
     let words = ["metadata", "--locked", "--format-version=1", "--filter-platform", &dist.target];
@@ -133,7 +133,7 @@ fn crates(dist: &Dist) -> Result<(Vec<Part>, Needs)> {
     Ok((parts, edges))
 }
 
-/// `serde v1.0.229 (proc-macro) (*)`: the first two words.
+/// The first two words of `serde v1.0.229 (proc-macro) (*)`.
 fn name_and_version(line: &str) -> Option<(String, String)> {
     let mut words = line.split_whitespace();
     Some((words.next()?.to_owned(), words.next()?.strip_prefix('v')?.to_owned()))
@@ -166,7 +166,7 @@ fn texts(folder: &Path) -> Result<Vec<(String, String)>> {
     Ok(texts)
 }
 
-/// What is in the program and is no crate: Rust's library, the C library, SQLite.
+/// The parts that are not crates: Rust's library, the C library, SQLite.
 fn others(dist: &Dist, parts: &[Part]) -> Result<Vec<Part>> {
     let part = |name: &str, version: String, licence: &str| Part {
         url: format!("pkg:generic/{name}@{version}"),
@@ -191,7 +191,7 @@ fn others(dist: &Dist, parts: &[Part]) -> Result<Vec<Part>> {
     }
     let sqlite = parts.iter().find(|part| part.name == "libsqlite3-sys");
     let sqlite = sqlite.context("the store has no SQLite of its own any more: mend this list")?;
-    // `0.38.1+3.51.2`: the crate's version tells that of the library behind the sign.
+    // In `0.38.1+3.51.2`, the version of SQLite follows the plus sign.
     let version = sqlite.version.split_once('+').map(|(_, version)| version.to_owned());
     let version = match version {
         Some(version) => version,
@@ -204,7 +204,7 @@ fn others(dist: &Dist, parts: &[Part]) -> Result<Vec<Part>> {
     Ok(others)
 }
 
-/// The version that musl's archive carries as text (`__libc_version`).
+/// The version in musl's archive, which is stored as text (`__libc_version`).
 fn musl_version(archive: &[u8]) -> Result<String> {
     let printable = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let version = archive.split(|byte| !printable(byte)).find(|word| {
@@ -228,7 +228,7 @@ fn sqlite_version(dist: &Dist, name: &str) -> Result<String> {
     Ok(line.context("SQLite's header tells no version")?.trim().trim_matches('"').to_owned())
 }
 
-/// Refuses a part whose licence nobody has looked at.
+/// Rejects a part with a licence that has not been reviewed.
 fn check(part: &Part) -> Result<()> {
     let unknown: Vec<&str> = words_of(&part.licence).filter(|word| !KNOWN.contains(word)).collect();
     ensure!(
@@ -247,7 +247,7 @@ fn words_of(expression: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty() && !["OR", "AND", "WITH"].contains(word))
 }
 
-/// The program's own licences, then each part's, then each text once.
+/// The program's own licences, then each part's licence, then each text once.
 fn licences(dist: &Dist, parts: &[Part]) -> Result<String> {
     let own = ["LICENSE-MIT", "LICENSE-APACHE"];
     let mut page = format!("{CHOICE}\n");
@@ -256,7 +256,7 @@ fn licences(dist: &Dist, parts: &[Part]) -> Result<String> {
         page += "\n";
     }
     page += "The program contains these parts:\n\n";
-    // Equal texts stand once, with all whose they are.
+    // Identical texts are printed once, with the names of all their parts.
     let mut texts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for part in parts.iter().filter(|part| part.inside && !part.name.starts_with(NAME)) {
         let licence = if part.licence.is_empty() { "public domain" } else { &part.licence };
@@ -275,7 +275,7 @@ fn licences(dist: &Dist, parts: &[Part]) -> Result<String> {
     Ok(page)
 }
 
-/// The bill of materials as CycloneDX 1.5. Its identity follows from Cargo.lock.
+/// The bill of materials as CycloneDX 1.5. Its serial number is derived from Cargo.lock.
 fn bill(dist: &Dist, parts: &[Part], edges: &Needs) -> Result<String> {
     let time = jiff::Timestamp::from_second(i64::try_from(dist.epoch)?)?.to_string();
     let lock = sum(&dist.root.join("Cargo.lock"))?;

@@ -1,11 +1,11 @@
-//! What is given to people who do not build: one static program, packages, completions, manual pages,
-//! licences, a bill of materials, and recipes for a container, Homebrew and winget.
+//! Builds the distribution: one static program, packages, completions, manual pages, licences, a bill of
+//! materials, and recipes for a container, Homebrew and winget.
 //!
-//! Everything is made by the machine's own tools (dpkg-deb, rpmbuild, tar) from one folder, whose files carry
-//! the time of the last commit, so that two builds of one commit give the same bytes: `--check` makes a
-//! second one from another folder and compares them. `--try` installs the packages in a Debian of their
-//! own and removes them. Rejected: cargo-deb and cargo-generate-rpm, which bring some two hundred crates
-//! for what two programs of every distribution do.
+//! The machine's own tools (dpkg-deb, rpmbuild, tar) build everything from one folder. All files have the
+//! time of the last commit, so two builds of one commit are identical: `--check` builds from a second folder
+//! and compares. `--try` installs and removes the packages in separate Debian systems. Rejected: cargo-deb
+//! and cargo-generate-rpm, which add about two hundred crates for the work of two programs that every
+//! distribution has.
 
 mod binary;
 mod container;
@@ -25,28 +25,28 @@ use std::process::Command;
 pub(crate) const SWITCHES: [&str; 2] = ["--check", "--try"];
 pub(crate) const VALUES: [&str; 3] = ["--target", "--url", "--windows"];
 
-/// The target that needs no library of the machine.
+/// A target that needs no library of the machine.
 const TARGET: &str = "x86_64-unknown-linux-musl";
-/// Where the recipes fetch from, unless told otherwise: a name that nobody can own.
+/// Default download address in the recipes: a name that cannot be registered.
 const URL: &str = "https://example.invalid/halfpower";
 const NAME: &str = "halfpower";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// One sentence for every catalogue.
+/// One-sentence description for all catalogues.
 const SUMMARY: &str = "measures disks and says what to expect from them and how to use them";
 
-/// What is to be made, and where from and to.
+/// What to build, and its folders.
 struct Dist {
-    /// The sources.
+    /// Sources.
     root: PathBuf,
-    /// Where cargo builds.
+    /// Build folder of cargo.
     build: PathBuf,
-    /// What comes of it.
+    /// Output folder.
     out: PathBuf,
     target: String,
     url: String,
-    /// A Windows program for the manifest of winget.
+    /// A Windows program for winget's manifest.
     windows: Option<PathBuf>,
-    /// Seconds since 1970 that files and packages carry.
+    /// Timestamp of files and packages, in seconds since 1970.
     epoch: u64,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
 }
 
 impl Dist {
-    /// Makes everything anew.
+    /// Builds everything from scratch.
     fn make(&self) -> Result<()> {
         if self.out.exists() {
             std::fs::remove_dir_all(&self.out)?;
@@ -90,7 +90,7 @@ impl Dist {
         self.sums()
     }
 
-    /// Debian's, RPM's and everybody's name of the processor.
+    /// Architecture name for Debian, and for RPM and others.
     fn machines(&self) -> Result<(&'static str, &'static str)> {
         match self.target.split('-').next() {
             Some("x86_64") => Ok(("amd64", "x86_64")),
@@ -99,12 +99,12 @@ impl Dist {
         }
     }
 
-    /// What its files are called before their ending.
+    /// File name without extension.
     fn stem(&self) -> String {
         format!("{NAME}-{VERSION}-{}", self.target)
     }
 
-    /// The names of the files that were made, sorted.
+    /// Names of the output files, sorted.
     fn files(&self) -> Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.out)? {
@@ -117,7 +117,7 @@ impl Dist {
         Ok(names)
     }
 
-    /// Writes the sums of all files, as sha256sum does, and lists them.
+    /// Writes the checksums of all files in the format of sha256sum, and lists the files.
     fn sums(&self) -> Result<()> {
         let mut lines = String::new();
         for name in self.files()? {
@@ -138,7 +138,7 @@ fn sum(path: &Path) -> Result<String> {
     Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Writes a file and the folders above it.
+/// Writes a file and creates its folders.
 fn put(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -146,7 +146,7 @@ fn put(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Runs a command that must succeed; its standard output.
+/// Standard output of a command that must succeed.
 fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     let words = String::from_utf8_lossy(&output.stderr);
@@ -154,20 +154,20 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What the compiler of these sources says of itself under this name, as `host`.
+/// A value of `rustc -vV` by its name, such as `host`.
 fn rustc_tells(root: &Path, name: &str) -> Result<String> {
     let about = output(Command::new("rustc").arg("-vV").current_dir(root))?;
     let told = about.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     told.map(str::to_owned).with_context(|| format!("rustc -vV tells no {name}"))
 }
 
-/// Where the parts of that compiler lie, target by target.
+/// The folder of that compiler's target libraries.
 fn rust_library(root: &Path) -> Result<PathBuf> {
     let folder = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
     Ok(Path::new(folder.trim()).join("lib/rustlib"))
 }
 
-/// The time that everything carries: `SOURCE_DATE_EPOCH`, else that of the last commit.
+/// Timestamp of all files: `SOURCE_DATE_EPOCH`, or else the time of the last commit.
 fn epoch(root: &Path) -> Result<u64> {
     let told = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(told) => told,

@@ -1,4 +1,4 @@
-//! The packages: an archive, a .deb and an .rpm of one tree.
+//! Builds the packages: an archive, a .deb and an .rpm from one tree.
 
 use super::{Dist, NAME, SUMMARY, VERSION, output, pages, put};
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ const DESCRIPTION: [&str; 4] = [
     "is slow because of its disk. It also imports what iostat, sar and others kept.",
 ];
 
-/// Completes the tree and packs it in three ways.
+/// Completes the tree and packs it in three formats.
 pub(super) fn write(dist: &Dist, tree: &Path, binary: &Path) -> Result<()> {
     let program = tree.join("usr/bin").join(NAME);
     put(&program, std::fs::read(binary)?)?;
@@ -30,7 +30,7 @@ fn mode(path: &Path, mode: u32) -> Result<()> {
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
 
-/// Compresses each file of a folder, without name and time.
+/// Compresses each file of a folder, without storing name and time.
 fn compress(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         output(Command::new("gzip").arg("-9n").arg(entry?.path()))?;
@@ -73,12 +73,12 @@ fn archive(dist: &Dist, tree: &Path) -> Result<()> {
     Ok(std::fs::remove_dir_all(folder)?)
 }
 
-/// Who stands for the packages, under a name that nobody can own.
+/// The packages' maintainer, at a domain that cannot be registered.
 fn maintainer() -> String {
     format!("The {NAME} authors <{NAME}@example.invalid>")
 }
 
-/// A package of Debian, by dpkg-deb. It needs nothing, so it names no dependency.
+/// A Debian package, made by dpkg-deb. The program is static, so the package has no dependencies.
 fn deb(dist: &Dist, tree: &Path) -> Result<()> {
     let (machine, _) = dist.machines()?;
     let documents = tree.join("usr/share/doc").join(NAME);
@@ -89,7 +89,7 @@ fn deb(dist: &Dist, tree: &Path) -> Result<()> {
          -- {maintainer}  {}\n",
         time.strftime("%a, %d %b %Y %H:%M:%S +0000")
     );
-    // A version without a revision is a package of the sources' own: its log has this name.
+    // A version without a revision marks a native package, whose log has this name.
     put(&documents.join("changelog"), changes)?;
     output(Command::new("gzip").arg("-9n").arg(documents.join("changelog")))?;
     let notice = "One static program, which runs on any system and in a rescue.";
@@ -128,7 +128,7 @@ fn deb(dist: &Dist, tree: &Path) -> Result<()> {
     .map(drop)
 }
 
-/// A package of RPM, by rpmbuild, with the same files.
+/// An RPM package, made by rpmbuild, with the same files.
 fn rpm(dist: &Dist, tree: &Path) -> Result<()> {
     let (_, machine) = dist.machines()?;
     let work = dist.out.join("rpm");
@@ -138,7 +138,7 @@ fn rpm(dist: &Dist, tree: &Path) -> Result<()> {
         Ok(())
     })?;
     files.sort();
-    // Other systems look for completions of zsh in another folder than Debian.
+    // Other systems have zsh completions in another folder than Debian.
     let zsh = "mv %{buildroot}/usr/share/zsh/vendor-completions %{buildroot}/usr/share/zsh/site-functions";
     let root = tree.display();
     let spec = format!(
@@ -165,7 +165,7 @@ fn rpm(dist: &Dist, tree: &Path) -> Result<()> {
         define("debug_package", "%{nil}"),
         define("__os_install_post", "%{nil}"),
         define("_binary_payload", "w9.gzdio"),
-        // What is in the package is the program of the target, whatever the machine.
+        // The package contains the program of the target, whatever the architecture of this machine.
         define("_binaries_in_noarch_packages_terminate_build", "0"),
     ];
     times(tree, dist.epoch)?;
@@ -190,7 +190,7 @@ fn attribute(file: &str) -> String {
     format!("%attr({mode},root,root) {kind}{file}")
 }
 
-/// Gives each file and folder the time that packages carry.
+/// Sets the time of each file and folder to that of the packages.
 fn times(tree: &Path, epoch: u64) -> Result<()> {
     let time = format!("@{epoch}");
     output(Command::new("find").arg(tree).args(["-exec", "touch", "--date", &time, "{}", "+"]))

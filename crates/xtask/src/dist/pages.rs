@@ -1,20 +1,20 @@
-//! Manual pages and shell completions, as the program itself prints them.
+//! Writes manual pages and shell completions, as the program itself prints them.
 
 use super::put;
 use anyhow::Result;
 use clap_complete::Shell;
 use std::path::Path;
 
-/// Each shell with where Debian and others look for its completions.
+/// Each shell with the path of its completions on Debian and others.
 const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Bash, "usr/share/bash-completion/completions/halfpower"),
     (Shell::Zsh, "usr/share/zsh/vendor-completions/_halfpower"),
     (Shell::Fish, "usr/share/fish/vendor_completions.d/halfpower.fish"),
 ];
-/// Where manual pages belong.
+/// Folder of the manual pages.
 pub(super) const MANUAL: &str = "usr/share/man/man1";
 
-/// Writes both below a tree that is laid out as a system's root; `epoch` is the date of the pages.
+/// Writes both below a tree with the layout of a system's root; `epoch` is the date of the pages.
 pub(super) fn write(tree: &Path, epoch: u64) -> Result<()> {
     for (shell, path) in COMPLETIONS {
         put(&tree.join(path), halfpower::completions(shell))?;

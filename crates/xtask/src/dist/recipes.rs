@@ -1,18 +1,19 @@
-//! Recipes for Homebrew and winget: the templates of `packaging`, with version, address and sums.
+//! Writes recipes for Homebrew and winget, from the templates of `packaging`, with version, address and
+//! checksums.
 
 use super::{Dist, NAME, VERSION, put, sum};
 use anyhow::{Result, ensure};
 use std::path::Path;
 
 const FORMULA: &str = include_str!("../../../../packaging/halfpower.rb");
-/// winget keeps a manifest in three files: of the version, of the installer, of a language.
+/// A winget manifest has three files: for the version, for the installer, and for a language.
 const WINGET: [(&str, &str); 3] = [
     ("", include_str!("../../../../packaging/winget.yaml")),
     (".installer", include_str!("../../../../packaging/winget.installer.yaml")),
     (".locale.en-US", include_str!("../../../../packaging/winget.locale.en-US.yaml")),
 ];
 
-/// Writes both; winget's only where there is a program for it.
+/// Writes both; winget's only if there is a Windows program.
 pub(super) fn write(dist: &Dist) -> Result<()> {
     let archive = format!("{}.tar.gz", dist.stem());
     let formula = fill(dist, FORMULA, &archive, &dist.out.join(&archive))?;
@@ -29,7 +30,7 @@ pub(super) fn write(dist: &Dist) -> Result<()> {
     Ok(())
 }
 
-/// Fills a template for a file that is fetched under a name.
+/// Fills a template for a file that is downloaded under a name.
 fn fill(dist: &Dist, template: &str, name: &str, file: &Path) -> Result<String> {
     let filled = template
         .replace("@VERSION@", VERSION)

@@ -1,21 +1,20 @@
-//! The second build: from a copy of the sources in another folder, into another folder, compared byte by
-//! byte.
+//! The second build: copies the sources to another folder, builds there, and compares byte by byte.
 
 use super::{Dist, output};
 use anyhow::{Context, Result};
 use std::process::Command;
 
-/// Builds everything a second time elsewhere; whether each file is the same.
+/// Builds everything a second time in another folder; returns whether each file is identical.
 pub(super) fn check(dist: &Dist) -> Result<bool> {
     let folder = tempfile::Builder::new().prefix("another-place-").tempdir()?;
     let sources = folder.path().join("somewhere-else/sources");
     std::fs::create_dir_all(&sources)?;
-    // What is committed or new, but for what git ignores.
+    // Committed and new files, without ignored ones.
     let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let names = output(Command::new("git").args(listed).current_dir(&dist.root))?;
     for name in names.split('\0').filter(|name| !name.is_empty()) {
         let from = dist.root.join(name);
-        // A file that was removed and not yet committed is listed too.
+        // The list includes files whose removal is not committed yet.
         if from.is_file() {
             let to = sources.join(name);
             std::fs::create_dir_all(to.parent().context("a file has a folder")?)?;

@@ -1,8 +1,8 @@
-//! The packages as their users have them: checked by Debian's and RPM's own tools, installed in a system of
-//! their own, run there, and removed without a trace; the manual pages as man-db reads them.
+//! Tries the packages as users do: checks them with Debian's and RPM's own tools, installs them in a separate
+//! system, runs them there, and removes them without a trace. man-db reads the manual pages.
 //!
-//! The Debian that they are installed in is debootstrap's, below `target/dist-try`, and is kept for
-//! the next time. What the machine lacks is a skip with its reason.
+//! The separate Debian is made by debootstrap below `target/dist-try`, and is kept for the next time. If the
+//! machine lacks something, the test is skipped with the reason.
 
 use super::{Dist, NAME, VERSION, output};
 use anyhow::{Context, Result, ensure};
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::Capability;
 
-/// What tries a package, or says what is wrong with it.
+/// Tries a package; the error says what is wrong with it.
 type Try = fn(&Dist) -> Result<()>;
 
-/// What a user may type first; its answer is the same everywhere.
+/// A typical first command. Its output is the same everywhere.
 const FIRST: [&str; 4] = ["run", "sim:mm1,service=5ms", "--no-save", "--json"];
 
-/// Tries everything that can be tried here; whether all was well.
+/// Tries everything that is possible here; returns whether all succeeded.
 pub(super) fn run(dist: &Dist) -> Result<bool> {
     let tries: [(&str, Try); 4] =
         [("lintian", lintian), ("manual pages", manual), ("deb", deb), ("rpm", rpm)];
@@ -37,7 +37,7 @@ pub(super) fn run(dist: &Dist) -> Result<bool> {
     Ok(good)
 }
 
-/// What a try needs and the machine does not have.
+/// What the machine lacks for a try, if anything.
 fn lack(name: &str) -> Option<String> {
     let programs: &[&str] = match name {
         "lintian" => &["lintian"],
@@ -63,7 +63,7 @@ fn package(dist: &Dist, end: &str) -> Result<PathBuf> {
 
 fn lintian(dist: &Dist) -> Result<()> {
     let mut lintian = Command::new("lintian");
-    // Root is who builds in a container.
+    // In a container, root runs the build.
     lintian.args(["--allow-root", "--fail-on", "error"]).arg(package(dist, ".deb")?);
     let told = lintian.output()?;
     let words = String::from_utf8_lossy(&told.stdout).into_owned();
@@ -72,7 +72,7 @@ fn lintian(dist: &Dist) -> Result<()> {
     Ok(())
 }
 
-/// Every page: man-db says nothing against it, and finds its name and its subject.
+/// Checks every page with man-db: no warnings, and a name and subject are found.
 fn manual(dist: &Dist) -> Result<()> {
     let folder = tempfile::tempdir()?;
     output(Command::new("dpkg-deb").arg("-x").arg(package(dist, ".deb")?).arg(folder.path()))?;
@@ -95,7 +95,7 @@ fn manual(dist: &Dist) -> Result<()> {
     Ok(())
 }
 
-/// Installs the .deb in a Debian of its own, runs the program, removes it.
+/// Installs the .deb in a separate Debian, runs the program, and removes it.
 fn deb(dist: &Dist) -> Result<()> {
     let root = debian(dist)?;
     let package = package(dist, ".deb")?;
@@ -124,7 +124,7 @@ fn deb(dist: &Dist) -> Result<()> {
     Ok(())
 }
 
-/// The same with the .rpm, in an empty root of rpm's own.
+/// The same with the .rpm, in an empty root for rpm.
 fn rpm(dist: &Dist) -> Result<()> {
     let package = package(dist, ".rpm")?;
     print!("{}", output(Command::new("rpm").arg("-K").arg(&package))?);
@@ -142,15 +142,15 @@ fn rpm(dist: &Dist) -> Result<()> {
     Ok(())
 }
 
-/// A simulated document depends on its command line alone, so the installed program says what the built
-/// one says.
+/// Compares the installed program's output with the built program's. A simulated document depends only on its
+/// command line.
 fn same_answer(dist: &Dist, answer: &str) -> Result<()> {
     let ours = output(Command::new(dist.out.join(NAME)).args(FIRST))?;
     ensure!(answer == ours, "the installed program answers something else:\n{answer}");
     Ok(())
 }
 
-/// Every file and folder below a root but what runs leave there.
+/// Every file and folder below a root, except those that running programs leave.
 fn listing(root: &Path) -> Result<Vec<String>> {
     let mut find = Command::new("find");
     let left_out =

@@ -1,47 +1,47 @@
-//! The cases of the lab: what is staged in a guest, and what has to come of it.
+//! The cases of the lab: what is staged in a guest, and what the result must be.
 //!
-//! A processor of a guest that emulates takes half a millisecond and more to wake: what is quicker than a few
-//! milliseconds is asked for one request behind the other, as the profile does.
+//! A CPU of an emulated guest takes half a millisecond or more to wake up. Devices faster than a few
+//! milliseconds are therefore measured at queue depth 1, as in the profile.
 //!
-//! A script is for the shell of the guest, with the functions of `init.sh`. Each answer that it tells has a
-//! name; of a diagnosis the verdict on one device is asked for, of a run how it ended.
+//! A script runs in the guest's shell, with the functions of `init.sh`. Each answer that it prints has a
+//! name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
 
 use crate::judge::{Expect, SILENCE};
 
 /// A disk of the guest.
 pub(crate) struct Disk {
-    /// Its device in words of qemu: virtio (vda, vdb, …), a disk of a SCSI controller, an NVMe drive.
+    /// Its device as a qemu argument: virtio (vda, vdb, …), a disk of a SCSI controller, an NVMe drive.
     pub(super) device: &'static str,
-    /// What lies behind it: how the host caches it, and limits.
+    /// Its backend as a qemu argument: caching by the host, and limits.
     pub(super) drive: &'static str,
 }
 
 /// A case.
 pub(crate) struct Case {
     pub(super) name: &'static str,
-    /// Modules of the kernel with their parameters, loaded in this order; with `-` in front one that the
-    /// script loads itself.
+    /// Kernel modules with their parameters, loaded in this order. The script itself loads a module that is
+    /// prefixed by `-`.
     pub(super) modules: &'static [&'static str],
-    /// Programs beside those that each guest has, by their place in Debian's packages, or on this machine
-    /// by an absolute path.
+    /// Programs in addition to those of every guest: a path in Debian's packages, or an absolute path on this
+    /// machine.
     pub(super) programs: &'static [&'static str],
-    /// Folders of this machine that the guest has in the same place, with the libraries that their programs need.
+    /// Folders of this machine that the guest gets in the same place, with the libraries of their programs.
     pub(super) trees: &'static [&'static str],
     pub(super) drives: &'static [Disk],
-    /// What its disks take for a request at first, where the host serves them (`disk` of `init.sh`).
+    /// Initial latencies of the disks, if the host serves them (`disk` of `init.sh`).
     pub(super) served: Option<&'static str>,
-    /// Words of qemu before its disks: controllers.
+    /// qemu arguments before the disks: controllers.
     pub(super) machine: &'static [&'static str],
     pub(super) script: &'static str,
-    /// Engines of `run` that are put to the fault: the script runs `$engines`, and each answers by its name
-    /// in words of `says`.
+    /// Engines of `run` that are tested with the fault. The script runs `$engines`, and each answer has the
+    /// engine's name and contains one of the words in `says`.
     pub(super) engines: &'static [&'static str],
     pub(super) says: &'static [&'static str],
-    /// A guest on one network with it, which serves it for as long as it runs.
+    /// A guest on the same network that serves this one while it runs.
     pub(super) server: Option<&'static Case>,
-    /// Of a diagnosis, by the name of the answer: what has to be found of a device.
+    /// Expected diagnoses: the name of the answer, the device, and what must be found.
     pub(super) expects: &'static [(&'static str, &'static str, Expect)],
-    /// One that is quick and rests on no time, for a look whether the lab works.
+    /// A quick case that does not depend on timing, for a test that the lab works.
     pub(super) smoke: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) const SILENT: &[&str] = &[SILENCE];
 const RAISE: &[&str] = &["raise_cap"];
 const RESTORE: &[&str] = &["restore"];
 const SHALLOWER: &[&str] = &["shallower_queue"];
-/// A device whose size has become nothing transfers less than asked for, which is no error of a read.
+/// A device that has shrunk to size 0 transfers less than requested, which is not a read error.
 const FAILED: &[&str] = &["io_errors", "short_transfers", "Input/output error", "no request"];
 const SILENT_DEVICE: &[&str] = &["device_silent", "io_errors"];
 const CORRUPT: &[&str] = &["data_corrupt"];
@@ -84,14 +84,15 @@ const fn virtio(drive: &'static str) -> Disk {
     Disk { device: "virtio-blk-pci", drive }
 }
 
-/// On the host: what the guest flushes may be lost with it.
+/// On the host: data that the guest flushes may be lost when the host fails.
 const UNSAFE: &str = "cache=unsafe";
 
-/// Those that can be put to a fault; mapped pages that were read once hide one that comes and goes.
+/// Engines that can be tested with a fault. Mapped pages that were read once would hide an intermittent
+/// fault.
 const ENGINES: &[&str] = &["io_uring", "libaio", "sync", "threads", "mmap"];
 const UNMAPPED: &[&str] = &["io_uring", "libaio", "sync", "threads"];
 
-/// Nothing that most cases do without.
+/// Defaults of a case.
 pub(super) const NOTHING: Case = Case {
     name: "",
     modules: &[],
@@ -136,7 +137,7 @@ serve",
     ..NOTHING
 };
 
-/// The same by SMB.
+/// A file server that exports a disk by SMB.
 const SMB_SERVER: Case = Case {
     name: "smb-server",
     modules: &["crc32c_generic", DISK_OF_SERVER, "sd_mod", "ext4", "virtio_net", "virtio_pci"],
@@ -164,8 +165,8 @@ serve",
     ..NOTHING
 };
 
-/// `xtask truth` on a file system on a disk of 4 ms, so that the speed of an emulated processor does not
-/// matter. The caller adds the programs, and PostgreSQL's folders.
+/// `xtask truth` on a file system on a disk with 4 ms latency, so that the speed of an emulated CPU does not
+/// matter. The caller adds the programs and PostgreSQL's folders.
 pub(crate) const TRUTH: Case = Case {
     name: "truth",
     modules: &["crc32c_generic", "virtio_blk", "virtio_pci", "dm-delay", "ext4"],
@@ -277,8 +278,8 @@ watch_it shared /dev/sda",
         name: "nvme-capped",
         modules: &["nvme"],
         drives: &[Disk { device: "nvme", drive: "cache=unsafe,throttling.iops-total=400" }],
-        // A device of 400 requests per second leaves a minute no time for open loads, and closed ones meet
-        // the limit at any depth.
+        // At 400 requests per second, a minute leaves no time for open loads, and closed ones reach the limit
+        // at any depth.
         script: "profile /dev/nvme0n1 180s
 load /dev/nvme0n1 --rw randread --bs 4k --iodepth 32
 watch_it deep /dev/nvme0n1
@@ -312,8 +313,9 @@ load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
 watch_it off /dev/sda",
         expects: &[
             ("same", "sda", found(FINE, &["deeper_queue", SILENCE])),
-            // Without a cache a write waits for the host's flush: 1.5 to 9 times as long, by what the
-            // host is and what emulation adds to both. Either side of "slow" may be true.
+            // Without a cache, a write waits for the host's flush. It takes 1.5 to 9 times as long, depending
+            // on the host and on the overhead of emulation. Verdicts on both sides of "slow" are therefore
+            // right.
             ("off", "sda", found(&["slow", "slow_and_overloaded", "healthy", "not_the_disk"], &[])),
         ],
         ..NOTHING
@@ -554,7 +556,7 @@ done",
     Case {
         name: "power-cut",
         modules: &["brd rd_nr=2 rd_size=65536", "dm-snapshot"],
-        // From the middle of the run on the drive keeps in a cache what it says it has written.
+        // From the middle of the run, the drive acknowledges writes that it holds only in a cache.
         script: "for engine in $engines; do
     dd if=/dev/zero of=/dev/ram0 bs=1M count=64 conv=fsync 2> /dev/null
     dmsetup create lies --table '0 131072 linear /dev/ram0 0'

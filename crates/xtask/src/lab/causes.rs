@@ -1,7 +1,7 @@
-//! Causes that only a guest has the hardware for: links, bridges, health, caches of drives, encryption.
+//! Causes that need hardware which only a guest has: links, bridges, drive health, drive caches, encryption.
 //!
-//! Disks that the host serves take what the script says, so that the harm of a cause begins when it is to begin. A
-//! fact without harm is watched too: no cause may be named then.
+//! The script sets the latencies of disks served by the host, so the harm of a cause starts at a known time.
+//! A fact without harm is recorded, too: the diagnosis must not name it as a cause.
 
 use super::cases::{Case, Disk, FINE, NFS_SERVER, NOTHING, SLOW, caused, found};
 use crate::judge::Expect;
@@ -18,7 +18,7 @@ const fn none(causes: &'static [&'static str]) -> Expect {
     Expect { harmless: causes, ..found(FINE, &[]) }
 }
 
-/// A drive of flash, to whoever reads its words.
+/// A drive that reports itself as flash.
 const SSD: &str = "ide-hd,bus=sata.0,model=LABDRIVE-SSD,rotation_rate=1";
 const SATA: &[&str] = &["-device", "ich9-ahci,id=sata"];
 const SATA_MODULES: &[&str] = &["crc32c_generic", "ahci", "sd_mod", "ext4"];
@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case] = &[
         modules: &["nvme"],
         drives: &[Disk { device: "nvme", drive: DIRECT }],
         served: QUICK,
-        // The drive of qemu has 50 degrees Celsius, and takes any limit.
+        // qemu's drive reports 50 degrees Celsius, and accepts any limit.
         script: "profile /dev/nvme0n1
 load /dev/nvme0n1 --rw randread --bs 4k --iodepth 4
 watch_it cool /dev/nvme0n1
@@ -200,7 +200,7 @@ watch_it full /dev/mapper/secret",
         modules: &["virtio_blk", "virtio_pci", "dm-crypt", "dm-delay", "xts", "ecb"],
         programs: &["sbin/cryptsetup"],
         drives: &[Disk { device: "virtio-blk-pci", drive: "cache=unsafe" }],
-        // Two volumes on the disk: one is encrypted and at rest, the other one holds requests.
+        // Two volumes on the disk: an encrypted one that is idle, and one with requests.
         script: "head -c 64 /dev/urandom > /tmp/key
 dmsetup create first --table '0 1048576 linear /dev/vda 0'
 dmsetup create second --table '0 1048576 delay /dev/vda 1048576 30'

@@ -1,8 +1,8 @@
-//! The machine of the lab: Debian's kernel, and a root in memory with a shell, the tools of layers that a
-//! case stages, and the program.
+//! Prepares the guests of the lab: Debian's kernel, and an initrd with a shell, the tools that a case needs,
+//! and the program.
 //!
-//! Packages are fetched and unpacked below the build folder, never installed: the machine that runs the
-//! lab keeps its kernel and its tools.
+//! Packages are downloaded and unpacked below the build folder but never installed, so the machine that runs
+//! the lab does not change.
 
 use super::cases::Case;
 use anyhow::{Context, Result, ensure};
@@ -11,8 +11,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Beside the kernel: a shell, software arrays, the device mapper, volumes, file servers, the network, a
-/// secure shell, and what these need.
+/// Packages in addition to the kernel: a shell, software arrays, the device mapper, volumes, file servers,
+/// the network, a secure shell, and their dependencies.
 const PACKAGES: [&str; 40] = [
     "busybox-static",
     "mdadm",
@@ -55,16 +55,16 @@ const PACKAGES: [&str; 40] = [
     "libkrb5support0",
     "libkeyutils1",
 ];
-/// What each guest gets; a case may ask for more.
+/// Programs of every guest; a case may add others.
 const PROGRAMS: [&str; 2] = ["sbin/mdadm", "sbin/dmsetup"];
 const KERNEL: &str = "linux-image-amd64";
 const INIT: &str = include_str!("init.sh");
-/// Name of the socket that joins the networks of two guests.
+/// Name of the socket that connects the networks of two guests.
 pub(super) const WIRE: &str = "wire";
-/// Where libraries of Debian lie.
+/// Debian's library folder.
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 
-/// What guests are made of.
+/// The prepared files of guests.
 pub(crate) struct Guest {
     folder: PathBuf,
     binary: PathBuf,
@@ -73,7 +73,7 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Fetches and unpacks what is not there yet.
+    /// Downloads and unpacks whatever is missing.
     pub(super) fn new(folder: PathBuf, binary: PathBuf) -> Result<Self> {
         let folder = std::path::absolute(folder)?;
         let (packages, unpacked) = (folder.join("packages"), folder.join("unpacked"));
@@ -109,12 +109,12 @@ impl Guest {
         Ok(Self { folder, binary, release })
     }
 
-    /// Where all of it lies.
+    /// The folder of all files.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The socket that joins the networks of two guests.
+    /// The socket that connects the networks of two guests.
     pub(super) fn wire(&self) -> PathBuf {
         self.folder.join(WIRE)
     }
@@ -123,8 +123,8 @@ impl Guest {
         self.unpacked().join(format!("boot/vmlinuz-{}", self.release))
     }
 
-    /// The root in memory for a case: its modules and programs with what they need, and its script with
-    /// lines before it.
+    /// Builds the initrd of a case: its modules and programs with their dependencies, and its script after
+    /// the lines `before`.
     pub(crate) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
         let Case { name, modules, script, .. } = case;
         let root = self.folder.join("root");
@@ -149,7 +149,7 @@ impl Guest {
         for tree in case.trees {
             self.tree(Path::new(tree), &root)?;
         }
-        // Which networks there are, for calls to servers.
+        // The list of networks, for RPC clients.
         std::fs::create_dir_all(root.join("etc"))?;
         std::fs::copy(unpacked.join("etc/netconfig"), root.join("etc/netconfig"))?;
         self.modules(modules, &root)?;
@@ -224,7 +224,7 @@ impl Guest {
         Ok(text.lines().filter_map(path).collect())
     }
 
-    /// Copies modules and those that they need.
+    /// Copies modules and their dependencies.
     fn modules(&self, names: &[&str], root: &Path) -> Result<()> {
         let place = format!("lib/modules/{}", self.release);
         let (from, to) = (self.unpacked().join(&place), root.join(&place));
@@ -256,7 +256,8 @@ impl Guest {
     }
 }
 
-/// Where a program lies in the guest. One of this machine, with an absolute path, lies where the shell finds it.
+/// The path of a program in the guest. A program with an absolute path on this machine goes where the shell
+/// finds it.
 fn inside(program: &str) -> String {
     match program.strip_prefix('/') {
         Some(path) => format!("bin/{}", path.rsplit('/').next().unwrap_or(path)),
@@ -264,7 +265,7 @@ fn inside(program: &str) -> String {
     }
 }
 
-/// The package that Debian's newest kernel is in.
+/// The package with Debian's newest kernel.
 fn kernel_package() -> Result<String> {
     let told = Command::new("apt-cache").args(["depends", KERNEL]).output()?;
     let text = String::from_utf8_lossy(&told.stdout).into_owned();
@@ -272,7 +273,7 @@ fn kernel_package() -> Result<String> {
     Ok(name.context("apt knows no kernel")?.to_owned())
 }
 
-/// Runs a command whose words matter only where it fails.
+/// Runs a command whose output is printed only if it fails.
 fn quiet(command: &mut Command) -> Result<()> {
     let told = command.output().with_context(|| format!("cannot run {command:?}"))?;
     ensure!(told.status.success(), "{command:?}: {}", String::from_utf8_lossy(&told.stderr).trim());

@@ -1,4 +1,4 @@
-//! A guest that runs: how qemu begins it, what joins its network to others, and what it told.
+//! Runs a guest: starts qemu, connects its network with another guest, and collects its answers.
 
 use super::cases::{Case, Disk};
 use super::guest::{Guest, WIRE};
@@ -10,63 +10,63 @@ use std::time::Duration;
 use testkit::{ServedDisk, Undo};
 
 pub(super) const QEMU: &str = "qemu-system-x86_64";
-/// Size of a disk of a guest.
+/// Size of a guest's disk.
 const DISK_BYTES: u64 = 2 << 30;
-/// Requests that a served disk does at once.
+/// Number of requests that a served disk processes at once.
 const SERVERS: usize = 8;
 
-/// What a guest told: code and text of each answer by its name.
+/// Answers of a guest: exit code and text by name.
 pub(super) type Answers = BTreeMap<String, (i32, String)>;
 
-/// What a guest's network is joined to.
+/// What a guest's network is connected to.
 pub(super) enum Network {
     Nothing,
-    /// The wire between two guests, of which one end waits for the other.
+    /// The network of two guests; this end waits for the other.
     Waits,
     /// The other end.
     Joins,
 }
 
-/// How a guest is begun.
+/// Parameters of a guest.
 pub(super) struct Boot<'a> {
-    /// What its files are called.
+    /// Prefix of its file names.
     pub(super) name: &'a str,
     pub(super) case: &'a Case,
-    /// Of the case, from [`Guest::initrd`].
+    /// The initrd of the case, from [`Guest::initrd`].
     pub(super) initrd: &'a Path,
     pub(super) network: Network,
-    /// Its address on that: the last number of it.
+    /// The last number of its address.
     pub(super) address: u8,
 }
 
-/// A guest that runs; it is killed when this is dropped.
+/// A running guest; it is killed on drop.
 pub(super) struct Machine {
     child: Child,
     undo: Undo,
     told: PathBuf,
     images: Vec<PathBuf>,
-    /// Disks that this process serves, and how many lines for them were carried out.
+    /// Disks that this process serves, and how many commands for them have been executed.
     served: Vec<ServedDisk>,
     carried_out: usize,
 }
 
 impl Machine {
-    /// Begins a guest.
+    /// Starts a guest.
     pub(super) fn start(guest: &Guest, boot: &Boot) -> Result<Self> {
         let Boot { name, case, address, .. } = boot;
         let file = |end: &str| guest.folder().join(format!("{name}.{end}"));
         let mut qemu = Command::new(QEMU);
         qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
-        // Emulated also where there is a KVM: inside a virtual machine that may be one that never begins.
+        // Emulate even if KVM exists: inside a virtual machine, a KVM guest may never start.
         qemu.args(["-accel", "tcg,thread=multi"]);
         qemu.args(["-rtc", "base=utc"]);
         qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(boot.initrd);
-        // The kernel looks for its timer while the host's processors may be busy with others. What it does not
-        // know becomes a variable of the first process.
+        // The kernel tests its timer while other processes may occupy the host's CPUs. The kernel passes
+        // parameters that it does not know to the first process as variables.
         qemu.arg("-append").arg(format!(
             "console=ttyS0 panic=-1 no_timer_check rdinit=/init address=10.0.0.{address}"
         ));
-        // qemu makes its own a moment after it began, and it is read at once.
+        // qemu creates this file only a moment after its start, but it is read at once.
         let told = file("told");
         std::fs::write(&told, "")?;
         for file in [&file("console"), &told] {
@@ -108,7 +108,7 @@ impl Machine {
                 .arg("-device")
                 .arg(format!("virtio-net-pci,netdev=wire,mac=52:54:00:00:00:{address:02x}")),
         };
-        // A socket's path may have a hundred letters: it is named from its own folder.
+        // A socket's path is limited to about a hundred letters, so it is relative to its own folder.
         qemu.current_dir(guest.folder());
         let errors = std::fs::File::create(file("errors"))?;
         let child = qemu.stdin(Stdio::null()).stderr(errors).spawn().context("cannot run qemu")?;
@@ -116,7 +116,7 @@ impl Machine {
         Ok(Self { child, undo, told, images, served, carried_out: 0 })
     }
 
-    /// Whether it has not ended by itself; what it asked of its served disks since the last look is done.
+    /// Whether the guest is still running. Also executes its new commands for the served disks.
     pub(super) fn runs(&mut self) -> Result<bool> {
         if !self.served.is_empty() {
             let text = std::fs::read(&self.told)?;
@@ -133,18 +133,18 @@ impl Machine {
     }
 
     fn kill(&mut self) {
-        // Neither fails but where it has ended already.
+        // Both fail only if the guest has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.undo.forget();
     }
 
-    /// What it has told so far.
+    /// The answers so far.
     pub(super) fn told(&self) -> Result<Answers> {
         Ok(answers(&String::from_utf8_lossy(&std::fs::read(&self.told)?)))
     }
 
-    /// Ends it as a power failure does, where it has not ended by itself; what it told.
+    /// Ends the guest like a power failure, unless it has ended by itself, and returns its answers.
     pub(super) fn ended(mut self) -> Result<Answers> {
         self.kill();
         self.images.iter().try_for_each(std::fs::remove_file)?;
@@ -163,7 +163,7 @@ impl Drop for Machine {
     }
 }
 
-/// What a disk takes from now on: `read=2000 flush=20000` in microseconds; what is not named stays.
+/// Changes a disk's latencies: `read=2000 flush=20000`, in microseconds. Unnamed ones are unchanged.
 fn carry_out(words: &str, disk: &ServedDisk) {
     for (name, value) in words.split_ascii_whitespace().filter_map(|word| word.split_once('=')) {
         let micros = value.trim().parse().unwrap_or(0);
@@ -177,7 +177,7 @@ fn carry_out(words: &str, disk: &ServedDisk) {
     }
 }
 
-/// The answers among what a guest told.
+/// Extracts the answers from a guest's output.
 fn answers(text: &str) -> Answers {
     let mut found = Answers::new();
     let mut open: Option<(String, i32, String)> = None;

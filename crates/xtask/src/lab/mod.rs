@@ -1,9 +1,9 @@
-//! The diagnosis and the engines on layers that few machines have: software arrays, the device mapper,
-//! disks that fail or are pulled, control groups of version 2, in a guest of qemu with Debian's kernel.
+//! Tests the diagnosis and the engines on layers that few machines have, in a qemu guest with Debian's
+//! kernel: software arrays, the device mapper, disks that fail or are unplugged, and cgroups v2.
 //!
-//! Times in an emulated machine are long, but profile and load run in the same one, and a verdict is about
-//! their ratio. Each case is a boot: what one leaves behind does not reach the next. Rejected: modules of
-//! the machine's own kernel, which a container may not load, and which most kernels lack.
+//! Times in an emulated machine are long, but profile and load run in the same machine, and a verdict depends
+//! on their ratio. Each case boots its own guest, so no state reaches the next case. Rejected: modules of the
+//! machine's own kernel, which a container may not load and most kernels lack.
 
 mod cases;
 mod causes;
@@ -26,16 +26,16 @@ pub(crate) use cases::TRUTH;
 
 pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
-/// How long a case may take: ten times what it takes on two processors that emulate.
+/// Maximum time of a case: ten times its duration on two emulating CPUs.
 const LONGEST: Duration = Duration::from_secs(420);
-/// Letters of an answer that nobody asked for.
+/// Maximum printed length of an unexpected answer.
 const WORDS: usize = 300;
-/// How long a guest's network may take to be there.
+/// Maximum time until a guest's network is up.
 const LISTENS: Duration = Duration::from_secs(30);
-/// How often it is looked whether a guest has ended.
+/// How often the host checks whether a guest has ended.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What came, where it is what had to come; else as an error.
+/// The answer if it is right, as an error if it is wrong.
 type Outcome = std::result::Result<String, String>;
 
 /// How an engine ended under a fault.
@@ -45,7 +45,7 @@ pub(crate) struct Fault {
     pub(crate) ended: Outcome,
 }
 
-/// What came of the lab.
+/// Results of the lab.
 #[derive(Default)]
 pub(crate) struct Lab {
     pub(crate) tally: Tally,
@@ -86,18 +86,18 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         ];
         kept::keep("lab", &parts)?;
     }
-    // Of single cases each has to be right.
+    // If single cases are selected, each must be right.
     let single = smoke || only.is_some();
     Ok(lab.all_right() || !single && lab.ended_well() && lab.tally.reached())
 }
 
-/// The quick cases with the program as tests have built it: whether all came out right.
+/// Runs the quick cases with the test build of the program; returns whether all are right.
 pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
     let lab = tally(place::binary(None, true)?, |case| case.smoke)?;
     Ok(lab.map(|lab| lab.all_right()))
 }
 
-/// Runs the cases that are wanted; the reason where the machine lacks what that takes.
+/// Runs the selected cases, or returns why the machine cannot.
 pub(crate) fn tally(
     binary: PathBuf,
     wanted: impl Fn(&Case) -> bool,
@@ -109,7 +109,7 @@ pub(crate) fn tally(
     let mut lab = Lab::default();
     for case in all_cases().filter(|case| wanted(case)) {
         let begin = Instant::now();
-        // One that cannot be staged here answers nothing.
+        // A case that cannot be staged here gives no answers.
         let mut answers = boot(&guest, case, LONGEST).unwrap_or_else(|error| {
             println!("       {:26} {error:#}", case.name);
             Answers::new()
@@ -119,7 +119,7 @@ pub(crate) fn tally(
                 let found = serde_json::from_str(&text).map_err(|_| text.trim().to_owned())?;
                 judge(&found, device, expect)
             });
-            // What does not come is not right, and names nothing.
+            // A missing answer is wrong, and names nothing.
             let answer = found.unwrap_or_else(|told| Answer {
                 told,
                 right: false,
@@ -144,7 +144,7 @@ pub(crate) fn tally(
             lab.faults.push(Fault { case: case.name, engine, ended });
         }
         for (name, (code, text)) in &answers {
-            // Of what went wrong in the guest, the first words say it.
+            // The beginning of the text says what went wrong in the guest.
             let words: String = text.trim().chars().take(WORDS).collect();
             println!("       {:26} {name} {code}: {words}", case.name);
         }
@@ -153,7 +153,7 @@ pub(crate) fn tally(
     Ok(Ok(lab))
 }
 
-/// What guests are made of; the reason where the machine lacks what that takes.
+/// Prepares the files of guests, or returns why the machine cannot.
 pub(crate) fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
     for program in [QEMU, "dpkg", "apt-get"] {
         let there = Command::new(program).arg("--version").stdout(Stdio::null()).status();
@@ -165,13 +165,13 @@ pub(crate) fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
     guest.map_err(|error| format!("{error:#}"))
 }
 
-/// Runs a case in a guest until that ends or the time is over, beside the one that serves it.
+/// Runs a case in a guest until it ends or the time is over, together with the guest that serves it.
 pub(crate) fn boot(guest: &Guest, case: &Case, longest: Duration) -> Result<Answers> {
     let begin = Instant::now();
-    // Of one that was killed.
+    // Left by a killed run.
     let _ = std::fs::remove_file(guest.wire());
     let server = case.server.map(|server| start(guest, server, Network::Waits)).transpose()?;
-    // One that has not begun to listen is not found.
+    // A guest cannot be reached before it listens.
     while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
         std::thread::sleep(LOOK);
     }
@@ -187,7 +187,7 @@ pub(crate) fn boot(guest: &Guest, case: &Case, longest: Duration) -> Result<Answ
     Ok(found)
 }
 
-/// Begins the guest of a case.
+/// Starts the guest of a case.
 fn start(guest: &Guest, case: &Case, network: Network) -> Result<Machine> {
     let before = format!("engines='{}'\n", case.engines.join(" "));
     let initrd = &guest.initrd(case, &before)?;
@@ -197,12 +197,12 @@ fn start(guest: &Guest, case: &Case, network: Network) -> Result<Machine> {
 }
 
 impl Lab {
-    /// Whether each engine ended under each fault as it has to.
+    /// Whether each engine ended correctly under each fault.
     pub(crate) fn ended_well(&self) -> bool {
         self.faults.iter().all(|fault| fault.ended.is_ok())
     }
 
-    /// Whether there was something to judge, and all of it was right.
+    /// Whether anything was judged, and everything was right.
     fn all_right(&self) -> bool {
         let some = self.tally.draws + self.faults.len() > 0;
         some && self.ended_well() && self.tally.right == self.tally.draws
@@ -248,7 +248,7 @@ fn answered(answers: &mut Answers, name: &str) -> Result<(i32, String), String> 
     answers.remove(name).ok_or_else(|| "no answer".to_owned())
 }
 
-/// A run that ended by itself, and said one of these words of its device.
+/// The outcome of a run under a fault: right if it ended by itself and printed one of these words.
 fn failed(says: &[&str], code: i32, text: &str) -> Outcome {
     let ended = matches!(code, 0 | 1 | 4);
     match says.iter().find(|word| text.contains(**word)).filter(|_| ended) {

@@ -1,9 +1,9 @@
-//! One browser without a screen, steered through its debugging pipe.
+//! Controls a headless browser through its debugging pipe.
 //!
-//! Chromium reads commands from descriptor 3 and answers on descriptor 4, as JSON documents that end
-//! with a zero byte (Chrome DevTools Protocol, `--remote-debugging-pipe`). One process serves all pages,
-//! widths and colour schemes: a start takes a second, a page a tenth. Rejected: `--dump-dom` and
-//! `--screenshot` (a start per look, and neither print nor a scheme of its own), and a crate for the
+//! Chromium reads commands from descriptor 3 and answers on descriptor 4, as JSON documents that end with a
+//! zero byte (Chrome DevTools Protocol, `--remote-debugging-pipe`). One process serves all pages, widths and
+//! colour schemes, because a start takes a second but a page a tenth. Rejected: `--dump-dom` and
+//! `--screenshot` (one start per look, without print mode or a choice of scheme), and a crate for the
 //! protocol (a hundred thousand generated lines for nine commands).
 
 use anyhow::{Context, Result, bail, ensure};
@@ -17,10 +17,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Longest time that an answer may take: a page of a megabyte is drawn in a second.
+/// Maximum time for an answer. A page of a megabyte takes a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How a page is looked at.
+/// How a page is displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) width: u32,
@@ -34,7 +34,7 @@ pub(super) struct Browser {
     commands: File,
     answers: Receiver<Value>,
     last_id: u64,
-    /// Profile and pipes, removed with it.
+    /// Profile and pipes, deleted on drop.
     _folder: TempDir,
 }
 
@@ -62,7 +62,7 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn()
             .context("cannot run sh")?;
-        // Each end waits here for the shell to open the other, in this order.
+        // Each open blocks until the shell opens the other end, in this order.
         let commands = OpenOptions::new().write(true).open(&commands)?;
         let reader = BufReader::new(File::open(&answers)?);
         let (sender, answers) = channel();
@@ -77,7 +77,7 @@ impl Browser {
         Ok(Self { child, commands, answers, last_id: 0, _folder: folder })
     }
 
-    /// The result of a command, of a tab where one is named.
+    /// Sends a command, to a tab if one is given, and returns its result.
     fn ask(&mut self, tab: Option<&Tab>, method: &str, parameters: &Value) -> Result<Value> {
         self.last_id += 1;
         let mut command = json!({ "id": self.last_id, "method": method, "params": parameters });
@@ -108,9 +108,9 @@ impl Browser {
         Ok(tab)
     }
 
-    /// Opens a page and waits until it and its script have run.
+    /// Opens a page and waits until it has loaded and its script has run.
     pub(super) fn open(&mut self, tab: &Tab, url: &str, look: Look) -> Result<()> {
-        // A tab behind another one is not drawn.
+        // A tab in the background is not drawn.
         self.ask(Some(tab), "Page.bringToFront", &json!({}))?;
         let Look { width, height, dark, print } = look;
         let size =
@@ -131,7 +131,7 @@ impl Browser {
         Ok(())
     }
 
-    /// The value of an expression, of a promise its result.
+    /// The value of an expression, or of its promise.
     pub(super) fn evaluate(&mut self, tab: &Tab, expression: &str) -> Result<Value> {
         let asked =
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
@@ -152,7 +152,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends by itself when it is asked; what does not is ended.
+        // The browser ends when asked; if that fails, it is killed.
         let asked = self.ask(None, "Browser.close", &json!({}));
         if asked.is_err() {
             self.child.kill().ok();

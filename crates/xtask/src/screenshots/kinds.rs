@@ -1,8 +1,8 @@
 //! One page of every kind, made by the program itself on simulated devices.
 //!
-//! A simulated trial takes no time of the clock and has the same result on every machine, so that a page
-//! differs only where the program does. Pages of one kind that look different (a design whose depths
-//! make curves, one without any axis of numbers) stand beside each other.
+//! A simulated trial takes no real time and has the same result on every machine, so a page changes only if
+//! the program does. Some kinds have several pages, if they look different (a design whose depths form
+//! curves, one without a numeric axis).
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use std::process::{Command, Stdio};
 /// A kind of page.
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// Commands whose JSON is kept under a name, in order; `@NAME` stands for a file that an earlier
-    /// one made, `#NAME` for the id of the document in it, `$` for the repository.
+    /// Commands whose JSON output is saved under a name, in order. `@NAME` is the file of an earlier command,
+    /// `#NAME` the id of the document in it, and `$` the repository.
     documents: &'static [(&'static str, &'static str)],
     /// The command that writes the page to `@page`.
     page: &'static str,
-    /// Whether it is looked at in the short form.
+    /// Whether the short form checks it.
     pub(super) short: bool,
-    /// A picture of the page that the documentation shows, below the root.
+    /// Path below the root of a picture of the page for the documentation.
     pub(super) picture: Option<&'static str>,
 }
 
@@ -197,7 +197,7 @@ pub(super) const KINDS: [Kind; 19] = [
     },
 ];
 
-/// A folder in which pages are made.
+/// Makes pages in a folder.
 pub(super) struct Maker<'a> {
     pub(super) binary: PathBuf,
     pub(super) folder: &'a Path,
@@ -205,7 +205,7 @@ pub(super) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Makes a page and says where it lies.
+    /// Makes a page and returns its path.
     pub(super) fn make(&self, kind: &Kind) -> Result<PathBuf> {
         for (name, words) in kind.documents {
             let said = self.run(words, true).with_context(|| format!("halfpower {words}"))?;
@@ -221,17 +221,18 @@ impl Maker<'_> {
         self.folder.join(format!("{name}.json"))
     }
 
-    /// Runs the program and takes what it prints. 1 is a result, too: one that is not clean.
+    /// Runs the program and returns its output. Exit code 1 is accepted: the result is complete but not
+    /// clean.
     fn run(&self, words: &str, json: bool) -> Result<String> {
         let mut command = Command::new(&self.binary);
         for word in words.split_whitespace() {
             let word = word.replace("DISK", DISK);
             let word = word.replace('$', &self.root.display().to_string());
             command.arg(match (word.strip_prefix('@'), word.strip_prefix('#')) {
-                // Pages name the files that were compared: no folder of this run.
+                // Pages print the names of compared files, so these must not contain this run's folder.
                 (Some(name), _) => format!("{name}.json"),
                 (_, Some(name)) => self.id(name)?,
-                // The words of one value.
+                // One value with several words.
                 _ if word.starts_with("rw=") => word.replace('_', " "),
                 _ => word,
             });

@@ -1,11 +1,10 @@
-//! `cargo xtask screenshots`: every kind of page in a browser, at three widths and in both schemes.
+//! `cargo xtask screenshots`: checks every kind of page in a browser, at three widths, light and dark.
 //!
-//! Two questions, since neither sees everything. Does a page break a rule that holds for all pages
-//! (`layout.js`: labels that overprint, marks outside their axes, sideways scrolling, faint text)? And
-//! does it still look as it did when a person looked at it last (`reference`)? A page is also looked at
-//! without its script, and on paper, where nothing may stay folded. `--bless` takes what there is for
-//! right, and writes the picture in the README anew; `--png` keeps pictures for the person. The short
-//! form, for each change, takes a few kinds.
+//! Two checks complement each other. The first one tests rules for all pages (`layout.js`: overlapping
+//! labels, marks outside their axes, sideways scrolling, faint text). The second one compares a page with its
+//! last reviewed state (`reference`). Pages are also checked without their script and in print, where nothing
+//! may stay folded. `--bless` accepts the current state, and rewrites the picture in the README; `--png`
+//! saves pictures for a reviewer. The short form, run for each change, checks a few kinds.
 
 mod browser;
 mod kinds;
@@ -25,31 +24,31 @@ use testkit::Capability;
 pub(crate) const SWITCHES: [&str; 2] = ["--bless", "--short"];
 pub(crate) const VALUES: [&str; 3] = ["--only", "--png", "--binary"];
 
-/// A telephone, half a screen, a screen.
+/// Widths of a phone, half a screen, and a screen.
 const WIDTHS: [u32; 3] = [400, 1000, 1600];
-/// What a reader sees before scrolling far.
+/// Height of the visible part of a page.
 const HEIGHT: u32 = 1568;
-/// Width of paper, in pixels of a page that is drawn for it.
+/// Width of a printed page, in pixels.
 const PAPER: u32 = 700;
 /// Width and height of a picture in the documentation.
 const PICTURE: (u32, u32) = (1000, 900);
-/// Where the references are, below the root.
+/// Folder of the references, below the root.
 const REFERENCES: &str = "crates/xtask/references";
 
 const LAYOUT: &str = include_str!("layout.js");
 const BLOCKS: &str = include_str!("blocks.js");
 const CELLS: &str = include_str!("cells.js");
-/// Takes the letters out of the drawings, and brings them back.
+/// Scripts that hide and show the text in plots.
 const WORDLESS: &str = "document.head.insertAdjacentHTML('beforeend', \
     '<style id=wordless>.plot text{visibility:hidden}</style>')";
 const WORDS: &str = "document.getElementById('wordless').remove()";
-/// Titles of folds whose content paper would not show.
+/// Script that lists the titles of folds whose content is not printed.
 const FOLDED: &str = "[...document.querySelectorAll('article > details')] \
     .filter((fold) => ![...fold.children].slice(1).some((e) => e.checkVisibility({ contentVisibilityAuto: true }) \
         && e.getBoundingClientRect().height > 0)) \
     .map((fold) => fold.querySelector('summary').textContent)";
 
-/// Why pages cannot be looked at, or whether all are as they should be.
+/// Checks a few kinds of pages. Returns whether they are right, or why they cannot be checked.
 ///
 /// # Errors
 /// If a page cannot be made or the browser does not answer.
@@ -80,7 +79,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     check(&kinds, binary, pictures.as_deref(), flags.has("--bless"))
 }
 
-/// Looks at pages of these kinds and says what is wrong; whether nothing is.
+/// Checks pages of these kinds and prints the problems; returns whether there are none.
 fn check(kinds: &[&Kind], binary: PathBuf, pictures: Option<&Path>, bless: bool) -> Result<bool> {
     let folder = tempfile::tempdir()?;
     let maker = Maker { binary, folder: folder.path(), root: place::root() };
@@ -132,14 +131,13 @@ impl Eye {
         Ok(Self { browser, page, reader, widths: widths.to_vec() })
     }
 
-    /// Widths and whether it is dark.
+    /// All widths, each light and dark.
     fn sights(&self) -> Vec<(u32, bool)> {
         self.widths.iter().flat_map(|width| [(*width, false), (*width, true)]).collect()
     }
 
-    /// Looks at a page as it is, without its script and on paper: what breaks the rules of all pages,
-    /// each with the look at which it shows, and its parts in all looks. Pictures are kept where that is
-    /// asked for.
+    /// Checks a page with its script, without it, and in print. Returns the violated rules, each with the
+    /// look in which it appears, and the page's parts in all looks. Saves pictures if requested.
     fn look_at(
         &mut self,
         page: &Path,
@@ -174,8 +172,8 @@ impl Eye {
         Ok((faults, all))
     }
 
-    /// Writes a picture of the beginning of a page, light, as the documentation shows it. It is made
-    /// together with the reference, so it shows the page as long as that agrees.
+    /// Writes a picture of the top of a page in light colours, for the documentation. It is made together
+    /// with the reference, so it is up to date while the reference matches.
     fn keep_picture(&mut self, page: &Path, file: &Path) -> Result<()> {
         let (width, height) = PICTURE;
         self.browser.open(
@@ -211,7 +209,7 @@ impl Eye {
         Ok(parts)
     }
 
-    /// The texts that a script in the page comes to.
+    /// The texts that a script in the page returns.
     fn ask(&mut self, script: &str) -> Result<std::vec::IntoIter<String>> {
         let value = self.browser.evaluate(&self.page, script)?;
         let texts: Vec<String> = texts(&value)?.map(str::to_owned).collect();
@@ -278,7 +276,7 @@ mod tests {
         }])
     }
 
-    /// The page with more style.
+    /// The page with additional style.
     fn styled(style: &str) -> String {
         page().replace("</head>", &format!("<style>{style}</style></head>"))
     }

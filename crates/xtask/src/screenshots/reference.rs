@@ -1,30 +1,30 @@
-//! What a page looked like when a person looked at it last: the mean colours of cells of its parts.
+//! References: the mean colours of cells of a page's parts, as a person last reviewed them.
 //!
-//! A picture differs between machines in every letter, because their fonts differ; what must not differ
-//! is where the parts stand, how wide they are, and what is drawn in the plots, whose places follow from
-//! widths that the program counts itself: they are looked at without their letters. So a reference holds for each part its place and width, which
-//! must agree nearly, its height, which text may change within bounds, and the mean colours of its cells:
-//! many of a plot, a few of text. All references together are some hundred kilobytes of text, whose
-//! changes a reviewer sees. Rejected: pictures (megabytes that differ everywhere with the font), and a
-//! hash (it says that something differs, and neither where nor how much).
+//! Fonts differ between machines, so every letter of a picture differs. The positions and widths of the parts
+//! and the content of plots must not differ. Plots are compared without their text, because the program
+//! itself computes the text's width to place the rest. A reference has for each part its position and width,
+//! which must agree closely; its height, which may vary with the text within bounds; and the mean colours of
+//! its cells, many for a plot and few for text. All references together are a few hundred kilobytes of text,
+//! so a reviewer sees changes. Rejected: pictures (megabytes that differ everywhere with the font), and a
+//! hash (it shows that something differs, but not where or how much).
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::fmt::Write;
 
-/// Columns and rows of cells, of a plot and of text.
+/// Columns and rows of cells, for a plot and for text.
 pub(super) const PLOT_CELLS: (usize, usize) = (24, 12);
 pub(super) const TEXT_CELLS: (usize, usize) = (4, 1);
-/// Largest difference of places and widths, as a share of the page's width.
+/// Maximum difference of positions and widths, as a share of the page's width.
 const PLACE: f64 = 0.03;
-/// Largest difference of the height of text: so many times, or so many pixels.
+/// Maximum difference of the height of text: a factor, or pixels.
 const TEXT_HEIGHT: (f64, f64) = (1.8, 60.0);
-/// Largest difference of the height of a plot, in pixels.
+/// Maximum difference of the height of a plot, in pixels.
 const PLOT_HEIGHT: f64 = 2.0;
-/// Largest mean difference of the cells' colours, of 35 steps.
+/// Maximum mean difference of the cells' colours, on a scale of 35 steps.
 const PLOT_COLOURS: f64 = 0.15;
 const TEXT_COLOURS: f64 = 3.0;
-/// Largest difference of one cell of a plot, of 35 steps: that of rounding.
+/// Maximum difference of one cell of a plot, on a scale of 35 steps: the rounding error.
 const PLOT_CELL: f64 = 1.0;
 
 /// A part of a page and its box in pixels.
@@ -45,13 +45,13 @@ pub(super) struct Part {
 /// The parts of a page in one look.
 #[derive(Clone, Debug)]
 pub(super) struct Looked {
-    /// `1000 px, light`.
+    /// Description, such as `1000 px, light`.
     pub(super) look: String,
     pub(super) width: u32,
     pub(super) parts: Vec<Part>,
 }
 
-/// The text of a reference.
+/// Formats a reference.
 pub(super) fn written(all: &[Looked]) -> String {
     let mut text = String::new();
     for one in all {
@@ -66,10 +66,10 @@ pub(super) fn written(all: &[Looked]) -> String {
     text
 }
 
-/// Reads one.
+/// Parses a reference.
 ///
 /// # Errors
-/// If it is none.
+/// If the text is not a reference.
 pub(super) fn read(text: &str) -> Result<Vec<Looked>> {
     let mut all: Vec<Looked> = Vec::new();
     for line in text.lines() {
@@ -91,9 +91,9 @@ pub(super) fn read(text: &str) -> Result<Vec<Looked>> {
     Ok(all)
 }
 
-/// What differs from a reference, a sentence each.
+/// The differences from a reference, one sentence each.
 pub(super) fn differences(now: &Looked, then: &Looked) -> Vec<String> {
-    // A text that grew may push the last parts out of the window: those that both have are compared.
+    // Longer text may push the last parts out of view; only the parts in both are compared.
     let gone = then.parts.len().abs_diff(now.parts.len());
     let mut found = Vec::new();
     if gone > 2 {

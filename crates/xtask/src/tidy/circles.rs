@@ -1,18 +1,19 @@
-//! The modules of a crate do not depend on each other in a circle, at any depth.
+//! Checks that the modules of a crate do not depend on each other in a circle, at any depth.
 //!
-//! A module is a file or folder below `src`. Files whose name ends in `tests` do not count. Two modules are compared
-//! where they have the same parent. One depends on the other if its code, or that of a module inside it, names a path
-//! into the other: in `use`, or after `crate::`, `self::` or `super::`. Tests do not count. A name that a parent
-//! re-exports stands for the module that has the item. The parent itself depends on no child and no child on its
-//! parent: it declares them and holds what they share. A name for one of several modules (`use linux as platform`,
-//! chosen by the system) stands for all of them.
-//! Rejected: the compiler's own resolution (it has no stable interface), and a parser library (paths are enough).
+//! A module is a file or folder below `src`. Files whose name ends in `tests` do not count. Two modules are
+//! compared if they have the same parent. One depends on the other if its code, or that of a module inside
+//! it, names a path into the other: in `use`, or after `crate::`, `self::` or `super::`. Tests do not count.
+//! A name that a parent re-exports counts as the module that has the item. Between a parent and its children,
+//! no dependency is counted in either direction: the parent declares them and holds what they share. A name
+//! for one of several modules (`use linux as platform`, chosen by the system) counts as all of them.
+//! Rejected: the compiler's own resolution (it has no stable interface), and a parser library (paths are
+//! enough).
 
 use super::paths::{Named, named};
 use super::{File, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of a module and those of all modules around it, from the outermost one.
+/// The names of a module and of all modules around it, from the outermost one.
 type Module = Vec<String>;
 /// Where a module names another one: index of the file, line and path.
 type Place = (usize, usize, String);
@@ -66,7 +67,7 @@ fn circles(sources: &[Source], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The modules that one leads to.
+/// The modules that a module depends on, directly or indirectly.
 fn reached<'a>(edges: &'a Edges, from: &Module) -> BTreeSet<&'a Module> {
     let mut all = BTreeSet::new();
     let mut ahead: Vec<&Module> = edges.get(from).into_iter().flat_map(BTreeMap::keys).collect();
@@ -78,7 +79,7 @@ fn reached<'a>(edges: &'a Edges, from: &Module) -> BTreeSet<&'a Module> {
     all
 }
 
-/// Which module names which other one, and where.
+/// Finds which module names which, and where.
 fn edges(sources: &[Source]) -> Edges {
     let names = Names::of(sources);
     let mut edges = Edges::new();
@@ -87,10 +88,10 @@ fn edges(sources: &[Source]) -> Edges {
         let shared = |module: &Module| own.iter().zip(module).take_while(|(a, b)| a == b).count();
         for named in &source.named {
             let homes = names.homes(named);
-            // Of modules that share a name, each means its own side by it.
+            // If several modules have the name, only the nearest ones are meant.
             let nearest = homes.iter().map(shared).max().unwrap_or_default();
             for home in homes.iter().filter(|home| shared(home) == nearest) {
-                // A parent and what is inside it are not compared.
+                // A parent and its children are not compared.
                 if nearest < own.len() && nearest < home.len() {
                     let from = own[..=nearest].to_vec();
                     let to = home[..=nearest].to_vec();
@@ -103,7 +104,7 @@ fn edges(sources: &[Source]) -> Edges {
     edges
 }
 
-/// The modules of a crate, and the names that they take from elsewhere in it.
+/// The modules of a crate, and the names that they import from the same crate.
 struct Names<'a> {
     modules: BTreeSet<&'a [String]>,
     taken: BTreeMap<(&'a [String], &'a str), Vec<&'a Named>>,
@@ -114,7 +115,8 @@ impl<'a> Names<'a> {
         let mut taken: BTreeMap<(&[String], &str), Vec<&Named>> = BTreeMap::new();
         for source in sources {
             for named in &source.named {
-                // `use a::a` leads to another crate, and `use a::{self}` to a module, which needs no other name.
+                // `use a::a` refers to another crate. `use a::{self}` refers to a module and needs no other
+                // name.
                 let first = named.path.get(source.module.len());
                 if let Some(name) = named
                     .taken_as
@@ -131,14 +133,14 @@ impl<'a> Names<'a> {
         Self { modules: modules.collect(), taken }
     }
 
-    /// The modules that have the item that is named; none if it is of another crate.
+    /// The modules that contain the named item; none if it is in another crate.
     fn homes(&self, named: &Named) -> BTreeSet<Module> {
         let mut homes = BTreeSet::new();
         self.find(named, &named.path, &mut BTreeSet::new(), &mut homes);
         homes
     }
 
-    /// Adds the homes of `path`, which `named` leads to. `seen` ends names that lead to themselves.
+    /// Adds the homes of `path`, which `named` refers to. `seen` ends names that refer to themselves.
     fn find(
         &self,
         named: &Named,

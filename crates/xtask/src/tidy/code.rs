@@ -1,12 +1,12 @@
-//! Rust source as words and marks, so that rules on names see names only: comments and literals are
-//! left out. The lexer is that of proc-macro2, which is built for the derive macros anyway.
+//! Splits Rust source into tokens without comments and literals, so that rules on names see names only. The
+//! lexer is that of proc-macro2, which is built for the derive macros anyway.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// A word or mark, with its line from 1; `::` is one mark.
+/// A word or a punctuation mark, with its line from 1; `::` is one mark.
 pub(super) type Token = (usize, String);
 
-/// The tokens of a source; `None` where it does not read as Rust.
+/// The tokens of a source; `None` if it is not valid Rust.
 pub(super) fn tokens(source: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     flatten(source.parse().ok()?, &mut tokens);
@@ -43,8 +43,8 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
     }
 }
 
-/// The words of an identifier in lower case: `bucketIndex`, `BucketIndex` and `BUCKET_INDEX` are
-/// all "bucket", "index".
+/// The words of an identifier in lower case: `bucketIndex`, `BucketIndex` and `BUCKET_INDEX` all give
+/// "bucket", "index".
 pub(super) fn words(identifier: &str) -> Vec<String> {
     let (mut apart, mut previous) = (String::new(), '_');
     for letter in identifier.chars() {

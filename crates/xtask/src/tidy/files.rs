@@ -13,14 +13,14 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Something wrong with it; 0 is the line of the file as a whole.
+    /// Makes a problem of this file; line 0 means the whole file.
     pub(crate) fn problem(&self, line: usize, what: impl Into<String>) -> Problem {
         Problem { file: self.path.clone(), line, what: what.into() }
     }
 }
 
-/// Every text file that git tracks, or would track if it were added. A file that is not UTF-8 is
-/// no text.
+/// Every text file that git tracks, or would track if it were added. A file that is not UTF-8 is not a text
+/// file.
 pub(crate) fn list(root: &Path) -> Result<Vec<File>> {
     let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
     let output = child::output(Command::new("git").args(words).current_dir(root), &[0])?;
@@ -28,7 +28,7 @@ pub(crate) fn list(root: &Path) -> Result<Vec<File>> {
     let mut files = Vec::new();
     for name in names.split_terminator('\0') {
         let full = root.join(name);
-        // A tracked file may be deleted and not yet committed.
+        // A tracked file may be deleted but the deletion not yet committed.
         if !full.is_file() {
             continue;
         }

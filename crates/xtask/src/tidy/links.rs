@@ -1,10 +1,10 @@
-//! Rules for Markdown: each link into the repository leads somewhere, headings included. Also the
-//! split of a page into prose and fenced blocks, which the check of documented commands needs.
+//! Checks Markdown: each link into the repository must lead to a file or heading. Also splits a page into
+//! prose and fenced blocks, for the check of documented commands.
 
 use super::{File, Problem};
 use std::path::Path;
 
-/// A line of a page, and the language of the fenced block that it is in; the fences are neither.
+/// A line of a page, with the language of its fenced block. The fences themselves are not included.
 pub(crate) struct PageLine<'a> {
     /// From 1.
     pub(crate) number: usize,
@@ -48,7 +48,7 @@ pub(super) fn check(root: &Path, file: &File, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What is wrong with a link from a page in `folder`.
+/// The problem of a link from a page in `folder`, if any.
 fn link_problem(folder: &Path, page: &str, link: &str) -> Option<String> {
     let (path, heading) = link.split_once('#').unwrap_or((link, ""));
     let target = folder.join(path);
@@ -69,7 +69,7 @@ fn link_problem(folder: &Path, page: &str, link: &str) -> Option<String> {
     (!found).then(|| format!("the link {link} names no heading"))
 }
 
-/// The targets of the links in a line of prose: what stands in `](...)`, outside inline code.
+/// The targets of the links in a line of prose: the text in `](...)`, outside inline code.
 fn targets(line: &str) -> Vec<&str> {
     // Every second part between back-ticks is code.
     line.split('`')

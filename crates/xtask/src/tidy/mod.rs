@@ -1,9 +1,9 @@
-//! The project's own lint: what no compiler checks and every reader notices.
+//! The project's own lint, for rules that no compiler checks.
 //!
-//! It reads the files that git knows or would know, so that a new file is checked before it is
-//! added. Each rule is a function from a file's text to problems; each has a test with a fault
-//! planted. Rejected: clippy plug-ins (tied to a compiler version) and regular expressions over
-//! whole files (they find words in strings and comments).
+//! It reads the files that git tracks or would track, so a new file is checked before it is added. Each rule
+//! is a function from a file's text to problems, and has a test with a planted fault. Rejected: clippy
+//! plug-ins (tied to a compiler version) and regular expressions over whole files (they match words in
+//! strings and comments).
 
 mod circles;
 mod code;
@@ -22,12 +22,12 @@ use anyhow::Result;
 use std::fmt::{Display, Formatter};
 use std::path::Path;
 
-/// Something that is not as it should be.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Path from the root of the repository.
     pub file: String,
-    /// Line, from 1; 0 for the file as a whole.
+    /// Line, from 1; 0 for the whole file.
     pub line: usize,
     /// What is wrong and what to do.
     pub what: String,

@@ -1,4 +1,4 @@
-//! The paths into its own crate that Rust source names outside of tests.
+//! Finds the paths into its own crate that Rust source names outside tests.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
@@ -8,17 +8,17 @@ pub(super) struct Named {
     pub(super) line: usize,
     /// From the root of the crate.
     pub(super) path: Vec<String>,
-    /// Names at the beginning of the path that a module must have for the path to be one of this crate. A `use`
-    /// without `crate`, `self` or `super` may also name another crate.
+    /// Number of names at the start of the path that a module must have for the path to be in this crate. A
+    /// `use` without `crate`, `self` or `super` may also name another crate.
     pub(super) begins_in: usize,
-    /// The name by which a `use` takes it.
+    /// The name under which a `use` imports it.
     pub(super) taken_as: Option<String>,
 }
 
 /// All paths of a source. `own` is the module of the source.
 pub(super) fn named(source: &str, own: &[String]) -> Vec<Named> {
     let mut found = Vec::new();
-    // What does not read as Rust is a problem by itself.
+    // A source that cannot be parsed is reported elsewhere.
     collect(source.parse().unwrap_or_default(), own, &mut found);
     found
 }
@@ -79,7 +79,7 @@ fn collect(code: TokenStream, own: &[String], found: &mut Vec<Named>) {
     }
 }
 
-/// A path from the crate's root on; `None` for the root itself.
+/// A path from the crate's root; `None` for the root itself.
 fn absolute(own: &[String], path: &[String], line: usize) -> Option<Named> {
     let supers = path.iter().take_while(|part| *part == "super").count();
     let (path, begins_in) = match path.first()?.as_str() {
@@ -91,7 +91,7 @@ fn absolute(own: &[String], path: &[String], line: usize) -> Option<Named> {
     (!path.is_empty()).then_some(Named { line, path, begins_in, taken_as: None })
 }
 
-/// The paths at the ends of the tree of a `use`, and the name by which each is taken.
+/// The leaves of the tree of a `use`, each with the name under which it is imported.
 fn use_ends(tree: &[TokenTree], before: &[String], ends: &mut Vec<(Vec<String>, String)>) {
     for branch in tree.split(|tree| is_mark(tree, ',')).filter(|branch| !branch.is_empty()) {
         let (mut path, mut name) = (before.to_vec(), None);

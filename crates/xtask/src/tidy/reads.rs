@@ -1,15 +1,15 @@
-//! What comes from outside is read by `engine::input` alone, because only there does a read have a limit.
+//! Requires that external data is read only by `engine::input`, because only its reads have a limit.
 //!
-//! The names of the standard library's readers without a limit are refused in the code of all other crates. Tests,
-//! their kit and this crate read what they wrote themselves. A loop over `read` with a buffer of its own passes: its
-//! author decides what is kept.
+//! The standard library's readers without a limit are rejected in the code of all other crates. Tests, the
+//! test kit and this crate may use them, because they read what they wrote themselves. A loop over `read`
+//! with its own buffer is allowed: its author limits the size.
 
 use super::code::{self, Token};
 use super::{File, Problem};
 
-/// Crates that may.
+/// Crates that may use these readers.
 const MAY: [&str; 3] = ["crates/engine/src/input/", "crates/testkit/", "crates/xtask/"];
-/// What a method or function of any type is called.
+/// Names of readers that are methods or functions of any type.
 const READERS: [&str; 5] =
     ["read_to_end", "read_to_string", "read_until", "pem_file_iter", "from_pem_file"];
 
@@ -19,7 +19,7 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     if !is_code || is_test || MAY.iter().any(|folder| file.path.starts_with(folder)) {
         return;
     }
-    // What does not read as Rust is a problem by itself.
+    // A source that cannot be parsed is reported elsewhere.
     let tokens = code::tokens(&file.text).unwrap_or_default();
     let tokens = &tokens[..beginning_of_tests(&tokens)];
     for (at, (line, word)) in tokens.iter().enumerate() {
@@ -34,14 +34,14 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Where the module of tests begins, which ends a file; else its end.
+/// Start of the test module, which is the last part of a file; otherwise the end of the file.
 fn beginning_of_tests(tokens: &[Token]) -> usize {
     let begins = |rest: &[Token]| {
         let mut words = rest.iter().map(|(_, word)| word.as_str());
         let is_for_tests = ["#", "[", "cfg", "(", "test", ")", "]"]
             .iter()
             .all(|expected| words.next() == Some(expected));
-        // Another attribute may stand before the module.
+        // Another attribute may precede the module.
         is_for_tests && words.take(8).any(|word| word == "mod")
     };
     (0..tokens.len()).find(|&at| begins(&tokens[at..])).unwrap_or(tokens.len())

@@ -1,17 +1,17 @@
-//! Rules for Rust source: an essay at the head, a length that one subject needs, names that say
-//! something, and a reason for each exception from the compiler's lints.
+//! Rules for Rust source: a header comment, a maximum length, meaningful names, and a reason for each
+//! exception from the compiler's lints.
 
 use super::code::{self, Token};
 use super::{File, Problem};
 
-/// Longest file. A file has one subject; the longest that this tree needs is well below.
+/// Maximum length of a file. A file has one subject; the longest in this tree is well below the limit.
 const MOST_LINES: usize = 900;
-/// Fewest words of an essay: a sentence.
+/// Minimum number of words in a header comment: a sentence.
 const ESSAY_WORDS: usize = 5;
 
-/// Words that say nothing in an identifier or a file name.
+/// Words that mean nothing in an identifier or a file name.
 const EMPTY_WORDS: [&str; 7] = ["util", "utils", "helper", "helpers", "misc", "foo", "stuff"];
-/// Names of types that stand for a noun without being one.
+/// Type names that are pronouns or similar words instead of nouns.
 const PRONOUNS: [&str; 12] = [
     "Here",
     "Something",
@@ -71,15 +71,15 @@ fn essay_problem(text: &str) -> Option<&'static str> {
     Some("begins without a comment (//!) of at least one sentence: what it decides, and why")
 }
 
-/// Whether a name contains a word that says nothing.
+/// Whether a name contains a meaningless word.
 fn is_empty(name: &str) -> bool {
     code::words(name).iter().any(|word| EMPTY_WORDS.contains(&word.as_str()))
 }
 
-/// Exceptions need a reason beside them; an ignored test is a test that nobody has.
+/// Requires a reason next to each exception. An ignored test is rejected, because it never runs.
 fn attributes(text: &str, tokens: &[Token], problem: &mut impl FnMut(usize, String)) {
     let lines: Vec<&str> = text.lines().collect();
-    // Documentation is no remark for readers of the code.
+    // A doc comment does not count as a reason.
     let is_remark = |line: &str| {
         let start = line.trim_start();
         line.contains("//") && !start.starts_with("///") && !start.starts_with("//!")
@@ -92,7 +92,7 @@ fn attributes(text: &str, tokens: &[Token], problem: &mut impl FnMut(usize, Stri
                 problem(*line, "an ignored test: make it run, or use requires!".to_owned());
             }
             Some("allow" | "expect") => {
-                // The attribute may go over a few lines.
+                // The attribute may span a few lines.
                 let length = lines[line - 1..].iter().take(4).position(|it| it.contains(")]"));
                 let mut own = lines[line - 1..].iter().take(length.map_or(4, |last| last + 1));
                 let above = *line > 1 && is_remark(lines[line - 2]);

@@ -1,6 +1,6 @@
-//! The map in ARCHITECTURE.md is true: crates depend only on crates above them in its table.
+//! Checks the table in ARCHITECTURE.md: crates depend only on crates above them.
 //!
-//! The edges come from `cargo metadata`. Dependencies of tests do not count.
+//! The dependencies come from `cargo metadata`. Dependencies of tests do not count.
 
 use super::{File, Problem};
 use crate::{child, place};
@@ -25,7 +25,7 @@ fn metadata(root: &Path) -> Result<Value> {
     Ok(serde_json::from_slice(&output)?)
 }
 
-/// Holds the dependencies of crates against the table of the map.
+/// Compares the dependencies of crates with the table.
 fn crates(metadata: &Value, map: &str, problems: &mut Vec<Problem>) {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let folder = |path: &Value| {
@@ -64,7 +64,7 @@ fn crates(metadata: &Value, map: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The crates of the map's table, with their lines: the rows below a heading `| crate |`.
+/// The crates of the table, with their lines: the rows below the heading `| crate |`.
 fn table(map: &str) -> Vec<(usize, String)> {
     map.lines()
         .enumerate()

@@ -4,11 +4,11 @@ use super::{File, Problem};
 
 /// Folders that exist on one machine or for one user, in two halves so that this file passes.
 const MACHINE_PATHS: [(&str, &str); 3] = [("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/")];
-/// Marks of unfinished work, likewise.
+/// Marks of unfinished work, also in two halves.
 const MARKS: [(&str, &str); 3] = [("TO", "DO"), ("FIX", "ME"), ("XX", "X")];
 
 pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
-    // Generated, and full of hashes that nobody chose.
+    // Generated, and full of random hashes.
     if file.path == "Cargo.lock" {
         return;
     }
@@ -36,7 +36,7 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Whether the path stands in the line from the root on, not within a longer path or an address.
+/// Whether the path starts at the root, and is not part of a longer path or an address.
 fn has_root_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -44,7 +44,7 @@ fn has_root_path(line: &str, path: &str) -> bool {
     })
 }
 
-/// Whether the word stands by itself in the line.
+/// Whether the line contains the word as a whole.
 fn has_word(line: &str, word: &str) -> bool {
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
     line.match_indices(word)

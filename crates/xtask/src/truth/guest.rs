@@ -1,15 +1,15 @@
-//! The same in a guest of the lab, on a file system on a disk of 4 ms.
+//! Runs the same check in a guest of the lab, on a file system on a disk with 4 ms latency.
 
 use crate::{arguments::Arguments, kept, lab, place};
 use anyhow::{Context, Result};
 use std::time::Duration;
 
-/// Emulated processors take several times as long.
+/// Emulated CPUs take several times as long.
 const LONGEST: Duration = Duration::from_secs(2400);
 const FIO: &str = "/usr/bin/fio";
-/// By which root starts a server as another user.
+/// Used by root to start a server as another user.
 const SETPRIV: &str = "/usr/bin/setpriv";
-/// Programs and tables of PostgreSQL, as Debian places them.
+/// Folders of PostgreSQL's programs and data files, as placed by Debian.
 const POSTGRES: [&str; 2] = ["/usr/lib/postgresql", "/usr/share/postgresql"];
 
 pub(super) fn run(flags: &Arguments) -> Result<bool> {
@@ -25,7 +25,7 @@ pub(super) fn run(flags: &Arguments) -> Result<bool> {
         testkit::skip("truth in the lab", "needs fio");
         return Ok(true);
     }
-    // In the guest it is found by its name.
+    // In the guest, it is found by its file name.
     let folder = testkit::disk_folder()?;
     let own = folder.path().join("xtask");
     std::fs::copy(std::env::current_exe()?, &own)?;

@@ -1,16 +1,16 @@
 //! Checks predictions on the reader's own files: fio on files that fio laid out, that dd wrote and that
 //! PostgreSQL made (read only), against the intervals of `predict`.
 //!
-//! It starts with a check of the folder. Then it runs every load on every file several times, in a
-//! shuffled order, so that drift affects all alike. An interval is right if it includes fio's result. Its
-//! width is shown next to the spread of fio over the same files and minutes, so that wide intervals do not
-//! win. There are two controls. A/A compares each result of fio with an interval from fio's other results.
-//! The planted change takes a fifth off fio's results, and must be missed more often. A second check at the
-//! end shows how well two checks agree.
+//! It starts with a check of the folder. Then it runs every load on every file several times, in a shuffled
+//! order, so that drift affects all alike. An interval is right if it includes fio's result. Its width is
+//! shown next to the spread of fio over the same files and minutes, so that wide intervals do not win. There
+//! are two controls. A/A compares each result of fio with an interval from fio's other results. The planted
+//! change takes a fifth off fio's results, and must be missed more often. A second check at the end shows how
+//! well two checks agree.
 //!
-//! A lone request goes through fio's default engine, psync, as most programs read and write. Several go
-//! through io_uring with registered files and buffers, submitted and reaped together: by default fio makes
-//! a system call for each, and on memory that is what it measures.
+//! QD 1 requests use fio's default engine, psync, as most programs read and write. Deeper queues use io_uring
+//! with registered files and buffers, submitted and reaped in batches. By default, fio makes a system call
+//! per request, and on memory it would mainly measure these calls.
 //!
 //! The caller chooses the folder: on the disk, on a loop device, on a zram device, in a guest.
 
@@ -43,12 +43,12 @@ const REPEATS: usize = 2;
 const SECONDS: u32 = 3;
 const BUDGET: &str = "60s";
 const MIB: u64 = 1 << 20;
-/// Size of all test files of a check. The files of the others are half as large.
+/// Size of all test files of a check. The other files have half this size.
 const SIZE: Bytes = Bytes(1024 * MIB);
-/// What is planted: a fifth less.
+/// The planted change: a fifth less.
 const PLANTED: f64 = 0.8;
 
-/// A closed loop: percent of reads, percent of requests in sequence (none or all), size, depth.
+/// A closed loop: read percentage, sequential percentage (0 or 100), size, depth.
 struct Load {
     reads: u8,
     sequential: bool,
@@ -56,7 +56,7 @@ struct Load {
     depth: u32,
 }
 
-/// Some are cells of a check, more are not.
+/// Some of these are cells of a check; most are not.
 const LOADS: [(u8, bool, u64, u32); 26] = [
     (100, false, 4, 1),
     (100, false, 4, 2),
@@ -95,7 +95,7 @@ struct Pair {
     measured: f64,
 }
 
-/// What fio reported, both directions together.
+/// fio's figures for both directions together.
 struct Reported {
     iops: f64,
     mean_ns: f64,
@@ -195,7 +195,7 @@ impl Load {
     }
 }
 
-/// Runs everything. Returns whether 90 % and more of the results lie inside.
+/// Runs everything. Returns whether at least 90 % of the results are inside the intervals.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     if flags.has("--lab") {
         return guest::run(flags);
@@ -282,14 +282,14 @@ fn check(
 ) -> Result<(Profile, PathBuf)> {
     let database = folder.join(format!("{name}.db"));
     let mut command = Command::new(binary);
-    // Of one size, so that the cells of two checks are the same.
+    // A fixed size, so that two checks have the same cells.
     command.arg("check").arg(folder).args(["--budget", budget, "--json", "--size"]);
     command.arg(size.0.to_string()).arg("--db").arg(&database);
     let text = child::output(&mut command, &[0, 1])?;
     Ok((serde_json::from_slice(&text).context("the profile of a check")?, database))
 }
 
-/// A file that fio laid out, one that dd wrote, and one of PostgreSQL's where that is installed.
+/// A file laid out by fio, one written by dd, and one of PostgreSQL's if it is installed.
 fn files(folder: &Path, bytes: u64) -> Result<Vec<File>> {
     let [laid, copied] = ["laid-out", "copied"].map(|name| folder.join(name));
     let mut lay_out = Command::new("fio");
@@ -310,7 +310,7 @@ fn files(folder: &Path, bytes: u64) -> Result<Vec<File>> {
                 bytes: bytes / MIB * MIB,
                 writable: false,
             });
-            // The file stays when the server has stopped.
+            // The file remains when the server stops.
             drop(server);
         }
         Err(lacks) => println!("  SKIP PostgreSQL: {lacks}"),
@@ -401,7 +401,7 @@ fn deviation(values: &[f64]) -> f64 {
     (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt()
 }
 
-/// Whether each value lies within the 95 % prediction interval of the others.
+/// For each value, whether it is within the 95 % prediction interval of the others.
 fn others_hold(values: &[f64]) -> Vec<bool> {
     let held = |at: usize| {
         let others: Vec<f64> =
@@ -414,7 +414,7 @@ fn others_hold(values: &[f64]) -> Vec<bool> {
     if values.len() < 3 { Vec::new() } else { (0..values.len()).map(held).collect() }
 }
 
-/// How many of the cells that two checks share agree within their intervals, and how many they share.
+/// Of the cells that two checks share: how many agree within their intervals, and how many there are.
 fn agreement(first: &Profile, second: &Profile) -> (usize, usize) {
     let pairs = first.cells.iter().filter_map(|cell| {
         let other = second.cells.iter().find(|other| other.workload == cell.workload)?;

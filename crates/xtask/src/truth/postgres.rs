@@ -1,4 +1,4 @@
-//! A PostgreSQL server of one's own, and a large table in it.
+//! Starts a private PostgreSQL server, and makes a large table in it.
 
 use crate::child::output;
 use anyhow::{Context, Result, ensure};
@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where Debian puts the programs of each version.
+/// Debian's folder with the programs of each version.
 const PROGRAMS: &str = "/usr/lib/postgresql";
 /// The user that a server started by root runs as.
 const USER: &str = "postgres";
@@ -19,12 +19,12 @@ const SETTINGS: &str = "listen_addresses = ''\nfsync = on\nwal_sync_method = fda
 pub(crate) struct Postgres {
     programs: PathBuf,
     folder: PathBuf,
-    /// Stops the server, which is no child of ours, also on a signal.
+    /// Stops the server, which is not a child process, also on a signal.
     _running: Option<testkit::Undo>,
 }
 
 impl Postgres {
-    /// Makes a cluster below `folder` and starts it; the inner error says what the machine lacks.
+    /// Makes a cluster below `folder` and starts it. The inner error says what the machine lacks.
     pub(crate) fn start(folder: &Path) -> Result<Result<Self, String>> {
         let versions = std::fs::read_dir(PROGRAMS).into_iter().flatten().flatten();
         let newest = versions.map(|version| version.path().join("bin")).max();
@@ -36,7 +36,7 @@ impl Postgres {
         if geteuid().is_root() {
             let user = User::from_name(USER)?.context("no user postgres")?;
             chown(&home, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
-            // The server's user must reach its own folder.
+            // The server's user must be able to reach its own folder.
             std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
         }
         let mut server = Self { programs, folder: home, _running: None };
@@ -61,7 +61,7 @@ impl Postgres {
         self.folder.display().to_string()
     }
 
-    /// One of the programs in the folder, as the server's user where we are root.
+    /// One of the programs in the folder, run as the server's user if this process is root.
     fn command(&self, program: &str) -> Command {
         let program = self.programs.join(program);
         let mut command = Command::new(&program);
@@ -78,9 +78,9 @@ impl Postgres {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The file of a table that was filled with at least so many bytes, 1 GiB at most, and its length.
+    /// The file of a table with at least this many bytes (at most 1 GiB), and its length.
     pub(crate) fn large_table(&self, bytes: u64) -> Result<(PathBuf, u64)> {
-        // A row of 1 kB, seven of which fill a page of 8 KiB.
+        // A row has 1 kB; seven rows fill a page of 8 KiB.
         let rows = bytes / (8 << 10) * 7;
         let fill = format!(
             "CREATE TABLE large AS SELECT id, (SELECT string_agg(md5(id::text || part), '') FROM \

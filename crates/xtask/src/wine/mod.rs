@@ -1,10 +1,10 @@
-//! The program for Windows, built here and run under wine: what it does, never how fast.
+//! Builds the Windows program here and runs it under wine, to test its behaviour but not its speed.
 //!
-//! Any command of cargo is passed on with the target, the linker and the runner that it takes, so that
-//! tests, the program itself and the lints of its Windows side have one way. Without words, the tests
-//! run that are worth their time there: those of what differs between the systems. Where the machine
-//! lacks something, that is said and counted as a skip. Rejected: a machine of a CI service with Windows as
-//! the only place of these tests (nobody who works on Linux would run them before a push).
+//! Any cargo command is passed on with the necessary target, linker and runner. Tests, the program itself and
+//! the lints of its Windows code thus all work in the same way. Without arguments, it runs the tests of code
+//! that differs between the systems. If the machine lacks something, that is printed and counted as a skip.
+//! Rejected: running these tests only on a CI machine with Windows (developers on Linux would not run them
+//! before a push).
 
 pub(crate) mod twins;
 
@@ -16,16 +16,16 @@ use std::process::{Command, Stdio};
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
 const COMPILER: &str = "x86_64-w64-mingw32-gcc";
-/// Debian puts the 64-bit loader where no path leads.
+/// Names and paths of wine's loader. Debian's 64-bit loader is not in PATH.
 const LOADERS: [&str; 3] = ["wine64", "/usr/lib/wine/wine64", "wine"];
-/// What stands in for a library of Windows, and its name there.
+/// A replacement for a Windows library, and its file name.
 const STUB: &str = include_str!("bcryptprimitives.c");
 const STUB_LIBRARY: &str = "bcryptprimitives.dll";
-/// What CI runs: the engines, and what is asked of the system, whose calls differ.
+/// The command for CI: tests of the engines and of the code that queries the system, whose calls differ.
 const SHORT: [&str; 6] =
     ["test", "--no-fail-fast", "-p", "halfpower-engine", "-p", "halfpower-host"];
-/// What runs beside it without words: whole trials on files, not those of simulated devices, which are the
-/// same everywhere.
+/// Also run without arguments: whole trials on files. Trials on simulated devices are omitted, because they
+/// are the same everywhere.
 const TRIALS: [&str; 12] = [
     "test",
     "--no-fail-fast",
@@ -41,7 +41,7 @@ const TRIALS: [&str; 12] = [
     "targets::",
 ];
 
-/// `cargo xtask wine WORDS`: cargo's words, or none.
+/// `cargo xtask wine WORDS`: with cargo's arguments, or with none.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let commands = match arguments.rest() {
         [] => vec![SHORT.map(str::to_owned).to_vec(), TRIALS.map(str::to_owned).to_vec()],
@@ -60,12 +60,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     Ok(good)
 }
 
-/// The tests of CI; what this machine lacks for them.
+/// The tests of CI, or what this machine lacks for them.
 pub(crate) fn short() -> Result<std::result::Result<Command, String>> {
     command(&SHORT.map(str::to_owned))
 }
 
-/// A command of cargo for Windows, whose programs run under wine.
+/// A cargo command for Windows, whose programs run under wine.
 fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
     let loader = match lacking()? {
         Ok(loader) => loader,
@@ -82,18 +82,18 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
     Ok(Ok(command))
 }
 
-/// Tells a command where wine keeps its things.
+/// Sets the environment of wine.
 fn in_folder(command: &mut Command, folder: &Path, loader: &str) {
     command
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader)
         .env("WINEPREFIX", folder.join("prefix"))
         .env("WINEDEBUG", "-all")
-        // Drive Z is the root of this machine.
+        // Drive Z is this machine's root.
         .env("WINEPATH", format!("Z:{}", folder.display()).replace('/', "\\"));
 }
 
-/// The loader of wine, or what is missing and how it comes here.
+/// wine's loader, or what is missing and how to install it.
 fn lacking() -> Result<std::result::Result<&'static str, String>> {
     let words = ["--print", "target-libdir", "--target", TARGET];
     let library = Command::new("rustc").args(words).current_dir(place::root()).output();
@@ -114,7 +114,7 @@ fn there(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Builds what stands in for the library that wine may lack; wine prefers its own.
+/// Builds the replacement for a library that wine may lack. wine prefers its own.
 fn build_stub(folder: &Path) -> Result<()> {
     let (source, library) = (folder.join("stub.c"), folder.join(STUB_LIBRARY));
     std::fs::write(&source, STUB)?;

@@ -1,9 +1,9 @@
-//! The same command lines by the program for Linux and by that for Windows: their output must be the same bytes.
+//! Runs the same command lines with the Linux and the Windows program; their output must be byte-identical.
 //!
-//! In virtual time a document depends on its command line alone, and conclusions on documents alone, so that
-//! any difference is a defect: a function of the system's mathematics, a map without an order, a path. The
-//! build of the program for Windows takes minutes, so this is no part of `ci`. Rejected: comparing figures
-//! within a tolerance, which would pass what no reader could explain.
+//! In virtual time a document depends only on its command line, and conclusions depend only on documents. Any
+//! difference is therefore a bug: a system math function, an unordered map, a path. Building the Windows
+//! program takes minutes, so this is not part of `ci`. Rejected: comparing figures within a tolerance, which
+//! would accept unexplained differences.
 
 use super::{TARGET, command, in_folder, lacking};
 use crate::arguments::Arguments;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What both have in their folder: recordings of other tools.
+/// Recordings of other tools, which both programs find in their folder.
 const SAMPLES: [&str; 4] = ["typeperf.csv", "perfmon-layers.csv", "iostat.json", "sadf.csv"];
 /// Command lines, in this order: later ones read what earlier ones saved.
 const LINES: [&str; 18] = [
@@ -36,7 +36,7 @@ const LINES: [&str; 18] = [
     "papers",
 ];
 
-/// `cargo xtask twins`: whether all of them agree.
+/// `cargo xtask twins`: returns whether all outputs agree.
 pub(crate) fn run(_: &Arguments) -> Result<bool> {
     let loader = match lacking()? {
         Ok(loader) => loader,
@@ -69,7 +69,7 @@ pub(crate) fn run(_: &Arguments) -> Result<bool> {
         };
         let (one, other) =
             (outcome(&mut native, &folders[0])?, outcome(&mut foreign, &folders[1])?);
-        // A line that both refuse compares nothing.
+        // If both reject a line, nothing is compared, so this counts as a difference.
         let told = one == other && !one.1.is_empty();
         println!(
             "{}  {line} ({} bytes)",
@@ -81,7 +81,7 @@ pub(crate) fn run(_: &Arguments) -> Result<bool> {
     Ok(same)
 }
 
-/// An empty folder with the samples.
+/// Makes an empty folder with the samples.
 fn anew(folder: &Path) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! The developers' tool through its library.
+//! Tests the developers' tool through its library.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,8 +1,8 @@
-//! What pairs of runs say, against tables and simulations whose truth is known.
+//! Ratios of pairs of runs, compared with tables and with simulations of known truth.
 
 use xtask::pairs::Ratio;
 
-/// Pairs whose ratios spread by up to ±`spread` around `ratio`, evenly.
+/// Pairs whose ratios are evenly spread by up to ±`spread` around `ratio`.
 fn pairs(ratio: f64, spread: f64, n: usize) -> Vec<(f64, f64)> {
     let off = |i: usize| 2.0 * i as f64 / (n - 1).max(1) as f64 - 1.0;
     (0..n)

@@ -1,6 +1,5 @@
-//! The repository passes its own lint, and faults that are planted in a small one are found where
-//! they stand. The documented commands of the repository need the binary, and are checked by
-//! `cargo xtask tidy`.
+//! The repository passes its own lint, and planted faults in a small repository are found at the right place.
+//! The documented commands of the repository need the binary, and are checked by `cargo xtask tidy`.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +15,7 @@ fn the_repository_is_tidy() {
 const ESSAY: &str = "//! This file stands for a good one.\n";
 const MAP: &str = "x\n\n| crate | for |\n|---|---|\n| `a` | 1 |\n";
 
-/// A repository of one crate `a` without a fault, with these files written into it.
+/// A repository with one faultless crate `a`, plus these files.
 fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
@@ -42,7 +41,7 @@ fn problems(files: &[(&str, &str)]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-/// The only problem of a file with an essay and this code.
+/// The only problem of a file with a header comment and this code.
 #[track_caller]
 fn only(code: &str) -> String {
     let found = problems(&[("crates/a/src/lib.rs", &format!("{ESSAY}{code}\n"))]);
@@ -175,7 +174,7 @@ fn circles_of_modules_are_found_and_what_tests_name_makes_none() {
     let b = essay("use crate::a::Y;\nmod inner { use super::T; use super::super::a::U; }\n");
     let files = [("crates/a/src/a.rs", a.as_str()), ("crates/a/src/b.rs", b.as_str())];
     assert_eq!(problems(&files), [""; 0]);
-    // One of two modules, by the system: each means itself by the name, others mean both.
+    // The system selects one of two modules. In each module the name means itself; elsewhere it means both.
     let files = [
         ("crates/a/src/lib.rs", essay("use x as p;\nuse y as p;\npub use p::Clock;\n")),
         ("crates/a/src/a.rs", essay("use crate::p::f;\n")),
@@ -186,7 +185,8 @@ fn circles_of_modules_are_found_and_what_tests_name_makes_none() {
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let expected = [circle("a.rs:2", "a", "p::f", "y"), circle("y.rs:2", "y", "a::g", "a")];
     assert_eq!(problems(&files), expected);
-    // Inside of modules, by names that the modules around them re-export. A parent and its children are no circle.
+    // Nested modules, with names that the modules around them re-export. A parent and its children are no
+    // circle.
     let files = [
         ("crates/a/src/lib.rs", essay("mod a;\nmod b;\npub use a::{Draw, look as see};\n")),
         (
@@ -235,7 +235,7 @@ fn a_crate_below_one_that_it_uses_or_without_a_row_is_found() {
     assert_eq!(problems(&files), expected);
 }
 
-/// A stand-in for the program: knows `run --bs` and `show list`, and answers `sim:` and `last`.
+/// A fake program: knows `run --bs` and `show list`, and answers `sim:` and `last`.
 const BINARY: &str = "#!/bin/sh
 case \"$*\" in
   'run --help') echo '  --bs SIZE  --iodepth N';;
@@ -248,7 +248,7 @@ case \"$*\" in
 esac
 ";
 
-/// What a page gives, and what it is afterwards.
+/// The problems of a page, and its text after the check.
 fn checked(page: &str, bless: bool) -> (Vec<String>, String) {
     let folder = repository(&[("page.md", page), ("script", BINARY)]);
     let binary = folder.path().join("stand-in");

@@ -1,5 +1,5 @@
-//! The counters of a simulated fleet as node_exporter gives them, in the text that Prometheus' own
-//! `promtool tsdb create-blocks-from openmetrics` takes in.
+//! The counters of a simulated fleet in node_exporter's format, as text for Prometheus' own `promtool tsdb
+//! create-blocks-from openmetrics`.
 
 use super::member::Simulated;
 use super::{FleetPlan, FleetTruth, drawn};
@@ -17,7 +17,7 @@ pub(crate) struct FleetReadings {
 }
 
 impl FleetReadings {
-    /// Those of a fleet before its first window.
+    /// The state of a fleet before its first window.
     pub(crate) fn of(plan: &FleetPlan) -> Self {
         let (labels, devices, truth) = drawn(plan);
         let counters = vec![[0.0; 7]; devices.len()];
@@ -29,8 +29,8 @@ impl FleetReadings {
         &self.labels
     }
 
-    /// The scrapes of a device in its next window: seconds since the fleet began, and the counters in
-    /// the order of [`COUNTERS`]. The first window also has the scrape that stands for the boot.
+    /// The scrapes of a device in its next window: seconds since the start of the fleet, and the counters in
+    /// the order of [`COUNTERS`]. The first window also has a scrape for the boot.
     pub(crate) fn window(&mut self, device: usize, window: usize) -> Vec<(u64, [f64; 7])> {
         let counters = &mut self.counters[device];
         let mut at_s = window as u64 * self.plan.window_s;
@@ -51,11 +51,11 @@ impl FleetReadings {
     }
 }
 
-/// Counters that are times, which the kernel has in whole milliseconds; all others are whole.
+/// Indices of the counters that are times, which the kernel rounds to milliseconds. All others are integers.
 const TIMES: [usize; 3] = [2, 5, 6];
 
-/// Writes every scrape of a fleet from `begin_s` (seconds since 1970) on, and tells its truth. Model and
-/// firmware stand in `node_disk_info` alone, as node_exporter has it.
+/// Writes every scrape of a fleet from `begin_s` (seconds since 1970), and returns its truth. As in
+/// node_exporter, only `node_disk_info` has model and firmware.
 pub(crate) fn write_fleet(
     plan: &FleetPlan,
     begin_s: u64,

@@ -1,4 +1,4 @@
-//! One device of a simulated fleet as it runs.
+//! One device of a simulated fleet while it runs.
 
 use super::{FleetPlan, PlantedSlowness};
 use model::fleet::{Direction, Traffic};
@@ -9,34 +9,34 @@ pub(super) const MODELS: [(&str, f64, f64, f64); 3] =
     [("HDD-16T", 6e-3, 1.0, 0.45), ("SSD-4T", 150e-6, 16.0, 0.35), ("NVME-8T", 80e-6, 64.0, 0.20)];
 /// Request sizes of the applications.
 pub(super) const SIZES: [f64; 4] = [4096.0, 8192.0, 16384.0, 65536.0];
-/// A load beyond this share of what a device can do waits at its program instead of in the device.
+/// Maximum utilization of a device. Load beyond it waits in the program, not in the device.
 const LOAD_MOST: f64 = 0.9;
-/// Depth of what waits.
+/// Maximum depth of the queue.
 const DEPTH_MOST: f64 = 32.0;
 const DAY_S: f64 = 86_400.0;
 
-/// One device as it runs.
+/// One device while it runs.
 pub(super) struct Simulated {
     pub(super) random: SplitMix64,
     pub(super) service_s: f64,
     pub(super) servers: f64,
-    /// Requests per second on average, and how the hours change them.
+    /// Mean requests per second, and their daily variation.
     pub(super) load: f64,
     pub(super) swing: f64,
     pub(super) phase: f64,
     pub(super) bytes: f64,
     pub(super) reads: f64,
-    /// Writes take so many times as long as reads.
+    /// Service time of writes relative to reads.
     pub(super) write_factor: f64,
     pub(super) noise: f64,
-    /// What its load and its level do from window to window.
+    /// Random walk of its load from window to window.
     pub(super) wander: f64,
     pub(super) batch: Option<f64>,
     pub(super) slow: [Option<PlantedSlowness>; 2],
 }
 
 impl Simulated {
-    /// What it does in a window, reading by reading.
+    /// Simulates a window, reading by reading.
     pub(super) fn window(
         &mut self,
         window: usize,
@@ -66,7 +66,7 @@ impl Simulated {
                 }
             }
             if self.random.unit() < 0.005 {
-                // Housekeeping, which healthy drives do too.
+                // Housekeeping, which healthy drives also do.
                 service_s *= 1.0 + 4.0 * self.random.unit();
             }
             let share_of_writes = (1.0 - self.reads) * (self.write_factor - 1.0);

@@ -1,13 +1,13 @@
-//! Fleets with a known truth: thousands of devices with loads of their own, some of which are slow.
+//! Simulates fleets with a known truth: thousands of devices with separate loads, some of which are slow.
 //!
-//! A device is a queue of so many servers with a service time of its own; what arrives follows the hour,
-//! the application of its rack and chance, and at times a batch job keeps a fixed depth. A slow device
-//! serves slower by a factor, always or now and then; a slow rack slows all of its devices. Published is
-//! how rare slow drives are (315 beside 41,000 healthy ones); factors, spreads and noise are choices, and
-//! the evaluation says how the result falls with each.
+//! A device is a queue with a number of servers and its own service time. Its arrivals depend on the hour, on
+//! the application of its rack and on chance; at times a batch job keeps a fixed queue depth. The service
+//! time of a slow device is multiplied by a factor, always or at times; a slow rack slows all of its devices.
+//! The frequency of slow drives is published (315 among 41,000 healthy ones). Factors, spreads and noise are
+//! choices, and the evaluation shows how the result depends on each.
 //!
-//! Nothing here knows how the diagnosis compares: latencies come from queueing formulae, and a busy host
-//! is no slow one.
+//! The simulation is independent of the diagnosis: latencies come from queueing formulae, and a busy host is
+//! not a slow one.
 
 mod exposition;
 mod member;
@@ -20,35 +20,35 @@ use record::{FleetDiagnosis, FleetLabels};
 use stats::SplitMix64;
 use std::collections::BTreeSet;
 
-/// What a fleet is like.
+/// Parameters of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FleetPlan {
-    /// Devices in it.
+    /// Number of devices.
     pub(crate) devices: usize,
-    /// Devices of a host, and hosts of a rack.
+    /// Devices per host.
     pub(crate) host_devices: usize,
-    /// Hosts of a rack.
+    /// Hosts per rack.
     pub(crate) rack_hosts: usize,
     /// Length, in windows.
     pub(crate) windows: usize,
-    /// Seconds of a window.
+    /// Length of a window in seconds.
     pub(crate) window_s: u64,
     /// Seconds between two readings.
     pub(crate) interval_s: u64,
     /// Share of the devices that are slow.
     pub(crate) prevalence: f64,
-    /// Racks that are slow as a whole.
+    /// Number of racks that are slow as a whole.
     pub(crate) slow_racks: usize,
     /// Standard deviation of the logarithm of healthy service times of one model.
     pub(crate) level_deviation: f64,
-    /// The same of one reading.
+    /// Standard deviation of the logarithm of a single reading.
     pub(crate) noise_deviation: f64,
-    /// Seed of everything.
+    /// Seed of all random choices.
     pub(crate) seed: u64,
 }
 
 impl FleetPlan {
-    /// A week of this many devices, as the published fleet is.
+    /// A week of this many devices, with the published prevalence.
     pub(crate) fn week(devices: usize, seed: u64) -> Self {
         Self {
             devices,
@@ -66,36 +66,36 @@ impl FleetPlan {
     }
 }
 
-/// What was done to a device.
+/// The planted slowness of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlantedSlowness {
-    /// Its service time over that of a healthy one.
+    /// Service time relative to a healthy device.
     pub(crate) factor: f64,
-    /// First window in which it is slow, and the one behind the last.
+    /// First slow window.
     pub(crate) begin: usize,
-    /// The window behind the last.
+    /// The window after the last slow one.
     pub(crate) end: usize,
-    /// Share of the readings between in which it is slow.
+    /// Share of the readings in these windows that are slow.
     pub(crate) duty: f64,
 }
 
 /// The truth of a fleet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FleetTruth {
-    /// What was done to each device; `None` of a healthy one.
+    /// The slowness of each device; `None` for a healthy one.
     pub(crate) devices: Vec<Option<PlantedSlowness>>,
-    /// Racks that are slow as a whole, by name.
+    /// Slow racks, by name.
     pub(crate) racks: Vec<(String, PlantedSlowness)>,
 }
 
-/// How a diagnosis did.
+/// How well a diagnosis did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FleetScore {
     /// Slow devices and racks that were named.
     pub(crate) found: usize,
-    /// Those that were not.
+    /// Slow devices and racks that were not named.
     pub(crate) missed: usize,
-    /// Healthy ones that were named.
+    /// Healthy devices and racks that were named.
     pub(crate) accused: usize,
 }
 
@@ -119,7 +119,7 @@ fn rack_name(rack: usize) -> String {
     format!("r{rack:04}")
 }
 
-/// A stretch that reaches to the end in half of the cases.
+/// A random slow period, which in half of the cases lasts to the end.
 fn planted(random: &mut SplitMix64, windows: usize, least: f64, most: f64) -> PlantedSlowness {
     let factor = least * (most / least).powf(random.unit());
     let length = (windows as f64 * (0.15 + 0.85 * random.unit())) as usize;
@@ -132,7 +132,7 @@ fn planted(random: &mut SplitMix64, windows: usize, least: f64, most: f64) -> Pl
     PlantedSlowness { factor, begin, end: begin + length, duty }
 }
 
-/// Runs a fleet.
+/// Simulates a fleet and judges it.
 fn simulate_fleet(plan: &FleetPlan) -> Result<(Fleet, FleetTruth), FleetError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (labels, mut devices, truth) = drawn(plan);
@@ -194,7 +194,7 @@ fn drawn(plan: &FleetPlan) -> (Vec<FleetLabels>, Vec<Simulated>, FleetTruth) {
     for device in 0..plan.devices {
         let host = device / plan.host_devices;
         let rack = host / plan.rack_hosts;
-        // Hosts are bought whole.
+        // All devices of a host are of one model.
         let mut of_host = SplitMix64::new(plan.seed ^ (host as u64 + 1).wrapping_mul(0x9E37_79B9));
         let pick = of_host.unit();
         let mut sum = 0.0;
@@ -228,14 +228,14 @@ fn drawn(plan: &FleetPlan) -> (Vec<FleetLabels>, Vec<Simulated>, FleetTruth) {
     (all_labels, devices, truth)
 }
 
-/// Which device of the fleet has these labels.
+/// Index of the device with these labels.
 pub(crate) fn fleet_place(labels: &FleetLabels, plan: &FleetPlan) -> Option<usize> {
     let host: usize = labels.get("instance")?.strip_prefix('h')?.parse().ok()?;
     let device: usize = labels.get("device")?.strip_prefix("sd")?.parse().ok()?;
     Some(host * plan.host_devices + device)
 }
 
-/// Holds what was said against the truth. Who names a rack as slow has named it and not its devices.
+/// Compares a diagnosis with the truth. Naming a slow rack counts for the rack, not for its devices.
 pub(crate) fn score_fleet(
     found: &FleetDiagnosis,
     truth: &FleetTruth,
@@ -276,7 +276,7 @@ fn nearly_all_slow_disks_of_a_fleet_are_named_and_hardly_a_healthy_one() {
     let plan = FleetPlan { interval_s: 120, ..FleetPlan::week(devices, 1) };
     let (fleet, truth) = simulate_fleet(&plan).unwrap();
     let score = score_fleet(&fleet.conclude(&Rules::default(), usize::MAX), &truth, &plan);
-    // At least 95 % are found, where so few are slow all but one, and 99 % of what is named is slow.
+    // At least 95 % are found (or all but one, if few are slow), and 99 % of the named ones are slow.
     let slow = score.found + score.missed;
     assert!(slow >= 5 && score.missed * 20 <= slow.max(20), "{score:?}");
     assert!(score.accused * 100 <= score.found, "{score:?}");

@@ -1,20 +1,20 @@
-//! How much memory one input takes: the peak of the process's resident memory, which the kernel keeps and forgets on
-//! request (proc(5), `/proc/self/clear_refs`, 5).
+//! Measures the memory for one input: the peak of the process's resident memory, which the kernel records and
+//! resets on request (proc(5), `/proc/self/clear_refs`, 5).
 
 use anyhow::{Context, Result};
 use host::kernel;
 use std::path::Path;
 
-/// More than this, beyond what there was before, is a fault.
+/// Maximum growth of memory for one input.
 pub(super) const MOST_BYTES: u64 = 256 << 20;
 
-/// Forgets the peak so far; the memory that is resident now, bytes.
+/// Resets the peak, and returns the current resident memory in bytes.
 pub(super) fn begin() -> Result<u64> {
     std::fs::write("/proc/self/clear_refs", "5").context("/proc/self/clear_refs")?;
     resident("VmRSS")
 }
 
-/// The growth since then, bytes.
+/// Growth since then, in bytes.
 pub(super) fn since(before: u64) -> Result<u64> {
     Ok(resident("VmHWM")?.saturating_sub(before))
 }
@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn memory_that_was_taken_and_given_back_counts() {
         const BYTES: usize = 64 << 20;
-        // What other tests of this process take and give back meanwhile would count too.
+        // Run in a child, because memory of other tests in this process would count, too.
         const TEST: &str = "twisted::growth::tests::memory_that_was_taken_and_given_back_counts";
         if !is_child() {
             return passes_in_child(TEST, &[]);

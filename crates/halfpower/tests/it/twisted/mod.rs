@@ -1,11 +1,11 @@
-//! Whatever comes from outside, twisted: no reader panics, aborts, hangs, or takes 256 MiB more memory.
+//! Fuzzes all external inputs: no reader may panic, abort, hang, or take 256 MiB more memory.
 //!
-//! Each reader of the program's own process is called in a process of its own with a limit of memory and of time. The command
-//! line is tried on the program itself, without rights, in an empty folder. An input that makes a reader behave as
-//! none before it, by its words without their numbers, joins those that are twisted further: that guides the search
-//! without a compiler's help. Every search begins with the inputs that earlier ones led to
-//! (`crates/halfpower/tests/twisted`). A test tries a sample; `cargo xtask prove` goes on a hundred times as long.
-//! Rejected: cargo-fuzz, which needs a nightly compiler.
+//! Each library reader runs in its own process with limits of memory and time. The command line is tested
+//! with the program itself, unprivileged, in an empty folder. Inputs are mutated. An input that causes a new
+//! behaviour (the output without its numbers is new) joins the inputs to mutate, which guides the search
+//! without compiler instrumentation. Every search starts with the inputs that earlier ones found
+//! (`crates/halfpower/tests/twisted`). A test tries a sample; `cargo xtask prove` runs a hundred times as
+//! long. Rejected: cargo-fuzz, which needs a nightly compiler.
 
 mod growth;
 mod mutations;
@@ -19,12 +19,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use testkit::{Capability, is_child, passes_in_child};
 
-/// Inputs of each reader beside those to begin with; of the command line a hundredth.
+/// Number of inputs per reader in addition to the initial ones; a hundredth for the command line.
 const SAMPLE: usize = 500;
 const ALL: usize = 50_000;
-/// Limit of memory, and of time, for all inputs of a reader.
+/// Limits of memory and time for all inputs of a reader.
 const LIMITS: [&str; 4] = ["prlimit", "--as=1073741824", "timeout", "3000"];
-/// Inputs are no longer than this.
+/// Maximum size of an input.
 const LARGEST: usize = 1 << 20;
 const CORPUS_MAX: usize = 2_000;
 
@@ -53,7 +53,7 @@ fn tried(name: &str, test: &str) {
     if is_child() {
         return search(reader).unwrap();
     }
-    // Of the command line alone: root can become a user without rights.
+    // Only for the command line: root can become an unprivileged user.
     let needed: &[Capability] =
         if name == "commands" { &[Capability::Root, Capability::Setpriv] } else { &[] };
     if testkit::enter(&format!("{test}::place"), needed).is_some() {
@@ -68,12 +68,12 @@ fn kept(reader: &Reader) -> Result<Vec<Vec<u8>>> {
         return Ok(Vec::new());
     }
     let texts: Vec<String> = serde_json::from_slice(&std::fs::read(&path)?)?;
-    // Each byte is a sign of the text.
+    // Each character of the text is one byte.
     let bytes = |text: &String| -> Result<Vec<u8>, _> { text.chars().map(u8::try_from).collect() };
     texts.iter().map(bytes).collect::<Result<_, _>>().context(path.display().to_string())
 }
 
-/// Where the input is that is being read: what a process leaves that is killed or aborts.
+/// File with the input that is being read, which remains if the process is killed or aborts.
 fn current(reader: &Reader) -> PathBuf {
     std::env::temp_dir().join(format!("halfpower-twisted-{}", reader.name))
 }
@@ -117,7 +117,7 @@ fn search(reader: &Reader) -> Result<()> {
     Ok(())
 }
 
-/// A text without its numbers and what it quotes: two that differ in these alone are one behaviour.
+/// Removes numbers and quoted text. Texts that differ only in these count as the same behaviour.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::new();
     let (mut in_number, mut quoted) = (false, false);

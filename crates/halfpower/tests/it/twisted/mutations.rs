@@ -1,8 +1,8 @@
-//! How an input is twisted: bytes, tokens, numbers, lines, and pieces of other inputs.
+//! Mutates an input: bytes, tokens, numbers, lines, and pieces of other inputs.
 
 use workload::Rng;
 
-/// Numbers at which arithmetic goes wrong.
+/// Numbers that often break arithmetic.
 const NUMBERS: [&str; 16] = [
     "0",
     "-1",
@@ -32,7 +32,7 @@ fn in_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'+')
 }
 
-/// The token at a place, as a range; empty between tokens.
+/// The range of the token at a position; empty between tokens.
 fn token_at(bytes: &[u8], at: usize) -> std::ops::Range<usize> {
     let begin = bytes[..at].iter().rposition(|&byte| !in_token(byte)).map_or(0, |place| place + 1);
     let length = bytes[at..].iter().position(|&byte| !in_token(byte));
@@ -58,8 +58,8 @@ impl Mutator {
         self.tokens.get(at).cloned().unwrap_or_default()
     }
 
-    /// One of the corpus with one to eight changes, rarely many: most of a text has to stay for the rest of
-    /// it to be read.
+    /// An input of the corpus with one to eight changes, usually few: most of a text must stay intact, so
+    /// that the rest of it is read.
     pub(super) fn twist(&mut self, corpus: &[Vec<u8>], largest: usize) -> Vec<u8> {
         let at = self.below(corpus.len());
         let mut bytes = corpus[at].clone();
@@ -123,7 +123,7 @@ mod tests {
         assert_ne!(first, inputs(2));
         assert!(first.iter().all(|input| input.len() <= 400));
         let different: std::collections::BTreeSet<_> = first.iter().collect();
-        // A third of them begin with nothing, where few changes do anything.
+        // A third of them start from an empty input, where few changes have an effect.
         assert!(different.len() > 300, "{}", different.len());
     }
 

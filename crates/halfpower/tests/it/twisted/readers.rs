@@ -1,4 +1,4 @@
-//! What is tried: each reader with the inputs to begin with, and what it does with one.
+//! The readers under test, each with its initial inputs and a function that reads one.
 
 use anyhow::{Context, Result, ensure};
 use plan::scenarios;
@@ -12,18 +12,18 @@ use std::time::{Duration, Instant};
 use workload::fio;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_halfpower");
-/// Of the repository.
+/// Root of the repository.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Each arena of the C library reserves 64 MiB of address space, which is what is limited: twenty
-/// threads would have none left, and one that has no memory to begin with ends in a panic.
+/// glibc's arenas reserve 64 MiB of address space each, and address space is limited. Twenty threads would
+/// exhaust it, and a thread that gets no initial memory panics.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
 
-/// One of them.
+/// A reader under test.
 pub(super) struct Reader {
     pub(super) name: &'static str,
     pub(super) corpus: fn() -> Result<Vec<Vec<u8>>>,
-    /// Reads an input: how it behaved, or a fault other than a panic.
+    /// Reads an input; returns its behaviour, or a fault other than a panic.
     pub(super) read: fn(&[u8]) -> Result<String, String>,
 }
 
@@ -56,7 +56,7 @@ fn pages() -> Result<Vec<String>> {
     pages.map(|page| Ok(String::from_utf8(page)?)).collect()
 }
 
-/// Words of the documentation that begin in this way, up to a blank or a quote.
+/// Words of the documentation with this prefix, up to a blank or a quote.
 fn words_of_docs(begin: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for page in pages()? {
@@ -69,7 +69,7 @@ fn words_of_docs(begin: &str) -> Result<Vec<Vec<u8>>> {
     Ok(found)
 }
 
-/// Lines of examples in the documentation that call the program.
+/// Example command lines in the documentation that call the program.
 fn examples() -> Result<Vec<String>> {
     let mut found = Vec::new();
     for page in pages()? {
@@ -79,7 +79,7 @@ fn examples() -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Examples in the documentation of fio's language, and a file that has most of what a file can have.
+/// fio examples of the documentation, and a job file with most of the syntax.
 fn job_files() -> Result<Vec<Vec<u8>>> {
     const MOST: &str = "; jobs\n[global]\ndirect=1\nsize=${SIZE}\nkb_base=1000\n[one]\nrw=randrw:8\n\
                         bssplit=4k/60:64KiB/40\nrandom_distribution=zipf:1.2\nfilename=a\\:b:c\n[two]\nstonewall\n\
@@ -122,7 +122,7 @@ fn samples() -> Result<Vec<Vec<u8>>> {
     files("crates/import/tests/samples", "")
 }
 
-/// Makes every form of a page; which lines the terminal's has.
+/// Makes every form of a page; returns the first words of the terminal's lines.
 fn show(story: &Story) -> String {
     let one = std::slice::from_ref(story);
     let forms = [report::markdown(one), report::report_html(one)];
@@ -150,7 +150,7 @@ fn import(bytes: &[u8]) -> Result<String, String> {
     Ok(behaviour)
 }
 
-/// What the program prints as JSON of simulated devices.
+/// JSON output of the program about simulated devices.
 fn documents() -> Result<Vec<Vec<u8>>> {
     const DEVICE: &str = "sim:mmc,servers=4,service=1ms";
     let load = "rw=randread rate-iops=900 arrival=poisson";
@@ -212,7 +212,7 @@ fn simulated_device(bytes: &[u8]) -> Result<String, String> {
     Ok(format!("read, {} B", spec.size().0))
 }
 
-/// Devices of the catalogue as a user's file, and one that changes another.
+/// Devices of the catalogue as user files, and one that changes another.
 fn described() -> Result<Vec<Vec<u8>>> {
     const CHANGED: &str = "like = \"st15150w\"\ndisks = 2 # two\n[drive]\nlike = 'atlas10k'\nspeed = 7_200\n\
                            settling = '0.8 ms'\n[bus]\nlike = \"ata66\"\nrate-in = \"33 MB/s\"\n";
@@ -228,7 +228,7 @@ fn described_device(bytes: &[u8]) -> Result<String, String> {
     let path = file.path().to_string_lossy().into_owned();
     let named = |text: String| text.replace(&path, "FILE");
     match simdisk::SimSpec::parse(&path) {
-        // What is shown of a device is that device.
+        // The printed description must give the same device.
         Ok(spec) => match simdisk::SimSpec::shown(&path).map(|text| std::fs::write(&path, text)) {
             Ok(Ok(())) => match simdisk::SimSpec::parse(&path) {
                 Ok(again) if again.kind == spec.kind => Ok(format!("read, {} B", spec.size().0)),
@@ -252,7 +252,7 @@ fn load(bytes: &[u8]) -> Result<String, String> {
     Ok(read.map_or_else(|error| error, |load| format!("read, {} flags", load.flags.len().min(3))))
 }
 
-/// A command may take this long; then it is ended, and nothing is wrong with that.
+/// Maximum time of a command. A longer one is killed, which is not an error.
 const COMMAND: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(2);
 
@@ -260,14 +260,14 @@ fn commands() -> Result<Vec<Vec<u8>>> {
     Ok(examples()?.into_iter().map(String::into_bytes).collect())
 }
 
-/// Runs the program as nobody in an empty folder that is gone afterwards.
+/// Runs the program as an unprivileged user in an empty folder, which is then removed.
 fn command(bytes: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(bytes).replace('\0', "");
     let failed = |error: std::io::Error| error.to_string();
     let folder = tempfile::tempdir().map_err(failed)?;
     let work = folder.path().join("work");
     let copy: PathBuf = std::env::temp_dir().join("halfpower-fuzzed");
-    // Once in this process: what an earlier one left may be of another build.
+    // Once per process: a copy left by an earlier process may be of another build.
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     if !INSTALLED.get_or_init(|| testkit::install_program(Path::new(PROGRAM), &copy).is_ok()) {
         return Err(format!("cannot be copied to {}", copy.display()));

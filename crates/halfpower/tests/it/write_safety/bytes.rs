@@ -9,20 +9,20 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 const BLOCK: usize = 4096;
-/// Longest file among the names whose content is compared with them: others are bases.
+/// Maximum size of a file whose content is compared together with its name; larger ones are bases.
 const SMALL_BYTES: u64 = 256 << 10;
 
-/// Blocks that hold anything but zeros, by number. A hole and zeros are the same data.
+/// The blocks that are not all zeros, by number. A hole and zeros are the same data.
 pub(super) type Content = BTreeMap<u64, Vec<u8>>;
 
-/// Reads a file or device; holes are not read.
+/// Reads a file or device without its holes.
 pub(super) fn content(path: &Path) -> Result<Content> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut blocks = Content::new();
     let mut chunk = vec![0; 64 * BLOCK];
     let mut at = 0;
     while let Some(start) = next_data(&file, at)? {
-        // Whole blocks.
+        // Start at a block boundary.
         let start = start / BLOCK as u64 * BLOCK as u64;
         let length = file.read_at(&mut chunk, start)?;
         if length == 0 {
@@ -38,7 +38,7 @@ pub(super) fn content(path: &Path) -> Result<Content> {
     Ok(blocks)
 }
 
-/// Where the next data begins; `None` at the end.
+/// Start of the next data; `None` at the end.
 fn next_data(file: &File, at: u64) -> Result<Option<u64>> {
     if file.metadata()?.file_type().is_block_device() {
         return Ok(Some(at));
@@ -50,7 +50,7 @@ fn next_data(file: &File, at: u64) -> Result<Option<u64>> {
     }
 }
 
-/// The first and last byte that differ outside a span of bytes that may.
+/// The first and last byte that changed outside the range where changes are allowed.
 pub(super) fn changed(before: &Content, after: &Content, may: (u64, u64)) -> Option<(u64, u64)> {
     let zeros = vec![0; BLOCK];
     let numbers = before.keys().chain(after.keys().filter(|number| !before.contains_key(number)));
@@ -73,7 +73,7 @@ pub(super) fn changed(before: &Content, after: &Content, may: (u64, u64)) -> Opt
     places
 }
 
-/// What is known of a name: a link stays a link, and a file stays the same file.
+/// Facts about a name: a link must remain a link, and a file the same file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     device: u64,
@@ -81,11 +81,11 @@ pub(super) struct Entry {
     mode: u32,
     bytes: u64,
     link: Option<PathBuf>,
-    /// Of a small file.
+    /// Only for a small file.
     content: Option<Vec<u8>>,
 }
 
-/// Every name below a folder; file systems that are mounted in it are left out.
+/// Every name below a folder, without file systems that are mounted in it.
 pub(super) fn names(folder: &Path) -> Result<BTreeMap<PathBuf, Entry>> {
     let device = fs::metadata(folder)?.dev();
     let mut found = BTreeMap::new();
@@ -118,17 +118,18 @@ pub(super) fn names(folder: &Path) -> Result<BTreeMap<PathBuf, Entry>> {
 }
 
 impl Entry {
-    /// Whether the name still leads to it, whatever it holds. What a database keeps beside it may go.
+    /// Whether the name still refers to the same file, whatever its content. A database's auxiliary files may
+    /// disappear.
     pub(super) fn same_file(&self, now: Option<&Self>) -> bool {
         now.is_none_or(|now| (self.device, self.inode) == (now.device, now.inode))
     }
 
-    /// Whether it is a regular file, and no link.
+    /// Whether it is a regular file, not a link.
     pub(super) fn is_file(&self) -> bool {
         self.mode & 0o170_000 == 0o100_000
     }
 
-    /// How it differs now.
+    /// How it has changed.
     pub(super) fn difference(&self, now: Option<&Self>) -> Option<&'static str> {
         let Some(now) = now else { return Some("is gone") };
         let same_file = (self.device, self.inode, self.mode, &self.link);

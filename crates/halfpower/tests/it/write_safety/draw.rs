@@ -1,4 +1,4 @@
-//! Draws a stack: a file system to stand on, a file with names, devices over it, and who uses them.
+//! Draws a stack: a file system, a file with several names, devices over it, and their users.
 
 use super::holder::{Hold, OF_DEVICES, OF_FILES};
 use super::model::{Kind, Name, Use};
@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use workload::Rng;
 
 const MIB: u64 = 1 << 20;
-/// Bytes of a file that is drawn over.
+/// Size of the file below the devices.
 const FILE_BYTES: u64 = 4 * MIB;
-/// Most loop devices of a stack: others need some as well.
+/// Maximum number of loop devices per stack: other users need some, too.
 const MOST_LOOPS: usize = 4;
 
 /// Prints the last 66 bytes of a PC's partition table: four entries, one of them used, and the mark.
 const TABLE: &str = "{ printf '\\200\\001\\001\\000\\203\\001\\001\\000\\000\\010\\000\\000\\000\\020\\000\\000'; \
                      head -c 48 /dev/zero; printf '\\125\\252'; }";
 
-/// What holders are started with.
+/// Programs that holders run.
 #[derive(Debug)]
 pub(super) struct Tools {
     pub(super) python: PathBuf,
     pub(super) script: PathBuf,
 }
 
-/// Where the drawn file is to be.
+/// Where the file is created.
 struct Ground {
     folder: PathBuf,
     /// Bases of its file system.
@@ -32,14 +32,14 @@ struct Ground {
     layer: Layer,
 }
 
-/// How the folder is part of an overlay.
+/// The folder's role in an overlay.
 enum Layer {
     None,
-    /// The layer that is written; the merged folder.
+    /// The writable layer; the merged folder.
     Upper(PathBuf),
-    /// A layer that is only read; the merged folder.
+    /// A read-only layer; the merged folder.
     Lower(PathBuf),
-    /// The layer that is written of an overlay in other namespaces; words that mount it there and the folder.
+    /// The writable layer of an overlay in other namespaces; words that mount it there, and the folder.
     Elsewhere(Vec<String>, PathBuf),
 }
 
@@ -51,7 +51,7 @@ fn chance(rng: &mut Rng, share: f64) -> bool {
     rng.unit() < share
 }
 
-/// Draws a stack; what cannot be made of it here is left out where that is possible.
+/// Draws a stack. Parts that cannot be made here are omitted where possible.
 pub(super) fn draw(stack: &mut Stack, rng: &mut Rng, tools: &Tools) -> Result<()> {
     if chance(rng, 0.06) {
         let disk = stack.memory(8 * MIB)?;
@@ -70,7 +70,7 @@ pub(super) fn draw(stack: &mut Stack, rng: &mut Rng, tools: &Tools) -> Result<()
     }
     for _ in 0..pick(rng, &[0, 0, 1, 1, 2]) {
         let node = rng.below(stack.nodes.len() as u64) as usize;
-        // A second exclusive holder is refused by the kernel, for one.
+        // For example, the kernel refuses a second exclusive holder.
         let _ = hold(stack, rng, tools, node);
     }
     Ok(())
@@ -80,7 +80,7 @@ fn loops(stack: &Stack) -> usize {
     stack.nodes.iter().filter(|node| node.label.starts_with("loop")).count()
 }
 
-/// A file system to put the file on.
+/// A file system for the file.
 fn ground(stack: &mut Stack, rng: &mut Rng) -> Result<Ground> {
     let plain = |folder| Ground { folder, hosts: Vec::new(), layer: Layer::None };
     match rng.below(20) {
@@ -119,7 +119,7 @@ fn on_image(stack: &mut Stack, kind: &str, bytes: u64, make: &str) -> Result<Gro
     stack.shell(&format!("{make} {path}"))?;
     stack.used(device, Use::Mounted);
     if kind != "ext4" {
-        // The log of XFS covers itself, and btrfs cleans up, half a minute after the last change.
+        // XFS writes its log, and btrfs cleans up, half a minute after the last change.
         stack.restless(device);
     }
     in_file_system(stack, &format!("-t {kind} -o noatime {path}"), vec![device])
@@ -137,7 +137,7 @@ fn on_two_images(stack: &mut Stack) -> Result<Ground> {
     in_file_system(stack, &format!("-t btrfs -o noatime {}", paths[0]), devices.to_vec())
 }
 
-/// Mounts it; a file of its own shows whether it is whole.
+/// Mounts it. A marker file shows whether the file system is intact.
 fn in_file_system(stack: &mut Stack, words: &str, devices: Vec<usize>) -> Result<Ground> {
     let folder = stack.mount(words, "ground")?;
     let hosts: Vec<usize> =
@@ -160,7 +160,7 @@ fn overlay(stack: &mut Stack, base: &Path, kind: u64) -> Result<Ground> {
             Ok(ground(upper, Layer::Upper(merged)))
         }
         18 => {
-            // The file is there before it is mounted: layers must not change below an overlay.
+            // The file is created before the mount, because layers must not change below an overlay.
             let merged = stack.path("merged");
             stack.lines.push(format!("# the overlay is mounted over the file: mount {words}"));
             stack.note = " (lower layer of an overlay)";
@@ -176,7 +176,7 @@ fn overlay(stack: &mut Stack, base: &Path, kind: u64) -> Result<Ground> {
     }
 }
 
-/// Gives the file of an overlay the names by which it is used.
+/// Adds the names by which the file of an overlay is used.
 fn layered(stack: &mut Stack, file: usize, ground: &Ground) {
     let name = |path: &PathBuf| Name { path: path.join("data"), how: "the overlay's name of it" };
     match &ground.layer {
@@ -207,7 +207,7 @@ fn layered(stack: &mut Stack, file: usize, ground: &Ground) {
     }
 }
 
-/// More names of the file.
+/// Adds more names of the file.
 fn name_file(stack: &mut Stack, rng: &mut Rng, file: usize, ground: &Ground) -> Result<()> {
     let first = stack.nodes[file].names[0].path.clone();
     let shown = first.display().to_string();
@@ -265,7 +265,7 @@ fn name_file(stack: &mut Stack, rng: &mut Rng, file: usize, ground: &Ground) -> 
     Ok(())
 }
 
-/// Devices over the first node and over each other.
+/// Makes devices over the first node and over each other.
 fn over(stack: &mut Stack, rng: &mut Rng, first: usize) {
     let most = MOST_LOOPS.saturating_sub(loops(stack));
     let wanted = pick(rng, &[0, 1, 1, 2, 2, 2, 3, 3, 4]).min(most);
@@ -283,7 +283,7 @@ fn over(stack: &mut Stack, rng: &mut Rng, first: usize) {
         let enters = !stack.nodes[on].enter.is_empty();
         let name =
             if enters { stack.nodes[on].names[0].path.clone() } else { pick_name(stack, rng, on) };
-        // No device may be free.
+        // There may be no free device.
         if let Ok(node) = stack.loop_over(on, &name, offset, limit) {
             grown.push(node);
             more_device_names(stack, rng, node);
@@ -327,7 +327,7 @@ fn content(stack: &mut Stack, rng: &mut Rng) -> Result<()> {
     else {
         return swap_file(stack, rng);
     };
-    // What lies below another device is the harder case, and drawn more often than by chance.
+    // A node below another device is the harder case, so it is drawn more often.
     let below = devices.iter().find(|at| stack.nodes.iter().any(|node| node.over == Some(**at)));
     if let Some(&below) = below
         && chance(rng, 0.4)
@@ -396,7 +396,7 @@ fn below_is_read_only(stack: &Stack, node: usize) -> bool {
     false
 }
 
-/// Swap on the drawn file, where its file system can carry it.
+/// Swap on the drawn file, if its file system supports it.
 fn swap_file(stack: &mut Stack, rng: &mut Rng) -> Result<()> {
     let file = stack.nodes.len() - 1;
     let node = &stack.nodes[file];
@@ -405,7 +405,7 @@ fn swap_file(stack: &mut Stack, rng: &mut Rng) -> Result<()> {
     if node.kind == Kind::Device || !on_disk || chance(rng, 0.5) {
         return Ok(());
     }
-    // A file with a hole is refused by the kernel.
+    // The kernel refuses a file with a hole.
     if let Ok(undo) = testkit::swap_on(&path) {
         stack.lines.push(format!("mkswap {0} && swapon {0}", path.display()));
         stack.keep(undo);

@@ -1,7 +1,7 @@
-//! Processes that hold a file or device while the program is tried.
+//! Processes that hold a file or device during a test.
 //!
-//! They are Python, because locks of open files, leases and shared maps need calls for which this crate has
-//! no safe wrapper. A holder ends when its standard input does, so that none outlives this process.
+//! They are Python programs, because locks of open files, leases and shared maps need calls for which this
+//! crate has no safe wrapper. A holder ends when its standard input closes, so none outlives this process.
 
 use super::model::Use;
 use anyhow::{Context, Result, ensure};
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 pub(super) struct Hold {
     pub(super) word: &'static str,
     pub(super) means: Use,
-    /// Whether it opens for reading alone.
+    /// Whether it opens the path only for reading.
     pub(super) reads: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) const OF_DEVICES: [Hold; 5] = [
     hold("read", Use::OpenForReading, true),
 ];
 
-/// `holder.py HOW PATH`: holds it, prints the number of the descriptor, and waits.
+/// `holder.py HOW PATH`: holds the path, prints the number of the descriptor, and waits.
 pub(super) const SCRIPT: &str = r#"import array, ctypes, fcntl, mmap, os, signal, socket, struct, sys, threading
 
 how, path = sys.argv[1:3]
@@ -119,16 +119,16 @@ print(fd, flush=True)
 sys.stdin.read()
 "#;
 
-/// A process that holds something until it is dropped.
+/// A process that holds something until dropped.
 #[derive(Debug)]
 pub(super) struct Holder {
     child: Child,
-    /// The first line that it printed.
+    /// Its first line of output.
     pub(super) said: String,
 }
 
 impl Holder {
-    /// Starts words that print a line once they hold what they are to hold.
+    /// Starts a command that prints a line once it holds its target.
     pub(super) fn start(words: &[String]) -> Result<Self> {
         let mut child = Command::new(&words[0])
             .args(&words[1..])
@@ -158,7 +158,7 @@ impl Drop for Holder {
     }
 }
 
-/// The interpreter itself: a shim on the path takes ten times as long to start.
+/// Path of the interpreter itself: a shim in PATH takes ten times as long to start.
 pub(super) fn python() -> Result<PathBuf> {
     let mut command = Command::new("python3");
     let path = super::output(command.args(["-c", "print(__import__('sys').executable)"]), &[0])?;

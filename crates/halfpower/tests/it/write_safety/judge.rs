@@ -1,4 +1,4 @@
-//! What is wrong with what a command line did: bytes, names and exit code against the model.
+//! Judges what a command line did: compares bytes, names and exit code with the model.
 
 use super::bytes::{self, Content, Entry};
 use super::model::{Verdict, may_write, may_write_contained};
@@ -11,28 +11,28 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-/// Exit codes of the program that mean a refusal: usage, and safety.
+/// Exit codes for a refusal: usage, and safety.
 const REFUSALS: [i32; 2] = [2, 3];
 const DONE: [i32; 2] = [0, 1];
-/// A file that is no database cannot be used as one, which is no matter of safety.
+/// Exit code for a file that cannot be used as a database, which is not a safety problem.
 const NO_RESULT: i32 = 4;
-/// Starts a program in a process namespace of its own.
+/// Starts a program in its own process namespace.
 const CONTAINER: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
-/// The databases of the folder of the program's own files.
+/// The databases in the folder of the program's own files.
 pub(super) const DATABASES: [&str; 2] = ["data/halfpower/halfpower.db", "other.db"];
 
-/// What is wrong.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
-    /// Bytes or names changed that nothing allowed to change.
+    /// Bytes or names changed without permission.
     Hole,
-    /// It was not refused, and changed nothing this time.
+    /// The command was not refused, but changed nothing this time.
     NotRefused,
-    /// It did not work, with another exit code than that of a refusal.
+    /// The command failed, but not with the exit code of a refusal.
     ExitCode,
-    /// What the user must be able to do was refused.
+    /// An operation that the user must be able to do was refused.
     Useless,
-    /// What the promise leaves open, or what need not work, was refused. No failure.
+    /// An operation that need not work was refused. Not a failure.
     OverRefusal,
 }
 
@@ -52,31 +52,31 @@ impl Fault {
     }
 }
 
-/// A fault with what it takes to see it again.
+/// A fault, with the information to reproduce it.
 pub(super) struct Finding {
     pub(super) fault: Fault,
-    /// Findings of one key are one kind.
+    /// Findings with the same key are of one kind.
     pub(super) key: String,
     pub(super) text: String,
 }
 
-/// What came of a command line.
+/// Outcome of a command line.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) findings: Vec<Finding>,
-    /// It wrote where it was allowed to.
+    /// Whether it wrote where it was allowed to.
     pub(super) wrote: bool,
     pub(super) refused: bool,
 }
 
-/// All that is compared.
+/// Everything that is compared.
 pub(super) struct State {
     contents: Vec<Option<Content>>,
     names: BTreeMap<PathBuf, Entry>,
 }
 
 impl State {
-    /// The stack and the folder that the commands use.
+    /// Reads the stack and the folder that the commands use.
     pub(super) fn read(stack: &Stack, kit: &Kit) -> Result<Self> {
         let mut names = bytes::names(stack.folder.path())?;
         names.extend(bytes::names(&kit.folder)?);
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-/// Runs the program and compares; `state` is that of before and becomes that of afterwards.
+/// Runs the program and compares. `state` is the state before, and becomes the state after.
 pub(super) fn attempt(
     kit: &Kit,
     stack: &Stack,
@@ -100,7 +100,7 @@ pub(super) fn attempt(
         Class::Result => Verdict::Forbidden("it is no older result".to_owned()),
     };
     let writes = attempt.class == Class::Write && !matches!(verdict, Verdict::Forbidden(_));
-    // What was prepared for the command is part of what is before it.
+    // Files that were prepared for the command belong to the state before it.
     state.names.extend(bytes::names(&kit.folder)?);
     let front: &[&str] = if attempt.contained { &CONTAINER } else { &[] };
     let mut program = own_files::in_front(kit, &kit.folder, &kit.home, front, &attempt.words);
@@ -157,10 +157,10 @@ pub(super) fn own_file(
     let after = bytes::names(&case.folder)?;
     let may = |path: &Path| {
         let text = path.strip_prefix(&case.folder).unwrap_or(path).to_string_lossy().into_owned();
-        // Databases are judged by their rows: the program may open one before it refuses.
+        // Databases are judged by their rows, because the program may open one before it refuses.
         let database = DATABASES.iter().any(|name| text.starts_with(name));
         let changes = matches!(case.expect, Expect::Works(name) if text.ends_with(name));
-        // Hard links of the file change with it; a link stays one.
+        // Hard links of the file change with it; a link remains a link.
         database && before[path].same_file(after.get(path)) || changes && before[path].is_file()
     };
     let mut damage: Vec<String> = renamed(&before, &after, may);
@@ -197,7 +197,7 @@ fn was_refused(run: &Output, command: &str) -> bool {
     as_database || code.is_some_and(|code| REFUSALS.contains(&code))
 }
 
-/// Names that were there and are other files now.
+/// Names that existed before and are now different files.
 fn renamed(
     before: &BTreeMap<PathBuf, Entry>,
     after: &BTreeMap<PathBuf, Entry>,
@@ -211,7 +211,7 @@ fn renamed(
     .collect()
 }
 
-/// What the model says.
+/// What the model allows.
 enum Leave<'a> {
     Refuse(&'a str),
     Either,

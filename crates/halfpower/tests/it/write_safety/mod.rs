@@ -1,13 +1,13 @@
-//! The program tried against stacks of files and devices: it never writes where data could be lost.
+//! Tests that the program never writes where data could be lost, on random stacks of files and devices.
 //!
 //! Stacks are drawn from a seed: file systems, links, overlays, loop devices over files and over each other,
-//! swap, locks and other processes. Each is a target in many ways. A model of what docs/safety.md promises, which
-//! knows nothing of how the program decides, says what must be refused; the bytes of the lowest files
-//! say what was written. Rejected: a list of known holes, which finds those alone.
+//! swap, locks and other processes. Each stack is used as a target in many ways. A model of the guarantees in
+//! docs/safety.md, independent of the program's own decisions, says what must be refused. The bytes of the
+//! lowest files show what was written. Rejected: a list of known holes, which finds only those.
 //!
-//! The judge is tried first with programs that are wrong on purpose. All of it runs in a process with a mount
-//! namespace of its own: mounts end with it, and nothing else sees them. `HALFPOWER_STACK=NUMBER` makes one
-//! stack alone and prints what is tried on it.
+//! The judge itself is tested first, with deliberately wrong programs. Everything runs in a process with its
+//! own mount namespace, so the mounts end with it and no other process sees them. `HALFPOWER_STACK=NUMBER`
+//! tests one stack only, and prints each attempt on it.
 
 mod bytes;
 mod draw;
@@ -32,20 +32,20 @@ use testkit::{Capability, Folder, is_child, passes_in_child};
 use verbs::{Kit, Target};
 use workload::{Rng, derive_seed};
 
-/// Command lines in all: a sample of them, and all under `cargo xtask prove`.
+/// Total number of command lines: a sample, and all under `cargo xtask prove`.
 const SAMPLE: u64 = 100;
 const CASES: u64 = 2_000;
-/// From it all stacks are drawn.
+/// Seed of all stacks.
 const SEED: u64 = 1;
-/// Names the one stack to be tried.
+/// Environment variable that selects one stack.
 const ONE_STACK: &str = "HALFPOWER_STACK";
-/// Command lines for a stack, and those about the program's own files between two stacks.
+/// Number of command lines per stack, and of those about the program's own files between two stacks.
 const OF_A_STACK: u64 = 15;
 const OF_OWN_FILES: u64 = 6;
-/// Stacks that cannot be made, of those drawn: more than this share is a fault of this program.
+/// Maximum share of drawn stacks that cannot be made. More means a bug in this test.
 const UNMADE: f64 = 0.3;
 
-/// What it takes.
+/// Required capabilities.
 const NEEDED: [Capability; 8] = [
     Capability::Root,
     Capability::Loop,
@@ -63,7 +63,7 @@ fn the_program_never_writes_where_data_could_be_lost() {
     if is_child() {
         return all().unwrap();
     }
-    // The devices are locked for each stack alone.
+    // The devices are locked for each stack separately.
     if testkit::enter(&format!("{TEST}::place"), &NEEDED).is_some() {
         passes_in_child(TEST, &["unshare", "--mount", "--propagation", "private"]);
     }
@@ -88,7 +88,7 @@ fn all() -> Result<()> {
     record.judge(number)
 }
 
-/// The standard output of a command that ends with one of these codes.
+/// Standard output of a command that must end with one of these codes.
 fn output(command: &mut Command, good: &[i32]) -> Result<Vec<u8>> {
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     let words = String::from_utf8_lossy(&output.stderr);
@@ -97,7 +97,7 @@ fn output(command: &mut Command, good: &[i32]) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// What all stacks share.
+/// Resources shared by all stacks.
 struct Bench {
     kit: Kit,
     tools: Tools,
@@ -105,10 +105,10 @@ struct Bench {
     stacks: PathBuf,
 }
 
-/// The program's own files as cases begin with them.
+/// The program's own files in their initial state.
 struct OwnFiles {
     template: PathBuf,
-    /// Of its databases.
+    /// Row counts of its databases.
     rows: Vec<BTreeMap<String, u64>>,
 }
 
@@ -126,7 +126,7 @@ impl Bench {
         let tools = Tools { python: holder::python()?, script };
         let template = own_files::template(&kit, folder, &tools.python)?;
         fs::copy(template.join("trial.json"), &kit.trial)?;
-        // Of a copy: reading a database takes its log in.
+        // Use a copy, because reading a database merges its log.
         let copy = folder.join("counted");
         let line = format!("cp -a {} {}", template.display(), copy.display());
         output(Command::new("sh").args(["-c", &line]), &[0])?;
@@ -135,7 +135,7 @@ impl Bench {
         Ok(Self { kit, tools, own_files: OwnFiles { template, rows }, stacks })
     }
 
-    /// A stack with its commands, and some about the program's own files.
+    /// Tests a stack with its commands, and some commands about the program's own files.
     fn turn(&self, number: u64, verbose: bool, record: &mut Record) -> Result<()> {
         let mut rng = Rng::new(derive_seed(SEED, number));
         let mut rng_of_own_files = Rng::new(derive_seed(!SEED, number));
@@ -196,7 +196,7 @@ impl Bench {
             let name = &names[rng.below(names.len() as u64) as usize];
             let target = target(stack, node, &name.path)?;
             let mut attempt = verbs::draw(&self.kit, &target, rng)?;
-            // A writer of the other name is shown for that name alone.
+            // A process that writes through the other name is visible under that name only.
             attempt.contained &= stack.note.is_empty();
             // Devices over the file of a lower layer are read-only.
             attempt.must &= !stack.note.contains("lower layer");
@@ -208,7 +208,7 @@ impl Bench {
             let signature_gone = found.wrote && stack.signed(node);
             record.add(found, again);
             if broken || signature_gone {
-                // The model does not know what the stack is now.
+                // The model no longer knows the state of the stack.
                 return Ok(());
             }
         }
@@ -216,7 +216,7 @@ impl Bench {
     }
 }
 
-/// A node as a target by one of its names.
+/// A node as a target, by one of its names.
 fn target<'a>(stack: &Stack, node: usize, path: &'a Path) -> Result<Target<'a>> {
     let kind = stack.nodes[node].kind;
     let device = kind == Kind::Device;
@@ -224,7 +224,7 @@ fn target<'a>(stack: &Stack, node: usize, path: &'a Path) -> Result<Target<'a>> 
     Ok(Target { path, kind, stable_name })
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-=:,+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -233,15 +233,15 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What was found.
+/// Results of the test.
 #[derive(Default)]
 struct Record {
-    /// Cases that are still to be tried.
+    /// Number of cases still to be tried.
     left: u64,
     unmade: u64,
     wrote: u64,
     refused: u64,
-    /// What fails the test: by its kind, how often, and the first in full.
+    /// Failures by kind: their number, and the first in full.
     faults: BTreeMap<(judge::Fault, String), (u64, String)>,
 }
 
@@ -256,7 +256,7 @@ impl Record {
         }
     }
 
-    /// Fails with all faults.
+    /// Fails if there are faults, and prints all of them.
     fn judge(&self, stacks: u64) -> Result<()> {
         let Self { unmade, wrote, refused, .. } = self;
         println!("{refused} refused, {wrote} wrote where they were allowed to");

@@ -1,9 +1,9 @@
-//! What docs/safety.md promises about writing, as a rule over nodes and spans of bytes.
+//! The guarantees of docs/safety.md about writing, as a rule over nodes and byte ranges.
 //!
-//! It was written from the promise alone, by someone who had not read how the program decides, so that one
-//! mistake cannot be in both. Every file and device of a stack is a span of one base (a lowest file, or a
-//! RAM disk). Two nodes share data exactly where their spans overlap, however they were stacked. A file inside
-//! a mounted file system is a base of its own: writing it is what file systems are for.
+//! The author knew only these guarantees, not the program's implementation, so that one mistake cannot be in
+//! both. Every file and device of a stack is a byte range of one base (a lowest file, or a RAM disk). Two
+//! nodes share data exactly if their ranges overlap, however they are stacked. A file inside a mounted file
+//! system is a separate base: writing to it is the purpose of a file system.
 
 use std::path::PathBuf;
 
@@ -76,35 +76,35 @@ pub(super) struct Node {
     pub(super) label: String,
     pub(super) kind: Kind,
     pub(super) span: Span,
-    /// The node that it lies on, of the same base.
+    /// The node below it, of the same base.
     pub(super) over: Option<usize>,
     pub(super) uses: Vec<Use>,
-    /// By which it may be named as a target.
+    /// Names by which a command line may specify it as a target.
     pub(super) names: Vec<Name>,
-    /// By which other processes and loop devices use it.
+    /// Names by which other processes and loop devices use it.
     pub(super) user_names: Vec<PathBuf>,
-    /// Words that start a process where these names are: in another mount namespace, for one.
+    /// Words that start a process where these names exist, for example in another mount namespace.
     pub(super) enter: Vec<String>,
-    /// A write by one of these names would make a copy: a file of an overlay's lower layer.
+    /// Whether a write by one of these names would make a copy: a file of an overlay's lower layer.
     pub(super) only_read_by_users: bool,
 }
 
-/// Whether a write with the right flag may happen.
+/// Whether a write with the right flag is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Forbidden(String),
-    /// The promise leaves it open.
+    /// The guarantees leave it open.
     Open(String),
     /// The user must be able to do it.
     Allowed,
 }
 
-/// The nodes below one, from the nearest.
+/// The nodes below a node, from the nearest.
 fn below(nodes: &[Node], node: usize) -> impl Iterator<Item = usize> + '_ {
     std::iter::successors(nodes[node].over, |at| nodes[*at].over)
 }
 
-/// How a node is placed to the target.
+/// How a node relates to the target.
 fn relation(nodes: &[Node], target: usize, other: usize) -> &'static str {
     if other == target {
         "it"
@@ -141,7 +141,7 @@ pub(super) fn may_write(nodes: &[Node], target: usize) -> Verdict {
                 Use::Signature => {
                     written.kind == Kind::Device && node.span.start == written.span.start
                 }
-                // A lock on a device is a custom of some programs, and no writer.
+                // A lock on a device is a convention of some programs, not a writer.
                 Use::Locked | Use::Leased => node.kind == Kind::File,
                 _ => true,
             };
@@ -154,8 +154,8 @@ pub(super) fn may_write(nodes: &[Node], target: usize) -> Verdict {
     open.map_or(Verdict::Allowed, Verdict::Open)
 }
 
-/// The same for a program in a process namespace of its own, where it sees no process outside: the kernel
-/// still shows a writer of a file, but not of a device, nor a second one of a file below a loop device.
+/// The same for a program in its own process namespace, where it sees no outside process. The kernel still
+/// shows a writer of a file, but not of a device, nor a second writer of a file below a loop device.
 pub(super) fn may_write_contained(nodes: &[Node], target: usize) -> Verdict {
     let verdict = may_write(nodes, target);
     let mut seen = nodes.to_vec();

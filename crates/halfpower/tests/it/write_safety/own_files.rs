@@ -1,7 +1,7 @@
-//! The program's own files: its database, what a command reads, and results in place of other files.
+//! The program's own files: its database, the inputs of a command, and results in place of other files.
 //!
-//! Each case is one command line in a fresh copy of a folder. `{name}` stands for a file of it under a random
-//! other name (a link, a hard link, a path with dots); twice the same is two names of one file.
+//! Each case is one command line in a fresh copy of a folder. `{name}` stands for a file in it, under a
+//! random other name (a link, a hard link, a path with dots). If it occurs twice, both names are of one file.
 
 use super::draw::pick;
 use super::output;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use workload::Rng;
 
-/// What has to come of a case.
+/// Required result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expect {
     /// Exit code 2 or 3, and nothing changes.
@@ -29,7 +29,7 @@ const W: &str = "--rw randwrite --bs 512 --size 4k --io-size 4k --runtime 300ms 
 const R: &str = "--rw randread --bs 512 --size 4k --io-size 4k --runtime 300ms --no-save";
 const SIM: &str = "run sim:mm1 --io-size 64k --no-save";
 
-/// What is at stake, the command line (`{W}`, `{R}` and `{SIM}` are those above), what has to come of it.
+/// What is at risk, the command line (`{W}`, `{R}` and `{SIM}` are defined above), and the required result.
 const CASES: &[(&str, &str, Expect)] = &[
     ("the database as target", "run {data/halfpower/halfpower.db} {W}", Refused),
     ("the database as target", "run {data/halfpower/halfpower.db} {W} --no-save", Refused),
@@ -210,7 +210,8 @@ const CASES: &[(&str, &str, Expect)] = &[
     ("a free trace as target", "run {trace.io} {W} --no-save", Works("trace.io")),
 ];
 
-/// The number of rows of each table, or what is wrong with a database: an argument is its name.
+/// Python script that prints the number of rows of each table, or the fault of a database, whose name is its
+/// argument.
 const COUNT: &str = "\
 import sqlite3, sys
 base = sqlite3.connect(sys.argv[1])
@@ -220,7 +221,7 @@ for name in sorted(names):
     print(name, base.execute(f'select count(*) from \"{name}\"').fetchone()[0])
 ";
 
-/// The rows of a database, by table; what is wrong with it where it cannot be read.
+/// The rows of a database by table; an error if the database is damaged.
 pub(super) fn rows(python: &Path, database: &Path) -> Result<BTreeMap<String, u64>> {
     let output = output(Command::new(python).args(["-c", COUNT]).arg(database), &[0])?;
     let text = String::from_utf8_lossy(&output);
@@ -232,17 +233,17 @@ pub(super) fn rows(python: &Path, database: &Path) -> Result<BTreeMap<String, u6
     Ok(text.lines().filter_map(row).collect())
 }
 
-/// A case to try: its folder is fresh.
+/// A case in a fresh folder.
 pub(super) struct OwnFileCase {
     pub(super) what: &'static str,
     pub(super) expect: Expect,
     pub(super) words: Vec<String>,
-    /// Lines of a shell that gave files their other names.
+    /// Shell commands that gave files their other names.
     pub(super) lines: Vec<String>,
     pub(super) folder: PathBuf,
 }
 
-/// Makes the folder that cases begin with.
+/// Makes the initial folder of all cases.
 pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBuf> {
     let folder = parent.join("own-files");
     fs::create_dir_all(folder.join("data"))?;
@@ -284,7 +285,7 @@ pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBu
         folder.join("trace.io"),
         format!("fio version 2 iolog\nx add\nx open\n{trace}x close\n"),
     )?;
-    // A database of another program, and the log that a killed program leaves with what it wrote last.
+    // A database of another program, and the log with the last changes of a killed program.
     let script = "import os, sqlite3\n\
         sqlite3.connect('foreign.db').executescript('create table mine (a); insert into mine values (1)')\n\
         left = sqlite3.connect('data/halfpower/halfpower.db')\n\
@@ -306,7 +307,7 @@ pub(super) fn command(kit: &Kit, folder: &Path, home: &Path, words: &[String]) -
     in_front(kit, folder, home, &[], words)
 }
 
-/// The same behind other words, such as those that start it in a namespace.
+/// The same with other words in front, such as those that start it in a namespace.
 pub(super) fn in_front(
     kit: &Kit,
     folder: &Path,
@@ -315,7 +316,7 @@ pub(super) fn in_front(
     words: &[String],
 ) -> Command {
     let mut command = Command::new("timeout");
-    // As a shell takes them: `NAME=value` in front.
+    // Like a shell: `NAME=value` in front sets a variable.
     let is_variable = |word: &&String| word.starts_with(|c: char| c.is_uppercase());
     let variables = words.iter().take_while(is_variable).filter_map(|word| word.split_once('='));
     let words = words.iter().skip_while(is_variable);
@@ -356,7 +357,7 @@ pub(super) fn draw(
     Ok(OwnFileCase { what, expect, words: words(&text), lines, folder: folder.to_owned() })
 }
 
-/// Another name of a file of the folder, and the line that makes it.
+/// Another name of a file in the folder, and the command that makes it.
 fn other_name(rng: &mut Rng, folder: &Path, name: &str, number: usize) -> (String, Option<String>) {
     let last = name.rsplit('/').next().unwrap_or(name);
     match rng.below(6) {
@@ -367,7 +368,8 @@ fn other_name(rng: &mut Rng, folder: &Path, name: &str, number: usize) -> (Strin
             (link.clone(), Some(format!("ln -s {name} {link}")))
         }
         3 => {
-            // A second name of a database is a way to lose its log, so it stays in its folder.
+            // A second name of a database in another folder would lose its log, so the name stays in the same
+            // folder.
             let link =
                 format!("{}hard{number}-{last}", name.strip_suffix(last).unwrap_or_default());
             (link.clone(), Some(format!("ln {name} {link}")))

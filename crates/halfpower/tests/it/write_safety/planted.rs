@@ -1,4 +1,4 @@
-//! Programs that are wrong on purpose, to show that the judge catches them.
+//! Deliberately wrong programs, to show that the judge detects them.
 
 use super::judge::{self, Fault, State};
 use super::stack::Stack;
@@ -9,8 +9,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use testkit::Capability;
 
-/// What a program does in place of the load, with the target in `$2`, and what has to be found of it on a
-/// mounted device and on a free file.
+/// Program name, what it does instead of the load, with the target in `$2`, and the faults that must be found
+/// on a mounted device and on a free file.
 const PROGRAMS: [(&str, &str, &[Fault], &[Fault]); 5] = [
     ("refuses all", "exit 3", &[], &[Fault::Useless]),
     (
@@ -30,7 +30,7 @@ const PROGRAMS: [(&str, &str, &[Fault], &[Fault]); 5] = [
 ];
 
 impl Bench {
-    /// Fails where the judge takes one of them for right.
+    /// Fails if the judge accepts one of the programs.
     pub(super) fn try_the_judge(&self) -> Result<()> {
         let _lock = testkit::enter("write_safety::judge", &[Capability::Loop]);
         let folder = tempfile::tempdir_in(&self.stacks)?;
@@ -39,7 +39,7 @@ impl Bench {
             fs::write(&binary, format!("#!/bin/sh\n{line}\n"))?;
             fs::set_permissions(&binary, fs::Permissions::from_mode(0o755))?;
             let kit = Kit { binary, ..self.kit.clone() };
-            // The device over the one that is mounted, and a file that nobody uses.
+            // A loop device over a mounted one, and an unused file.
             let mut stack = Stack::new(&self.stacks)?;
             let file = stack.path("disk");
             let below = stack.file(&file, 4 << 20, false, &[])?;

@@ -1,8 +1,9 @@
-//! A stack: files, loop devices, file systems and processes over each other, and how it was made.
+//! A stack: files, loop devices, file systems and processes on top of each other, and the commands that made
+//! it.
 //!
-//! Everything is made by the system's own programs, and each line is kept, so that a hole can be reproduced by
-//! hand. What outlives this process is noted in [`testkit`]; mounts are not, because they are made in a mount
-//! namespace of this process alone.
+//! The system's own programs make everything, and each command is logged, so that a hole can be reproduced by
+//! hand. Resources that outlive this process are registered in [`testkit`]. Mounts are not, because they are
+//! made in a mount namespace of this process alone.
 
 use super::bytes::{self, Content};
 use super::holder::Holder;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::{Folder, LoopDevice, Undo, Zram};
 
-/// What goes away with the stack, the last one first.
+/// Resources that are removed with the stack, newest first.
 #[derive(Debug)]
 enum Part {
     Loop { _device: LoopDevice },
@@ -30,9 +31,9 @@ enum Part {
 pub(super) struct Base {
     pub(super) path: PathBuf,
     pub(super) label: String,
-    /// Bases of the file system that holds the file: they change with it.
+    /// Bases of the file system that contains the file; they change with it.
     pub(super) hosts: Vec<usize>,
-    /// Whether its file system writes to it on its own.
+    /// Whether its file system writes to it spontaneously.
     restless: bool,
 }
 
@@ -40,11 +41,11 @@ pub(super) struct Base {
 pub(super) struct Stack {
     pub(super) nodes: Vec<Node>,
     pub(super) bases: Vec<Base>,
-    /// Lines of a shell that make it.
+    /// Shell commands that make the stack.
     pub(super) lines: Vec<String>,
     parts: Vec<Part>,
     mounts: Vec<PathBuf>,
-    /// What sets it apart from others in a list of findings.
+    /// Distinguishes it from others in a list of findings.
     pub(super) note: &'static str,
     pub(super) folder: Folder,
 }
@@ -61,21 +62,21 @@ impl Stack {
         self.folder.path().join(name)
     }
 
-    /// Runs a line and keeps it.
+    /// Runs a shell command and logs it.
     pub(super) fn shell(&mut self, line: &str) -> Result<String> {
         let output = output(Command::new("sh").args(["-c", line]), &[0])?;
         self.lines.push(line.to_owned());
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
 
-    /// A new folder of the stack.
+    /// Makes a folder in the stack.
     pub(super) fn make_folder(&mut self, name: &str) -> Result<PathBuf> {
         let path = self.path(name);
         self.shell(&format!("mkdir -p {}", path.display()))?;
         Ok(path)
     }
 
-    /// A file of text that recurs nowhere, with a hole in the middle where it is sparse.
+    /// Makes a file of non-repeating text; a sparse one has a hole in the middle.
     pub(super) fn file(
         &mut self,
         path: &Path,
@@ -95,7 +96,7 @@ impl Stack {
         Ok(self.base(path, Kind::File, bytes, hosts.to_vec()))
     }
 
-    /// Takes a file or RAM disk as a base with a node of its own.
+    /// Adds a file or RAM disk as a base with its own node.
     pub(super) fn base(&mut self, path: &Path, kind: Kind, bytes: u64, hosts: Vec<usize>) -> usize {
         let label = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let base = self.bases.len();
@@ -131,7 +132,7 @@ impl Stack {
         self.nodes.len() - 1
     }
 
-    /// A RAM disk, filled like a file.
+    /// Makes a RAM disk, filled like a file.
     pub(super) fn memory(&mut self, bytes: u64) -> Result<usize> {
         let disk = Zram::new(bytes)?;
         let path = disk.path().to_owned();
@@ -140,7 +141,7 @@ impl Stack {
         Ok(self.base(&path, Kind::Device, bytes, Vec::new()))
     }
 
-    /// A loop device over a node, from an offset, of a limited size (0: all).
+    /// Makes a loop device over a node, from an offset, with a size limit (0: none).
     pub(super) fn loop_over(
         &mut self,
         node: usize,
@@ -168,7 +169,7 @@ impl Stack {
         Ok(self.node(label, Kind::Device, span, Some(node), &path))
     }
 
-    /// A partition that only the kernel knows of.
+    /// Adds a partition that only the kernel knows.
     pub(super) fn partition(&mut self, node: usize, start: u64, bytes: u64) -> Result<usize> {
         let disk = self.nodes[node].user_names[0].clone();
         let (path, undo) = testkit::partition(&disk, 1, start / 512, bytes / 512)?;
@@ -181,7 +182,7 @@ impl Stack {
         Ok(self.node(label, Kind::Device, span, Some(node), &path))
     }
 
-    /// Mounts words of mount(8) on a new folder.
+    /// Mounts with these arguments of mount(8) on a new folder.
     pub(super) fn mount(&mut self, words: &str, folder: &str) -> Result<PathBuf> {
         let place = self.make_folder(folder)?;
         self.shell(&format!("mount {words} {}", place.display()))?;
@@ -189,18 +190,18 @@ impl Stack {
         Ok(place)
     }
 
-    /// Something is mounted there, and is to be unmounted.
+    /// Registers a mount, to be unmounted later.
     pub(super) fn mounted(&mut self, place: &Path) {
         self.parts.push(Part::Mount(place.to_owned()));
         self.mounts.push(place.to_owned());
     }
 
-    /// It was unmounted, or is the same as another that is synchronised.
+    /// Excludes a mount from synchronisation: it was unmounted, or another one covers it.
     pub(super) fn not_to_sync(&mut self, place: &Path) {
         self.mounts.retain(|mount| mount != place);
     }
 
-    /// The file system on this node writes now and then without being asked to.
+    /// Marks the file system on this node as writing spontaneously.
     pub(super) fn restless(&mut self, node: usize) {
         self.bases[self.nodes[node].span.base].restless = true;
     }
@@ -209,7 +210,7 @@ impl Stack {
         self.parts.push(Part::Change { _undo: undo });
     }
 
-    /// Starts a process that holds something; what it printed first, and its number.
+    /// Starts a process that holds something. Returns its first output and its process id.
     pub(super) fn hold(&mut self, words: &[String]) -> Result<(String, u32)> {
         let holder = Holder::start(words)?;
         let answer = (holder.said.clone(), holder.process());
@@ -219,7 +220,7 @@ impl Stack {
         Ok(answer)
     }
 
-    /// The content of all bases, once everything is written down.
+    /// The content of all bases, after synchronisation.
     pub(super) fn contents(&self) -> Result<Vec<Option<Content>>> {
         for mount in &self.mounts {
             syncfs(File::open(mount)?).with_context(|| mount.display().to_string())?;
@@ -237,7 +238,7 @@ impl Stack {
         self.bases.iter().enumerate().map(content).collect()
     }
 
-    /// Whether the kernel has put pages of any program into swap on a base.
+    /// Whether the kernel has swapped out pages to a base.
     fn swapped_out(&self, base: usize, swaps: &str) -> bool {
         let areas = self.nodes.iter().filter(|node| node.span.base == base);
         areas.filter(|node| node.uses.contains(&Use::Swap)).any(|node| {
@@ -252,7 +253,7 @@ impl Stack {
         })
     }
 
-    /// Adds the base and those that change with it.
+    /// The base, and those that change with it.
     pub(super) fn with_hosts(&self, base: usize) -> Vec<usize> {
         let mut all = vec![base];
         for host in &self.bases[base].hosts {
@@ -261,7 +262,7 @@ impl Stack {
         all
     }
 
-    /// Whether a signature lies on the base of a node, which a write to the node may take away.
+    /// Whether the base of a node has a signature, which a write to the node may destroy.
     pub(super) fn signed(&self, node: usize) -> bool {
         let base = self.nodes[node].span.base;
         self.nodes.iter().any(|it| it.span.base == base && it.uses.contains(&Use::Signature))
@@ -286,7 +287,7 @@ impl Stack {
         text
     }
 
-    /// Notes a use.
+    /// Registers a use.
     pub(super) fn used(&mut self, node: usize, how: Use) {
         self.nodes[node].uses.push(how);
     }
@@ -303,7 +304,7 @@ impl Drop for Stack {
     fn drop(&mut self) {
         while let Some(part) = self.parts.pop() {
             let Part::Mount(place) = &part else { continue };
-            // What used it may take a moment to let go; a lazy unmount ends with its last user.
+            // A former user may take a moment to release it; a lazy unmount ends with its last user.
             let quiet = |words: &[&str]| {
                 let done = Command::new("umount").args(words).arg(place).output();
                 done.is_ok_and(|output| output.status.success())

@@ -1,4 +1,4 @@
-//! The ways in which the program is asked to write to a target: loads, traces, fio's words, results.
+//! Command lines that write to a target: loads, traces, fio's options, results.
 
 use super::draw::pick;
 use super::model::Kind;
@@ -12,11 +12,11 @@ use workload::Rng;
 pub(super) enum Class {
     /// Writes, with the flag that names the target.
     Write,
-    /// Would write, without that flag or with another name.
+    /// Would write, but lacks that flag or gives another name.
     WriteWithoutLeave,
     /// Reads only.
     Read,
-    /// A result that is to be written in place of the target.
+    /// Would write a result in place of the target.
     Result,
 }
 
@@ -24,21 +24,21 @@ pub(super) enum Class {
 pub(super) struct Target<'a> {
     pub(super) path: &'a Path,
     pub(super) kind: Kind,
-    /// Of a device.
+    /// For a device only.
     pub(super) stable_name: Option<String>,
 }
 
-/// Where the commands find what they need besides.
+/// Other files that the commands need.
 #[derive(Clone)]
 pub(super) struct Kit {
     pub(super) binary: PathBuf,
-    /// For job files, traces and the like.
+    /// Folder for job files, traces and the like.
     pub(super) folder: PathBuf,
-    /// Of the database of commands on stacks, which may grow.
+    /// Home folder with the database of commands on stacks, which may grow.
     pub(super) home: PathBuf,
-    /// A file that nobody uses.
+    /// An unused file.
     pub(super) free: PathBuf,
-    /// A trial of the program.
+    /// A saved trial.
     pub(super) trial: PathBuf,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Attempt {
     /// Whether it must work on a target that may be written.
     pub(super) must: bool,
     pub(super) words: Vec<String>,
-    /// In a process namespace of its own, as in a container: others are not seen there.
+    /// Whether it runs in its own process namespace, as in a container, where other processes are invisible.
     pub(super) contained: bool,
-    /// Lines of a shell that make what it needs, and that were run.
+    /// Shell commands that were run to prepare it.
     pub(super) prepared: Vec<String>,
 }
 
@@ -64,7 +64,8 @@ const JOB: &str = "[global]\nbs=4k\nsize=64k\n";
 
 type Build = fn(&Kit, &Target<'_>, &mut Rng) -> Line;
 
-/// The words of a command; `{T}` is the target, `{L}` the leave, `{F}` the free file and its leave `{LF}`.
+/// The words of a command. `{T}` is the target, `{L}` the permission flag, `{F}` the unused file and `{LF}`
+/// its permission flag.
 struct Line {
     text: String,
     files: Vec<(&'static str, String)>,
@@ -81,7 +82,7 @@ fn clients(kit: &Kit, hosts: &str) -> Line {
     ))
 }
 
-/// Verb, class, whether it must work where it may, how often it is drawn, and its words.
+/// Verb, class, whether it must work where writing is allowed, weight, and its words.
 type Verb = (&'static str, Class, bool, u64, Build);
 
 const VERBS: &[Verb] = &[
@@ -177,7 +178,7 @@ const VERBS: &[Verb] = &[
         line("sweep riedel {T} --set rw=write --set bs=4k --size 64k --runtime 20ms --blocks 1 {L}")
     }),
     ("run --hosts", Class::Write, true, 3, |kit, target, rng| {
-        // The kernel gives a device to one process alone; on one machine a second client is refused.
+        // The kernel gives a device to one process only, so a second client on the same machine is refused.
         let most = if target.kind == Kind::Device { 1 } else { 2 };
         clients(kit, pick(rng, &["x", "x,y"][..most]))
     }),
@@ -262,12 +263,12 @@ pub(super) fn draw(kit: &Kit, target: &Target<'_>, rng: &mut Rng) -> Result<Atte
         at -= entry.3;
     };
     let mut drawn = attempt(kit, target, verb, *class, *must, &build(kit, target, rng))?;
-    // The number of a process outside names nothing in there.
+    // A process id from outside is meaningless inside the namespace.
     drawn.contained = rng.unit() < CONTAINED && !target.path.starts_with("/proc");
     Ok(drawn)
 }
 
-/// The plain load, which every judgement of the judge uses.
+/// The plain load, which every test of the judge uses.
 pub(super) fn plain(kit: &Kit, target: &Target<'_>) -> Result<Attempt> {
     let load = line(format!("run {{T}} --rw randwrite {SMALL} {{L}}"));
     attempt(kit, target, "run", Class::Write, true, &load)
@@ -299,7 +300,7 @@ fn attempt(
         Some(name) => format!("--destroy-data-on {name}"),
         None => "--overwrite".to_owned(),
     };
-    // A file as target has given it already.
+    // If the target is a file, the flag is given already.
     let of_free = if target.kind == Kind::File { "" } else { "--overwrite" };
     let text = line
         .text
@@ -310,7 +311,7 @@ fn attempt(
     Ok(Attempt { verb, class, must, words: words(&text), contained: false, prepared })
 }
 
-/// Cuts a line into words; double quotes hold one together.
+/// Splits a line into words; double quotes group words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in text.split('"').enumerate() {

@@ -1,4 +1,4 @@
-//! The client against servers that a test writes, and ranges as text.
+//! The Prometheus client with fake servers, and ranges as text.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use live::prometheus::{Client, ClientError, parse_range};
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What is fetched from a server that answers so, and the lines of the request.
+/// Fetches from a server with this response; also returns the lines of the request.
 fn fetched(answer: &'static str) -> (Result<String, ClientError>, Vec<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/base/", listener.local_addr().unwrap());
