@@ -277,8 +277,8 @@ pub struct CpuSample {
     pub workers_ns: u64,
     /// Time of all CPUs together; `None` where the system does not report it.
     pub machine: Option<MachineTimes>,
-    /// Instructions of our process in user mode and in the kernel, workers included; `None` for
-    /// the reason in [`Processors::no_instructions_reason`].
+    /// Instructions of this process in user mode and in the kernel, including workers; `None` for the reason
+    /// in [`Processors::no_instructions_reason`].
     pub instructions: Option<u64>,
 }
 

@@ -107,7 +107,7 @@ pub enum FindingCode {
     CgroupLimit,
     /// The hypervisor or other programs used the CPUs while halfpower needed them.
     CpuTaken,
-    /// The file's extents are scattered.
+    /// The file is fragmented.
     Fragmented,
     /// The file system compresses the data, or may do so.
     CompressedFilesystem,

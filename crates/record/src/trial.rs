@@ -594,7 +594,7 @@ pub struct CpuCost {
     /// Time in which CPUs were idle, on all CPUs; absent where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<f64>,
-    /// What the split of user and system is worth.
+    /// How reliable the split into user and system time is.
     pub split: CpuSplit,
 }
 
