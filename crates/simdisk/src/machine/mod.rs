@@ -58,7 +58,7 @@ fn bus_of(disk: u32, disks: u32, buses: u32) -> u32 {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A processor has done the work that an action waits for.
-    FileAction(u32),
+    Act(u32),
     /// The adapter hands a piece to its drive.
     Issue(u32),
     Bus(u32),
@@ -193,7 +193,7 @@ impl Machine {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::FileAction(number) => {
+            Event::Act(number) => {
                 let want = self.later.take(number);
                 self.carry_out(want);
             }
@@ -234,7 +234,7 @@ impl Machine {
             let at_ns = if ends { work_ns.max(end_ns) } else { work_ns };
             if at_ns > self.now_ns {
                 let number = self.later.insert(want);
-                self.at(at_ns, Event::FileAction(number));
+                self.at(at_ns, Event::Act(number));
             } else {
                 self.carry_out(want);
             }

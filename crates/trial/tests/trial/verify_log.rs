@@ -25,7 +25,7 @@ fn workload() -> Workload {
 /// What a disk does with a write.
 #[derive(Clone, Copy)]
 enum Fate {
-    SteadyWindow,
+    Kept,
     Dropped,
     To(u64),
     Half,
@@ -62,7 +62,7 @@ impl Bench {
         let mut content = vec![generation as u8; BLOCK as usize];
         stamp(&mut content, block * BLOCK, generation, tags.seed);
         let (place, length) = match fate {
-            Fate::SteadyWindow => (block, BLOCK),
+            Fate::Kept => (block, BLOCK),
             Fate::Dropped => return,
             Fate::To(other) => (other, BLOCK),
             Fate::Half => (block, BLOCK / 2),
@@ -106,7 +106,7 @@ fn faults(result: &VerifyResult) -> [u64; 5] {
 fn what_was_written_last_is_good_and_only_that_is_looked_at() {
     let mut bench = Bench::new(workload());
     for block in [3, 4, 40, 3] {
-        bench.write(block, Fate::SteadyWindow);
+        bench.write(block, Fate::Kept);
     }
     let result = bench.check();
     assert_eq!(faults(&result), [3, 0, 0, 0, 0]);
@@ -116,9 +116,9 @@ fn what_was_written_last_is_good_and_only_that_is_looked_at() {
 #[test]
 fn a_write_that_never_arrived_is_lost_or_leaves_an_older_one() {
     let mut bench = Bench::new(workload());
-    bench.write(1, Fate::SteadyWindow);
+    bench.write(1, Fate::Kept);
     bench.write(5, Fate::Dropped);
-    bench.write(6, Fate::SteadyWindow);
+    bench.write(6, Fate::Kept);
     bench.write(6, Fate::Dropped);
     let result = bench.check();
     assert_eq!(faults(&result), [1, 1, 0, 0, 1]);
@@ -143,7 +143,7 @@ fn a_write_that_never_arrived_is_lost_or_leaves_an_older_one() {
 #[test]
 fn a_write_to_another_place_is_misplaced_there_and_missed_here() {
     let mut bench = Bench::new(workload());
-    bench.write(8, Fate::SteadyWindow);
+    bench.write(8, Fate::Kept);
     bench.write(7, Fate::To(8));
     let result = bench.check();
     assert_eq!(faults(&result), [0, 1, 1, 0, 0]);
@@ -157,7 +157,7 @@ fn a_write_to_another_place_is_misplaced_there_and_missed_here() {
 #[test]
 fn half_a_write_is_torn() {
     let mut bench = Bench::new(workload());
-    bench.write(2, Fate::SteadyWindow);
+    bench.write(2, Fate::Kept);
     bench.write(2, Fate::Half);
     let result = bench.check();
     assert_eq!(faults(&result), [0, 0, 0, 1, 0]);
@@ -174,7 +174,7 @@ fn of_two_writes_in_flight_at_once_either_may_stay() {
         let mut bench = Bench::new(workload());
         let writes = [bench.begin(9), bench.begin(9)];
         for place in order {
-            bench.store(9, writes[place], Fate::SteadyWindow);
+            bench.store(9, writes[place], Fate::Kept);
         }
         bench.end(9, writes[0], true);
         bench.end(9, writes[1], true);
@@ -192,7 +192,7 @@ fn a_write_that_ended_before_the_last_began_is_stale_also_beside_a_slow_one() {
         let quick = bench.begin(9);
         bench.end(9, quick, true);
         let last = bench.begin(9);
-        bench.store(9, [slow, quick, last][stays], Fate::SteadyWindow);
+        bench.store(9, [slow, quick, last][stays], Fate::Kept);
         bench.end(9, last, true);
         bench.end(9, slow, true);
         let result = bench.check();
@@ -206,7 +206,7 @@ fn a_later_write_alone_ends_all_doubt() {
     let (first, second) = (bench.begin(9), bench.begin(9));
     bench.end(9, second, true);
     bench.end(9, first, false);
-    bench.write(9, Fate::SteadyWindow);
+    bench.write(9, Fate::Kept);
     bench.write(9, Fate::Dropped);
     assert_eq!(faults(&bench.check()), [0, 0, 0, 0, 1]);
 }
@@ -226,14 +226,14 @@ fn nothing_is_said_of_a_block_whose_write_failed_or_never_came_back() {
 fn a_block_that_cannot_be_read_is_counted_and_does_not_hide_its_neighbours() {
     let mut bench = Bench::new(workload());
     for block in 10..20 {
-        bench.write(block, Fate::SteadyWindow);
+        bench.write(block, Fate::Kept);
     }
     let checked = check(bench.log, &bench.disk, &[13]);
     assert_eq!((checked.result.good, checked.result.unchecked), (9, 1));
     assert_eq!(checked.failures.errors, BTreeMap::from([(EIO, 1)]));
     let mut bench = Bench::new(workload());
-    bench.write(62, Fate::SteadyWindow);
-    bench.write(63, Fate::SteadyWindow);
+    bench.write(62, Fate::Kept);
+    bench.write(63, Fate::Kept);
     let cut = 63 * BLOCK as usize + 100;
     let checked = check(bench.log, &bench.disk[..cut], &[]);
     assert_eq!((checked.result.good, checked.failures.short), (1, 1), "a file that ends early");
@@ -248,7 +248,7 @@ fn a_large_write_covers_all_of_its_blocks() {
         bench.store(
             block,
             generation,
-            if block == 30 { Fate::Dropped } else { Fate::SteadyWindow },
+            if block == 30 { Fate::Dropped } else { Fate::Kept },
         );
     }
     bench.log.end(request, generation, true);
@@ -261,7 +261,7 @@ fn a_large_write_covers_all_of_its_blocks() {
 fn a_run_of_reads_holds_all_blocks_against_the_tags_of_an_earlier_run() {
     let mut earlier = Bench::new(workload());
     for block in 0..64 {
-        earlier.write(block, Fate::SteadyWindow);
+        earlier.write(block, Fate::Kept);
     }
     earlier.store(20, 21, Fate::To(22));
     earlier.store(30, 99, Fate::Half);
