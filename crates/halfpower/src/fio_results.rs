@@ -182,7 +182,8 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     spec.asked.stop.cut_warm_up = false;
     let target = size.unwrap_or(LARGEST).0.saturating_add(spec.asked.offset_bytes.0);
     let workload = spec.build(Bytes(target)).map_err(|error| error.to_string())?;
-    let size_bytes = size.unwrap_or(UNKNOWN);
+    // An area of a known size is cut to whole requests, as in a run.
+    let size_bytes = size.map_or(UNKNOWN, |_| workload.size_bytes);
     Ok((arguments.targets.join(", "), Workload { size_bytes, ..workload }))
 }
 

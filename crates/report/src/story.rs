@@ -221,11 +221,11 @@ impl<R> Columns<'_, R> {
         &mut self,
         value: impl Fn(&R) -> V,
     ) -> &mut Column {
-        // If an interval is very wide relative to its value, its half-width is meaningless.
+        // A very wide interval is not symmetric, so each end is printed.
         let interval = |it: Estimate| match it.relative_half_width() {
             wide if wide > WIDE && wide.is_finite() => {
-                let ends = [it.low, it.high].map(|end| number::digits((end / it.value).max(0.0)));
-                format!("x {} to {}", ends[0], ends[1])
+                let [low, high] = [it.low, it.high].map(|end| 100.0 * (end / it.value - 1.0));
+                format!("{:+.0} to {high:+.0} %", low.max(-100.0))
             }
             relative => number::interval(relative),
         };
