@@ -76,10 +76,3 @@ pub fn memory_file() -> Result<File> {
 pub fn available_memory(roots: &Roots) -> Option<u64> {
     memory_field(&text(&roots.proc.join("meminfo"))?, "MemAvailable")
 }
-
-/// Memory in bytes, of all programs, that waits for write-back or is being written.
-#[must_use]
-pub fn dirty_bytes(roots: &Roots) -> Option<u64> {
-    let meminfo = text(&roots.proc.join("meminfo"))?;
-    Some(memory_field(&meminfo, "Dirty")? + memory_field(&meminfo, "Writeback")?)
-}

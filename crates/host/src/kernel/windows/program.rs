@@ -69,12 +69,6 @@ pub fn available_memory(_roots: &Roots) -> Option<u64> {
     memory().map(|memory| memory.available)
 }
 
-/// Memory that waits for write-back: Windows does not report it.
-#[must_use]
-pub fn dirty_bytes(_roots: &Roots) -> Option<u64> {
-    None
-}
-
 /// The machine's host name; empty if it has none.
 #[must_use]
 pub fn host_name() -> String {
