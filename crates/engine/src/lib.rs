@@ -51,7 +51,7 @@ pub use null::NullEngine;
 pub use plain_calls::{PlainCalls, SyncEngine};
 pub use platform::{
     AsRawFile, COMMIT_FLUSH, DEFAULT_ENGINE, MonotonicClock, OwnedFile, RawFile,
-    join_control_group, probe_default_engine, set_io_priority, sleep_precisely, tell_read_order,
+    join_control_group, probe_default_engine, set_io_priority, sleep_precisely,
 };
 pub use positioned::{read_all, read_up_to_end, write_all};
 pub use striped::{StripeLayout, StripePlace, Striped};
@@ -88,17 +88,6 @@ pub struct Completion {
     pub slot: u32,
     /// Bytes transferred, 0 for a flush, or a negated error number.
     pub outcome: i32,
-}
-
-/// Expected order of the reads of a file, as a hint to the system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadOrder {
-    /// No hint: the system detects the order itself.
-    Normal,
-    /// Sequential: the system reads ahead further.
-    Sequential,
-    /// Random: the system does not read ahead.
-    Random,
 }
 
 /// Parameters for opening an engine.

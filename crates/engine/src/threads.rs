@@ -181,7 +181,7 @@ impl Transport for Threads {
 
     fn features(&self) -> Vec<String> {
         let calls = format!("{} threads with {}", self.pool.len(), platform::PLAIN_CALLS);
-        self.shared.files.features(&calls)
+        vec![calls]
     }
 }
 

@@ -2,10 +2,10 @@
 //! code of "no result".
 //!
 //! The panic hook exits on the panicking thread, as a second Ctrl-C does. Test files disappear with their
-//! handles, saved trials remain, and a changed setting is restored at the next start. A live screen's hook
-//! runs first and restores the terminal. A release build, which cannot unwind, and a test build thus end in
-//! the same way. Rejected: unwinding (a seventh of the binary); ending by the abort signal (not an exit code
-//! of the contract, and a core file with all buffers).
+//! handles, and saved trials remain. A live screen's hook runs first and restores the terminal. A release
+//! build, which cannot unwind, and a test build thus end in the same way. Rejected: unwinding (a seventh of
+//! the binary); ending by the abort signal (not an exit code of the contract, and a core file with all
+//! buffers).
 
 use crate::output;
 use plan::session::NO_RESULT;

@@ -66,7 +66,6 @@ use cli::Verb;
 use clients::mpi;
 use engine::input;
 use fio_words::Language;
-use host::kernel;
 use plan::session;
 use signals::Signals;
 use std::ffi::OsString;
@@ -95,10 +94,7 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
     // Before the command line is parsed, because some of its values are files.
     let outcome = Signals::listen().and_then(|signals| {
         match fio_words::language(std::env::args_os().collect())? {
-            Language::Fio(asked) => {
-                undo_left_settings();
-                fio_runs::run(asked, &signals.stop)
-            }
+            Language::Fio(asked) => fio_runs::run(asked, &signals.stop),
             Language::Ours(words) => commanded(words, signals),
         }
     });
@@ -150,7 +146,6 @@ pub fn command() -> clap::Command {
 
 /// Runs a command.
 fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Verdict> {
-    undo_left_settings();
     // The screen must restore the terminal first.
     let stop = match arguments.verb {
         Verb::Watch(_) => signals.with_none_that_ends(),
@@ -179,16 +174,5 @@ fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Ver
         Verb::Explain(arguments) => explain::explain(arguments),
         Verb::Completions(arguments) => manual::print_completions(arguments),
         Verb::Man(arguments) => manual::man(arguments),
-    }
-}
-
-/// Restores settings that a killed run of this program left changed, and reports it.
-fn undo_left_settings() {
-    let Some(folder) = kernel::changed_setting::state_folder() else { return };
-    for (path, value) in kernel::changed_setting::undo_left(&kernel::Roots::default(), &folder) {
-        let path = path.display();
-        output::remark(&format!(
-            "an earlier run changed {path} and was killed; the value is now restored to {value}"
-        ));
     }
 }

@@ -1,7 +1,7 @@
 //! `halfpower limits`: measures the maximum rate of every component between CPU and medium, and finds the
 //! bottleneck.
 //!
-//! `plan::limits` plans the trials and draws the conclusions. A simulated machine has no memory to measure.
+//! `plan::limits` plans the trials and draws the conclusions.
 
 use crate::failure::interrupted;
 use crate::output::{self, Verdict};
@@ -15,11 +15,9 @@ use clap::Args;
 use host::kernel::Roots;
 use host::target::Access;
 use plan::session::{self, Driver, RealTargets, Shown, StopFlag, Targets};
-use record::{
-    Bytes, CacheMode, EngineName, Finding, LimitsRun, Measured, MemoryTests, Nanos, Profile,
-};
+use record::{Bytes, CacheMode, EngineName, Finding, LimitsRun, Measured, Nanos, Profile};
 use std::path::Path;
-use trial::memory;
+use trial::memory::{self, MemoryRate};
 
 /// Largest request of the plan. A target must be at least this large.
 const LARGEST_REQUEST: Bytes = Bytes(1 << 20);
@@ -48,8 +46,7 @@ pub(crate) struct LimitsArgs {
     /// memory, file-cache, throttle, network, bus, link, device. Can be repeated.
     #[arg(long, value_name = "NAME=RATE", value_parser = Stated::parse)]
     pap: Vec<Stated>,
-    /// Time for the trials; less time means fewer memory tests [default: 30s; 180s of virtual
-    /// time].
+    /// Time for the trials [default: 30s; 180s of virtual time].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Size of the test file [default: 512 MiB].
@@ -61,9 +58,6 @@ pub(crate) struct LimitsArgs {
     /// Do not measure writes. In a directory, the test file is still written.
     #[arg(long)]
     no_write: bool,
-    /// Skip the memory tests.
-    #[arg(long)]
-    no_memory: bool,
     #[command(flatten)]
     results: ResultArgs,
 }
@@ -105,7 +99,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
     };
     let findings = main.findings.iter().cloned().chain(findings).collect();
     let mut driver = Driver::new(targets, store, &mut progress);
-    let memory = memory(arguments, &mut driver, seed, stop)?;
+    let memory = memory(&mut driver, stop)?;
     let profile = profile(arguments, &mut driver)?;
     settings.device = profile.is_none();
     let identity = driver.targets.main()?.identity(&format!("limits {settings:?}"));
@@ -158,27 +152,15 @@ fn real(
     Ok((Targets::one(session), Vec::new(), shared.into_iter().collect()))
 }
 
-fn memory(
-    arguments: &LimitsArgs,
-    driver: &mut Driver<'_>,
-    seed: u64,
-    stop: &StopFlag,
-) -> anyhow::Result<Measured<MemoryTests>> {
+/// The rate of memory, which a simulated machine does not have.
+fn memory(driver: &mut Driver<'_>, stop: &StopFlag) -> anyhow::Result<Measured<MemoryRate>> {
     if driver.targets.main()?.is_simulated() {
         return Ok(Measured::not("simulated target"));
     }
-    if arguments.no_memory {
-        return Ok(Measured::not("--no-memory"));
-    }
-    let settings = memory::Settings::new(arguments.budget, seed);
-    let outcome = memory::measure(&Roots::default(), &settings, stop, &mut |share, what| {
-        driver.display.show(&Shown { phase: "memory", share, what, ..Shown::default() });
-    });
+    driver.display.show(&Shown { phase: "memory", ..Shown::default() });
+    let rate = memory::measure(&Roots::default(), stop);
     driver.display.clear();
-    match outcome {
-        Err(memory::MemoryError::Interrupted) => Err(interrupted("nothing is saved")),
-        other => Ok(Measured::Value(other?)),
-    }
+    rate.map(Measured::Value).ok_or_else(|| interrupted("nothing is saved"))
 }
 
 /// The latest profile of the same disk with its limits, unless `--fresh` is given.

@@ -40,8 +40,8 @@ pub struct DoneTrial {
     pub position: u32,
     /// Id of its document.
     pub trial_id: String,
-    /// Further quantities that the preset measured (seconds of the final flush, maximum dirty pages), by
-    /// name, with the unit at the end.
+    /// Further quantities that the preset measured, such as the time of the final flush, by name, with the
+    /// unit at the end.
     pub extras: BTreeMap<String, f64>,
 }
 

@@ -103,8 +103,7 @@ pub use interval::{
 pub use issuers::{IoGroup, Owner, OwnerKind, ProcessIo, io_groups};
 pub use limits::{
     Advertised, Binding, BusPoint, BusTest, CacheEvidence, ComponentKind, Growth, HalfPower,
-    HitRow, HitTest, LIMITS_SCHEMA, LimitsRun, MemoryRow, MemoryTest, MemoryTests, NamedRate,
-    PathComponent, ProcessorCache, Sizing,
+    HitRow, HitTest, LIMITS_SCHEMA, LimitsRun, NamedRate, PathComponent, Sizing,
 };
 pub use load::{Locality, MEASURED_AROUND, Mix, MixClass, ModelName, Offered, Prediction};
 pub use op::{Instead, OpKind};

@@ -35,8 +35,6 @@ pub struct LimitsRun {
     pub components: Vec<PathComponent>,
     /// Which component is the bottleneck.
     pub binding: Measured<Binding>,
-    /// The memory tests.
-    pub memory: Measured<MemoryTests>,
     /// Rereads of a small area, on one target and on several.
     pub bus: Measured<BusTest>,
     /// Latency of a cached request compared with one that was read ahead.
@@ -184,96 +182,6 @@ pub struct Binding {
     pub because: String,
     /// Components that cannot be excluded, each with the reason.
     pub alternatives: Vec<String>,
-}
-
-/// A processor cache, as listed by sysfs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ProcessorCache {
-    /// 1 is closest to the processor.
-    pub level: u32,
-    /// Its size.
-    pub bytes: Bytes,
-    /// Number of processors that share it.
-    pub shared_by: u32,
-}
-
-/// Kind of memory access.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryTest {
-    /// 64-bit loads of every word.
-    Read,
-    /// 64-bit stores to every word.
-    Write,
-    /// Copies with the library's copy function.
-    Copy,
-    /// Reads of a cached file in calls of 64 KiB.
-    FileRead,
-    /// Writes of a cached file in calls of 64 KiB.
-    FileWrite,
-    /// One 64-bit load from each cache line; whole lines are counted.
-    LineRead,
-    /// One 64-bit store to each cache line; whole lines are counted.
-    LineWrite,
-}
-
-impl MemoryTest {
-    /// The words in print.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Copy => "copy",
-            Self::FileRead => "file read",
-            Self::FileWrite => "file write",
-            Self::LineRead => "line read",
-            Self::LineWrite => "line write",
-        }
-    }
-}
-
-/// One memory test with one kind of buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MemoryRow {
-    /// The kind of access.
-    pub test: MemoryTest,
-    /// Number of concurrent threads, each with its own buffer.
-    pub threads: u32,
-    /// Buffer size per thread; a copy has two buffers.
-    pub buffer_bytes: Bytes,
-    /// Where buffers of this size fit: `cache 1`, `10 MB`, `memory`, ….
-    pub place: String,
-    /// Offset of the source from the start of a page.
-    pub source_shift_bytes: u32,
-    /// Offset of the destination from the start of a page.
-    pub destination_shift_bytes: u32,
-    /// Bytes moved per second by all threads together. A copy counts each byte once.
-    pub bytes_per_s: Estimate,
-    /// The same without the time of a null loop, which does everything except the access itself.
-    pub net_bytes_per_s: Estimate,
-    /// The null loop's share of the time.
-    pub null_share: f64,
-}
-
-/// The memory tests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MemoryTests {
-    /// The caches of a processor, nearest first; empty if sysfs lists none.
-    pub caches: Vec<ProcessorCache>,
-    /// Whether the kernel backs large buffers with huge pages, in the kernel's words.
-    pub huge_pages: Option<String>,
-    /// File system of the cached file.
-    pub file_on: String,
-    /// Bytes that this process read from devices during the file tests, as the kernel counts them; null
-    /// without that count. A cached file needs no device reads.
-    pub device_read_bytes: Option<u64>,
-    /// Tests that were skipped, one clause each.
-    pub left_out: Vec<String>,
-    /// The results.
-    pub rows: Vec<MemoryRow>,
 }
 
 /// Whether a cache served the rereads.

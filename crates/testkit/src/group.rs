@@ -129,26 +129,6 @@ impl MemoryGroup {
     }
 }
 
-/// Limits all writes to a block device to this many bytes per second, and the dirty data for it in memory
-/// to about `dirty_bytes`.
-///
-/// # Errors
-/// If the device is unknown, or the kernel has no such limit (the second needs Linux 6.2).
-pub fn slow_writes(device: &Path, bytes_per_s: u64, dirty_bytes: u64) -> Result<Undo> {
-    let numbers = numbers(device)?;
-    let memory = format!("/sys/class/bdi/{numbers}");
-    // The kernel does the write-back, so it counts in the root group.
-    let limit = format!("{MOUNT}/{}", Throttle::WriteBytes.file());
-    let give_back = format!(
-        "echo {numbers} 0 > {limit}; echo 0 > {memory}/strict_limit; echo 100 > {memory}/max_ratio"
-    );
-    let undo = Undo::by(format!("limit of writes to {numbers}"), &["sh", "-c", &give_back]);
-    fs::write(format!("{memory}/strict_limit"), "1")?;
-    fs::write(format!("{memory}/max_bytes"), dirty_bytes.to_string())?;
-    fs::write(limit, format!("{numbers} {bytes_per_s}"))?;
-    Ok(undo)
-}
-
 /// The numbers of a device as the kernel prints them, such as `7:3`.
 fn numbers(device: &Path) -> Result<String> {
     let name = device.file_name().unwrap_or_default().to_string_lossy();

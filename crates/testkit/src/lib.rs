@@ -27,7 +27,7 @@ pub use device::{LoopDevice, Zram};
 pub use draws::{PROVE, draws};
 pub use emulator::{EMULATOR, emulator};
 pub use fake::Fake;
-pub use group::{MemoryGroup, Throttle, ThrottledGroup, slow_writes};
+pub use group::{MemoryGroup, Throttle, ThrottledGroup};
 pub use mounted::{Mounted, disk_folder};
 pub use probe::{Capability, SADC};
 pub use program::install_program;

@@ -183,26 +183,6 @@ pub(super) const RULES: &[Rule] = &[
         thumb: "a mirror reads nearly twice as fast (Chung 8.4)",
         predicts: Sign::More,
     },
-    Rule {
-        subject: "processors",
-        effect: Contrast("processors", "one", "all"),
-        within: &[],
-        less: action("leave the load on all CPUs"),
-        same: action("one CPU is enough: bind the load to it"),
-        more: action("bind the load to one CPU"),
-        thumb: "a second CPU does not help (Chung 3.4)",
-        predicts: Sign::Same,
-    },
-    Rule {
-        subject: "hint for sequential reads",
-        effect: Contrast("hint", "sequential", "normal"),
-        within: &[("rw", &["read"])],
-        less: action("do not use POSIX_FADV_SEQUENTIAL: it is slower"),
-        same: action("POSIX_FADV_SEQUENTIAL has no effect: omit it"),
-        more: action("announce sequential reads (POSIX_FADV_SEQUENTIAL)"),
-        thumb: "the hint has no effect on reads (Riedel 2)",
-        predicts: Sign::Same,
-    },
 ];
 
 #[cfg(test)]

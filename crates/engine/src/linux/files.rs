@@ -1,8 +1,8 @@
 //! File operations by plain calls: pread, pwrite, and other operations at an offset.
 
 use super::system_call::call;
-use crate::{Act, EngineError, ReadOrder, Setup, SystemError, Transfer};
-use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat, fsync};
+use crate::{Act, EngineError, Setup, SystemError, Transfer};
+use rustix::fs::{FallocateFlags, FileType, fallocate, fdatasync, fstat, fsync};
 use rustix::io::{Errno, pread, pwrite};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -29,20 +29,6 @@ impl From<Errno> for SystemError {
     }
 }
 
-/// Gives the kernel a hint on the order of reads of an open file (posix_fadvise), which controls its
-/// read-ahead.
-///
-/// # Errors
-/// The system's error.
-pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemError> {
-    let advice = match order {
-        ReadOrder::Normal => Advice::Normal,
-        ReadOrder::Sequential => Advice::Sequential,
-        ReadOrder::Random => Advice::Random,
-    };
-    Ok(fadvise(file, 0, None, advice)?)
-}
-
 /// Name of plain calls in documents.
 pub(crate) const PLAIN_CALLS: &str = "pread/pwrite";
 
@@ -64,11 +50,6 @@ impl Files {
     #[inline]
     pub(crate) fn carry_out(&self, transfer: &Transfer) -> i32 {
         carry_out(self.0[transfer.file as usize], transfer)
-    }
-
-    /// Features for documents; `calls` is the name of the calls.
-    pub(crate) fn features(&self, calls: &str) -> Vec<String> {
-        vec![calls.to_owned()]
     }
 }
 

@@ -16,7 +16,7 @@ mod uring;
 pub use clock::MonotonicClock;
 pub(crate) use clock::{CLOCK_NAME, counter_is_the_kernels};
 pub use control_group::join_control_group;
-pub use files::{AsRawFile, OwnedFile, RawFile, tell_read_order};
+pub use files::{AsRawFile, OwnedFile, RawFile};
 pub(crate) use files::{Files, PLAIN_CALLS, read_at, trim_act, write_at};
 pub use io_priority::set_io_priority;
 pub use libaio::IO_SUBMIT_BLOCKS;

@@ -2,12 +2,8 @@
 
 use super::overlapped::{carry_out_other, outcome, overlapped};
 use super::{NOT_SUPPORTED, last_error};
-use crate::{Act, EngineError, ReadOrder, Setup, SystemError, Transfer};
-use std::fs::File;
-use std::io::Error;
-use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::{Act, EngineError, Setup, SystemError, Transfer};
+use std::os::windows::io::{AsHandle, AsRawHandle, FromRawHandle, OwnedHandle};
 use windows_sys::Wdk::Storage::FileSystem::{
     FILE_ACCESS_INFORMATION, FILE_INFORMATION_CLASS, FILE_MODE_INFORMATION,
     FILE_NO_INTERMEDIATE_BUFFERING, FILE_WRITE_THROUGH, FileAccessInformation, FileModeInformation,
@@ -18,84 +14,23 @@ use windows_sys::Win32::Foundation::{
     RtlNtStatusToDosError,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED, FILE_FLAG_RANDOM_ACCESS,
-    FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_WRITE_THROUGH, FILE_READ_DATA, FILE_SHARE_DELETE,
-    FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_DATA, ReOpenFile, ReadFile, WriteFile,
+    FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED, FILE_FLAG_WRITE_THROUGH, FILE_READ_DATA,
+    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_DATA, ReOpenFile, ReadFile,
+    WriteFile,
 };
 use windows_sys::Win32::System::IO::{CancelIoEx, GetOverlappedResult, IO_STATUS_BLOCK};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
 /// An open file, closed when it is dropped.
-///
-/// Windows accepts a hint on the order of reads only when a file is opened. Engines open their own handles,
-/// so this type stores the hint for the next one.
-#[derive(Debug)]
-pub struct OwnedFile {
-    handle: OwnedHandle,
-    /// A flag for CreateFileW, or 0; shared by all clones.
-    order: Arc<AtomicU32>,
-}
+pub type OwnedFile = OwnedHandle;
 
-impl OwnedFile {
-    /// Another handle of the same open file. A hint on the order of reads applies to both.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn try_clone(&self) -> Result<Self, Error> {
-        Ok(Self { handle: self.handle.try_clone()?, order: Arc::clone(&self.order) })
-    }
-}
-
-impl AsHandle for OwnedFile {
-    fn as_handle(&self) -> BorrowedHandle<'_> {
-        self.handle.as_handle()
-    }
-}
-
-impl From<OwnedHandle> for OwnedFile {
-    fn from(handle: OwnedHandle) -> Self {
-        Self { handle, order: Arc::default() }
-    }
-}
-
-impl From<File> for OwnedFile {
-    fn from(file: File) -> Self {
-        OwnedHandle::from(file).into()
-    }
-}
-
-/// Makes engines that open the file later use FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_RANDOM_ACCESS or neither.
-///
-/// # Errors
-/// None.
-pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemError> {
-    let flag = match order {
-        ReadOrder::Normal => 0,
-        ReadOrder::Sequential => FILE_FLAG_SEQUENTIAL_SCAN,
-        ReadOrder::Random => FILE_FLAG_RANDOM_ACCESS,
-    };
-    file.order.store(flag, Ordering::Relaxed);
-    Ok(())
-}
-
-/// Names of these flags in documents.
-const ORDERS: [(u32, &str); 2] = [
-    (FILE_FLAG_SEQUENTIAL_SCAN, "FILE_FLAG_SEQUENTIAL_SCAN"),
-    (FILE_FLAG_RANDOM_ACCESS, "FILE_FLAG_RANDOM_ACCESS"),
-];
-
-/// An open file whose owner keeps it open.
+/// An open file whose owner keeps it open: its handle as a number, so that threads can share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawFile {
-    /// The handle as a number, so that threads can share it.
-    handle: isize,
-    /// The flag of [`OwnedFile`] when this value was created.
-    order: u32,
-}
+pub struct RawFile(isize);
 
 impl RawFile {
     fn handle(self) -> HANDLE {
-        self.handle as HANDLE
+        self.0 as HANDLE
     }
 }
 
@@ -105,16 +40,9 @@ pub trait AsRawFile {
     fn as_raw_file(&self) -> RawFile;
 }
 
-impl AsRawFile for OwnedFile {
+impl<T: AsHandle> AsRawFile for T {
     fn as_raw_file(&self) -> RawFile {
-        let handle = self.handle.as_raw_handle() as isize;
-        RawFile { handle, order: self.order.load(Ordering::Relaxed) }
-    }
-}
-
-impl AsRawFile for File {
-    fn as_raw_file(&self) -> RawFile {
-        RawFile { handle: self.as_raw_handle() as isize, order: 0 }
+        RawFile(self.as_handle().as_raw_handle() as isize)
     }
 }
 
@@ -148,8 +76,7 @@ fn ask(file: RawFile, class: FILE_INFORMATION_CLASS) -> Result<u32, SystemError>
     Err(SystemError::new(unsafe { RtlNtStatusToDosError(answer) } as i32))
 }
 
-/// Opens the same file again, with the rights and the cache mode of the given handle, and the hint on the
-/// order of reads.
+/// Opens the same file again, with the rights and the cache mode of the given handle.
 fn reopen(file: RawFile, engine: &'static str, calls: Calls) -> Result<OwnedHandle, EngineError> {
     let refused = |errno| EngineError::Unavailable {
         engine,
@@ -171,7 +98,6 @@ fn reopen(file: RawFile, engine: &'static str, calls: Calls) -> Result<OwnedHand
         ],
         mode,
     );
-    flags |= file.order;
     if calls == Calls::Overlapped {
         flags |= FILE_FLAG_OVERLAPPED;
     }
@@ -189,8 +115,6 @@ fn reopen(file: RawFile, engine: &'static str, calls: Calls) -> Result<OwnedHand
 #[derive(Debug)]
 pub(super) struct OwnFiles {
     pub(super) handles: Vec<OwnedHandle>,
-    /// The hint on the order of reads, as a flag.
-    order: u32,
 }
 
 impl OwnFiles {
@@ -200,8 +124,7 @@ impl OwnFiles {
         calls: Calls,
     ) -> Result<Self, EngineError> {
         let own = setup.files.iter().map(|&file| reopen(file, engine, calls));
-        let order = setup.files.iter().fold(0, |sum, file| sum | file.order);
-        Ok(Self { handles: own.collect::<Result<_, _>>()?, order })
+        Ok(Self { handles: own.collect::<Result<_, _>>()? })
     }
 
     /// Cancels everything that is in flight on them.
@@ -211,12 +134,6 @@ impl OwnFiles {
             // requests.
             let _ = unsafe { CancelIoEx(file.as_raw_handle(), std::ptr::null()) };
         }
-    }
-
-    /// Features for documents: the name of the calls, and the hints of the files.
-    pub(super) fn features(&self, calls: &str) -> Vec<String> {
-        let told = ORDERS.iter().filter(|(flag, _)| self.order & flag != 0).map(|(_, name)| *name);
-        std::iter::once(calls).chain(told).map(str::to_owned).collect()
     }
 }
 
@@ -259,11 +176,6 @@ impl Files {
             Ok(bytes) => bytes as i32,
             Err(error) => outcome(act, error),
         }
-    }
-
-    /// Features for documents; `calls` is the name of the calls.
-    pub(crate) fn features(&self, calls: &str) -> Vec<String> {
-        self.0.features(calls)
     }
 }
 
@@ -339,19 +251,15 @@ mod tests {
     use super::*;
     use std::fs::OpenOptions;
     use std::os::windows::fs::OpenOptionsExt;
-    use windows_sys::Wdk::Storage::FileSystem::FILE_SEQUENTIAL_ONLY;
 
-    /// A file that was opened with these flags and got a hint on the order of reads.
-    fn opened(flags: u32, order: ReadOrder, writes: bool) -> (tempfile::TempDir, OwnedFile) {
+    /// A file that was opened with these flags.
+    fn opened(flags: u32, writes: bool) -> (tempfile::TempDir, OwnedFile) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
         std::fs::write(&path, [7; 4_096]).unwrap();
         let file =
             OpenOptions::new().read(true).write(writes).custom_flags(flags).open(&path).unwrap();
-        let file = OwnedFile::from(file);
-        // A hint to a clone applies to the file.
-        tell_read_order(&file.try_clone().unwrap(), order).unwrap();
-        (folder, file)
+        (folder, OwnedFile::from(file))
     }
 
     /// The mode, and the rights to read and write.
@@ -366,35 +274,13 @@ mod tests {
         let past = FILE_FLAG_NO_BUFFERING | FILE_FLAG_WRITE_THROUGH;
         for flags in [0, FILE_FLAG_NO_BUFFERING, past] {
             for writes in [false, true] {
-                let (_folder, file) = opened(flags, ReadOrder::Normal, writes);
-                let own = reopen(file.as_raw_file(), "x", Calls::Blocking).unwrap().into();
+                let (_folder, file) = opened(flags, writes);
+                let own = reopen(file.as_raw_file(), "x", Calls::Blocking).unwrap();
                 let (given, own) = (told_of(&file), told_of(&own));
                 assert_eq!(given, own, "{flags:x}");
                 assert_eq!(given.0 & FILE_NO_INTERMEDIATE_BUFFERING != 0, flags != 0);
                 assert_eq!(given.1 & FILE_WRITE_DATA != 0, writes);
             }
-        }
-    }
-
-    #[test]
-    fn the_order_that_is_told_is_a_flag_of_the_next_handle_of_an_engine_and_in_the_record() {
-        let (_folder, file) = opened(0, ReadOrder::Normal, false);
-        let seen = |order| {
-            tell_read_order(&file, order).unwrap();
-            let setup = Setup::reading(vec![file.as_raw_file()], 1, 4_096);
-            let mut own = OwnFiles::open(&setup, "x", Calls::Overlapped).unwrap();
-            let features = own.features("calls");
-            let mode = told_of(&own.handles.remove(0).into()).0;
-            (features, mode & FILE_SEQUENTIAL_ONLY != 0)
-        };
-        let features = |flag: &[&str]| [&["calls"], flag].concat().join(", ");
-        for (order, flag, sequential) in [
-            (ReadOrder::Sequential, &["FILE_FLAG_SEQUENTIAL_SCAN"][..], true),
-            (ReadOrder::Random, &["FILE_FLAG_RANDOM_ACCESS"], false),
-            (ReadOrder::Normal, &[], false),
-        ] {
-            let (told, mode) = seen(order);
-            assert_eq!((told.join(", "), mode), (features(flag), sequential), "{order:?}");
         }
     }
 }

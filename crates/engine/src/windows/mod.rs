@@ -5,7 +5,7 @@
 //!
 //! A handle that was opened for one way of waiting cannot be used for another, and a handle belongs to one
 //! completion port permanently. Each engine therefore opens its files again ([`files::reopen`]), with the
-//! rights and the cache mode of the given handle, and the hint on the order of reads.
+//! rights and the cache mode of the given handle.
 
 mod clock;
 mod completion_port;
@@ -21,7 +21,7 @@ pub use clock::MonotonicClock;
 pub(crate) use clock::{CLOCK_NAME, counter_is_the_kernels};
 pub use completion_port::CompletionPort;
 pub use events::Events;
-pub use files::{AsRawFile, OwnedFile, RawFile, tell_read_order};
+pub use files::{AsRawFile, OwnedFile, RawFile};
 pub(crate) use files::{Files, PLAIN_CALLS, read_at, trim_act, write_at};
 pub use memory::allow_large_pages;
 pub(crate) use memory::{map_memory, unmap_memory};

@@ -126,7 +126,7 @@ impl Transport for ReadFileExCalls {
     }
 
     fn features(&self) -> Vec<String> {
-        self.files.features("calls of ReadFileEx/WriteFileEx")
+        vec!["calls of ReadFileEx/WriteFileEx".to_owned()]
     }
 }
 

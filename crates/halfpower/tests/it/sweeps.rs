@@ -118,9 +118,9 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
         })
         .collect();
     assert_eq!(ways, ["any", "callback", "callback-posted", "oldest-first"].into());
-    let nothing = halfpower("sweep hints sim:md1 --no-save").expect(2);
+    let nothing = halfpower("sweep wal sim:md1 --no-save").expect(2);
     assert!(nothing.stderr.contains("only a real target can be prepared"), "{nothing:?}");
-    assert!(nothing.stderr.contains("no trial of the design hints can run on these targets"));
+    assert!(nothing.stderr.contains("no trial of the design wal can run on these targets"));
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(

@@ -46,10 +46,10 @@ pub use platform::counter_log::counter_log;
 pub use platform::descriptors::allow_descriptors;
 pub use platform::environment::{check_huge_pages, environment, environment_findings};
 pub use platform::program::{
-    ENDING_SIGNALS, MEMORY_FILE, available_memory, bind_to_processors, boot_identity, cpu_time_ns,
-    dirty_bytes, host_name, memory_file, terminal_columns, usable_processors,
+    ENDING_SIGNALS, available_memory, bind_to_processors, boot_identity, cpu_time_ns, host_name,
+    terminal_columns, usable_processors,
 };
-pub use platform::{changed_setting, device, device_calls, filesystem, live};
+pub use platform::{device, device_calls, filesystem, live};
 pub use probe::RealProbe;
 pub use read::Roots;
 pub use soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};

@@ -1,7 +1,7 @@
 //! Turns tests and trials into the rows of the path.
 //!
-//! Each component gets the rate of the test that loads it alone, as far as possible: memory from the memory
-//! tests, the page cache from calls on a cached file, bus and link from re-reads that a cache served, the
+//! Each component gets the rate of the test that loads it alone, as far as possible: memory from loads, the
+//! page cache from calls on a cached file, bus and link from re-reads that a cache served, the
 //! device from its own limits. If another part may have limited a test, its rate is a lower bound and
 //! marked as such.
 
@@ -14,9 +14,9 @@ use crate::limits::plan::Purpose;
 use host::kernel::Roots;
 use record::{
     Advertised, BusTest, CacheEvidence, CgroupLimit, ComponentKind, Estimate, HalfPower, LimitedIo,
-    Measured, MemoryTest, MemoryTests, NamedRate, OpKind, PathComponent, Profile, Target,
-    format_bytes,
+    Measured, NamedRate, OpKind, PathComponent, Profile, Target, format_bytes,
 };
+use trial::memory::MemoryRate;
 
 /// The results for a path.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,8 @@ pub struct Found<'a> {
     pub target: &'a Target,
     /// Number of targets on separate disks.
     pub targets: u32,
-    /// Results of the memory tests.
-    pub memory: &'a Measured<MemoryTests>,
+    /// The rate of memory.
+    pub memory: &'a Measured<MemoryRate>,
     /// Result of the disk-cache test.
     pub bus: &'a Measured<BusTest>,
     /// Finished trials with their purposes.
@@ -159,29 +159,13 @@ fn processor(found: &Found<'_>) -> PathComponent {
 
 fn memory(found: &Found<'_>) -> PathComponent {
     let row = row(found, ComponentKind::Memory, "memory", found.peaks.memory.clone());
-    let tests = match found.memory.known() {
-        Ok(tests) => tests,
-        Err(reason) => return PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
-    };
-    let threads = tests.rows.iter().map(|row| row.threads).max().unwrap_or(1);
-    let rate = |test, threads| {
-        let in_memory = tests.rows.iter().filter(|row| row.place == "memory");
-        let mut rows = in_memory.filter(|row| (row.test, row.threads) == (test, threads));
-        rows.next().map(|row| row.bytes_per_s)
-    };
-    let others = [
-        named("write", rate(MemoryTest::Write, threads)),
-        named("copy", rate(MemoryTest::Copy, threads)),
-        named("read, one thread", rate(MemoryTest::Read, 1).filter(|_| threads > 1)),
-    ];
-    PathComponent {
-        rap_bytes_per_s: rate(MemoryTest::Read, threads).ok_or("no test finished").into(),
-        rap_method: match threads {
-            1 => "64-bit loads of data larger than the caches".to_owned(),
-            many => format!("64-bit loads of data larger than the caches, {many} threads"),
+    match found.memory.known() {
+        Ok(rate) => PathComponent {
+            rap_bytes_per_s: Measured::Value(rate.bytes_per_s),
+            rap_method: rate.method.clone(),
+            ..row
         },
-        others: others.into_iter().flatten().collect(),
-        ..row
+        Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
     }
 }
 

@@ -1,4 +1,4 @@
-//! Builds the document of `limits` from the memory tests and the trials.
+//! Builds the document of `limits` from the rate of memory and the trials.
 
 use crate::limits::bus::{Answer, bus_test, hit_test};
 use crate::limits::components::{Found, Peaks, components};
@@ -6,10 +6,11 @@ use crate::limits::pap::Stated;
 use crate::limits::path::binding;
 use crate::limits::plan::Settings;
 use record::{
-    Environment, Finding, FindingCode, HalfPower, LIMITS_SCHEMA, LimitsRun, Measured, MemoryTests,
+    Environment, Finding, FindingCode, HalfPower, LIMITS_SCHEMA, LimitsRun, Measured,
     PathComponent, Profile, Severity, Target, format_rate,
 };
 use std::collections::BTreeSet;
+use trial::memory::MemoryRate;
 
 /// The results of a `limits` run.
 #[derive(Clone, Debug)]
@@ -20,8 +21,8 @@ pub struct Evidence<'a> {
     pub targets: Vec<Target>,
     /// System and settings; `None` for a simulated machine.
     pub environment: Option<Environment>,
-    /// Results of the memory tests.
-    pub memory: Measured<MemoryTests>,
+    /// The rate of memory.
+    pub memory: Measured<MemoryRate>,
     /// Finished trials with their purposes.
     pub answers: &'a [Answer],
     /// A profile of the same disk, used for the device's limits.
@@ -66,7 +67,6 @@ pub fn document(
         environment,
         binding: binding(&components),
         components,
-        memory,
         bus,
         hits: hit_test(answers, settings.delay),
         profile_id: profile.map(|profile| profile.id.clone()),

@@ -174,7 +174,7 @@ impl<'a> Driver<'a> {
         let flushed = planned.flush && workload.writes() && !workload.cache.direct();
         let unwritten = session.counted(workload, target::unwritten_bytes).filter(|_| flushed);
         // Clean up before an error is returned.
-        let extras = finish.map(|finish| finish(session, trial.as_ref().ok()));
+        let extras = finish.map(|finish| finish(session));
         let trial = trial?;
         let mut extras = extras.transpose()?.unwrap_or_default();
         if let Some(unwritten) = unwritten {

@@ -39,8 +39,6 @@ pub struct Session {
     pub(crate) handles: Vec<TargetHandle>,
     /// The handles of each set of targets for jobs beside the first.
     pub(crate) beside: Vec<Vec<TargetHandle>>,
-    /// Duplicates of the descriptors of buffered runs: a hint given to one applies to the runs.
-    pub(crate) buffered: Vec<OwnedFile>,
     /// Targets on other machines, if any; there are no handles then.
     pub(crate) elsewhere: Option<Elsewhere>,
     pub(crate) stop: StopFlag,
@@ -77,7 +75,6 @@ impl Session {
             soak_tap: None,
             handles: Vec::new(),
             beside: Vec::new(),
-            buffered: Vec::new(),
             elsewhere: Some(there),
             stop: stop.clone(),
         }
@@ -106,7 +103,6 @@ impl Session {
             soak_tap: None,
             handles: Vec::new(),
             beside: Vec::new(),
-            buffered: Vec::new(),
             elsewhere: None,
             stop: stop.clone(),
         }

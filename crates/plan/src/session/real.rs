@@ -304,8 +304,6 @@ impl RealTargets {
         let probe = RealProbe::new(self.roots, if counted { &disks } else { &[] });
         let soak_tap = Some(probe.soak_tap());
         let past_cache = self.files.contains_key(&CacheMode::Device);
-        let buffered = self.files.get(&CacheMode::All).into_iter().flatten();
-        let buffered = buffered.filter_map(|file| file.try_clone().ok()).collect();
         let turns = |disk: &DeviceFacts| disk.rotational == Some(true) && disk.rotational_trusted;
         let mut backend = RealBackend::new(self.files, Box::new(probe));
         let mut beside = Vec::new();
@@ -326,7 +324,6 @@ impl RealTargets {
             soak_tap,
             handles: self.handles,
             beside,
-            buffered,
             elsewhere: None,
             stop: stop.clone(),
         })

@@ -2,7 +2,7 @@
 //!
 //! The answer is the bottleneck. The papers' table of advertised and real peaks follows (Chung, Gray,
 //! Worthington, Horst 2000, figure 1), with the source of the first and the measurement of the second below
-//! it, because a ratio is not credible without both. Then come the supporting tests: bus, hits, memory. In
+//! it, because a ratio is not credible without both. Then come the supporting tests: bus and hits. In
 //! the plot, the rates of memory and disk are decades apart. The scale is therefore logarithmic, on which
 //! bars have no meaning, so marks are used. A part without a number keeps its row.
 
@@ -26,7 +26,6 @@ pub fn limits(run: &LimitsRun) -> Story {
     sources(&mut story, &run.components);
     tests_behind::bus(&mut story, &run.bus);
     tests_behind::hits(&mut story, &run.hits);
-    tests_behind::memory(&mut story, &run.memory);
     story.charts.extend(ladder(run));
     story.charts.extend(bus(run));
     let about = (run.halfpower_version.as_str(), run.time.as_deref(), run.seed);

@@ -1,12 +1,11 @@
-//! Reports the tests that support the path: rereads on one disk and on several, hits by size, memory.
+//! Reports the tests that support the path: rereads on one disk and on several, hits by size.
 
 use crate::number::{self, rate_with_interval};
-use crate::story::{Cell, Section, Story, joined};
+use crate::story::{Cell, Story, joined};
 use record::{
-    BusTest, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, MemoryRow, MemoryTest,
-    MemoryTests, ServiceTimeFit, format_bytes,
+    BusTest, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, ServiceTimeFit,
+    format_bytes,
 };
-use std::collections::BTreeSet;
 
 pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
     let Some(test) = story.part("Bus and controller", bus) else { return };
@@ -80,79 +79,4 @@ fn fit(fit: &ServiceTimeFit) -> String {
     });
     let not = if left_out.is_empty() { "" } else { "; not on the line: " };
     format!("{fixed} + {per_byte}{not}{left_out}")
-}
-
-/// Label of the rows with shifted buffers.
-const SHIFTS: &str = "shifts";
-
-pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
-    let Some(tests) = story.part("Memory", memory) else { return };
-    let rows = || tests.rows.iter().filter(|row| row.place != SHIFTS);
-    let widest = rows().map(|row| row.bytes_per_s.relative_half_width()).fold(0.0, f64::max);
-    let remark = format!(
-        "GB/s as timed, and net of a null loop; intervals at most {}",
-        number::interval(widest)
-    );
-    let section = story.section("Memory", &remark).supporting();
-    let places = places(tests);
-    type RateOf = fn(&MemoryRow) -> &Estimate;
-    let rates: [(usize, RateOf); 2] =
-        [(2, |row| &row.bytes_per_s), (1, |row| &row.net_bytes_per_s)];
-    let keys: BTreeSet<(u32, MemoryTest)> = rows().map(|row| (row.threads, row.test)).collect();
-    section.table(keys, |t| {
-        t.left("", |(threads, test)| match threads {
-            1 => test.name().to_owned(),
-            many => format!("{}, {many} threads", test.name()),
-        });
-        for (place, _) in &places {
-            t.group(place);
-            let at = |key: &(u32, MemoryTest)| {
-                rows().find(|row| row.place == *place && (row.threads, row.test) == *key)
-            };
-            for (gap, rate) in rates {
-                t.right("", |key| Cell::or_empty(at(key), |row| gigabytes(rate(row)))).gap(gap);
-            }
-        }
-    });
-    let sizes =
-        joined(&places, ", ", |(place, bytes)| format!("{place}: {}", format_bytes(*bytes)));
-    section.row("buffers", sizes);
-    shifts(section, tests);
-    let mut file = format!("in {}, in 64 KiB calls", tests.file_on);
-    let read = tests.device_read_bytes.map(format_bytes);
-    file.extend(read.map(|bytes| format!("; read from devices meanwhile: {bytes}")));
-    section.row("file", file);
-    section.row("huge pages", tests.huge_pages.clone().unwrap_or_default());
-    tests.left_out.iter().for_each(|text| section.row("note", text));
-}
-
-/// The places of the matrix with the buffer size of one thread, in order of size.
-fn places(tests: &MemoryTests) -> Vec<(String, u64)> {
-    let mut places: Vec<(String, u64)> = tests
-        .rows
-        .iter()
-        .filter(|row| row.place != SHIFTS && row.threads == 1)
-        .map(|row| (row.place.clone(), row.buffer_bytes.0))
-        .collect();
-    places.sort_by_cached_key(|(_, bytes)| *bytes);
-    places.dedup();
-    places
-}
-
-fn gigabytes(rate: &Estimate) -> String {
-    number::digits(rate.value / 1e9)
-}
-
-fn shifts(section: &mut Section, tests: &MemoryTests) {
-    let rows = || tests.rows.iter().filter(|row| row.place == SHIFTS);
-    let Some(first) = rows().next() else { return };
-    let each = joined(rows(), ", ", |row| {
-        let rate = gigabytes(&row.bytes_per_s);
-        format!("{}/{} {rate}", row.source_shift_bytes, row.destination_shift_bytes)
-    });
-    let text = format!(
-        "copy of {}, source/destination offset in bytes from a page boundary, GB/s: {each}",
-        format_bytes(first.buffer_bytes.0)
-    );
-    section.row("alignment", text);
 }

@@ -4,8 +4,6 @@
     reason = "clippy.toml allows it in test functions; what they call uses it too"
 )]
 
-#[cfg(target_os = "linux")]
-mod caches;
 mod closed;
 mod common;
 mod components;

@@ -1,41 +1,30 @@
-//! Tests the memory tests as a whole, and the loops that other code times as well.
+//! Tests the rate of memory on machines made of files.
 
 use host::kernel::Roots;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 use testkit::Fake;
-use trial::memory::{MemoryError, Settings, buffer, copy, measure, read, write};
+use trial::memory::measure;
 
 #[test]
-fn a_stopped_measurement_says_so() {
-    let settings = Settings { threads: 1, visit: Duration::from_millis(1), rounds: 2, seed: 1 };
-    let stop = AtomicBool::new(true);
-    // No caches and no memory are reported below this folder, so the buffers have the minimum size.
-    let fake = Fake::new();
-    let outcome = measure(&Roots::below(fake.root()), &settings, &stop, &mut |_, _| ());
-    assert!(matches!(outcome, Err(MemoryError::Interrupted)));
+fn a_stopped_measurement_has_no_rate() {
+    assert_eq!(measure(&Roots::below(Fake::new().root()), &AtomicBool::new(true)), None);
 }
 
 #[test]
-fn every_word_is_read_whatever_the_length() {
-    for length in [0, 1, 31, 32, 33, 1_000, 1_024] {
-        let words = buffer(length);
-        let xor = words.iter().fold(0, |all, word| all ^ word.load(Ordering::Relaxed));
-        assert_eq!(read(&words), xor, "{length}");
-    }
-}
-
-#[test]
-fn every_word_is_written() {
-    let words = buffer(1_003);
-    write(&words, 42);
-    assert!(words.iter().all(|word| word.load(Ordering::Relaxed) == 42));
-}
-
-#[test]
-fn a_copy_is_the_same_bytes() {
-    let from: Vec<u8> = (0..10_000_u32).map(|i| (i * 7) as u8).collect();
-    let mut to = vec![0; from.len()];
-    copy(&from, &mut to);
-    assert_eq!(from, to);
+fn the_rate_of_memory_says_whether_it_includes_caches() {
+    let with = |caches: &[(&str, &str)]| {
+        let fake = Fake::new();
+        // A small buffer.
+        fake.proc("meminfo", "MemTotal:  8 kB\nMemAvailable:     1024 kB\n");
+        for (path, size) in caches {
+            fake.sys(&format!("devices/system/cpu/cpu0/cache/{path}/size"), size);
+        }
+        let rate = measure(&Roots::below(fake.root()), &AtomicBool::new(false)).unwrap();
+        assert!(rate.bytes_per_s.value > 0.0, "{rate:?}");
+        rate.method
+    };
+    assert!(with(&[("index0", "48K\n"), ("index3", "2M\n")]).contains("larger than the caches"));
+    let large = with(&[("index3", "105M\n"), ("index0", "48K\n")]);
+    assert!(large.contains("10 MiB of data, including hits of a CPU cache of 105 MiB"), "{large}");
+    assert!(with(&[]).contains("does not report the size of CPU caches"));
 }

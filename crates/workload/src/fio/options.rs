@@ -134,7 +134,7 @@ const NOTES: &[(&str, &str)] = &[
          run early, use --until-precision",
     ),
     ("unified_rw_reporting", "reads and writes are reported separately"),
-    ("fadvise_hint write_hint", "halfpower gives the kernel this hint only for reads"),
+    ("fadvise_hint write_hint", "halfpower gives the kernel no such hint"),
     ("hugepage-size", "the kernel chooses the size of huge pages"),
     ("sqthread_poll_cpu", "the kernel chooses the CPU of its thread"),
     (

@@ -327,7 +327,6 @@ pub(super) fn in_front(
         .args(words)
         .current_dir(folder);
     command.env_remove("HALFPOWER_DB").envs(variables).env("XDG_DATA_HOME", home.join("data"));
-    command.env("XDG_STATE_HOME", home.join("state"));
     command
 }
 

@@ -2,7 +2,6 @@
 
 pub(crate) mod capabilities;
 mod cgroup;
-pub mod changed_setting;
 pub(crate) mod clock;
 pub(crate) mod counter_log;
 pub(crate) mod descriptors;

@@ -3,11 +3,9 @@
 use crate::kernel::linux::clock::now_ns;
 use crate::kernel::read::{Roots, memory_field, text};
 use engine::input;
-use rustix::fs::MemfdFlags;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::ClockId;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Result;
 
 /// Signals that ask a program to end: SIGHUP, SIGINT and SIGTERM.
@@ -60,26 +58,8 @@ pub fn terminal_columns() -> Option<u16> {
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
-/// What [`memory_file`] is, for display.
-pub const MEMORY_FILE: &str = "memory (memfd)";
-
-/// An unnamed file that exists only in memory.
-///
-/// # Errors
-/// The system's error.
-pub fn memory_file() -> Result<File> {
-    Ok(File::from(rustix::fs::memfd_create("halfpower", MemfdFlags::CLOEXEC)?))
-}
-
 /// Memory in bytes that programs can use without evicting anything.
 #[must_use]
 pub fn available_memory(roots: &Roots) -> Option<u64> {
     memory_field(&text(&roots.proc.join("meminfo"))?, "MemAvailable")
-}
-
-/// Memory in bytes, of all programs, that waits for write-back or is being written.
-#[must_use]
-pub fn dirty_bytes(roots: &Roots) -> Option<u64> {
-    let meminfo = text(&roots.proc.join("meminfo"))?;
-    Some(memory_field(&meminfo, "Dirty")? + memory_field(&meminfo, "Writeback")?)
 }

@@ -4,7 +4,6 @@
 //! pass represent only this machine and name no files. A fact that Windows does not give is `None`.
 
 pub(crate) mod capabilities;
-pub mod changed_setting;
 pub(crate) mod clock;
 pub(crate) mod counter_log;
 pub(crate) mod descriptors;

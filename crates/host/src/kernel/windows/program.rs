@@ -5,12 +5,7 @@ use crate::kernel::windows::unsafe_calls::{
     affinity_of_this_process, console_columns, memory, process_affinity, process_times_ns,
 };
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
 use std::io::{Error, Result};
-use std::os::windows::fs::OpenOptionsExt;
-use windows_sys::Win32::Storage::FileSystem::{
-    FILE_ATTRIBUTE_TEMPORARY, FILE_FLAG_DELETE_ON_CLOSE,
-};
 
 /// Signals that ask a program to end, as the C library numbers them: SIGINT (Ctrl-C) and SIGTERM.
 pub const ENDING_SIGNALS: [i32; 2] = [2, 15];
@@ -45,34 +40,10 @@ pub fn terminal_columns() -> Option<u16> {
     console_columns(std::io::stdout())
 }
 
-/// What [`memory_file`] is, for display.
-pub const MEMORY_FILE: &str = "memory (a file with FILE_ATTRIBUTE_TEMPORARY)";
-
-/// A file that stays in memory while enough is available, and is deleted with its handle.
-///
-/// # Errors
-/// The system's error.
-pub fn memory_file() -> Result<File> {
-    let name = format!("halfpower-{}-{}", std::process::id(), cpu_time_ns());
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .attributes(FILE_ATTRIBUTE_TEMPORARY)
-        .custom_flags(FILE_FLAG_DELETE_ON_CLOSE)
-        .open(std::env::temp_dir().join(name))
-}
-
 /// Memory in bytes that programs can use without evicting anything.
 #[must_use]
 pub fn available_memory(_roots: &Roots) -> Option<u64> {
     memory().map(|memory| memory.available)
-}
-
-/// Memory that waits for write-back: Windows does not report it.
-#[must_use]
-pub fn dirty_bytes(_roots: &Roots) -> Option<u64> {
-    None
 }
 
 /// The machine's host name; empty if it has none.

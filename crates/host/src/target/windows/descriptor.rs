@@ -39,7 +39,7 @@ pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFile, TargetError
             FILE_FLAG_DELETE_ON_CLOSE,
         );
         match made {
-            Ok(file) => return Ok(OwnedFile::from(file)),
+            Ok(file) => return Ok(file),
             Err(cause) if cause.kind() == ErrorKind::AlreadyExists => taken = Some(cause),
             Err(cause) => return Err(failed(cause)),
         }
@@ -73,9 +73,7 @@ pub fn reopen(
         flags |= FILE_FLAG_WRITE_THROUGH;
     }
     let access = if write { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };
-    let file = reopen_file(&handle.file, access, flags);
-    let file = file.map_err(TargetError::failing("reopen", &path))?;
-    Ok(OwnedFile::from(file))
+    reopen_file(&handle.file, access, flags).map_err(TargetError::failing("reopen", &path))
 }
 
 /// The alignment of offsets, lengths and memory that FILE_FLAG_NO_BUFFERING requires, in bytes: the

@@ -16,7 +16,6 @@ use crate::target::windows::claim::claim;
 use crate::target::windows::descriptor::{create_nameless, direct_alignment};
 use crate::target::windows::files::{identity, is_device_path};
 use crate::target::windows::unsafe_calls::create_file;
-use engine::OwnedFile;
 use record::{Bytes, TargetKind};
 use std::path::Path;
 use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE};
@@ -72,7 +71,6 @@ impl Opening<'_> {
         let access = if writable { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };
         let file = create_file(path, access, OPEN_EXISTING, 0)
             .map_err(TargetError::failing("open", path))?;
-        let file = OwnedFile::from(file);
         let (filesystem, device) = locate_filesystem(self.roots, path, &file)?;
         let size = Bytes(length);
         self.handle(TargetKind::File, file, size, device, Some(filesystem), writable)
@@ -91,7 +89,6 @@ impl Opening<'_> {
             Access::ReadWrite { destroy, .. } => claim(path, name, size, destroy)?,
         };
         let writable = *self.access != Access::ReadOnly;
-        let file = OwnedFile::from(file);
         let device = device_facts(name);
         self.handle(TargetKind::BlockDevice, file, Bytes(size), device, None, writable)
     }

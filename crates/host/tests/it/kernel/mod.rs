@@ -6,7 +6,6 @@
 mod activity;
 mod capabilities;
 mod cgroup;
-mod changed_settings;
 mod conditions;
 mod context;
 mod descriptors;

@@ -1,5 +1,5 @@
-//! Sets the state of the test file before a trial: written, reserved, empty, written only at its end, or
-//! written and not cached.
+//! Sets the state of the test file before a trial: written, reserved, empty, or written only at its end. None
+//! of it is in the page cache.
 //!
 //! The run keeps its descriptors of the same file, so it finds the length and blocks set here. Blocks that
 //! were never written are all read before the trial. They must be zero, whatever was on the disk before
@@ -26,8 +26,6 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(super) enum FileState {
     /// Completely written.
     Written,
-    /// Completely written, and not in the page cache.
-    Cold,
     /// Blocks reserved, but not written.
     Preallocated,
     /// Reserved, and marked valid: they read as data left on the disk.
@@ -65,9 +63,7 @@ impl Treatment for FileState {
         }
         if shows_old {
             let shown = f64::from(u8::from(holes.contains(&false)));
-            return Ok(Box::new(move |_, _| {
-                Ok(Extras::from([("shows_old_data".to_owned(), shown)]))
-            }));
+            return Ok(Box::new(move |_| Ok(Extras::from([("shows_old_data".to_owned(), shown)]))));
         }
         if holes.contains(&false) {
             let text = "blocks of the test file that were never written do not read as zeros, so \
@@ -78,7 +74,7 @@ impl Treatment for FileState {
         if holes.is_empty() {
             return Ok(nothing());
         }
-        Ok(Box::new(|_, _| Ok(Extras::from([("holes_read_as_zero".to_owned(), 1.0)]))))
+        Ok(Box::new(|_| Ok(Extras::from([("holes_read_as_zero".to_owned(), 1.0)]))))
     }
 }
 
@@ -99,7 +95,7 @@ impl Treatment for NewBlocks {
             reserve(&file, workload.offset_bytes.0, workload.size_bytes.0).map_err(error())?;
             files.push((file, before));
         }
-        Ok(Box::new(move |_, _| {
+        Ok(Box::new(move |_| {
             for (file, before) in files {
                 file.set_len(before).map_err(error())?;
             }
@@ -117,11 +113,11 @@ impl FileState {
         last_bytes: u64,
     ) -> std::io::Result<Option<bool>> {
         let file = duplicate(owned)?;
-        if !matches!(self, Self::Written | Self::Cold) {
+        if self != Self::Written {
             file.set_len(0)?;
         }
         let hole = match self {
-            Self::Written | Self::Cold => {
+            Self::Written => {
                 write_all(&file, length)?;
                 None
             }
