@@ -5,7 +5,6 @@
 //! then ends within a second; if the process is blocked, it exits some seconds later. So a coordinator that
 //! is killed leaves no load behind, whatever transports its messages.
 
-use crate::barrier::Barrier;
 use crate::frame::{self, Frame};
 use crate::protocol::{self, PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
@@ -48,25 +47,6 @@ pub(crate) type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 /// # Errors
 /// If an answer cannot be written, for a reason other than that the reader is gone.
 pub fn serve(
-    from: impl Read + Send + 'static,
-    to: impl Write + Send + 'static,
-    stop: &StopFlag,
-) -> std::io::Result<()> {
-    serve_as(Terms::default(), from, to, stop)
-}
-
-/// What a rank brings along, besides the coordinator's requests.
-#[derive(Default)]
-pub(crate) struct Terms {
-    /// The most access to targets that this side allows; `None` if the coordinator alone decides.
-    pub(crate) allowed: Option<Access>,
-    /// The barrier that it shares with the other ranks.
-    pub(crate) barrier: Option<Arc<dyn Barrier>>,
-}
-
-/// As [`serve`], on these terms.
-pub(crate) fn serve_as(
-    terms: Terms,
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,
     stop: &StopFlag,
@@ -120,7 +100,6 @@ pub(crate) fn serve_as(
         out,
         stop: stop.clone(),
         told,
-        terms,
         begin: Arc::new(Mutex::new(begin)),
         end,
         sets: BTreeMap::new(),
@@ -152,7 +131,7 @@ pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Re
 struct Reader {
     out: Out,
     asked: mpsc::Sender<Request>,
-    begins: mpsc::Sender<Begin>,
+    begins: mpsc::Sender<Nanos>,
     end: AgreedEnd,
     /// When the coordinator was last heard.
     heard: Arc<Mutex<Instant>>,
@@ -176,13 +155,10 @@ impl Reader {
                     say(&self.out, &Reply::Clock { sent, received, replied }).is_ok()
                 }
                 Request::Alive => true,
-                Request::Begin { at } => self.begins.send(Begin::At(at)).is_ok(),
+                Request::Begin { at } => self.begins.send(at).is_ok(),
                 Request::End { after } => {
                     *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(after);
                     true
-                }
-                Request::Meet { ahead, idle: false } => {
-                    self.begins.send(Begin::Meet(ahead)).is_ok()
                 }
                 Request::Stop => {
                     self.told.store(true, Ordering::SeqCst);
@@ -219,13 +195,6 @@ impl JudgeElsewhere for CoordinatorJudge {
     }
 }
 
-/// When a window begins.
-enum Begin {
-    At(Nanos),
-    /// This long after all ranks have met.
-    Meet(Nanos),
-}
-
 /// A set of targets that is being prepared.
 enum Set {
     Opened(Box<RealTargets>),
@@ -237,8 +206,8 @@ struct Agent {
     stop: StopFlag,
     /// Whether the coordinator asked to end its load.
     told: Arc<AtomicBool>,
-    terms: Terms,
-    begin: Arc<Mutex<mpsc::Receiver<Begin>>>,
+    /// When the window of the current trial begins, by the clock of this machine.
+    begin: Arc<Mutex<mpsc::Receiver<Nanos>>>,
     end: AgreedEnd,
     sets: BTreeMap<u32, Set>,
 }
@@ -279,11 +248,6 @@ impl Agent {
             Request::Open { set, targets, access, size, min_request } => {
                 let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
                 let access = Access::from(access);
-                if let Some(refusal) =
-                    self.terms.allowed.as_ref().and_then(|it| beyond(&access, it))
-                {
-                    return Err(SessionError::Usage(refusal));
-                }
                 let opened = ThisMachine.open(&paths, &access, size, min_request)?;
                 let reply = Reply::Opened {
                     facts: opened.all_facts().cloned().collect(),
@@ -338,10 +302,6 @@ impl Agent {
                     SessionError::NoResult(format!("cannot report its result: {error}"))
                 })
             }
-            Request::Meet { .. } => {
-                meet(self.terms.barrier.as_ref(), &self.stop).map_err(SessionError::Trial)?;
-                Ok(Reply::Met)
-            }
             Request::Alive
             | Request::Clock { .. }
             | Request::Begin { .. }
@@ -353,7 +313,6 @@ impl Agent {
     fn agree(&self, counted: &Counted) -> AgreeOnBegin {
         let (out, begin) = (Arc::clone(&self.out), Arc::clone(&self.begin));
         let (stop, counted) = (self.stop.clone(), Arc::clone(counted));
-        let barrier = self.terms.barrier.clone();
         Box::new(move |ready: &Ready| {
             counted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&ready.counters);
             let told = say(&out, &Reply::Ready { ahead: ready.ahead });
@@ -361,11 +320,7 @@ impl Agent {
             let begin = begin.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
                 match begin.recv_timeout(LOOK_EVERY) {
-                    Ok(Begin::At(moment)) => return Ok(moment),
-                    Ok(Begin::Meet(ahead)) => {
-                        meet(barrier.as_ref(), &stop)?;
-                        return Ok(MonotonicClock.now().plus(ahead));
-                    }
+                    Ok(moment) => return Ok(moment),
                     Err(mpsc::RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
                     Err(_) => return Err(TrialError::Interrupted),
                 }
@@ -388,30 +343,6 @@ impl Agent {
     }
 }
 
-/// The part of the requested access that this command line does not allow, if any.
-fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
-    let Access::ReadWrite { overwrite, destroy, .. } = asked else { return None };
-    let (may_overwrite, may_destroy) = match allowed {
-        Access::ReadOnly => {
-            return Some(
-                "rank 0 requests writes, but this rank's command allows only reads, so this rank \
-                 wrote nothing; start all ranks with the same command"
-                    .to_owned(),
-            );
-        }
-        Access::ReadWrite { overwrite, destroy, .. } => (*overwrite, destroy),
-    };
-    let flag = match destroy.iter().find(|name| !may_destroy.contains(name)) {
-        Some(name) => format!("--destroy-data-on {name}"),
-        None if *overwrite && !may_overwrite => "--overwrite".to_owned(),
-        None => return None,
-    };
-    Some(format!(
-        "rank 0 was started with {flag}, but this rank's command lacks this flag, so this rank \
-         wrote nothing; start all ranks with the same command"
-    ))
-}
-
 fn out_of_turn(set: u32) -> SessionError {
     SessionError::NoResult(format!("the agent got an unexpected request for target set {set}"))
 }
@@ -428,17 +359,6 @@ fn hello() -> Reply {
 
 /// The counters of the jobs of the current trial.
 type Counted = Arc<Mutex<Vec<Arc<JobCounters>>>>;
-
-fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), TrialError> {
-    let failed = |why: String| match stop.load(Ordering::Relaxed) {
-        true => TrialError::Interrupted,
-        false => TrialError::Clients(format!("the barrier between the ranks failed: {why}")),
-    };
-    let barrier = barrier.ok_or_else(|| {
-        failed("this build has no barrier; run the same build on all ranks".into())
-    })?;
-    barrier.meet(stop).map_err(failed)
-}
 
 struct Progress {
     out: Out,
@@ -481,24 +401,4 @@ impl Display for ToldDisplay {
     }
 
     fn clear(&mut self) {}
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rank_refuses_what_its_own_command_does_not_allow() {
-        let access = |overwrite: bool, destroy: &[&str]| Access::ReadWrite {
-            overwrite,
-            destroy: destroy.iter().map(|&name| name.to_owned()).collect(),
-            keep: Vec::new(),
-        };
-        let refused = |asked: &Access, allowed: &Access| beyond(asked, allowed).is_some();
-        assert!(refused(&access(false, &[]), &Access::ReadOnly));
-        assert!(refused(&access(true, &[]), &access(false, &["a"])));
-        assert!(refused(&access(false, &["a", "b"]), &access(true, &["a"])));
-        assert!(!refused(&access(true, &["a"]), &access(true, &["b", "a"])));
-        assert!(!refused(&Access::ReadOnly, &Access::ReadOnly));
-    }
 }

@@ -7,8 +7,7 @@ use crate::protocol::Request;
 use crate::split::{Share, split};
 use plan::session::SessionError;
 use record::{
-    BegunBy, Client, ClientClock, Clients, FindingCode, Nanos, TargetSharing, Trial, Workload,
-    jain_index,
+    Client, ClientClock, Clients, FindingCode, Nanos, TargetSharing, Trial, Workload, jain_index,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -94,14 +93,12 @@ impl TrialBackend for ClientsBackend {
             // On a shared target, passes are divided as bytes.
             measurement.ended_by = Some(record::EndedBy::Passes);
         }
-        let windows: Vec<Option<(Nanos, Nanos)>> = back
-            .iter()
-            .map(|it| {
-                let totals = &it.as_ref()?.totals;
-                Some((totals.window.begin, totals.end.since(totals.window.begin)))
-            })
-            .collect();
-        let skews = skews(trials.begin, &windows, &before, &after);
+        let skew = |rank: usize| {
+            let totals = &back[rank].as_ref()?.totals;
+            let window = (totals.window.begin, totals.end.since(totals.window.begin));
+            Some(Skew::of(trials.begin, window, before[rank], after[rank]))
+        };
+        let skews: Vec<Option<Skew>> = (0..shares.len()).map(skew).collect();
         let each = (0..shares.len()).map(|rank| {
             let (link, share) = (&agents.links[rank], &shares[rank]);
             let drift = after[rank].map(|after| after.clock.offset_ns - link.clock.offset_ns);
@@ -126,11 +123,6 @@ impl TrialBackend for ClientsBackend {
             sharing: self.sharing.0,
             sharing_reason: self.sharing.1.clone(),
             launched_by: agents.launched_by.clone(),
-            processes: agents.processes,
-            begun_by: Some(match agents.has_barrier {
-                true => BegunBy::MpiBarrier,
-                false => BegunBy::AgreedTime,
-            }),
             start_spread_ns: None,
             start_spread_error_ns: None,
             common_window_ns: None,
@@ -180,31 +172,6 @@ impl Reading {
     fn of(link: &Link) -> Self {
         Self { clock: link.clock, at: link.clock_read }
     }
-}
-
-/// When each client began, relative to the agreed moment; without one, relative to the first client.
-fn skews(
-    agreed: Option<Nanos>,
-    windows: &[Option<(Nanos, Nanos)>],
-    before: &[Reading],
-    after: &[Option<Reading>],
-) -> Vec<Option<Skew>> {
-    let each = || windows.iter().zip(before).zip(after);
-    let here = |((window, before), _): ((&Option<(Nanos, Nanos)>, &Reading), _)| {
-        Some(Nanos((*window)?.0.0.saturating_add_signed(-before.clock.offset_ns)))
-    };
-    let moment = agreed.or_else(|| each().filter_map(here).min()).unwrap_or_default();
-    let skew = |((window, before), after): ((&Option<(Nanos, Nanos)>, &Reading), _)| {
-        let after: &Option<Reading> = after;
-        Some(Skew::of(moment, (*window)?, *before, *after))
-    };
-    let mut skews: Vec<Option<Skew>> = each().map(skew).collect();
-    if agreed.is_none() {
-        // The reading after the trial is more precise about that time.
-        let first = skews.iter().flatten().map(|skew| skew.late_ns).min().unwrap_or_default();
-        skews.iter_mut().flatten().for_each(|skew| skew.late_ns -= first);
-    }
-    skews
 }
 
 /// When a client began, relative to the agreed moment.
@@ -296,30 +263,11 @@ mod tests {
         assert_eq!((one.late_ns, one.error_ns), (40, 10));
     }
 
-    #[test]
-    fn of_a_barrier_the_first_to_leave_it_is_what_others_are_late_against() {
-        // The second clock is ahead by 500, and that client began first.
-        let before = [reading(1_000, 0, 10), reading(1_000, 500, 10), reading(1_000, 0, 10)];
-        let window = |began| Some((Nanos(began), Nanos(100)));
-        let windows = [window(2_030), window(2_500), None];
-        let late = |agreed, after: [Option<Reading>; 3]| -> Vec<Option<i64>> {
-            let skews = skews(agreed, &windows, &before, &after);
-            skews.iter().map(|skew| skew.map(|skew| skew.late_ns)).collect()
-        };
-        assert_eq!(late(None, [None; 3]), [Some(30), Some(0), None]);
-        assert_eq!(late(Some(Nanos(1_990)), [None; 3]), [Some(40), Some(10), None]);
-        // Half of the time until the next reading, by which the clock gained 20 more.
-        let after = [Some(reading(3_000, 0, 10)), Some(reading(3_000, 520, 10)), None];
-        assert_eq!(late(None, after), [Some(40), Some(0), None]);
-    }
-
     fn clients() -> Clients {
         Clients {
             sharing: TargetSharing::Shared,
             sharing_reason: String::new(),
             launched_by: String::new(),
-            processes: None,
-            begun_by: None,
             start_spread_ns: None,
             start_spread_error_ns: None,
             common_window_ns: None,

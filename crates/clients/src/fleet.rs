@@ -39,10 +39,6 @@ pub(crate) struct Agents {
     /// Shows the user which agents it waits for.
     display: Box<dyn Display>,
     pub(crate) launched_by: String,
-    /// Number of processes, if a launcher started them.
-    pub(crate) processes: Option<u32>,
-    /// Whether they share a barrier, by which trials begin.
-    pub(crate) has_barrier: bool,
     /// Dropped when the agents are no longer needed.
     alive: Arc<()>,
 }
@@ -53,23 +49,31 @@ pub(crate) type Answers<T> = Vec<Option<T>>;
 impl Agents {
     /// Starts all agents and checks their version and their clocks.
     pub(crate) fn start(
-        launch: &mut Launch,
+        launch: &Launch,
         deadlines: Deadlines,
         stop: &StopFlag,
-        mut display: Box<dyn Display>,
+        display: Box<dyn Display>,
+    ) -> Result<Self> {
+        Self::greeted(|events| launch.links(events), launch.words(), deadlines, stop, display)
+    }
+
+    /// Connects to all agents by `links`, and checks their version and their clocks.
+    pub(crate) fn greeted(
+        links: impl FnOnce(&mpsc::SyncSender<Event>) -> Result<Vec<Link>>,
+        launched_by: String,
+        deadlines: Deadlines,
+        stop: &StopFlag,
+        display: Box<dyn Display>,
     ) -> Result<Self> {
         let (tell, events) = mpsc::sync_channel(UNREAD);
-        let links = launch.links(&tell, stop, &mut *display)?;
         let mut agents = Self {
-            links,
+            links: links(&tell)?,
             events,
             stop: stop.clone(),
             deadlines,
             display,
             alive: Arc::new(()),
-            launched_by: launch.words(),
-            processes: launch.processes,
-            has_barrier: launch.has_barrier,
+            launched_by,
         };
         agents.give_signs_of_life();
         agents.greet()?;
@@ -325,8 +329,8 @@ impl Agents {
         }
     }
 
-    /// Runs a trial on the agents that have a request. Waits until all are ready, agrees on the begin or
-    /// has them meet, and collects the results.
+    /// Runs a trial on the agents that have a request. Waits until all are ready, agrees on the begin, and
+    /// collects the results.
     ///
     /// # Errors
     /// If an agent cannot begin, or the user interrupts before the begin.
@@ -349,13 +353,6 @@ impl Agents {
         });
         let ready = ready.inspect_err(|_| self.tell_stop())?;
         let ahead = ready.iter().flatten().copied().max().unwrap_or_default();
-        if self.has_barrier {
-            // Agents without jobs must come too: the barrier includes all ranks.
-            for (link, asked) in self.links.iter_mut().zip(&asked) {
-                link.ask(&Request::Meet { ahead, idle: !asked });
-            }
-            return self.gather(&asked, None, limits, tick);
-        }
         let trip = self.links.iter().map(|link| link.clock.round_trip_ns).max();
         let lead = LEAD.plus(Nanos(4 * trip.unwrap_or_default().0));
         let begin = MonotonicClock.now().plus(ahead).plus(lead);
@@ -365,13 +362,13 @@ impl Agents {
                 link.ask(&Request::Begin { at: Nanos(at) });
             }
         }
-        self.gather(&asked, Some(begin), limits, tick)
+        self.gather(&asked, begin, limits, tick)
     }
 
     fn gather(
         &mut self,
         asked: &[bool],
-        begin: Option<Nanos>,
+        begin: Nanos,
         Limits { window, longest, precision }: Limits,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trials> {
@@ -461,8 +458,8 @@ pub(crate) struct Limits {
 }
 
 pub(crate) struct Trials {
-    /// The agreed begin, by the clock of the coordinator; `None` if the trial began by a barrier.
-    pub(crate) begin: Option<Nanos>,
+    /// The agreed begin, by the clock of the coordinator.
+    pub(crate) begin: Nanos,
     pub(crate) each: Answers<(Box<record::Trial>, Box<trial::PartTotals>)>,
 }
 

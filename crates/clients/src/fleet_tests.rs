@@ -3,13 +3,13 @@
 use crate::agent::{Out, say, tell_intervals};
 use crate::fleet::{Agents, Limits};
 use crate::frame::{self, Frame};
-use crate::launch::{JoinedAgent, Launch};
+use crate::link::Link;
 use crate::protocol::{PROTOCOL, Reply, Request};
 use crate::waits::Deadlines;
 use engine::{Clock, MonotonicClock};
 use plan::session::{self, Display, PartOfTrial, Session, SessionError, Shown, VERSION};
 use record::{Bytes, HistogramSnapshot, IntervalResult, Nanos, Trial, Workload};
-use std::io::BufReader;
+use std::io::{BufReader, PipeReader, PipeWriter};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -18,8 +18,15 @@ use trial::{IntervalTotals, JobTotals, PartTotals, Precision, Stuck, Window};
 /// Longer than any test takes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// An agent, with the streams of its messages and of messages to it.
+struct Connected {
+    host: String,
+    from: PipeReader,
+    to: PipeWriter,
+}
+
 /// An agent that answers questions for its identity and the time; `answer` handles everything else.
-fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> JoinedAgent {
+fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> Connected {
     let (its_input, to) = std::io::pipe().expect("a pipe can be made");
     let (from, its_output) = std::io::pipe().expect("a pipe can be made");
     let out: Out = Arc::new(Mutex::new(Box::new(its_output)));
@@ -52,7 +59,7 @@ fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> 
             let _ = say(&out, &reply);
         }
     });
-    JoinedAgent { host: host.to_owned(), from: Box::new(from), to: Box::new(to) }
+    Connected { host: host.to_owned(), from, to }
 }
 
 /// Records which agents the user saw being waited for, and in which step.
@@ -68,13 +75,15 @@ impl Display for ShownWaits {
 }
 
 fn start(
-    agents: Vec<JoinedAgent>,
+    agents: Vec<Connected>,
     deadlines: Deadlines,
     display: impl Display + 'static,
 ) -> Result<Agents, SessionError> {
-    let count = agents.len() as u32;
-    let mut launch = Launch::joined("a test", count, Box::new(move |_, _| Ok(agents)));
-    Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(display))
+    let links = |events: &_| {
+        let agents = agents.into_iter().enumerate();
+        Ok(agents.map(|(rank, it)| Link::on(rank, &it.host, it.from, it.to, events)).collect())
+    };
+    Agents::greeted(links, "a test".to_owned(), deadlines, &Arc::default(), Box::new(display))
 }
 
 fn limits(window: Nanos) -> Limits {
@@ -122,51 +131,6 @@ fn people_see_for_whom_is_waited_and_with_what() {
         told.iter().all(|it| *it == ("slow".to_owned(), "start agents".to_owned())),
         "{told:?}"
     );
-}
-
-#[test]
-fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jobs_too() {
-    let came = Arc::new(Mutex::new(Vec::new()));
-    let rank = |number: usize| {
-        let came = Arc::clone(&came);
-        agent(&number.to_string(), move |request, out| match request {
-            Request::Trial { .. } => {
-                let early = came.lock().expect("nobody panics").is_empty();
-                assert!(early, "a rank is told to come before all are ready");
-                let _ = say(out, &Reply::Ready { ahead: Nanos(6 + number as u64) });
-            }
-            Request::Meet { ahead, idle } => {
-                assert_eq!(ahead, Nanos(7));
-                came.lock().expect("nobody panics").push((number, idle));
-                let reply = match idle {
-                    true => Reply::Met,
-                    false => tell_intervals(out, long_part(0, 0)).expect("it is heard"),
-                };
-                let _ = say(out, &reply);
-            }
-            Request::Begin { .. } => panic!("no time is agreed on"),
-            _ => {}
-        })
-    };
-    let agents = (0..3).map(rank).collect();
-    let mut launch = Launch::joined("a test", 3, Box::new(move |_, _| Ok(agents))).with_barrier();
-    let deadlines = Deadlines::new(Some(PATIENCE));
-    let mut agents =
-        Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(ShownWaits::default()))
-            .expect("they are there");
-    let request = trial_request(&Workload::default());
-    let requests = [request.clone(), request, None];
-    let trials = agents.trial(&requests, limits(Nanos(1)), &mut |_| {}).expect("it began");
-    assert_eq!(trials.begin, None);
-    let back: Vec<bool> = trials.each.iter().map(Option::is_some).collect();
-    assert_eq!(back, [true, true, false]);
-    // The agent without jobs may be late.
-    while came.lock().expect("nobody panics").len() < 3 {
-        thread::sleep(Duration::from_millis(5));
-    }
-    let mut came = came.lock().expect("nobody panics").clone();
-    came.sort_unstable();
-    assert_eq!(came, [(0, false), (1, false), (2, true)]);
 }
 
 #[test]

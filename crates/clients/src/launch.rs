@@ -1,4 +1,4 @@
-//! Starts agents: by a command template, or as ranks that connect by themselves.
+//! Starts agents by a command template.
 //!
 //! The template is split into words once, by shell rules, and never passed to a shell here: a host name is
 //! part of one word whatever it contains. The remote side may well use a shell, as ssh does, and a name
@@ -6,7 +6,7 @@
 
 use crate::link::{Event, Link};
 use engine::input;
-use plan::session::{self, Display, SessionError, StopFlag};
+use plan::session::{self, SessionError};
 use record::shell_word;
 use std::sync::mpsc;
 
@@ -14,30 +14,10 @@ use std::sync::mpsc;
 pub const DEFAULT_LAUNCH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 \
                                   -o ServerAliveCountMax=3 {host} halfpower agent";
 
-/// Hosts and the command that starts an agent on each, or agents that connect by themselves.
+/// Hosts and the command that starts an agent on each.
 pub struct Launch {
     hosts: Vec<String>,
     template: Vec<String>,
-    /// Waits for the agents that connect by themselves.
-    joined: Option<Joined>,
-    /// Number of those agents.
-    pub(crate) processes: Option<u32>,
-    /// Whether those agents share a barrier.
-    pub(crate) has_barrier: bool,
-}
-
-/// Waits for ranks that connect by themselves; returns each with its streams.
-pub type Joined =
-    Box<dyn FnOnce(&StopFlag, &mut dyn Display) -> Result<Vec<JoinedAgent>, SessionError>>;
-
-/// An agent that has connected.
-pub struct JoinedAgent {
-    /// Its name.
-    pub host: String,
-    /// Stream of its messages.
-    pub from: Box<dyn std::io::Read + Send>,
-    /// Stream of messages to it.
-    pub to: Box<dyn std::io::Write + Send>,
 }
 
 impl Launch {
@@ -81,33 +61,11 @@ impl Launch {
                  machine",
             ));
         }
-        Ok(Self { hosts, template, joined: None, processes: None, has_barrier: false })
+        Ok(Self { hosts, template })
     }
 
-    /// A launch of `processes` agents that connect by themselves.
-    #[must_use]
-    pub fn joined(words: &str, processes: u32, joined: Joined) -> Self {
-        Self {
-            hosts: Vec::new(),
-            template: vec![words.to_owned()],
-            joined: Some(joined),
-            processes: Some(processes),
-            has_barrier: false,
-        }
-    }
-
-    /// The same agents with a shared barrier.
-    #[must_use]
-    pub fn with_barrier(self) -> Self {
-        Self { has_barrier: true, ..self }
-    }
-
-    /// The template, quoted so that it splits into the same words; or the command that started agents that
-    /// connect by themselves.
+    /// The template, quoted so that it splits into the same words.
     pub(crate) fn words(&self) -> String {
-        if self.processes.is_some() {
-            return self.template.join(" ");
-        }
         let quoted = |word: &String| match shlex::split(word) {
             // Braces have no special meaning in a template, so such a word needs no quotes.
             Some(cut) if cut == [word.as_str()] => word.clone(),
@@ -116,20 +74,11 @@ impl Launch {
         self.template.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 
+    /// Starts all agents.
     pub(crate) fn links(
-        &mut self,
+        &self,
         events: &mpsc::SyncSender<Event>,
-        stop: &StopFlag,
-        display: &mut dyn Display,
     ) -> Result<Vec<Link>, SessionError> {
-        if let Some(joined) = self.joined.take() {
-            let joined = joined(stop, display)?.into_iter().enumerate();
-            return Ok(joined
-                .map(|(rank, JoinedAgent { host, from, to })| {
-                    Link::on(rank, &host, from, to, events)
-                })
-                .collect());
-        }
         let start = |(rank, host): (usize, &String)| {
             let words: Vec<String> =
                 self.template.iter().map(|word| fill(word, rank, host)).collect();

@@ -69,7 +69,7 @@ pub(crate) struct Link {
     intervals: Intervals,
     to: Out,
     child: Option<Child>,
-    /// The command that started it; empty if it connected by itself.
+    /// The command that started it.
     words: String,
     /// Whether it has answered.
     pub(crate) known: bool,
@@ -214,7 +214,7 @@ impl Link {
             lines if lines.is_empty() => {}
             lines => reason.push_str(&format!("; its last output was: {lines}")),
         }
-        if !self.known && !self.words.is_empty() {
+        if !self.known {
             reason.push_str(&format!(
                 "; no agent started: to find out why, run the start command yourself: {}",
                 self.words

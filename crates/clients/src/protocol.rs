@@ -14,7 +14,7 @@ use trial::{IntervalTotals, PartTotals};
 
 /// The version of these messages. They contain documents, so programs of different versions do not
 /// communicate at all.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Parses a message.
 ///
@@ -108,13 +108,6 @@ pub enum Request {
     Begin {
         /// The time by the clock of the agent.
         at: Nanos,
-    },
-    /// The window begins once all ranks have arrived at their barrier.
-    Meet {
-        /// Time from the barrier to the begin: what the agent with the most jobs needs, the same for all.
-        ahead: Nanos,
-        /// Whether this agent has no jobs in the trial, and only joins the barrier.
-        idle: bool,
     },
     /// Ends the window of the current trial earlier than planned.
     End {
@@ -220,8 +213,6 @@ pub enum Reply {
         /// Minimum time from now to the begin of the window.
         ahead: Nanos,
     },
-    /// The agent, which has no jobs, has passed the barrier.
-    Met,
     /// Progress of the trial.
     Progress {
         /// Completed share of the run.

@@ -48,7 +48,7 @@ impl Clients {
     /// # Errors
     /// If an agent does not start or has another version, or the user interrupts.
     pub fn start(
-        launch: &mut Launch,
+        launch: &Launch,
         sharing: Option<TargetSharing>,
         silence: Option<Nanos>,
         stop: &StopFlag,

@@ -97,9 +97,6 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    if let Some(verdict) = arguments.hosts.take_part(stop, Access::ReadOnly)? {
-        return Ok(verdict);
-    }
     let simulated = session::simulated(&arguments.target)?;
     if arguments.sustained && arguments.hosts.given() {
         return Err(usage("--sustained works only on one machine; omit --hosts or --sustained"));

@@ -63,7 +63,6 @@ mod zones;
 
 use clap::FromArgMatches;
 use cli::Verb;
-use clients::mpi;
 use engine::input;
 use fio_words::Language;
 use plan::session;
@@ -71,16 +70,12 @@ use signals::Signals;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// The crates that a build with its own engines needs.
 pub use ::engine;
 pub use ::record as documents;
 pub use manual::{completions, manual_pages};
 pub use trial::OwnEngine;
-
-/// Maximum time that this process waits for the other ranks at the end of MPI.
-const LEAVING_TIME: Duration = Duration::from_secs(5);
 
 /// Runs the program with additional engines, which are selected by `--ioengine NAME`. Returns the exit code
 /// of the process.
@@ -106,12 +101,6 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
             ExitCode::from(failure::exit_code(&error))
         }
     };
-    // A launcher that ends all ranks does not wait for them to meet.
-    if code != ExitCode::from(session::INTERRUPTED)
-        && let Err(why) = mpi::leave(LEAVING_TIME)
-    {
-        output::remark(&format!("MPI was not shut down (MPI_Finalize): {why}"));
-    }
     if let Some(text) = session::stuck_threads::warning() {
         output::remark(&text);
     }

@@ -38,9 +38,6 @@ pub(crate) fn run_into(
     if let Some(name) = &arguments.show_sim {
         return output::print(&session::shown_simulated(name)?);
     }
-    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.access())? {
-        return Ok(verdict);
-    }
     // Everything that can fail without a measurement must fail before it.
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.load.seed, simulated.is_some());

@@ -218,11 +218,6 @@ impl RunArgs {
         self.rw().read_percent.unwrap_or_else(mixed)
     }
 
-    /// Access to the first job's targets.
-    pub(crate) fn access(&self) -> Access {
-        if self.writes() { self.safety.access(self.keep()) } else { Access::ReadOnly }
-    }
-
     /// The command's own files, which it must not write as targets.
     fn keep(&self) -> Vec<InUse> {
         let jobs = std::iter::once(self).chain(self.jobs.beside.iter().map(|job| &*job.0));

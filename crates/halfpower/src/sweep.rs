@@ -98,9 +98,6 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Ve
     if arguments.list {
         return list_presets();
     }
-    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.access())? {
-        return Ok(verdict);
-    }
     match &arguments.resume {
         Some(id) => resume(arguments, id, stop),
         None => start(arguments, stop),

@@ -4,7 +4,7 @@
 //! line per device and interval. With `--listen` it serves metrics for Prometheus. All forms show the same
 //! rows.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::interrupted;
 use crate::followed_profiles::FollowedProfiles;
 use crate::observing::{ObservingArgs, Recorder};
 use crate::output::{self, Verdict};
@@ -13,12 +13,12 @@ use crate::values::one_of;
 use clap::Args;
 use diagnose::observe::{Pace, Source};
 use host::kernel;
-use live::exporter::{HostNames, Published, Server, Snapshot, WebConfig};
+use live::exporter::{HostNames, Published, Server, Snapshot};
 use live::{Judge, LineForm, Lines, Screen};
 use plan::session::{SessionError, StopFlag, VERSION};
 use report::{SortBy, WatchView};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -66,16 +66,14 @@ pub(crate) struct ExportingArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address,
         conflicts_with_all = ["once", "count", "json", "sort"], help_heading = "As an exporter")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Allow --listen with an address that other machines can reach.
+    /// Allow --listen with an address that other machines can reach; for TLS and passwords, put a
+    /// reverse proxy in front.
     #[arg(long, requires = "listen", help_heading = "As an exporter")]
     pub(crate) listen_beyond_loopback: bool,
     /// Also accept requests for this host name; can be repeated. Addresses, localhost and the
     /// machine's own names are always accepted.
     #[arg(long, value_name = "NAME", requires = "listen", help_heading = "As an exporter")]
     pub(crate) allow_host: Vec<String>,
-    /// Web configuration file with certificate and passwords, in Prometheus' format.
-    #[arg(long, value_name = "FILE", requires = "listen", help_heading = "As an exporter")]
-    pub(crate) web_config: Option<PathBuf>,
 }
 
 /// Parses a listen address with its port. Only `localhost` is accepted as a name, because other names may
@@ -89,7 +87,7 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
 
 pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let observing = &arguments.observing;
-    // Before any disk is read: fail at once if the address is in use or the file is wrong.
+    // Before any disk is read: fail at once if the address is in use.
     let server = arguments.exporting.server()?;
     let source = observing.source()?;
     let profiles = arguments.keeping.profiles_for_devices(arguments.profile.as_deref())?;
@@ -102,8 +100,8 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
         false => None,
     };
     let judge = Judge::new(&observing.sampling.roots(), profiles, source.host(), VERSION);
-    if let Some((server, config)) = server {
-        return serve(arguments, source, (judge, followed), (server, config), stop);
+    if let Some(server) = server {
+        return serve(arguments, source, (judge, followed), server, stop);
     }
     let lines =
         arguments.once || arguments.count.is_some() || arguments.json || output::is_verbose();
@@ -180,23 +178,19 @@ impl WatchArgs {
 }
 
 impl ExportingArgs {
-    /// The listening server and its access rules, if `--listen` is given.
-    fn server(&self) -> anyhow::Result<Option<(Server, WebConfig)>> {
+    /// The listening server, if `--listen` is given.
+    fn server(&self) -> anyhow::Result<Option<Server>> {
         let Some(address) = self.listen else { return Ok(None) };
         if !address.ip().to_canonical().is_loopback() && !self.listen_beyond_loopback {
             let text = format!(
-                "other machines can reach {address}: to allow that, add --listen-beyond-loopback, \
-                 and --web-config for TLS and passwords; to serve only this machine, use \
-                 127.0.0.1:{}",
+                "other machines can reach {address}: to serve only this machine, or a reverse proxy \
+                 on it that adds TLS and passwords, use 127.0.0.1:{}; to let anyone read the \
+                 metrics, add --listen-beyond-loopback",
                 address.port()
             );
             return Err(SessionError::Refused(text).into());
         }
-        let config = match &self.web_config {
-            Some(path) => WebConfig::read(path).map_err(|error| usage(error.to_string()))?,
-            None => WebConfig::default(),
-        };
-        Ok(Some((Server::listen(address)?, config)))
+        Ok(Some(Server::listen(address)?))
     }
 
     /// The host names that requests may use.
@@ -212,29 +206,21 @@ fn serve(
     arguments: &WatchArgs,
     mut source: Source,
     (mut judge, followed): (Judge, Option<FollowedProfiles>),
-    (server, config): (Server, WebConfig),
+    server: Server,
     stop: &StopFlag,
 ) -> anyhow::Result<Verdict> {
     let interval = arguments.observing.sampling.interval();
-    let scheme = if config.speaks_tls() { "https" } else { "http" };
-    let open = arguments.exporting.listen_beyond_loopback && !config.asks_for_a_password();
-    for warning in config.warnings(server.address()) {
-        output::remark(&format!("warning: {warning}"));
-    }
     if !output::is_quiet() {
-        output::remark(&format!("metrics at {scheme}://{}/metrics", server.address()));
-        if open {
+        output::remark(&format!("metrics at http://{}/metrics", server.address()));
+        if arguments.exporting.listen_beyond_loopback {
             output::remark(
-                "anyone who can reach this address can read the metrics; --web-config adds passwords",
+                "anyone who can reach this address can read the metrics; for TLS and passwords, put \
+                 a reverse proxy in front",
             );
         }
     }
     let published = Arc::new(Published::new(VERSION, interval));
-    let _serving = server.start(
-        (config, arguments.exporting.names()),
-        Arc::clone(&published),
-        output::remark,
-    )?;
+    let _serving = server.start(arguments.exporting.names(), Arc::clone(&published))?;
     let mut pace = Pace::new(interval);
     while pace.wait(stop) {
         if let Some(profiles) = followed.as_ref().and_then(FollowedProfiles::changed) {

@@ -26,16 +26,6 @@ impl TargetSharing {
     }
 }
 
-/// How clients start together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BegunBy {
-    /// All clients start at an agreed time, after their clocks were compared.
-    AgreedTime,
-    /// All clients wait at an MPI barrier.
-    MpiBarrier,
-}
-
 /// The client machines of a load, and how well they ran together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clients {
@@ -43,14 +33,8 @@ pub struct Clients {
     pub sharing: TargetSharing,
     /// Why: a flag, the path, or what the clients found.
     pub sharing_reason: String,
-    /// What started the clients: the command template, or how they connected.
+    /// The command template that started the clients.
     pub launched_by: String,
-    /// How many processes a launcher started with one command; absent if agents were started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processes: Option<u32>,
-    /// How the clients started together; absent in documents of old versions, which used an agreed time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begun_by: Option<BegunBy>,
     /// Time between the first and the last start, by the coordinator's clock; null if unknown.
     pub start_spread_ns: Option<Nanos>,
     /// Maximum error of that time, from the errors of both clocks.

@@ -59,9 +59,7 @@ mod zones;
 pub use areas::{AreaSpread, MeasuredArea, PERCENTILES, Reruns, RunSpread, TestFile, Written};
 pub use capability::Capability;
 pub use cause::CauseCode;
-pub use clients::{
-    BegunBy, Client, ClientClock, Clients, LostClient, LostKind, TargetSharing, jain_index,
-};
+pub use clients::{Client, ClientClock, Clients, LostClient, LostKind, TargetSharing, jain_index};
 pub use commits::{CommitNeed, CommitPoint, CommitPrediction, CommitVerdict, Commits, LogKind};
 pub use comparison::{
     COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind,

@@ -161,10 +161,9 @@ const CLIENT: [Quantity<Client>; 18] = [
 ];
 
 /// Values common to all clients of a trial, repeated in each row.
-const TOGETHER: [Quantity<Clients>; 7] = [
+const TOGETHER: [Quantity<Clients>; 6] = [
     ("clients", Integer, |it| (it.each.len() as u64).into()),
     ("sharing", Text, |it| word(it.sharing).into()),
-    ("begun_by", Text, |it| it.begun_by.map(word).into()),
     ("start_spread_ns", Integer, |it| it.start_spread_ns.map(|spread| spread.0).into()),
     ("start_spread_error_ns", Integer, |it| it.start_spread_error_ns.map(|error| error.0).into()),
     ("common_window_ns", Integer, |it| it.common_window_ns.map(|window| window.0).into()),

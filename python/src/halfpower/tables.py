@@ -321,7 +321,6 @@ _CLIENT = [
     Column("lost_bytes", INTEGER, _path("lost", "bytes")),
     Column("clients", INTEGER, lambda client: len(client["together"]["each"])),
     Column("sharing", TEXT, _path("together", "sharing")),
-    Column("begun_by", TEXT, _path("together", "begun_by", absent=("begun_by",))),
     Column("start_spread_ns", INTEGER, _path("together", "start_spread_ns")),
     Column("start_spread_error_ns", INTEGER, _path("together", "start_spread_error_ns")),
     Column("common_window_ns", INTEGER, _path("together", "common_window_ns")),

@@ -42,10 +42,6 @@ pub const MACHINE: Kind = kind("a description of a device", MIB);
 pub const DATA_SHEET: Kind = kind("a data sheet", MIB);
 /// A list of hosts.
 pub const HOST_LIST: Kind = kind("a list of hosts", MIB);
-/// The configuration of the exporter's server.
-pub const WEB_CONFIG: Kind = kind("a web configuration", MIB);
-/// A certificate or a key in PEM.
-pub const CERTIFICATE: Kind = kind("a certificate or key", MIB);
 /// A token that a server requires from clients.
 pub const TOKEN: Kind = kind("a token", 64 * KIB);
 /// Counters that a tool recorded.

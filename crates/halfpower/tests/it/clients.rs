@@ -264,53 +264,6 @@ fn what_is_for_one_machine_is_refused_with_what_to_do_instead() {
     }
 }
 
-/// Starts processes with these command lines, numbered as by mpirun; returns how each ended.
-fn ranks(stage: &Stage, commands: &[&str]) -> Vec<Outcome> {
-    let start = |(number, words): (usize, &&str)| {
-        let mut command = program();
-        command.current_dir(stage.path()).args(words.split_whitespace());
-        command.env("OMPI_COMM_WORLD_RANK", number.to_string());
-        for size in ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"] {
-            command.env(size, commands.len().to_string());
-        }
-        Running::start(command)
-    };
-    let started: Vec<Running> = commands.iter().enumerate().map(start).collect();
-    started.into_iter().map(Running::end).collect()
-}
-
-#[test]
-fn ranks_of_a_launcher_make_one_load() {
-    requires!(Disk);
-    let stage = Stage::new();
-    let words = "run big --mpi --rendezvous meet --json --no-save --io-size 1m --runtime 1m";
-    let ended = ranks(&stage, &[words; 2]);
-    assert_eq!(ended[1].code, Some(0), "{ended:?}");
-    let trial = printed(&ended[0]);
-    assert_eq!((trial.parts.len(), trial.completed()), (2, 512));
-    assert_eq!(trial.clients.as_ref().unwrap().processes, Some(2));
-}
-
-#[test]
-fn a_rank_writes_nothing_that_its_own_command_line_does_not_allow() {
-    requires!(Disk);
-    let stage = Stage::new();
-    let before = std::fs::read(stage.path().join("big")).unwrap();
-    let words = |more: &str| format!("run big --mpi --rendezvous meet --io-size 64k {more}");
-    let writes = words("--rw randwrite --overwrite");
-    for (of_rank_1, why) in [
-        (words(""), "this rank's command allows only reads"),
-        (words("--rw randwrite"), "rank 0 was started with --overwrite"),
-    ] {
-        let ended = ranks(&stage, &[&writes, &of_rank_1]);
-        let said = &ended[0].stderr;
-        assert_eq!(ended[0].code, Some(2), "{ended:?}");
-        assert!(said.contains("halfpower: 1:") && said.contains(why), "{said}");
-        assert!(said.contains("start all ranks with the same command"), "{said}");
-        assert!(std::fs::read(stage.path().join("big")).unwrap() == before);
-    }
-}
-
 #[test]
 fn a_control_group_is_one_of_each_client() {
     requires!(Disk);

@@ -1,7 +1,7 @@
 //! Tests `watch --listen` from outside: what a scrape shows, who has access, and whether a real Prometheus
 //! accepts the metrics, the rules and the dashboard.
 
-use crate::imports::{fetched, secured};
+use crate::imports::fetched;
 use crate::program::{Running, halfpower, program, unprivileged};
 use record::{Bytes, DeviceFacts, Profile};
 use serde_json::Value;
@@ -113,7 +113,7 @@ impl Drop for Turning {
     }
 }
 
-pub(crate) fn started(mut command: Command, words: &str) -> (Running, String) {
+fn started(mut command: Command, words: &str) -> (Running, String) {
     command.args(words.split_whitespace());
     let mut running = Running::start(command);
     running.wait_for("/metrics\n");
@@ -238,13 +238,12 @@ fn a_profile_that_is_saved_while_the_exporter_runs_is_taken() {
 fn what_cannot_be_listened_on_is_refused_with_what_to_do() {
     for (words, code, said) in [
         ("--listen 0.0.0.0:0", 3, ["--listen-beyond-loopback", "127.0.0.1:0"]),
-        ("--listen [::]:0", 3, ["--listen-beyond-loopback", "--web-config"]),
+        ("--listen [::]:0", 3, ["--listen-beyond-loopback", "reverse proxy"]),
         ("--listen :9750", 2, ["127.0.0.1:9750", "ADDRESS:PORT"]),
         ("--listen disks:9750", 2, ["127.0.0.1:9750", "ADDRESS:PORT"]),
         ("--listen 192.0.2.1:1 --listen-beyond-loopback", 4, ["192.0.2.1:1", "ip address"]),
         ("--listen 127.0.0.1:0 --once", 2, ["--once", "--listen"]),
         ("--listen 127.0.0.1:0 --sort busy", 2, ["--sort", "--listen"]),
-        ("--listen 127.0.0.1:0 --web-config /none/web.yml", 2, ["/none/web.yml", "No such file"]),
         ("--listen 127.0.0.1:0 --procfs /none", 4, ["/none/diskstats", "check the path"]),
     ] {
         halfpower(&format!("watch {words}")).refuses(code, &said);
@@ -476,34 +475,22 @@ fn the_dashboard_has_the_fields_and_types_that_grafana_reads() {
 }
 
 #[test]
-fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_password() {
+fn a_real_prometheus_takes_metrics_rules_and_dashboard() {
     requires!(Prometheus);
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
     let database = place("r.db");
     halfpower(&format!("check sim:mm1 --quiet --db {}", database.display())).expect(0);
-    secured(folder.path());
     let disks = Disks::new();
     // Long enough for activity in each interval.
     let words = format!("--interval 500ms --profile last --db {}", database.display());
-    let (_open, open) = disks.exported(&words);
-    let (closed, locked) =
-        disks.exported(&format!("{words} --web-config {}", place("web.yml").display()));
+    let (_exporter, address) = disks.exported(&words);
     let _turning = Turning::start(disks);
 
-    let job = |name: &str, address: &str, more: &str| {
-        format!("  - job_name: {name}\n    static_configs: [{{targets: ['{address}']}}]\n{more}")
-    };
-    let tls = "    scheme: https\n    tls_config: {ca_file: certificate.pem}\n";
-    let user =
-        |password: &str| format!("{tls}    basic_auth: {{username: u, password: '{password}'}}\n");
     let configuration = format!(
-        "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{}']\nscrape_configs:\n{}{}{}{}",
+        "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{}']\nscrape_configs:\n  \
+         - job_name: halfpower\n    static_configs: [{{targets: ['{address}']}}]\n",
         root().join(RULES).display(),
-        job("halfpower", &open, ""),
-        job("right", &locked, &user("U*U")),
-        job("wrong", &locked, &user("hunter2")),
-        job("nobody", &locked, tls),
     );
     std::fs::write(place("prometheus.yml"), configuration).unwrap();
     let mut server = Command::new("prometheus");
@@ -523,19 +510,10 @@ fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_p
     // Every query of the dashboard finds series.
     let mut without_series: BTreeSet<String> = dashboard_queries().into_iter().collect();
     assert!(without_series.len() > 20, "{without_series:?}");
-    without_series.insert("up{job=\"right\"} == 1".to_owned());
     while !without_series.is_empty() {
         without_series.retain(|query| queried(&prometheus, query).is_empty());
         assert!(begin.elapsed() < PATIENCE, "no series: {without_series:#?}");
         std::thread::sleep(POLL);
-    }
-    for job in ["wrong", "nobody"] {
-        let is_refused = |one: &Value| one["value"][1] == "0";
-        let query = format!("up{{job=\"{job}\"}}");
-        while !queried(&prometheus, &query).iter().any(is_refused) {
-            assert!(begin.elapsed() < PATIENCE, "{job} was let in");
-            std::thread::sleep(POLL);
-        }
     }
     let rules: Value = serde_json::from_str(&fetched(&prometheus, "/api/v1/rules", "")).unwrap();
     let groups = rules["data"]["groups"].as_array().unwrap();
@@ -543,17 +521,12 @@ fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_p
     assert!(rules.len() >= 5 && rules.iter().all(|it| it["lastError"].is_null()), "{rules:?}");
 
     promtool(&format!("check rules {RULES}"), "");
-    promtool("check metrics", &fetched(&open, "/metrics", ""));
-    let text = fetched(&open, "/metrics", "");
+    promtool("check metrics", &fetched(&address, "/metrics", ""));
+    let text = fetched(&address, "/metrics", "");
     let probabilities = text
         .lines()
         .filter(|line| line.starts_with("halfpower_device_verdict_probability{device=\"sda\""));
     let sum: f64 =
         probabilities.map(|it| it.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{sum}: {text}");
-    closed.signal("TERM");
-    let ended = closed.end().expect(0);
-    for secret in ["U*U", "hunter2", "$2a$"] {
-        assert!(!ended.stderr.contains(secret), "{ended:?}");
-    }
 }

@@ -28,8 +28,6 @@ const PLACES: &[(&str, &str)] = &[
     ("run . --replay FILE --no-save", "log"),
     ("diagnose --all --recorded FILE --no-save", "log"),
     ("predict last --recorded FILE", "log"),
-    ("watch --listen 127.0.0.1:0 --web-config FILE", "yml"),
-    ("watch --listen 127.0.0.1:0 --web-config web.yml", "pem"),
     ("sweep FILE . --no-save", "toml"),
     ("report FILE --md", "json"),
     ("export FILE --parquet tables", "json"),
@@ -40,12 +38,10 @@ const PLACES: &[(&str, &str)] = &[
     ("run . --hosts @FILE --no-save", "hosts"),
 ];
 
-/// A folder with other files that some places need.
+/// A folder with another file that a place needs.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("including.fio", "[a]\ninclude x.included\n");
-    write("web.yml", "tls_server_config:\n  cert_file: x.pem\n  key_file: x.pem\n");
+    std::fs::write(folder.path().join("including.fio"), "[a]\ninclude x.included\n").unwrap();
     folder
 }
 
@@ -120,7 +116,7 @@ fn a_line_without_an_end_and_a_long_value_give_a_short_message_at_every_place() 
         |letters: usize| move |path: &Path| std::fs::write(path, "x".repeat(letters)).unwrap();
     at_every_place(line(64 << 20));
     at_every_place(line(900 << 10));
-    for text in ["[a]\nrw=", "[", "bs = \"", "{\"schema\": \"", "tls_server_config: "] {
+    for text in ["[a]\nrw=", "[", "bs = \"", "{\"schema\": \""] {
         at_every_place(|path| {
             std::fs::write(path, text.to_owned() + &"é[".repeat(300_000)).unwrap();
         });

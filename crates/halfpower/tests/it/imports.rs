@@ -183,7 +183,7 @@ pub(crate) fn fetched(address: &str, path: &str, headers: &str) -> String {
 const USER: &str = "Basic dTpVKlU=";
 
 /// Makes the files for a server with TLS and a password.
-pub(crate) fn secured(folder: &Path) {
+fn secured(folder: &Path) {
     let words = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out certificate.pem \
                  -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
                  -addext basicConstraints=critical,CA:FALSE";

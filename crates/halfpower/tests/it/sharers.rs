@@ -232,21 +232,6 @@ fn a_result_replaces_an_older_one_of_its_own_kind_alone() {
 }
 
 #[test]
-fn a_place_to_meet_is_no_file_of_the_users_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("notes.csv");
-    fs::write(&file, "my notes").unwrap();
-    let mut command = program();
-    command.current_dir(folder.path());
-    command.env("OMPI_COMM_WORLD_RANK", "0").env("OMPI_COMM_WORLD_SIZE", "1");
-    let words = "run . --mpi --rendezvous notes.csv --size 64k --io-size 64k --no-save";
-    let ended = run(command, words);
-    assert_ne!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stderr.contains("it exists, but was not written by"), "{ended:?}");
-    assert_eq!(fs::read_to_string(&file).unwrap(), "my notes");
-}
-
-#[test]
 fn the_list_of_hosts_is_no_target() {
     let folder = tempfile::tempdir().unwrap();
     let hosts = format!("a\n{}", "# a note\n".repeat(1000));

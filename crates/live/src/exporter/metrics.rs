@@ -346,7 +346,7 @@ pub const METRICS: &[Metric] = &[
     }),
     counter(
         "requests_refused",
-        "Requests for a host name that is not this machine's, or without valid credentials.",
+        "Requests for a host name that is not this machine's.",
         |reading, out| out.add(&[], reading.own.refused as f64),
     ),
     Metric {

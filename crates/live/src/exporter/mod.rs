@@ -5,12 +5,11 @@
 //! and in its lines. A scrape shows the last sample and never takes one, so its cost does not depend on who
 //! scrapes or how often.
 //!
-//! Rejected: metrics that are stored and updated by name (a removed device would keep its last figures), and
+//! Rejected: metrics that are stored and updated by name (a removed device would keep its last figures),
 //! reading the counters during a scrape (two scraping servers would halve each other's intervals, and a
-//! failing disk would block them).
+//! failing disk would block them), and TLS and passwords of its own (a reverse proxy in front adds them).
 #![forbid(unsafe_code)]
 
-mod access;
 mod connections;
 mod host_names;
 mod metrics;
@@ -19,8 +18,6 @@ mod samples;
 mod server;
 mod snapshot;
 mod text;
-mod web_config;
-mod yaml;
 
 pub use host_names::HostNames;
 pub use metrics::{METRICS, Metric};
@@ -28,4 +25,3 @@ pub use samples::Kind;
 pub use server::{Published, Server, ServerError, Serving};
 pub use snapshot::Snapshot;
 pub use text::{Format, text};
-pub use web_config::{WebConfig, WebConfigError};

@@ -10,8 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Maximum time for a client to complete the TLS handshake, to send a request (also the next one), and to
-/// read any byte of a response.
+/// Maximum time for a client to send a request (also the next one), and to read any byte of a response.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A stream whose writes fail after [`PATIENCE`] without progress.

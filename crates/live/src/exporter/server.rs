@@ -1,7 +1,6 @@
 //! Serves the metrics over HTTP, with a start page that links them and a health check.
 //!
-//! One thread serves all connections and another one takes samples; neither waits for the other. The serving
-//! thread never waits for a file: other threads hash passwords and check the web configuration. A connection
+//! One thread serves all connections and another one takes samples; neither waits for the other. A connection
 //! ends if its request does not arrive, if its response is not read, and in any case after some minutes. The
 //! number of connections is limited. An attacker thus cannot exhaust the memory of a machine whose disks are
 //! in trouble. Nothing from a request is logged.
@@ -10,13 +9,11 @@ use crate::exporter::connections::{Connections, Place};
 use crate::exporter::patience::{PATIENCE, Patient};
 use crate::exporter::snapshot::{OwnFigures, Reading};
 use crate::exporter::text::rendered;
-use crate::exporter::web_config::Renewing;
-use crate::exporter::{Format, HostNames, Snapshot, WebConfig};
+use crate::exporter::{Format, HostNames, Snapshot};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, WWW_AUTHENTICATE,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::middleware::{self, Next};
@@ -33,14 +30,12 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Mutex, watch};
-use tokio_rustls::TlsAcceptor;
+use tokio::sync::watch;
 
 /// Maximum number of connections; Prometheus uses one.
 const CONNECTIONS: u32 = 64;
@@ -78,7 +73,7 @@ pub enum ServerError {
 pub struct Published {
     version: String,
     interval: Duration,
-    latest: BlockingMutex<Latest>,
+    latest: Mutex<Latest>,
     scrapes: AtomicU64,
     refused: AtomicU64,
 }
@@ -97,7 +92,7 @@ impl Published {
         Self {
             version: version.to_owned(),
             interval: Duration::from_nanos(interval.0),
-            latest: BlockingMutex::default(),
+            latest: Mutex::default(),
             scrapes: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
@@ -177,15 +172,14 @@ impl Server {
     }
 
     /// Serves on a new thread until the returned value is dropped. Only requests for these host names are
-    /// answered. `remark` receives a message if a changed web configuration cannot be used.
+    /// answered.
     ///
     /// # Errors
     /// If the thread cannot be started.
     pub fn start(
         self,
-        (config, names): (WebConfig, HostNames),
+        names: HostNames,
         published: Arc<Published>,
-        remark: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Serving, ServerError> {
         let cannot = |what| move |cause| ServerError::System(what, cause);
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
@@ -195,8 +189,7 @@ impl Server {
             tokio::net::TcpListener::from_std(self.socket).map_err(cannot("use the socket"))?;
         drop(entered);
         let (end, ended) = watch::channel(false);
-        let config = Arc::new(Renewing::new(config, Box::new(remark)));
-        let asked = Arc::new(Asked { published, config, names, hashing: Arc::default() });
+        let asked = Arc::new(Asked { published, names });
         let work = move || run(runtime, listener, asked, ended);
         let thread = std::thread::Builder::new().name("exporter".to_owned()).spawn(work);
         Ok(Serving { end, thread: Some(thread.map_err(cannot("start a thread"))?) })
@@ -220,11 +213,7 @@ impl Drop for Serving {
 /// Shared state of the request handlers.
 struct Asked {
     published: Arc<Published>,
-    config: Arc<Renewing>,
     names: HostNames,
-    /// Held while a password is hashed. Requests wait for it in their connection, so a closed connection
-    /// leaves the queue.
-    hashing: Arc<Mutex<()>>,
 }
 
 fn run(
@@ -241,7 +230,6 @@ fn run(
         accepting.abort();
         let _ = tokio::time::timeout(GRACE, connections.all_ended(CONNECTIONS)).await;
     });
-    runtime.shutdown_timeout(GRACE);
 }
 
 async fn accept(
@@ -250,7 +238,7 @@ async fn accept(
     connections: Arc<Connections>,
     ended: watch::Receiver<bool>,
 ) {
-    let router = router(Arc::clone(&asked));
+    let router = router(asked);
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(REFUSED).await;
@@ -260,27 +248,13 @@ async fn accept(
         let turn = place.turn();
         let place = Arc::new(place);
         let router = router.clone().layer(Extension(Arc::clone(&place)));
-        let (config, ended) = (Arc::clone(&asked.config), ended.clone());
+        let ended = ended.clone();
         let task = tokio::spawn(async move {
-            let lasts = serve(stream, &config, router, ended);
+            let lasts = speak(stream, router, ended);
             let _ = tokio::time::timeout(LIFETIME + GRACE, lasts).await;
             drop(place);
         });
         connections.served_by(turn, task.abort_handle());
-    }
-}
-
-async fn serve(
-    stream: TcpStream,
-    config: &Arc<Renewing>,
-    router: Router,
-    ended: watch::Receiver<bool>,
-) {
-    let tls = config.latest().await.tls.clone();
-    let Some(tls) = tls else { return speak(stream, router, ended).await };
-    let agreed = TlsAcceptor::from(tls).accept(stream);
-    if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, agreed).await {
-        speak(stream, router, ended).await;
     }
 }
 
@@ -324,7 +298,7 @@ const MISDIRECTED: &str = "This exporter does not serve the name in the Host hea
                            address or the machine's own name, or start halfpower watch with \
                            --allow-host NAME.\n";
 
-/// Admits requests that use a name of this machine and come from an allowed user.
+/// Admits requests that use a name of this machine.
 async fn admit(
     State(asked): State<Arc<Asked>>,
     Extension(place): Extension<Arc<Place>>,
@@ -335,29 +309,8 @@ async fn admit(
         asked.published.refused.fetch_add(1, Relaxed);
         return (StatusCode::MISDIRECTED_REQUEST, MISDIRECTED).into_response();
     }
-    let config = asked.config.latest().await;
-    let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let admitted = match (config.access.remembers(header), header) {
-        (Some(admitted), _) => admitted,
-        (None, None) => false,
-        (None, Some(header)) => {
-            let header = header.to_owned();
-            let turn = Arc::clone(&asked.hashing).lock_owned().await;
-            let hashed = tokio::task::spawn_blocking(move || {
-                let admitted = config.access.admits(&header);
-                drop(turn);
-                admitted
-            });
-            hashed.await.unwrap_or(false)
-        }
-    };
-    if admitted {
-        place.asked();
-        return next.run(request).await;
-    }
-    asked.published.refused.fetch_add(1, Relaxed);
-    let challenge = [(WWW_AUTHENTICATE, "Basic realm=\"halfpower\", charset=\"UTF-8\"")];
-    (StatusCode::UNAUTHORIZED, challenge, "Name and password required.\n").into_response()
+    place.asked();
+    next.run(request).await
 }
 
 async fn page() -> impl IntoResponse {

@@ -3,7 +3,7 @@
 use crate::number;
 use crate::story::{Cell, Section, Story};
 use record::{
-    BegunBy, Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
+    Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
 };
 
 /// A row of the table: a client, and its trial if it has one.
@@ -96,14 +96,9 @@ fn fairness_text(clients: &Clients) -> String {
 }
 
 fn begin_text(clients: &Clients) -> String {
-    let by = match clients.begun_by {
-        None => "",
-        Some(BegunBy::AgreedTime) => ", by an agreed time",
-        Some(BegunBy::MpiBarrier) => ", by an MPI barrier (corrected for clock offsets)",
-    };
     match (clients.start_spread_ns, clients.start_spread_error_ns) {
         (Some(spread), Some(error)) => format!(
-            "{} ±{} from the first client to the last{by}",
+            "{} ±{} from the first client to the last, by an agreed time",
             number::time(spread.0 as f64),
             number::time(error.0 as f64)
         ),
@@ -172,8 +167,7 @@ pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
 }
 
 /// The command that repeats it: the load of each client, and the clients. `None` if flags cannot
-/// express that load, as when a queue depth was divided unevenly, or if a launcher started the
-/// clients, whose command line is unknown.
+/// express that load, as when a queue depth was divided unevenly.
 pub(super) fn command(trial: &Trial) -> Option<String> {
     let Some(clients) = &trial.clients else { return Some(super::command(trial)) };
     let count = clients.each.len() as u32;
@@ -186,7 +180,7 @@ pub(super) fn command(trial: &Trial) -> Option<String> {
         workload.write_rate_iops,
         workload.stop.max_bytes.map(|bytes| bytes.0),
     ];
-    if count == 0 || clients.processes.is_some() || !totals.into_iter().flatten().all(even) {
+    if count == 0 || !totals.into_iter().flatten().all(even) {
         return None;
     }
     let each = |total: u64| total / u64::from(count);

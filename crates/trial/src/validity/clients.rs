@@ -260,8 +260,6 @@ mod tests {
             sharing: TargetSharing::Shared,
             sharing_reason: String::new(),
             launched_by: String::new(),
-            processes: None,
-            begun_by: None,
             start_spread_ns: None,
             start_spread_error_ns: None,
             common_window_ns: None,

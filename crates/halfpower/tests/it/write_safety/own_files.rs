@@ -169,11 +169,6 @@ const CASES: &[(&str, &str, Expect)] = &[
         Refused,
     ),
     ("a user's folder as control group", "run {victim} {W} --no-save --cgroup group", Refused),
-    (
-        "a foreign file to meet at",
-        "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 run . --mpi --rendezvous {notes.csv} --size 64k --io-size 64k --no-save",
-        Refused,
-    ),
     ("a foreign page by its usual name", "report {trial.json}", Refused),
     ("a foreign page for papers", "papers --html {foreign.html}", Refused),
     ("foreign files as tables", "export {trial.json} --parquet taken", Refused),
