@@ -1,4 +1,4 @@
-//! Predicts the load of a profile or a recording before and after a change, by computation and by simulation.
+//! Predicts the load of a profile or a recording before and after a change.
 
 use crate::failure::usage;
 use crate::predict_args::PredictArgs;
@@ -8,10 +8,9 @@ use anyhow::{Context, anyhow};
 use host::target;
 use model::Predictor;
 use model::whatif::Setup;
-use plan::scenarios::Simulation;
-use plan::session::{self, SessionError, StopFlag, VERSION};
+use plan::session::{SessionError, VERSION};
 use record::{
-    Bytes, Cap, Change, DocumentKind, Measured, Observation, ObservedDevice, ObservedLoad, Profile,
+    Bytes, Cap, Change, DocumentKind, Observation, ObservedDevice, ObservedLoad, Profile,
     SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes, quoted, shell_word,
 };
 use std::fs::File;
@@ -49,7 +48,6 @@ pub(crate) fn observation(
 /// The load of an observation, of one device or balanced over all.
 pub(crate) fn of_observation(
     arguments: &PredictArgs,
-    stop: &StopFlag,
     observation: &Observation,
 ) -> anyhow::Result<WhatIf> {
     let profiles = arguments.view.keeping.profiles_for_devices(arguments.profile.as_deref())?;
@@ -60,13 +58,10 @@ pub(crate) fn of_observation(
         let (observed, setup, profile) =
             observed_load(observation, &diagnosis, &of, device).map_err(|why| anyhow!(why))?;
         let (profile, predictor) = (profile.profile(), profile.predictor());
-        return of_load(arguments, stop, Some(observed), profile, predictor, &setup);
+        return of_load(arguments, Some(observed), profile, predictor, &setup);
     }
     if !arguments.changes(true)?.is_empty() {
         return Err(usage("--balance cannot be combined with another change; omit one of them"));
-    }
-    if arguments.change.simulate {
-        return Err(usage("--balance is not simulated: a simulated machine has one device"));
     }
     Ok(WhatIf {
         schema: WHATIF_SCHEMA.to_owned(),
@@ -79,7 +74,6 @@ pub(crate) fn of_observation(
 /// Predicts one load before and after the change.
 pub(crate) fn of_load(
     arguments: &PredictArgs,
-    stop: &StopFlag,
     observed: Option<ObservedLoad>,
     profile: &Profile,
     predictor: &Predictor,
@@ -108,9 +102,6 @@ pub(crate) fn of_load(
             case.evidence.push(report::reuse(&replay::reuse(recorded), &recorded.source));
         }
     }
-    if arguments.change.simulate {
-        simulate(arguments, stop, &mut document, profile, predictor, setup)?;
-    }
     Ok(document)
 }
 
@@ -129,38 +120,6 @@ fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
         cap.text()
     ))
     .into())
-}
-
-/// Simulates both loads. Where that is impossible, the document says why.
-fn simulate(
-    arguments: &PredictArgs,
-    stop: &StopFlag,
-    document: &mut WhatIf,
-    profile: &Profile,
-    predictor: &Predictor,
-    setup: &Setup,
-) -> anyhow::Result<()> {
-    let name = arguments.change.simulate_as.as_deref().unwrap_or(&profile.target.path);
-    let device = match &arguments.change.simulate_as {
-        Some(name) => session::simulated(name)?,
-        None => session::simulated_again(&profile.target)?,
-    };
-    let Some(device) = &device else {
-        if arguments.change.simulate_as.is_some() {
-            return Err(usage(format!("--as {name:?} is not a simulated device (sim:NAME)")));
-        }
-        let why = format!(
-            "the profile was made on {name}, a real device; to simulate another device, add --as \
-             sim:NAME"
-        );
-        let answered = document.cases.iter_mut().filter(|case| case.after.value().is_some());
-        answered.for_each(|case| case.simulated = Some(Measured::not(&why)));
-        document.before_simulated = Some(Measured::not(why));
-        return Ok(());
-    };
-    let area = profile.target.size_bytes;
-    let simulation = Simulation { device, area, seed: arguments.change.seed, stop };
-    Ok(simulation.add_to(document, setup, predictor)?)
 }
 
 /// Reports what is known about the extents of a file.

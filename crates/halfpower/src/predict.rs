@@ -28,7 +28,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
     };
     if let Some(observation) = changed::observation(arguments, source)? {
         arguments.refuse_unchanged()?;
-        let document = changed::of_observation(arguments, stop, &observation)?;
+        let document = changed::of_observation(arguments, &observation)?;
         return arguments.view.show(&document, &report::whatif(&document));
     }
     if arguments.change.balance {
@@ -40,11 +40,8 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
     if !arguments.changes(false)?.is_empty() {
         arguments.refuse_unchanged()?;
         let (predictor, setup) = (Predictor::new(&profile), arguments.stated()?);
-        let document = changed::of_load(arguments, stop, None, &profile, &predictor, &setup)?;
+        let document = changed::of_load(arguments, None, &profile, &predictor, &setup)?;
         return arguments.view.show(&document, &report::whatif(&document));
-    }
-    if arguments.change.simulate {
-        return Err(usage("--simulate needs a change, for example --faster 30%"));
     }
     let question = arguments.question()?;
     let document = if let Some(sessions) = arguments.sessions.sessions {

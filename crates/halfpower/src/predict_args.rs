@@ -44,8 +44,7 @@ const LOGS: &[(&str, LogKind)] =
     halfpower predict last --rate-iops 3000 --faster 30% --cache-hit 80%\n  \
     halfpower predict last --bs 4k --iodepth 1 --iodepth 16      QD 1, then QD 16\n  \
     halfpower predict night.json --profile last --host-cache 60%\n  \
-    halfpower predict observed --balance                    the newest recording\n  \
-    halfpower predict last --rate-iops 90 --disks 4 --raid 0 --simulate\n\n\
+    halfpower predict observed --balance                    the newest recording\n\n\
     --bs, --iodepth and --sequential describe the load. A second value, or any value\n\
     for a recording, is a change to that load. --sequential +30% (with a sign) is\n\
     always a change.\n\n\
@@ -243,15 +242,6 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording, requires = "memory",
         help_heading = "Evidence")]
     pub(crate) recorded: Option<Replay>,
-    /// Also simulate the load before and after; needs a profile of a simulated device.
-    #[arg(long, help_heading = "Simulation")]
-    pub(crate) simulate: bool,
-    /// Simulate this device (sim:NAME,...) instead of the profile's.
-    #[arg(long = "as", value_name = "SIM", requires = "simulate", help_heading = "Simulation")]
-    pub(crate) simulate_as: Option<String>,
-    /// Seed of the simulation.
-    #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
-    pub(crate) seed: u64,
 }
 
 /// A share of sequential requests, or an increase of it.

@@ -37,8 +37,6 @@ pub enum Amount {
     Depth(u32),
     /// Poisson arrivals per second.
     Poisson(u64),
-    /// Arrivals per second at constant intervals.
-    Constant(u64),
 }
 
 impl LoadSpec {
@@ -99,7 +97,6 @@ impl LoadSpec {
         let (depth, arrival, rate) = match amount {
             Amount::Depth(depth) => (depth, None, None),
             Amount::Poisson(rate) => (OPEN_DEPTH, Some(Arrival::Poisson), Some(rate)),
-            Amount::Constant(rate) => (OPEN_DEPTH, Some(Arrival::Constant), Some(rate)),
         };
         let engine = engine_at(engine, depth);
         let sync = engine == EngineName::Sync;

@@ -152,8 +152,8 @@ pub use units::{
     format_share, format_whole_iops, shell_word, with_half_width, with_interval, with_range,
 };
 pub use whatif::{
-    Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, SimulatedState,
-    UnsustainedLoad, WHATIF_SCHEMA, WhatIf, WhatIfCase,
+    Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, UnsustainedLoad, WHATIF_SCHEMA,
+    WhatIf, WhatIfCase,
 };
 pub use windows_names::{drive_letter, is_of_windows};
 pub use workload::{

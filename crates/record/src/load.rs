@@ -3,7 +3,7 @@
 //! A [`crate::Workload`] specifies exactly which requests are issued. An observed, planned or predicted load
 //! is known only by its shares and its rate, and it may not be possible to issue it.
 
-use crate::{Bytes, Estimate, OpKind, SizeShare};
+use crate::{Estimate, OpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -85,24 +85,6 @@ impl Mix {
         let own = self.classes.iter().filter(|class| class.op == op);
         let classes = own.map(|class| MixClass { share: class.share / all, ..*class }).collect();
         (all > 0.0).then_some(Self { classes })
-    }
-
-    /// Its sizes, with shares in whole percent that add up to 100.
-    #[must_use]
-    pub fn size_shares(&self) -> Vec<SizeShare> {
-        let all: f64 = self.classes.iter().map(|class| class.share).sum();
-        let percent =
-            |bytes: u64| (self.share(|class| class.bytes == bytes) / all * 100.0).round() as u8;
-        let sizes = self.sizes().into_iter();
-        let mut shares: Vec<SizeShare> = sizes
-            .map(|bytes| SizeShare { bytes: Bytes(bytes), percent: percent(bytes) })
-            .filter(|share| share.percent > 0)
-            .collect();
-        let sum: u32 = shares.iter().map(|size| u32::from(size.percent)).sum();
-        if let Some(first) = shares.first_mut() {
-            first.percent = (u32::from(first.percent) + 100).saturating_sub(sum) as u8;
-        }
-        shares
     }
 
     /// The request sizes, by rising size.

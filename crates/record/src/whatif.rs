@@ -2,8 +2,7 @@
 //!
 //! The document has one load before the changes, after each change alone, and after all of them together.
 //! Each case states its assumptions, its cost and how to check it, because only these allow a judgement on
-//! something that does not exist yet. If a change can be simulated, the simulated figure is shown next to the
-//! computed one, with the difference or the assumption that fails.
+//! something that does not exist yet.
 
 use crate::{Estimate, Measured, Mix, Offered, RaidLevel};
 use schemars::JsonSchema;
@@ -85,23 +84,6 @@ pub struct LoadState {
     pub concurrency: f64,
 }
 
-/// Simulation of the same load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SimulatedState {
-    /// The simulated device.
-    pub device: String,
-    /// Mean latency.
-    pub latency_ns: f64,
-    /// Requests per second.
-    pub iops: f64,
-    /// Number of simulated requests.
-    pub requests: u64,
-    /// Computed divided by simulated latency, minus one.
-    pub difference_rel: f64,
-    /// The assumption that fails; null if the two agree.
-    pub breaks: Option<String>,
-}
-
 /// One case: changes and the load after them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIfCase {
@@ -119,8 +101,6 @@ pub struct WhatIfCase {
     pub how_to_check: Vec<String>,
     /// Observations for or against the feasibility.
     pub evidence: Vec<String>,
-    /// The simulation; null if not requested.
-    pub simulated: Option<Measured<SimulatedState>>,
 }
 
 /// A device that takes part in load balancing.
@@ -223,8 +203,6 @@ pub struct WhatIf {
     /// The current load if the device cannot sustain it, so that `before` is missing; otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_unsustained: Option<UnsustainedLoad>,
-    /// The current load, simulated; null if not requested.
-    pub before_simulated: Option<Measured<SimulatedState>>,
     /// Parts of the load that the profile did not measure.
     pub extrapolated: Vec<String>,
     /// Each change by itself, then all of them together.

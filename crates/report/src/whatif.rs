@@ -1,17 +1,15 @@
 //! Builds the report on a what-if: the present load, the effect of each change, and its justification.
 //!
 //! The table is the answer. Below it, each change has its assumptions, its cost and how to check it, because
-//! a figure about something that does not exist cannot be judged otherwise. Computed and simulated values are
-//! in the same row.
+//! a figure about something that does not exist cannot be judged otherwise.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
 use crate::page::Tone;
 use crate::prediction::{mix_text, offered_text, plain};
-use crate::story::{Cell, Story, capital, joined};
+use crate::story::{Cell, Story, capital};
 use record::{
-    Balance, Change, Estimate, LoadState, Measured, ObservedLoad, SimulatedState, Unit, WhatIf,
-    WhatIfCase, format_bytes,
+    Balance, Change, Estimate, LoadState, ObservedLoad, Unit, WhatIf, WhatIfCase, format_bytes,
 };
 
 /// Ratio of the largest to the smallest time from which an axis from zero would hide the small ones.
@@ -139,30 +137,10 @@ fn answer(story: &mut Story, document: &WhatIf) {
     };
     if let Some((case, _)) = quickest(document).filter(|(_, ratio)| ratio.high < 1.0) {
         let name = title(&case.changes);
-        story.takeaway("simulation", simulation(document));
         story.takeaway(&format!("{name} assumes"), case.assumes.join("; "));
         story.takeaway("how to check it", case.how_to_check.join("; "));
     }
     story.charts.extend([latencies(document), fullness(document)].into_iter().flatten());
-}
-
-/// The result of simulating the changes; empty if none was simulated.
-fn simulation(document: &WhatIf) -> String {
-    let simulated = document.cases.iter().filter_map(|case| {
-        Some((title(&case.changes), case.simulated.as_ref()?.value()?.breaks.as_ref()))
-    });
-    let (broken, agrees): (Vec<_>, Vec<_>) = simulated.partition(|(_, breaks)| breaks.is_some());
-    let names = |all: &[(String, _)]| joined(all, " and ", |(name, _)| format!("\"{name}\""));
-    match (broken.is_empty(), agrees.is_empty()) {
-        (true, true) => String::new(),
-        (true, false) => format!("it agrees within 10 % on {}", names(&agrees)),
-        (false, _) => {
-            format!(
-                "do not rely on {}: an assumption of the model is violated there",
-                names(&broken)
-            )
-        }
-    }
 }
 
 /// Whether a change makes an excessive load sustainable.
@@ -183,19 +161,13 @@ fn sustained(document: &WhatIf) -> String {
 }
 
 /// The load now and after each change, in the order of the document.
-fn states(
-    document: &WhatIf,
-) -> impl Iterator<Item = (String, Option<&LoadState>, Option<&SimulatedState>)> {
-    let first = document.before_simulated.as_ref().and_then(Measured::value);
-    let cases = document.cases.iter().map(|case| {
-        let simulated = case.simulated.as_ref().and_then(Measured::value);
-        (title(&case.changes), case.after.value(), simulated)
-    });
-    std::iter::once(("as it is".to_owned(), document.before.as_ref(), first)).chain(cases)
+fn states(document: &WhatIf) -> impl Iterator<Item = (String, Option<&LoadState>)> {
+    let cases = document.cases.iter().map(|case| (title(&case.changes), case.after.value()));
+    std::iter::once(("as it is".to_owned(), document.before.as_ref())).chain(cases)
 }
 
 fn names(document: &WhatIf) -> Vec<String> {
-    let name = |(name, state, _): (String, Option<&LoadState>, _)| match state {
+    let name = |(name, state): (String, Option<&LoadState>)| match state {
         Some(_) => name,
         None => format!("{name}: unknown"),
     };
@@ -203,17 +175,10 @@ fn names(document: &WhatIf) -> Vec<String> {
 }
 
 fn latencies(document: &WhatIf) -> Option<Chart> {
-    let computed = states(document).enumerate().filter_map(|(row, (_, state, _))| {
+    let computed = states(document).enumerate().filter_map(|(row, (_, state))| {
         Some(Point::known(row as f64, &state?.latency_ns).across())
     });
-    let simulated = states(document)
-        .enumerate()
-        .filter_map(|(row, (.., state))| Some(Point::bare(state?.latency_ns, row as f64)));
-    let mut series = vec![
-        Series::new("computed", Form::Marks, computed.collect()),
-        Series::new("simulated", Form::Marks, simulated.collect()),
-    ];
-    series.retain(|series| !series.points.is_empty());
+    let series = vec![Series::new("computed", Form::Marks, computed.collect())];
     let ends: Vec<f64> = crate::chart::ends_across(&series).collect();
     let (least, most) = crate::chart::extremes(ends.iter().copied());
     let x = match most / least > SPREAD {
@@ -248,8 +213,8 @@ fn latencies(document: &WhatIf) -> Option<Chart> {
         title: "Mean latency, before and after".to_owned(),
         finding,
         errors:
-            "Error bars: 95 % intervals of the model; simulated rows have none. The model's error \
-             is common to all rows, so the ratios are more precise than the bars show."
+            "Error bars: 95 % intervals of the model. The model's error is common to all rows, so \
+             the ratios are more precise than the bars show."
                 .to_owned(),
         x,
         y: Axis::named(names(document)),
@@ -264,9 +229,9 @@ fn fullness(document: &WhatIf) -> Option<Chart> {
     let before = document.before.as_ref()?;
     let bars = states(document)
         .enumerate()
-        .filter_map(|(row, (_, state, _))| Some(Point::bare(state?.saturation, row as f64)));
+        .filter_map(|(row, (_, state))| Some(Point::bare(state?.saturation, row as f64)));
     let series = Series::new("of the maximum rate", Form::Bars, bars.collect());
-    let room = states(document).filter_map(|(name, state, _)| Some((name, state?.saturation)));
+    let room = states(document).filter_map(|(name, state)| Some((name, state?.saturation)));
     let (name, least) = room.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let (now, least) = (number::percent(before.saturation), number::percent(least));
     let finding = match name.as_str() {
@@ -295,27 +260,20 @@ fn table(story: &mut Story, document: &WhatIf) {
     let rows = states(document);
     let remark = "mean latency with its interval; IOPS; utilization";
     story.section("Before and after", remark).table(rows, |t| {
-        t.left("", |(name, ..)| name.clone());
-        t.titled("latency_mean_ns", |(_, state, _)| match state {
+        t.left("", |(name, _)| name.clone());
+        t.titled("latency_mean_ns", |(_, state)| match state {
             Some(state) => Cell::toned(number::time(state.latency_ns.value), Tone::Strong),
             None => number::NONE.into(),
         });
-        t.right("95 %", |(_, state, _)| {
+        t.right("95 %", |(_, state)| {
             let ends = state.map(|state| ends(&state.latency_ns));
             Cell::toned(ends.unwrap_or_default(), Tone::Faint)
         })
         .expendable(1);
-        t.of("iops", |(_, state, _)| state.map(|state| state.iops.value));
-        t.right("of max", |(_, state, _)| {
+        t.of("iops", |(_, state)| state.map(|state| state.iops.value));
+        t.right("of max", |(_, state)| {
             Cell::or_none(*state, |state| number::percent(state.saturation))
         });
-        if document.before_simulated.is_some() {
-            t.right("simulated", |(.., simulated)| {
-                Cell::or_none(*simulated, |simulated| number::time(simulated.latency_ns))
-            });
-            let off = |simulated: &SimulatedState| number::change(1.0 + simulated.difference_rel);
-            t.right("off by", |(.., simulated)| Cell::or_empty(*simulated, off)).gap(1);
-        }
     });
 }
 
@@ -337,17 +295,6 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
     section.rows("cost", &case.cost);
     section.rows("how to check", &case.how_to_check);
     section.rows("evidence", &case.evidence);
-    let simulated = case.simulated.as_ref().map(|simulated| match simulated.known() {
-        Err(reason) => format!("not simulated: {reason}"),
-        Ok(simulated) => {
-            let verdict = match &simulated.breaks {
-                None => "agrees within 10 %".to_owned(),
-                Some(breaks) => format!("an assumption is violated: {breaks}"),
-            };
-            format!("{}, {} requests: {verdict}", simulated.device, simulated.requests)
-        }
-    });
-    section.row("simulated", simulated.unwrap_or_default());
 }
 
 fn balance(story: &mut Story, balance: &Balance) {

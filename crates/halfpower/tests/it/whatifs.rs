@@ -1,13 +1,10 @@
-//! `predict` with a change, and `advise`: compares the computation with the simulator, and checks the text
-//! around it.
-//!
-//! Devices with a known truth are profiled, asked "what if", and simulated in the changed state.
+//! `predict` with a change, and `advise`: checks the documents and pages for simulated devices that were
+//! profiled.
 
 use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower, program, run};
 use record::{
-    Advice, Change, Diagnosis, Measured, OpKind, PredictionDocument, Profile, SimulatedState,
-    WhatIf, WhatIfCase, format_bytes,
+    Advice, Change, Diagnosis, Measured, OpKind, PredictionDocument, Profile, WhatIf, format_bytes,
 };
 use tempfile::TempDir;
 
@@ -34,51 +31,6 @@ impl Profiled {
     }
 }
 
-fn simulated(case: &WhatIfCase) -> &SimulatedState {
-    case.simulated.as_ref().and_then(Measured::value).unwrap_or_else(|| panic!("{case:#?}"))
-}
-
-#[track_caller]
-fn agrees(case: &WhatIfCase) {
-    let found = simulated(case);
-    assert!(found.difference_rel.abs() <= 0.1 && found.breaks.is_none(), "{case:#?}");
-}
-
-#[test]
-fn changes_of_a_queue_with_a_known_truth_agree_with_the_simulator() {
-    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
-    let found = disk.whatif(
-        "--rate-iops 1200 --rwmixread 70% --bs 4k --faster 30% --host-cache 60% --iodepth 16 --simulate",
-    );
-    let before = found.before_simulated.as_ref().and_then(Measured::value).unwrap();
-    assert!(before.difference_rel.abs() < 0.1, "{before:?}");
-    // Three single changes, and all of them together.
-    assert_eq!(found.cases.len(), 4);
-    found.cases.iter().for_each(agrees);
-}
-
-#[test]
-fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() {
-    let disk = Profiled::new("atlas10k", "--for-diagnosis --budget 8m");
-    for raid in ["0", "1", "5"] {
-        let words =
-            format!("--rate-iops 60 --rwmixread 80% --bs 8k --disks 4 --raid {raid} --simulate");
-        let found = disk.whatif(&words);
-        let case = &found.cases[0];
-        let simulated = simulated(case);
-        println!("RAID {raid}: {:+.1} %", simulated.difference_rel * 100.0);
-        assert_eq!(simulated.difference_rel.abs() > 0.1, simulated.breaks.is_some(), "{case:#?}");
-        if raid == "0" {
-            // Data of one disk spread over four: each seek covers a quarter of the distance.
-            assert!(simulated.breaks.as_ref().is_none_or(|why| why.contains("seeks are shorter")));
-        }
-    }
-    // What the simulator cannot do is reported, not invented.
-    let found = disk.whatif("--rate-iops 60 --bs 8k --disks 4 --raid 6 --simulate");
-    let why = found.cases[0].simulated.as_ref().and_then(Measured::reason).unwrap();
-    assert!(why.contains("RAID 0, 1, 5 and 10"), "{why}");
-}
-
 #[test]
 fn what_the_flags_say_is_the_load_first_and_then_the_change() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
@@ -91,7 +43,6 @@ fn what_the_flags_say_is_the_load_first_and_then_the_change() {
         .refuses(2, &["+30%"]);
     disk.run("predict last --rate-iops 100 --disks 3 --raid 10").refuses(2, &["even number"]);
     disk.run("predict last --rate-iops 10 --balance").refuses(2, &["recording"]);
-    disk.run("predict last --rate-iops 10 --simulate").refuses(2, &["--simulate", "--faster"]);
     disk.run("predict last --rate-iops 10 --faster 10% --slo mean=9ms").refuses(2, &["--slo"]);
     disk.run("predict last --iodepth 4 --faster 10% --now").refuses(2, &["--now"]);
 }
@@ -99,10 +50,10 @@ fn what_the_flags_say_is_the_load_first_and_then_the_change() {
 #[test]
 fn a_load_that_is_too_much_for_the_disk_has_a_state_after_a_change_alone() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
-    let found = disk.whatif("--rate-iops 2500 --disks 2 --raid 0 --faster 1% --simulate");
+    let found = disk.whatif("--rate-iops 2500 --disks 2 --raid 0 --faster 1%");
     let before = found.before_unsustained.unwrap();
     assert!(before.why.contains("2500") && before.why.contains("maximum"), "{before:?}");
-    assert!(found.before.is_none() && found.before_simulated.is_none());
+    assert!(found.before.is_none());
     let [striped, faster] = [0, 1].map(|at| &found.cases[at]);
     let (striped, faster) = match striped.changes[..] {
         [Change::Array { .. }] => (striped, faster),
@@ -214,12 +165,12 @@ fn a_diagnosis_and_a_whatif_give_one_number_for_one_change() {
 fn the_page_fits_eighty_columns_and_names_cost_and_check() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
     let words = "predict last --rate-iops 1000 --rwmixread 70% --faster 30% --cap 1500 --cache-hit 80% \
-                 --hit-time 100us --simulate";
+                 --hit-time 100us";
     let page = disk.run(words).expect(0).stdout;
     for line in page.lines() {
         assert!(line.chars().count() <= 80, "{line:?}");
     }
-    for word in ["as it is", "30 % faster", "assumes", "cost", "how to check", "not simulated"] {
+    for word in ["as it is", "30 % faster", "assumes", "cost", "how to check"] {
         assert!(page.contains(word), "no {word:?} in\n{page}");
     }
 }

@@ -10,8 +10,8 @@ use record::{
 /// Minimum relative error of the ratio of two computed latencies.
 const RATIO_ERROR: f64 = 0.05;
 
-/// Predicts a load after each change alone, and after all together. No simulation is run yet. A load that
-/// exceeds the disk is often the reason for a change: it has no state before, only a reason.
+/// Predicts a load after each change alone, and after all together. A load that exceeds the disk is often
+/// the reason for a change: it has no state before, only a reason.
 ///
 /// # Errors
 /// If the profile lacks the load before, or a RAID level is not possible with this number of disks.
@@ -49,7 +49,6 @@ pub fn document(
         cases,
         before,
         before_unsustained: unsustained,
-        before_simulated: None,
         extrapolated: extrapolated.map(|found| found.extrapolated).unwrap_or_default(),
         balance: None,
     })
@@ -89,7 +88,6 @@ fn case(
             [Change::HostCache(_) | Change::Memory { .. }] => vec![memory(observed)],
             _ => Vec::new(),
         },
-        simulated: None,
     })
 }
 

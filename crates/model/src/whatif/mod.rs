@@ -216,15 +216,6 @@ impl Setup {
         next
     }
 
-    /// The load as the device sees it, without the reads that the host's memory serves, and the share of
-    /// the programs' requests that reach the device.
-    #[must_use]
-    pub fn behind_host(&self) -> (Self, f64) {
-        let (mix, left) = path::behind_host(&self.mix, self.host_share);
-        let offered = path::thinned(self.offered, left);
-        (Self { mix, offered, host_share: 0.0, ..self.clone() }, left)
-    }
-
     /// Predicts the load.
     ///
     /// # Errors

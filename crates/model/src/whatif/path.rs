@@ -39,7 +39,7 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
 }
 
 /// The mix after memory that serves a share of the reads, and its share of the requests.
-pub(super) fn behind_host(mix: &Mix, share: f64) -> (Mix, f64) {
+fn behind_host(mix: &Mix, share: f64) -> (Mix, f64) {
     behind(mix, share, |class| class.op == OpKind::Read)
 }
 

@@ -7,13 +7,13 @@
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::case::{Case, Disk, Load};
-use crate::scenarios::counterpart::SimulatedDevice;
-use crate::scenarios::scenario::{Means, means};
+use crate::scenarios::scenario::Array;
 use crate::scenarios::stage::{name, observed};
 use record::{
-    Arrival, Change, DeviceDiagnosis, Episode, Estimate, Interval, Measured, Observation, Strategy,
+    Arrival, Change, DeviceDiagnosis, Episode, Estimate, Interval, Measured, Nanos, Observation,
+    Strategy,
 };
-use simdisk::SimSpec;
+use simdisk::{SimKind, SimSpec};
 
 const SECOND: u64 = 1_000_000_000;
 /// Offset of the seed, so that the second run has other requests and other service times.
@@ -49,25 +49,50 @@ pub(crate) fn carry_out(
         return Ok(None);
     };
     let after = observed(case, 0, &changed, case.seed.wrapping_add(ANOTHER))?;
-    let Some(means) = over(&after, episode) else { return Ok(None) };
+    let Some((latency_ns, iops)) = means(&after, episode) else { return Ok(None) };
     let by_rate = matches!(remedy.strategy, Strategy::DeeperQueue | Strategy::RaiseCap);
     let (predicted, found) = match by_rate {
-        true => (effect.iops_after, means.per_s),
-        false => (effect.latency_after_ns, means.latency_ns),
+        true => (effect.iops_after, iops),
+        false => (effect.latency_after_ns, latency_ns),
     };
     let inside = (predicted.low..=predicted.high).contains(&found);
     Ok(Some(Outcome { strategy: remedy.strategy, by_rate, predicted, found, inside }))
 }
 
-/// Means of the first disk during an episode.
-fn over(observation: &Observation, episode: &Episode) -> Option<Means> {
+/// Mean latency and requests per second of the first disk during an episode; `None` if no request completed.
+fn means(observation: &Observation, episode: &Episode) -> Option<(f64, f64)> {
     let (begin, end) = (episode.begin_ns, episode.begin_ns + episode.duration_ns);
     let within = |interval: &&Interval| {
         interval.device == name(0)
             && interval.begin_ns >= begin
             && interval.begin_ns + interval.duration_ns <= end
     };
-    means(observation.intervals.iter().filter(within))
+    let (mut requests, mut time, mut seconds) = (0.0, 0.0, 0.0);
+    for interval in observation.intervals.iter().filter(within) {
+        let length = interval.duration_ns as f64 / 1e9;
+        let count = interval.all.per_s.map_or(0.0, |rate| rate.value * length);
+        requests += count;
+        time += count * interval.all.latency_ns.map_or(0.0, |figure| figure.value);
+        seconds += length;
+    }
+    (requests > 0.0).then(|| (time / requests, requests / seconds))
+}
+
+/// The device with requests that take `factor` times as long; `None` unless it is a queueing model.
+fn faster(device: &str, factor: f64) -> Option<String> {
+    let SimKind::Queue(queue) = SimSpec::parse(device).ok()?.kind else { return None };
+    let time = |nanos: Nanos| (nanos.0 as f64 * factor).round() as u64;
+    let (service, hit) = (time(queue.service), time(queue.hit));
+    let mut text = format!("{device},service={service}ns,hit={hit}ns");
+    let rates = [
+        ("rate", queue.rate_bytes_per_s, "B"),
+        ("iops", queue.iops, ""),
+        ("throughput", queue.throughput_bytes_per_s, "B"),
+    ];
+    for (key, rate, unit) in rates.into_iter().filter(|(_, rate, _)| *rate > 0) {
+        text.push_str(&format!(",{key}={}{unit}", (rate as f64 / factor).round() as u64));
+    }
+    Some(text)
 }
 
 fn is_closed(load: &Load) -> bool {
@@ -76,10 +101,6 @@ fn is_closed(load: &Load) -> bool {
 
 /// The disk and its loads after a change; `None` if the simulator cannot apply it.
 fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
-    let device = |before: &str| {
-        let before = SimSpec::parse(before).ok()?;
-        SimulatedDevice::one(&before).with(change).ok()
-    };
     let mut after = disk.clone();
     let there = |load: &Load| {
         load.from_s * SECOND < episode.begin_ns + episode.duration_ns
@@ -107,9 +128,9 @@ fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
             let load = (process? as usize).checked_sub(1).filter(|at| *at < after.loads.len())?;
             after.loads.remove(load);
         }
-        Change::Array { .. } => after.array = device(&disk.is)?.array,
+        Change::Array { .. } => after.array = Some(Array::of(change)?),
         // Relative to the disk as profiled.
-        Change::Faster(_) => after.is = device(&disk.device.text())?.spec.text,
+        Change::Faster(share) => after.is = faster(&disk.device.text(), 1.0 - share)?,
         Change::Independent => {
             let writes = 1.0 - episode.numbers.read_share?;
             let rate = (episode.numbers.iops * writes).round() as u64;

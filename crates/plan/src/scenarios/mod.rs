@@ -17,7 +17,6 @@
 mod building;
 mod carry_out;
 mod case;
-mod counterpart;
 mod devices;
 mod dice;
 mod draw;
@@ -30,12 +29,10 @@ mod sources;
 mod stage;
 mod unclear;
 mod unprofiled;
-mod whatif;
 
 use crate::session;
 pub use carry_out::Outcome;
 pub use case::{Case, Disk, Expect, Kind, Load};
-pub use counterpart::SimulatedDevice;
 pub use devices::Device;
 pub use draw::{draw, draw_of};
 pub use judge::{Called, Score, judge};
@@ -46,7 +43,6 @@ pub use scores::{Drawn, Scores, on_all_processors, run};
 pub use sources::Source;
 pub use stage::{Staged, stage};
 pub use unprofiled::{without_profile, without_profile_by};
-pub use whatif::Simulation;
 
 /// A case that could not be simulated, which is a bug in its drawing.
 #[derive(Debug, thiserror::Error)]

@@ -101,17 +101,6 @@ impl Array {
         };
         Some(Self { disks, raid, copies, chunk_bytes })
     }
-
-    /// Its level: `RAID 10`.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let copies = if self.copies > 1 { "1" } else { "" };
-        match self.raid {
-            Raid::Raid5 => "RAID 5".to_owned(),
-            Raid::Raid1 => "RAID 1".to_owned(),
-            _ => format!("RAID {copies}0"),
-        }
-    }
 }
 
 /// A device with its loads.
@@ -133,29 +122,6 @@ pub struct Scenario<'a> {
     pub traced: bool,
     /// Share of the processors' time taken by the host.
     pub steal_share: f64,
-}
-
-/// Means over intervals of an observation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Means {
-    /// Number of completed requests.
-    pub(crate) requests: f64,
-    pub(crate) latency_ns: f64,
-    pub(crate) per_s: f64,
-}
-
-/// Means over some intervals; `None` if no request completed in them.
-pub(crate) fn means<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option<Means> {
-    let (mut requests, mut time, mut seconds) = (0.0, 0.0, 0.0);
-    for interval in intervals {
-        let length = interval.duration_ns as f64 / 1e9;
-        let count = interval.all.per_s.map_or(0.0, |rate| rate.value * length);
-        requests += count;
-        time += count * interval.all.latency_ns.map_or(0.0, |figure| figure.value);
-        seconds += length;
-    }
-    let latency_ns = time / requests;
-    (requests > 0.0).then(|| Means { requests, latency_ns, per_s: requests / seconds })
 }
 
 /// Observes a scenario; `stop` ends it early.

@@ -141,7 +141,7 @@ pub(super) const KINDS: [Kind; 19] = [
             ("measured", "check DISK --seed 1"),
             (
                 "whatif",
-                "predict #measured --rate-iops 60 --faster 30 --disks 4 --raid 0 --cache-hit 20 --simulate",
+                "predict #measured --rate-iops 60 --faster 30 --disks 4 --raid 0 --cache-hit 20",
             ),
         ],
         page: "report @whatif -o @page",

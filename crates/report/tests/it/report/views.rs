@@ -126,7 +126,6 @@ fn whatif() -> WhatIf {
         cost: vec!["moving".to_owned()],
         how_to_check: vec!["run `halfpower check` there".to_owned()],
         evidence: Vec::new(),
-        simulated: None,
     };
     let half = Change::Without { share: 0.5, process: None };
     let ratio = Estimate::within_ratio(0.4, 0.05);
