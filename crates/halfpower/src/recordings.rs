@@ -184,8 +184,10 @@ fn kind(word: &str) -> anyhow::Result<Named> {
     }
     let is_path = word.starts_with(['/', '.']) && !word.starts_with("/dev/");
     if is_path || path.extension().is_some() {
-        let text = format!("{word} does not exist; name a recording or a device");
-        return Err(usage(text));
+        return Err(usage(match path.try_exists() {
+            Err(error) => format!("cannot read {word}: {error}"),
+            Ok(_) => format!("{word} does not exist; name a recording or a device"),
+        }));
     }
     Ok(Named::Device)
 }

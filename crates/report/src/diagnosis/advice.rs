@@ -49,7 +49,7 @@ fn settles(source: &str, name: &str) -> String {
     } else if is_of_windows(source, name) {
         "on a folder of that disk".to_owned()
     } else {
-        format!("/dev/{name}")
+        format!("/dev/{name} (as root) or a directory on it")
     };
     format!("halfpower check {place}, while the disk is quiet; then observe again")
 }
@@ -276,7 +276,7 @@ mod tests {
             let said = settles(source, name);
             assert!(said.starts_with(&format!("halfpower check {words}, while")), "{said}");
         };
-        begins("live", "sda", "/dev/sda");
+        begins("live", "sda", "/dev/sda (as root) or a directory on it");
         begins("simulated", "sim:mm1", "sim:mm1");
         begins("Windows PhysicalDisk CSV", "1 D: E:", "D:\\");
         begins("Windows LogicalDisk CSV", "HarddiskVolume1", "on a folder of that disk");

@@ -162,10 +162,10 @@ fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
             }),
             Err(_) => Cell::toned("not measured", Tone::Faint),
         });
-        t.left("", |verdict| match verdict.met {
+        t.left("met", |verdict| match verdict.met {
             Some(true) => Cell::toned("yes", Tone::Good),
             Some(false) => Cell::toned("no", Tone::Bad),
-            None => Cell::toned(unknown(verdict), Tone::Warn),
+            None => Cell::toned("unknown", Tone::Warn),
         });
     });
     let mut reasons: Vec<&str> =
@@ -174,14 +174,6 @@ fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
     section.rows("not measured", reasons);
     if commits.verdicts.iter().any(|verdict| verdict.met.is_none()) {
         section.row("to decide it", format!("`{}`", profile.longer_check()));
-    }
-}
-
-/// Why it is unknown whether a requirement is met.
-fn unknown(verdict: &CommitVerdict) -> String {
-    match verdict.measured.value() {
-        Some(value) => format!("unknown: {}", number::interval(value.relative_half_width())),
-        None => "unknown".to_owned(),
     }
 }
 
