@@ -32,7 +32,7 @@ const PLACES: &[(&str, &str)] = &[
     ("watch --listen 127.0.0.1:0 --web-config web.yml", "pem"),
     ("sweep FILE . --no-save", "toml"),
     ("report FILE --md", "json"),
-    ("export FILE --parquet tables", "json"),
+    ("export FILE --csv tables", "json"),
     ("compare FILE FILE", "csv"),
     ("run sim:FILE --no-save", "toml"),
     ("predict --spec FILE --rate-iops 1", "toml"),
