@@ -41,7 +41,7 @@ pub(crate) enum Verb {
     Show(Box<crate::show::ShowArgs>),
     /// Make an HTML page, plots, Markdown or CSV from results.
     Report(crate::reports::ReportArgs),
-    /// Write trials as Parquet tables for DuckDB and pandas.
+    /// Write trials as CSV tables for pandas, DuckDB and others.
     Export(crate::export::ExportArgs),
     /// Check what this machine can measure, and why not the rest.
     Doctor(crate::doctor::DoctorArgs),

@@ -24,12 +24,12 @@ const KINDS: [DocumentKind; 3] =
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower export last --parquet tables     the trials of the newest result\n  \
-    halfpower export --all --parquet tables    every trial in the database\n  \
-    halfpower export trial.json 0197f3 --parquet tables\n\n\
-    DIR gets trials.parquet (a row per job), intervals.parquet, histograms.parquet\n\
-    and clients.parquet (a row per client of a load from several machines).\n  \
-    duckdb -c \"SELECT target, read_iops FROM 'tables/trials.parquet'\"")]
+    halfpower export last --csv tables     the trials of the newest result\n  \
+    halfpower export --all --csv tables    every trial in the database\n  \
+    halfpower export trial.json 0197f3 --csv tables\n\n\
+    DIR gets trials.csv (a row per job), intervals.csv, histograms.csv\n\
+    and clients.csv (a row per client of a load from several machines).\n  \
+    duckdb -c \"SELECT target, read_iops FROM 'tables/trials.csv'\"")]
 pub(crate) struct ExportArgs {
     /// Ids of trials, profiles or experiments, their beginnings or ends, "last", or JSON files of these.
     #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "WHAT")]
@@ -39,7 +39,7 @@ pub(crate) struct ExportArgs {
     all: bool,
     /// Folder for the tables; created if missing.
     #[arg(long, value_name = "DIR", required = true)]
-    parquet: PathBuf,
+    csv: PathBuf,
     /// Print what was written as JSON.
     #[arg(long)]
     json: bool,
@@ -61,7 +61,7 @@ pub(crate) fn export(arguments: &ExportArgs) -> anyhow::Result<Verdict> {
     }
     ensure!(export.tables.trials() > 0, "no trials to export; run `halfpower run` first");
     let trials = export.tables.trials();
-    let files = export.tables.finish(VERSION);
+    let files = export.tables.finish();
     write(&files, places)?;
     output::print(&said(arguments, trials, &files, &export.missing)?)?;
     for id in &export.missing {
@@ -117,14 +117,14 @@ impl Export {
 
 /// The output files; none may be an input of this command.
 fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
-    let folder = &arguments.parquet;
+    let folder = &arguments.csv;
     ensure!(
         !folder.exists() || folder.is_dir(),
-        "--parquet {} is not a folder; name a folder",
+        "--csv {} is not a folder; name a folder",
         quoted(folder)
     );
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot create the folder {} (--parquet)", quoted(folder)))?;
+        .with_context(|| format!("cannot create the folder {} (--csv)", quoted(folder)))?;
     let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to export"));
     let mut in_use: Vec<InUse> = documents.collect();
     if let Ok(database) = arguments.keeping.file() {
@@ -135,13 +135,13 @@ fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
 }
 
 fn path(folder: &Path, table: &str) -> PathBuf {
-    folder.join(format!("{table}.parquet"))
+    folder.join(format!("{table}.csv"))
 }
 
 /// Completes all files before it puts the first one in place.
 fn write(files: &[TableFile], places: Vec<OutputFile>) -> anyhow::Result<()> {
     let pairs = files.iter().zip(places);
-    let written = pairs.map(|(file, place)| place.write_beside(&file.bytes));
+    let written = pairs.map(|(file, place)| place.write_beside(&file.csv));
     let written: Vec<_> = written.collect::<Result<_, _>>()?;
     for file in written {
         file.put_in_place()?;
@@ -156,11 +156,11 @@ fn said(
     files: &[TableFile],
     missing: &BTreeSet<String>,
 ) -> anyhow::Result<String> {
-    let folder = &arguments.parquet;
+    let folder = &arguments.csv;
     if arguments.json {
         let file = |file: &TableFile| {
             let path = path(folder, file.name);
-            json!({"table": file.name, "path": path.display().to_string(), "rows": file.rows, "bytes": file.bytes.len()})
+            json!({"table": file.name, "path": path.display().to_string(), "rows": file.rows, "bytes": file.csv.len()})
         };
         return output::json(&json!({
             "schema": "halfpower/export/1",
@@ -172,7 +172,7 @@ fn said(
     }
     let line = |file: &TableFile| {
         let path = report::escape(&path(folder, file.name).display().to_string());
-        let (rows, size) = (counted(file.rows as f64, "row"), file.bytes.len().div_ceil(1000));
+        let (rows, size) = (counted(file.rows as f64, "row"), file.csv.len().div_ceil(1000));
         format!("{path}: {rows}, {size} kB\n")
     };
     let trials = counted(trials as f64, "trial");

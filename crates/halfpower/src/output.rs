@@ -8,7 +8,6 @@ use host::target::{InUse, LineFile, OutputKind};
 use record::{COST_FIT_SCHEMA, OBSERVATION_SCHEMA, TRIAL_SCHEMA, Trial};
 use report::{Extent, Story, Style};
 use serde::Serialize;
-use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
@@ -186,8 +185,11 @@ pub(crate) const PAGE: OutputKind = OutputKind {
     name: "halfpower HTML page",
     is_in: |path| begins(path, report::HTML_HEAD),
 };
-pub(crate) const TABLE: OutputKind =
-    OutputKind { flag: "--parquet", name: "halfpower Parquet table", is_in: is_table };
+pub(crate) const TABLE: OutputKind = OutputKind {
+    flag: "--csv",
+    name: "halfpower CSV table of trials",
+    is_in: |path| report::table_headers().iter().any(|header| begins(path, header)),
+};
 pub(crate) const REPORT: OutputKind = OutputKind { flag: "--output", ..PAGE };
 
 pub(crate) const PLOT: OutputKind = OutputKind {
@@ -223,13 +225,6 @@ fn is_document(path: &Path, schemas: &[&str]) -> bool {
     let document = json_in(path).unwrap_or_default();
     let found = document["schema"].as_str().and_then(kind);
     found.is_some() && schemas.iter().any(|schema| kind(schema) == found)
-}
-
-/// Whether this program wrote a Parquet file. A file changed by another program carries that program's name.
-fn is_table(path: &Path) -> bool {
-    let footer = File::open(path).and_then(|mut file| report::read_footer(&mut file));
-    let writer = report::CREATED_BY.as_bytes();
-    footer.is_ok_and(|footer| footer.windows(writer.len()).any(|bytes| bytes == writer))
 }
 
 /// Whether a file holds fio's JSON output.

@@ -5,10 +5,9 @@
 
 use crate::chart::CSV_HEADER;
 use crate::page::csv_field;
-use crate::parquet::Value;
 use crate::story::Story;
 use crate::tables::{
-    INTERVAL, interval_operation_columns, interval_operation_values, target_names,
+    INTERVAL, interval_operation_columns, interval_operation_fields, target_names,
 };
 use record::{Diagnosis, Moment, Trial};
 
@@ -29,7 +28,7 @@ pub fn csv(stories: &[Story]) -> String {
 #[must_use]
 pub fn intervals_header() -> String {
     let own = INTERVAL.iter().map(|(name, ..)| (*name).to_owned());
-    let operations = interval_operation_columns().into_iter().map(|column| column.name);
+    let operations = interval_operation_columns();
     let names: Vec<String> = own.chain(operations).collect();
     format!("trial_id,target,{}", names.join(","))
 }
@@ -42,14 +41,10 @@ pub fn intervals_csv(trial: &Trial) -> String {
     let head = format!("{},{}", csv_field(&trial.id), csv_field(&target_names(trial)));
     for interval in trial.result.intervals.iter().flatten() {
         csv.push_str(&head);
-        let own = INTERVAL.iter().map(|(.., value)| value(interval));
-        for value in own.chain(interval_operation_values(interval)) {
-            csv.push_str(&match value {
-                Value::Whole(value) => format!(",{value}"),
-                Value::Signed(value) => format!(",{value}"),
-                Value::Number(value) => format!(",{value}"),
-                _ => ",".to_owned(),
-            });
+        let own = INTERVAL.iter().map(|(_, value)| value(interval));
+        for field in own.chain(interval_operation_fields(interval)) {
+            csv.push(',');
+            csv.push_str(field.as_str());
         }
         csv.push('\n');
     }

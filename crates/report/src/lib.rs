@@ -9,8 +9,6 @@
 //!
 //! `number` formats values, `page` escapes, wraps and colours; most other modules render one kind
 //! of document each.
-//!
-//! [`parquet`] writes the files of `export`.
 #![forbid(unsafe_code)]
 
 pub mod chart;
@@ -30,7 +28,6 @@ mod number;
 mod observation;
 mod page;
 mod papers;
-pub mod parquet;
 mod path_map;
 mod plot_files;
 mod plots;
@@ -56,7 +53,6 @@ mod whatif;
 mod zones;
 
 pub use self::papers::papers;
-pub use crate::parquet::read_footer;
 pub use chart::CSV_HEADER;
 pub use comparison::comparison;
 pub use cost_fit::cost_fit;
@@ -87,7 +83,7 @@ pub use story::{
     capital, severity,
 };
 pub use sweep_script::{ScriptLine, sweep_script};
-pub use tables::{CREATED_BY, TABLES, TableError, TableFile, TrialTables};
+pub use tables::{BucketError, TABLES, TableFile, TrialTables, table_headers};
 pub use target::target_text;
 pub use trace::{
     TRACE_HEADER, TraceError, TraceLine, check_trace_comment, check_trace_line,

@@ -1,12 +1,12 @@
-//! Exports trials as tables for other programs: a row per job, per interval, per histogram bucket,
+//! Exports trials as CSV tables for other programs: a row per job, per interval, per histogram bucket,
 //! and per client of a load made by several machines.
 //!
 //! Names are those of the JSON, with the operation as a prefix and the unit at the end. Values that
-//! were not measured are null. All columns are always present, so that files from many machines can
-//! be read together. Rejected: a row per operation, since a reader would have to join what belongs
+//! were not measured are empty fields. All columns are always present, so that files from many machines
+//! can be read together. Rejected: a row per operation, since a reader would have to join what belongs
 //! to one moment; and tables of documents without trials, each of which has a shape of its own.
 
-use crate::parquet::{Column, Kind, ParquetError, Value, Writer};
+use crate::page::csv_field;
 use crate::story::joined;
 use record::{
     BUCKETS, Client, Clients, DirectionResult, HistogramSnapshot, IntervalDirection,
@@ -15,85 +15,116 @@ use record::{
 use serde::Serialize;
 use thiserror::Error;
 
-/// Version of the names and meanings, stored in each file as `halfpower.schema`.
-const TABLES_VERSION: u32 = 1;
-/// The program's name as the writer of a file; the version follows.
-pub const CREATED_BY: &str = "halfpower version ";
-/// Names of the tables and of their files, without `.parquet`.
+/// Names of the tables and of their files, without `.csv`.
 pub const TABLES: [&str; 4] = ["trials", "intervals", "histograms", "clients"];
 
 /// The operations with columns of their own.
 pub(crate) const OPERATIONS: [&str; 4] = ["read", "write", "trim", "flush"];
 
-/// A column: name, type, and how to get the value from a record.
-pub(crate) type Quantity<T> = (&'static str, Kind, fn(&T) -> Value);
+/// A CSV field; empty if the value was not measured.
+#[derive(Clone)]
+pub(crate) struct Field(String);
 
-use Kind::{Flag, Integer, Number, Text, Timestamp, Unsigned};
+impl Field {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Field {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self(String::new()), Into::into)
+    }
+}
+
+impl From<&str> for Field {
+    fn from(value: &str) -> Self {
+        Self(csv_field(value))
+    }
+}
+
+impl From<String> for Field {
+    fn from(value: String) -> Self {
+        value.as_str().into()
+    }
+}
+
+/// Makes fields of types whose text needs no quotes.
+macro_rules! plain_fields {
+    ($($plain:ty),*) => {
+        $(impl From<$plain> for Field {
+            fn from(value: $plain) -> Self {
+                Self(value.to_string())
+            }
+        })*
+    };
+}
+
+plain_fields!(bool, f64, i64, u32, u64);
+
+/// A column: name, and how to get the value from a record.
+pub(crate) type Quantity<T> = (&'static str, fn(&T) -> Field);
 
 const TRIAL: [Quantity<Trial>; 48] = [
-    ("simulated", Flag, |it| it.simulated.into()),
-    ("valid", Flag, |it| it.first_clean().into()),
-    ("findings", Text, |it| joined(&it.findings, " ", |finding| finding.code.name()).into()),
-    ("halfpower_version", Text, |it| it.halfpower_version.as_str().into()),
-    ("seed", Unsigned, |it| it.seed.into()),
-    ("cell", Text, |it| it.cell.as_str().into()),
-    ("target", Text, |it| target_names(it).into()),
-    ("target_kind", Text, |it| it.targets.first().map(|target| word(target.kind)).into()),
-    ("target_size_bytes", Integer, |it| {
-        it.targets.first().map(|target| target.size_bytes.0).into()
-    }),
-    ("device", Text, |it| device(it).map(|device| device.disk.as_str()).into()),
-    ("model", Text, |it| device(it).and_then(|device| device.model.as_deref()).into()),
-    ("job_name", Text, |it| it.workload.name.as_deref().into()),
-    ("engine", Text, |it| word(it.workload.engine).into()),
-    ("cache", Text, |it| word(it.workload.cache).into()),
-    ("pattern", Text, |it| word(it.workload.pattern).into()),
-    ("read_percent", Integer, |it| u32::from(it.workload.read_percent).into()),
-    ("instead", Text, |it| it.workload.instead.map(word).into()),
-    ("bs_bytes", Integer, |it| only_size(&it.workload.bs).into()),
-    ("bs_mix", Text, |it| size_mix(&it.workload.bs).into()),
-    ("iodepth", Integer, |it| it.workload.iodepth.into()),
-    ("numjobs", Integer, |it| it.workload.numjobs.into()),
-    ("depth", Integer, |it| it.workload.depth.into()),
-    ("arrival", Text, |it| word(it.workload.arrival).into()),
-    ("rate_iops", Integer, |it| it.workload.rate_iops.into()),
-    ("offset_bytes", Integer, |it| it.workload.offset_bytes.0.into()),
-    ("size_bytes", Integer, |it| it.workload.size_bytes.0.into()),
-    ("runtime_ns", Integer, |it| it.workload.runtime_ns.0.into()),
-    ("duration_ns", Integer, |it| it.result.duration_ns.0.into()),
-    ("steady", Flag, |it| it.result.steady.into()),
-    ("ended_by", Text, |it| it.result.ended_by.map(word).into()),
-    ("unanswered", Integer, |it| it.result.unanswered.into()),
-    ("concurrency", Number, |it| it.result.concurrency.into()),
-    ("open_loop_offered_iops", Number, |it| open_loop(it, |open| open.offered_iops.into())),
-    ("open_loop_late_mean_ns", Number, |it| open_loop(it, |open| open.late_mean_ns.into())),
-    ("open_loop_late_p99_ns", Number, |it| open_loop(it, |open| open.late_p99_ns.into())),
-    ("open_loop_late_max_ns", Integer, |it| open_loop(it, |open| open.late_max_ns.into())),
-    ("open_loop_backlog_max", Integer, |it| open_loop(it, |open| open.backlog_max.into())),
-    ("cpu_user_ms", Number, |it| measured(&it.cpu, |cpu| cpu.user_ms.into())),
-    ("cpu_system_ms", Number, |it| measured(&it.cpu, |cpu| cpu.system_ms.into())),
-    ("cpu_lower_us_per_io", Number, |it| measured(&it.cpu, |cpu| cpu.lower_us_per_io.into())),
-    ("cpu_upper_us_per_io", Number, |it| measured(&it.cpu, |cpu| cpu.upper_us_per_io.into())),
-    ("device_counters_of", Text, |it| counters(it, |device| device.device.as_str().into())),
-    ("device_ios", Integer, |it| counters(it, |device| device.ios.into())),
-    ("device_bytes", Integer, |it| counters(it, |device| device.bytes.into())),
-    ("device_merges", Integer, |it| counters(it, |device| device.merges.into())),
-    ("device_busy_ms", Number, |it| counters(it, |device| device.busy_ms.into())),
-    ("device_concurrency", Number, |it| counters(it, |device| device.concurrency.into())),
-    ("harness_ceiling_iops", Number, |it| {
-        measured(&it.harness, |harness| harness.ceiling_iops.into())
-    }),
+    ("simulated", |it| it.simulated.into()),
+    ("valid", |it| it.first_clean().into()),
+    ("findings", |it| joined(&it.findings, " ", |finding| finding.code.name()).into()),
+    ("halfpower_version", |it| it.halfpower_version.as_str().into()),
+    ("seed", |it| it.seed.into()),
+    ("cell", |it| it.cell.as_str().into()),
+    ("target", |it| target_names(it).into()),
+    ("target_kind", |it| it.targets.first().map(|target| word(target.kind)).into()),
+    ("target_size_bytes", |it| it.targets.first().map(|target| target.size_bytes.0).into()),
+    ("device", |it| device(it).map(|device| device.disk.as_str()).into()),
+    ("model", |it| device(it).and_then(|device| device.model.as_deref()).into()),
+    ("job_name", |it| it.workload.name.as_deref().into()),
+    ("engine", |it| word(it.workload.engine).into()),
+    ("cache", |it| word(it.workload.cache).into()),
+    ("pattern", |it| word(it.workload.pattern).into()),
+    ("read_percent", |it| u32::from(it.workload.read_percent).into()),
+    ("instead", |it| it.workload.instead.map(word).into()),
+    ("bs_bytes", |it| only_size(&it.workload.bs).into()),
+    ("bs_mix", |it| size_mix(&it.workload.bs).into()),
+    ("iodepth", |it| it.workload.iodepth.into()),
+    ("numjobs", |it| it.workload.numjobs.into()),
+    ("depth", |it| it.workload.depth.into()),
+    ("arrival", |it| word(it.workload.arrival).into()),
+    ("rate_iops", |it| it.workload.rate_iops.into()),
+    ("offset_bytes", |it| it.workload.offset_bytes.0.into()),
+    ("size_bytes", |it| it.workload.size_bytes.0.into()),
+    ("runtime_ns", |it| it.workload.runtime_ns.0.into()),
+    ("duration_ns", |it| it.result.duration_ns.0.into()),
+    ("steady", |it| it.result.steady.into()),
+    ("ended_by", |it| it.result.ended_by.map(word).into()),
+    ("unanswered", |it| it.result.unanswered.into()),
+    ("concurrency", |it| it.result.concurrency.into()),
+    ("open_loop_offered_iops", |it| open_loop(it, |open| open.offered_iops.into())),
+    ("open_loop_late_mean_ns", |it| open_loop(it, |open| open.late_mean_ns.into())),
+    ("open_loop_late_p99_ns", |it| open_loop(it, |open| open.late_p99_ns.into())),
+    ("open_loop_late_max_ns", |it| open_loop(it, |open| open.late_max_ns.into())),
+    ("open_loop_backlog_max", |it| open_loop(it, |open| open.backlog_max.into())),
+    ("cpu_user_ms", |it| measured(&it.cpu, |cpu| cpu.user_ms.into())),
+    ("cpu_system_ms", |it| measured(&it.cpu, |cpu| cpu.system_ms.into())),
+    ("cpu_lower_us_per_io", |it| measured(&it.cpu, |cpu| cpu.lower_us_per_io.into())),
+    ("cpu_upper_us_per_io", |it| measured(&it.cpu, |cpu| cpu.upper_us_per_io.into())),
+    ("device_counters_of", |it| counters(it, |device| device.device.as_str().into())),
+    ("device_ios", |it| counters(it, |device| device.ios.into())),
+    ("device_bytes", |it| counters(it, |device| device.bytes.into())),
+    ("device_merges", |it| counters(it, |device| device.merges.into())),
+    ("device_busy_ms", |it| counters(it, |device| device.busy_ms.into())),
+    ("device_concurrency", |it| counters(it, |device| device.concurrency.into())),
+    ("harness_ceiling_iops", |it| measured(&it.harness, |harness| harness.ceiling_iops.into())),
 ];
 
 const DIRECTION: [Quantity<DirectionResult>; 8] = [
-    ("ios", Integer, |it| it.ios.into()),
-    ("bytes", Integer, |it| it.bytes.into()),
-    ("iops", Number, |it| it.iops.into()),
-    ("bytes_per_s", Number, |it| it.bytes_per_s.into()),
-    ("iops_ci95_rel", Number, |it| it.iops_ci95_rel.into()),
-    ("errors", Integer, |it| it.errors.into()),
-    ("short", Integer, |it| it.short.into()),
-    ("offered_iops", Number, |it| it.offered_iops.into()),
+    ("ios", |it| it.ios.into()),
+    ("bytes", |it| it.bytes.into()),
+    ("iops", |it| it.iops.into()),
+    ("bytes_per_s", |it| it.bytes_per_s.into()),
+    ("iops_ci95_rel", |it| it.iops_ci95_rel.into()),
+    ("errors", |it| it.errors.into()),
+    ("short", |it| it.short.into()),
+    ("offered_iops", |it| it.offered_iops.into()),
 ];
 
 /// The latency summaries of a trial, with their names.
@@ -102,72 +133,64 @@ const DIRECTION_TIMES: [(&str, Times); 2] =
     [("latency", |it| it.latency_ns.as_ref()), ("completion", |it| it.completion_ns.as_ref())];
 
 pub(crate) const INTERVAL: [Quantity<IntervalResult>; 3] = [
-    ("begin_ns", Integer, |it| it.begin_ns.0.into()),
-    ("length_ns", Integer, |it| it.length_ns.0.into()),
-    ("concurrency", Number, |it| it.concurrency.into()),
+    ("begin_ns", |it| it.begin_ns.0.into()),
+    ("length_ns", |it| it.length_ns.0.into()),
+    ("concurrency", |it| it.concurrency.into()),
 ];
 
 const INTERVAL_DIRECTION: [Quantity<IntervalDirection>; 4] = [
-    ("ios", Integer, |it| it.ios.into()),
-    ("bytes", Integer, |it| it.bytes.into()),
-    ("iops", Number, |it| it.iops.into()),
-    ("bytes_per_s", Number, |it| it.bytes_per_s.into()),
+    ("ios", |it| it.ios.into()),
+    ("bytes", |it| it.bytes.into()),
+    ("iops", |it| it.iops.into()),
+    ("bytes_per_s", |it| it.bytes_per_s.into()),
 ];
 
 const SUMMARY: [Quantity<TimeSummary>; 11] = [
-    ("mean_ns", Number, |it| it.mean.into()),
-    ("stddev_ns", Number, |it| it.stddev.into()),
-    ("min_ns", Integer, |it| it.min.into()),
-    ("p50_ns", Number, |it| it.p50.into()),
-    ("p90_ns", Number, |it| it.p90.into()),
-    ("p95_ns", Number, |it| it.p95.into()),
-    ("p99_ns", Number, |it| it.p99.into()),
-    ("p99_9_ns", Number, |it| it.p99_9.into()),
-    ("p99_99_ns", Number, |it| it.p99_99.into()),
-    ("max_ns", Integer, |it| it.max.into()),
-    ("mean_ci95_rel", Number, |it| it.mean_ci95_rel.into()),
+    ("mean_ns", |it| it.mean.into()),
+    ("stddev_ns", |it| it.stddev.into()),
+    ("min_ns", |it| it.min.into()),
+    ("p50_ns", |it| it.p50.into()),
+    ("p90_ns", |it| it.p90.into()),
+    ("p95_ns", |it| it.p95.into()),
+    ("p99_ns", |it| it.p99.into()),
+    ("p99_9_ns", |it| it.p99_9.into()),
+    ("p99_99_ns", |it| it.p99_99.into()),
+    ("max_ns", |it| it.max.into()),
+    ("mean_ci95_rel", |it| it.mean_ci95_rel.into()),
 ];
 
-const BUCKET: [(&str, Kind); 5] = [
-    ("operation", Text),
-    ("bucket", Integer),
-    ("low_ns", Integer),
-    ("high_ns", Integer),
-    ("ios", Integer),
-];
+const BUCKET: [&str; 5] = ["operation", "bucket", "low_ns", "high_ns", "ios"];
 
 /// The result of each client, and its clock offset.
 const CLIENT: [Quantity<Client>; 18] = [
-    ("host", Text, |it| it.host.as_str().into()),
-    ("hostname", Text, |it| it.hostname.as_str().into()),
-    ("part_id", Text, |it| it.trial_id.as_deref().into()),
-    ("first_job", Integer, |it| it.first_job.into()),
-    ("jobs", Integer, |it| it.jobs.into()),
-    ("depth", Integer, |it| it.depth.into()),
-    ("share", Number, |it| it.share.into()),
-    ("iops_per_job", Number, |it| it.iops_per_job.into()),
-    ("begin_skew_ns", Integer, |it| it.begin_skew_ns.into()),
-    ("clock_offset_ns", Integer, |it| it.clock.offset_ns.into()),
-    ("clock_error_ns", Integer, |it| it.clock.error_ns.0.into()),
-    ("clock_round_trip_ns", Integer, |it| it.clock.round_trip_ns.0.into()),
-    ("clock_drift_ns", Integer, |it| it.clock.drift_ns.into()),
-    ("lost", Text, |it| it.lost.as_ref().map(|lost| word(lost.kind)).into()),
-    ("lost_reason", Text, |it| it.lost.as_ref().map(|lost| lost.reason.as_str()).into()),
-    ("lost_until_ns", Integer, |it| {
-        it.lost.as_ref().and_then(|lost| Some(lost.until_ns?.0)).into()
-    }),
-    ("lost_ios", Integer, |it| it.lost.as_ref().map(|lost| lost.ios).into()),
-    ("lost_bytes", Integer, |it| it.lost.as_ref().map(|lost| lost.bytes).into()),
+    ("host", |it| it.host.as_str().into()),
+    ("hostname", |it| it.hostname.as_str().into()),
+    ("part_id", |it| it.trial_id.as_deref().into()),
+    ("first_job", |it| it.first_job.into()),
+    ("jobs", |it| it.jobs.into()),
+    ("depth", |it| it.depth.into()),
+    ("share", |it| it.share.into()),
+    ("iops_per_job", |it| it.iops_per_job.into()),
+    ("begin_skew_ns", |it| it.begin_skew_ns.into()),
+    ("clock_offset_ns", |it| it.clock.offset_ns.into()),
+    ("clock_error_ns", |it| it.clock.error_ns.0.into()),
+    ("clock_round_trip_ns", |it| it.clock.round_trip_ns.0.into()),
+    ("clock_drift_ns", |it| it.clock.drift_ns.into()),
+    ("lost", |it| it.lost.as_ref().map(|lost| word(lost.kind)).into()),
+    ("lost_reason", |it| it.lost.as_ref().map(|lost| lost.reason.as_str()).into()),
+    ("lost_until_ns", |it| it.lost.as_ref().and_then(|lost| Some(lost.until_ns?.0)).into()),
+    ("lost_ios", |it| it.lost.as_ref().map(|lost| lost.ios).into()),
+    ("lost_bytes", |it| it.lost.as_ref().map(|lost| lost.bytes).into()),
 ];
 
 /// Values common to all clients of a trial, repeated in each row.
 const TOGETHER: [Quantity<Clients>; 6] = [
-    ("clients", Integer, |it| (it.each.len() as u64).into()),
-    ("sharing", Text, |it| word(it.sharing).into()),
-    ("start_spread_ns", Integer, |it| it.start_spread_ns.map(|spread| spread.0).into()),
-    ("start_spread_error_ns", Integer, |it| it.start_spread_error_ns.map(|error| error.0).into()),
-    ("common_window_ns", Integer, |it| it.common_window_ns.map(|window| window.0).into()),
-    ("jain_index", Number, |it| it.jain_index.into()),
+    ("clients", |it| (it.each.len() as u64).into()),
+    ("sharing", |it| word(it.sharing).into()),
+    ("start_spread_ns", |it| it.start_spread_ns.map(|spread| spread.0).into()),
+    ("start_spread_error_ns", |it| it.start_spread_error_ns.map(|error| error.0).into()),
+    ("common_window_ns", |it| it.common_window_ns.map(|window| window.0).into()),
+    ("jain_index", |it| it.jain_index.into()),
 ];
 
 /// The columns of [`TRIAL`] that describe a client's own trial. The requested load is common to all
@@ -195,87 +218,86 @@ const OF_PART: [&str; 20] = [
     "harness_ceiling_iops",
 ];
 
-/// A trial that cannot be stored in the tables.
+/// A histogram bucket that does not exist.
 #[derive(Debug, Error)]
-pub enum TableError {
-    /// Its time is invalid.
-    #[error("trial {id}: its time {time:?} is not an RFC 3339 time after 1677 and before 2262")]
-    Time {
-        /// Id of the trial.
-        id: String,
-        /// The time as recorded.
-        time: String,
-    },
-    /// A histogram bucket that does not exist.
-    #[error("trial {id}: its histogram has a bucket {bucket}, but only {BUCKETS} exist")]
-    Bucket {
-        /// Id of the trial.
-        id: String,
-        /// Index of the bucket.
-        bucket: u32,
-    },
-    /// A number is too large.
-    #[error("trial {id}: {cause}")]
-    Value {
-        /// Id of the trial.
-        id: String,
-        /// The value and its column.
-        cause: ParquetError,
-    },
+#[error("trial {id}: its histogram has a bucket {bucket}, but only {BUCKETS} exist")]
+pub struct BucketError {
+    /// Id of the trial.
+    id: String,
+    /// Index of the bucket.
+    bucket: u32,
 }
 
 /// Tables under construction; trials are added one by one.
 #[derive(Debug)]
 pub struct TrialTables {
-    writers: [Writer; 4],
+    files: [TableFile; 4],
     trials: usize,
 }
 
-/// A finished table.
+/// A table.
 #[derive(Debug)]
 pub struct TableFile {
     /// Name, one of [`TABLES`].
     pub name: &'static str,
     /// Number of rows.
     pub rows: usize,
-    /// The Parquet file.
-    pub bytes: Vec<u8>,
+    /// The lines, with the header.
+    pub csv: String,
+}
+
+impl TableFile {
+    fn row(&mut self, fields: impl IntoIterator<Item = Field>) {
+        let fields: Vec<Field> = fields.into_iter().collect();
+        self.csv.push_str(&joined(&fields, ",", |field| field.as_str().to_owned()));
+        self.csv.push('\n');
+        self.rows += 1;
+    }
 }
 
 impl Default for TrialTables {
     /// Tables without rows.
     fn default() -> Self {
-        let of_job = [("trial_id", Text), ("job", Integer)];
-        let named = |(name, kind): (&str, Kind)| Column { name: name.to_owned(), kind };
-        let table =
-            |rest: Vec<Column>| Writer::new(of_job.map(named).into_iter().chain(rest).collect());
-        let mut trials = vec![named(("time", Timestamp))];
-        trials.extend(columns("", &TRIAL));
-        trials.extend(operation_columns());
-        let mut intervals = vec![named(("target", Text))];
-        intervals.extend(columns("", &INTERVAL));
-        intervals.extend(interval_operation_columns());
-        let histograms = BUCKET.map(named).to_vec();
-        let mut clients = [("trial_id", Text), ("client", Integer)].map(named).to_vec();
-        clients.extend(columns("", &CLIENT));
-        clients.extend(columns("", &TOGETHER));
-        clients.extend(of_part().map(|(name, kind, _)| named((name, *kind))));
-        clients.extend(operation_columns());
-        let writers = [table(trials), table(intervals), table(histograms), Writer::new(clients)];
-        Self { writers, trials: 0 }
+        let mut headers = table_headers().into_iter();
+        let file = |name| {
+            let csv = headers.next().unwrap_or_default() + "\n";
+            TableFile { name, rows: 0, csv }
+        };
+        Self { files: TABLES.map(file), trials: 0 }
     }
+}
+
+/// The header lines of the tables without line ends, in the order of [`TABLES`].
+#[must_use]
+pub fn table_headers() -> [String; 4] {
+    let line = |names: Vec<String>| names.join(",");
+    let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let mut trials = named(&["trial_id", "job", "time"]);
+    trials.extend(columns("", &TRIAL));
+    trials.extend(operation_columns());
+    let mut intervals = named(&["trial_id", "job", "target"]);
+    intervals.extend(columns("", &INTERVAL));
+    intervals.extend(interval_operation_columns());
+    let mut histograms = named(&["trial_id", "job"]);
+    histograms.extend(named(&BUCKET));
+    let mut clients = named(&["trial_id", "client"]);
+    clients.extend(columns("", &CLIENT));
+    clients.extend(columns("", &TOGETHER));
+    clients.extend(of_part().map(|&(name, _)| name.to_owned()));
+    clients.extend(operation_columns());
+    [trials, intervals, histograms, clients].map(line)
 }
 
 impl TrialTables {
     /// Adds a trial with all of its jobs.
     ///
     /// # Errors
-    /// If it contains values that no trial of this program has. The tables are unusable afterwards.
-    pub fn add(&mut self, trial: &Trial) -> Result<(), TableError> {
+    /// If its histogram has a bucket that does not exist. The tables are unusable afterwards.
+    pub fn add(&mut self, trial: &Trial) -> Result<(), BucketError> {
         for (index, job) in (0..).map_while(|index| Some((index, trial.job(index)?))) {
             self.add_job(index as u64, &job)?;
         }
-        self.add_clients(trial)?;
+        self.add_clients(trial);
         self.trials += 1;
         Ok(())
     }
@@ -286,24 +308,22 @@ impl TrialTables {
         self.trials
     }
 
-    fn add_job(&mut self, index: u64, job: &Trial) -> Result<(), TableError> {
-        let of_job: [Value; 2] = [job.id.as_str().into(), index.into()];
-        let row = |rest: Vec<Value>| of_job.iter().cloned().chain(rest).collect::<Vec<Value>>();
-        let too_large = |cause| TableError::Value { id: job.id.clone(), cause };
-        let [trials, intervals, histograms, _] = &mut self.writers;
+    fn add_job(&mut self, index: u64, job: &Trial) -> Result<(), BucketError> {
+        let of_job: [Field; 2] = [job.id.as_str().into(), index.into()];
+        let row = |rest: Vec<Field>| of_job.iter().cloned().chain(rest);
+        let [trials, intervals, histograms, _] = &mut self.files;
 
-        let time = job.time.as_deref().map(|time| nanoseconds(&job.id, time)).transpose()?;
-        let mut values = vec![time.map_or(Value::Null, Value::Timestamp)];
-        values.extend(values_of(&TRIAL, Some(job)));
-        values.extend(operation_values(Some(&job.result)));
-        trials.row(&row(values)).map_err(too_large)?;
+        let mut fields = vec![job.time.as_deref().into()];
+        fields.extend(fields_of(&TRIAL, Some(job)));
+        fields.extend(operation_fields(Some(&job.result)));
+        trials.row(row(fields));
 
         let target = target_names(job);
         for interval in job.result.intervals.iter().flatten() {
-            let mut values = vec![target.as_str().into()];
-            values.extend(values_of(&INTERVAL, Some(interval)));
-            values.extend(interval_operation_values(interval));
-            intervals.row(&row(values)).map_err(too_large)?;
+            let mut fields = vec![target.as_str().into()];
+            fields.extend(fields_of(&INTERVAL, Some(interval)));
+            fields.extend(interval_operation_fields(interval));
+            intervals.row(row(fields));
         }
 
         for (operation, direction) in OPERATIONS.into_iter().zip(operations(&job.result)) {
@@ -312,63 +332,54 @@ impl TrialTables {
             for &(bucket, count) in &histogram.buckets {
                 let index = bucket as usize;
                 if index >= BUCKETS {
-                    return Err(TableError::Bucket { id: job.id.clone(), bucket });
+                    return Err(BucketError { id: job.id.clone(), bucket });
                 }
                 let (low, high) = (bucket_low(index), bucket_high(index));
-                let values =
-                    [operation.into(), bucket.into(), low.into(), high.into(), count.into()];
-                histograms.row(&row(values.to_vec())).map_err(too_large)?;
+                let fields =
+                    vec![operation.into(), bucket.into(), low.into(), high.into(), count.into()];
+                histograms.row(row(fields));
             }
         }
         Ok(())
     }
 
     /// Adds a row for each client, including those without a result.
-    fn add_clients(&mut self, trial: &Trial) -> Result<(), TableError> {
-        let [.., table] = &mut self.writers;
-        let Some(clients) = &trial.clients else { return Ok(()) };
+    fn add_clients(&mut self, trial: &Trial) {
+        let [.., table] = &mut self.files;
+        let Some(clients) = &trial.clients else { return };
         for (rank, client) in clients.each.iter().enumerate() {
             let part = trial.part(rank);
-            let mut values: Vec<Value> = vec![trial.id.as_str().into(), client.rank.into()];
-            values.extend(values_of(&CLIENT, Some(client)));
-            values.extend(values_of(&TOGETHER, Some(&**clients)));
-            values.extend(of_part().map(|(_, _, value)| part.map_or(Value::Null, value)));
-            values.extend(operation_values(part.map(|part| &part.result)));
-            let too_large = |cause| TableError::Value { id: trial.id.clone(), cause };
-            table.row(&values).map_err(too_large)?;
+            let mut fields: Vec<Field> = vec![trial.id.as_str().into(), client.rank.into()];
+            fields.extend(fields_of(&CLIENT, Some(client)));
+            fields.extend(fields_of(&TOGETHER, Some(&**clients)));
+            fields.extend(of_part().map(|(_, value)| part.map(*value).into()));
+            fields.extend(operation_fields(part.map(|part| &part.result)));
+            table.row(fields);
         }
-        Ok(())
     }
 
-    /// The files, in the order of [`TABLES`].
+    /// The finished tables, in the order of [`TABLES`].
     #[must_use]
-    pub fn finish(self, halfpower_version: &str) -> Vec<TableFile> {
-        let written = TABLES.into_iter().zip(self.writers).map(|(name, writer)| {
-            let schema = format!("halfpower/{name}/{TABLES_VERSION}");
-            let metadata = ("halfpower.schema".to_owned(), schema);
-            let (rows, created_by) = (writer.rows(), format!("{CREATED_BY}{halfpower_version}"));
-            TableFile { name, rows, bytes: writer.finish(&[metadata], &created_by) }
-        });
-        written.collect()
+    pub fn finish(self) -> [TableFile; 4] {
+        self.files
     }
 }
 
-fn columns<T>(prefix: &str, quantities: &[Quantity<T>]) -> Vec<Column> {
-    let column = |&(name, kind, _): &Quantity<T>| Column { name: format!("{prefix}{name}"), kind };
-    quantities.iter().map(column).collect()
+fn columns<T>(prefix: &str, quantities: &[Quantity<T>]) -> Vec<String> {
+    quantities.iter().map(|(name, _)| format!("{prefix}{name}")).collect()
 }
 
-fn values_of<T>(quantities: &[Quantity<T>], of: Option<&T>) -> Vec<Value> {
-    quantities.iter().map(|(_, _, value)| of.map_or(Value::Null, value)).collect()
+fn fields_of<T>(quantities: &[Quantity<T>], of: Option<&T>) -> Vec<Field> {
+    quantities.iter().map(|(_, value)| of.map(value).into()).collect()
 }
 
 /// The columns listed in [`OF_PART`].
 fn of_part() -> impl Iterator<Item = &'static Quantity<Trial>> {
-    TRIAL.iter().filter(|(name, ..)| OF_PART.contains(name))
+    TRIAL.iter().filter(|(name, _)| OF_PART.contains(name))
 }
 
 /// Columns of a trial's operations.
-fn operation_columns() -> Vec<Column> {
+fn operation_columns() -> Vec<String> {
     let of = |operation: &str| {
         let mut all = columns(&format!("{operation}_"), &DIRECTION);
         for (name, _) in DIRECTION_TIMES {
@@ -379,12 +390,12 @@ fn operation_columns() -> Vec<Column> {
     OPERATIONS.into_iter().flat_map(of).collect()
 }
 
-/// Values of these columns; null without a result.
-fn operation_values(result: Option<&TrialResult>) -> Vec<Value> {
+/// Fields of these columns; null without a result.
+fn operation_fields(result: Option<&TrialResult>) -> Vec<Field> {
     let of = |direction: Option<&DirectionResult>| {
-        let mut all = values_of(&DIRECTION, direction);
+        let mut all = fields_of(&DIRECTION, direction);
         for (_, times) in DIRECTION_TIMES {
-            all.extend(values_of(&SUMMARY, direction.and_then(times)));
+            all.extend(fields_of(&SUMMARY, direction.and_then(times)));
         }
         all
     };
@@ -392,7 +403,7 @@ fn operation_values(result: Option<&TrialResult>) -> Vec<Value> {
 }
 
 /// Columns of an interval's operations.
-pub(crate) fn interval_operation_columns() -> Vec<Column> {
+pub(crate) fn interval_operation_columns() -> Vec<String> {
     let of = |operation: &str| {
         let mut all = columns(&format!("{operation}_"), &INTERVAL_DIRECTION);
         all.extend(columns(&format!("{operation}_latency_"), &SUMMARY));
@@ -401,11 +412,11 @@ pub(crate) fn interval_operation_columns() -> Vec<Column> {
     OPERATIONS.into_iter().flat_map(of).collect()
 }
 
-/// Values of these columns.
-pub(crate) fn interval_operation_values(interval: &IntervalResult) -> Vec<Value> {
+/// Fields of these columns.
+pub(crate) fn interval_operation_fields(interval: &IntervalResult) -> Vec<Field> {
     let of = |direction: Option<&IntervalDirection>| {
-        let mut all = values_of(&INTERVAL_DIRECTION, direction);
-        all.extend(values_of(&SUMMARY, direction.and_then(|it| it.latency_ns.as_ref())));
+        let mut all = fields_of(&INTERVAL_DIRECTION, direction);
+        all.extend(fields_of(&SUMMARY, direction.and_then(|it| it.latency_ns.as_ref())));
         all
     };
     let IntervalResult { read, write, trim, flush, .. } = interval;
@@ -426,16 +437,16 @@ fn device(trial: &Trial) -> Option<&record::DeviceFacts> {
     trial.targets.first()?.device.as_ref()
 }
 
-fn measured<T>(of: &Measured<T>, value: fn(&T) -> Value) -> Value {
-    of.value().map_or(Value::Null, value)
+fn measured<T>(of: &Measured<T>, value: fn(&T) -> Field) -> Field {
+    of.value().map(value).into()
 }
 
-fn counters(trial: &Trial, value: fn(&record::DeviceCounters) -> Value) -> Value {
+fn counters(trial: &Trial, value: fn(&record::DeviceCounters) -> Field) -> Field {
     measured(&trial.device_counters, value)
 }
 
-fn open_loop(trial: &Trial, value: fn(&record::OpenLoop) -> Value) -> Value {
-    trial.result.open_loop.as_ref().map_or(Value::Null, value)
+fn open_loop(trial: &Trial, value: fn(&record::OpenLoop) -> Field) -> Field {
+    trial.result.open_loop.as_ref().map(value).into()
 }
 
 fn only_size(sizes: &[SizeShare]) -> Option<u64> {
@@ -452,10 +463,4 @@ fn size_mix(sizes: &[SizeShare]) -> Option<String> {
 fn word(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
-}
-
-fn nanoseconds(id: &str, time: &str) -> Result<i64, TableError> {
-    let parsed = time.parse::<jiff::Timestamp>().ok();
-    let since_1970 = parsed.and_then(|it| i64::try_from(it.as_nanosecond()).ok());
-    since_1970.ok_or_else(|| TableError::Time { id: id.to_owned(), time: time.to_owned() })
 }

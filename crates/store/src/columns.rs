@@ -10,8 +10,8 @@
 //! have it. The reader skips unknown columns.
 //!
 //! Rejected: compressed JSON of the intervals (a tenth of the speed, and twice the size); zstd and lz4
-//! (Python reads zlib with its standard library, and the package there reads this file); Parquet (our own
-//! writer has no compression, and a reader would be needed).
+//! (Python reads zlib with its standard library, and the package there reads this file); Parquet (a writer
+//! and a reader would be needed).
 
 use engine::input;
 use flate2::Compression;

@@ -61,8 +61,6 @@ pub enum Capability {
     Python,
     /// Python with pandas.
     Pandas,
-    /// Python with pandas, pyarrow and DuckDB, which read Parquet files.
-    ParquetReaders,
     /// Python with pandas and matplotlib.
     Matplotlib,
     /// The programs of sysstat: iostat, sadf and sadc.
@@ -110,11 +108,6 @@ impl Capability {
                 "python3 -c assert(__import__('sqlite3').sqlite_version_info>=(3,37))",
             ],
             Self::Pandas => &["python3 -c __import__('pandas')"],
-            Self::ParquetReaders => &[
-                "python3 -c __import__('pandas')",
-                "python3 -c __import__('pyarrow.parquet')",
-                "python3 -c __import__('duckdb')",
-            ],
             Self::Matplotlib => {
                 &["python3 -c __import__('pandas')", "python3 -c __import__('matplotlib')"]
             }

@@ -1,6 +1,6 @@
 """The tables that documents make: names, kinds and values of their columns, as plain dicts.
 
-The tables of trials have the columns of the files of `halfpower export --parquet`. Names end in the unit;
+The tables of trials have the columns of the files of `halfpower export --csv`. Names end in the unit;
 what was not measured is `None`, never zero.
 """
 

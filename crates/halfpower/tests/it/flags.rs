@@ -266,7 +266,7 @@ fn a_flag_that_would_be_ignored_is_refused() {
     refused("run sim:mm1 --no-save --json --verbose", &["--verbose", "--json"]);
     refused("run sim:mm1 --no-save --quiet --verbose", &["--quiet", "--verbose"]);
     refused("run --list-sim --quiet", &["--list-sim"]);
-    for command in ["doctor", "show list", "export last --parquet x"] {
+    for command in ["doctor", "show list", "export last --csv x"] {
         refused(&format!("{command} --verbose"), &["--verbose", "omit this flag"]);
         let help = halfpower(&format!("{command} --help")).expect(0).stdout;
         assert!(!help.contains("--verbose") && !help.contains("--quiet"), "{command}: {help}");

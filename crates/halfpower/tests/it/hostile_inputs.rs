@@ -30,7 +30,7 @@ const PLACES: &[(&str, &str)] = &[
     ("predict last --recorded FILE", "log"),
     ("sweep FILE . --no-save", "toml"),
     ("report FILE --md", "json"),
-    ("export FILE --parquet tables", "json"),
+    ("export FILE --csv tables", "json"),
     ("compare FILE FILE", "csv"),
     ("run sim:FILE --no-save", "toml"),
     ("predict --spec FILE --rate-iops 1", "toml"),

@@ -41,9 +41,9 @@ fn data_frames_hold_the_same_with_fixed_types() {
 }
 
 #[test]
-fn duckdb_pyarrow_and_pandas_read_exported_tables_as_the_package_reads_the_database() {
-    requires!(ParquetReaders);
-    passes("test_parquet");
+fn exported_tables_hold_what_the_package_reads_from_the_database() {
+    requires!(Python);
+    passes("test_export");
 }
 
 #[test]

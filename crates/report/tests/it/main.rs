@@ -1,4 +1,3 @@
-//! Tests the crate through its public names, with a folder for each part.
+//! Tests the crate through its public names.
 
-mod parquet;
 mod report;

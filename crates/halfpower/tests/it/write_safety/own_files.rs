@@ -128,7 +128,7 @@ const CASES: &[(&str, &str, Expect)] = &[
     ("the document as its page", "report {trial.json} -o {trial.json}", Refused),
     ("the document as its values", "report {trial.json} --csv {trial.json}", Refused),
     ("the document as its lines", "report {trial.json} --sqlio-csv {trial.json}", Refused),
-    ("the document as its table", "export {trial.json} --parquet linked", Refused),
+    ("the document as its table", "export {trial.json} --csv linked", Refused),
     (
         "a list of hosts as result",
         "run {victim} --hosts @{hosts.txt} --launch \"{BIN} agent\" {R} --output {hosts.txt}",
@@ -171,7 +171,7 @@ const CASES: &[(&str, &str, Expect)] = &[
     ("a user's folder as control group", "run {victim} {W} --no-save --cgroup group", Refused),
     ("a foreign page by its usual name", "report {trial.json}", Refused),
     ("a foreign page for papers", "papers --html {foreign.html}", Refused),
-    ("foreign files as tables", "export {trial.json} --parquet taken", Refused),
+    ("foreign files as tables", "export {trial.json} --csv taken", Refused),
     ("a dangling link as result", "{SIM} --output gone", Unharmed),
     (
         "a dangling link as intervals",
@@ -189,8 +189,8 @@ const CASES: &[(&str, &str, Expect)] = &[
     ),
     ("a dangling link as trace", "record loop7 --for 100ms --trace-io gone", Unharmed),
     ("a dangling link as target", "run gone {W} --no-save", Unharmed),
-    ("a dangling link as table", "export {trial.json} --parquet dangling", Unharmed),
-    ("a link to nowhere as folder", "export {trial.json} --parquet gone", Unharmed),
+    ("a dangling link as table", "export {trial.json} --csv dangling", Unharmed),
+    ("a link to nowhere as folder", "export {trial.json} --csv gone", Unharmed),
     ("an older trial replaced", "{SIM} --output {older.json}", Works("older.json")),
     ("an older page replaced", "report {trial.json} -o {page.html}", Works("page.html")),
     ("a line added", "{SIM} --sqlio-csv {lines.csv}", Works("lines.csv")),
@@ -291,8 +291,8 @@ pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBu
     output(Command::new(python).args(["-c", script]).current_dir(&folder), &[0])?;
     let links = "mkdir group taken && for name in tasks cgroup.threads cgroup.procs; do echo mine > group/$name; done \
                  && echo mine > report.html && for name in trials intervals histograms clients; do \
-                 echo mine > taken/$name.parquet; done && ln -s nothing-yet gone && mkdir linked dangling sub && ln -s ../trial.json linked/trials.parquet \
-                 && ln -s ../nothing-yet dangling/trials.parquet";
+                 echo mine > taken/$name.csv; done && ln -s nothing-yet gone && mkdir linked dangling sub && ln -s ../trial.json linked/trials.csv \
+                 && ln -s ../nothing-yet dangling/trials.csv";
     output(Command::new("sh").args(["-c", links]).current_dir(&folder), &[0])?;
     Ok(folder)
 }

@@ -241,9 +241,9 @@ const VERBS: &[Verb] = &[
     ("result: report --sqlio-csv", Class::Result, false, 2, |kit, _, _| {
         line(format!("report {} --sqlio-csv {{T}}", kit.trial.display()))
     }),
-    ("result: export --parquet", Class::Result, false, 2, |kit, _, _| {
+    ("result: export --csv", Class::Result, false, 2, |kit, _, _| {
         let tables = kit.folder.join("tables");
-        line(format!("export {} --parquet {}", kit.trial.display(), tables.display()))
+        line(format!("export {} --csv {}", kit.trial.display(), tables.display()))
     }),
     ("result: record -o", Class::Result, false, 1, |_, _, _| {
         line("record --for 100ms --interval 50ms --trace=no --no-processes --no-save -o {T}")
@@ -288,9 +288,9 @@ fn attempt(
         fs::write(&path, text)?;
         prepared.push(format!("cat > {} <<'END'\n{text}END", path.display()));
     }
-    if verb.contains("--parquet") {
+    if verb.contains("export") {
         let tables = kit.folder.join("tables");
-        let link = tables.join("trials.parquet");
+        let link = tables.join("trials.csv");
         fs::create_dir_all(&tables)?;
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(target.path, &link)?;
