@@ -61,7 +61,6 @@ usage: cargo xtask VERB [flags]
                           planted overflow was found; --keep leaves what was built
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
-  twins                   the program for Linux and that for Windows give the same bytes
   wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
                           words the tests of what differs there
   aarch64 [--smoke]       the program on 64-bit Arm, by cross build and qemu-user
@@ -77,7 +76,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 16] = [
+const VERBS: [Verb; 15] = [
     ("ci", &[], &[], |_| ci::run()),
     ("prove", &[], &[], |_| ci::prove()),
     ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
@@ -89,7 +88,6 @@ const VERBS: [Verb; 16] = [
     ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
     ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
     ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
-    ("twins", &[], &[], wine::twins::run),
     ("wine", &[arguments::ANY], &[], wine::run),
     ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
     ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),

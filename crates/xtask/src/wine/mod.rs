@@ -6,8 +6,6 @@
 //! Rejected: running these tests only on a CI machine with Windows (developers on Linux would not run them
 //! before a push).
 
-pub(crate) mod twins;
-
 use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
@@ -78,12 +76,6 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
     let (verb, rest) = words.split_first().context("no command of cargo")?;
     let mut command = place::cargo();
     command.args([verb, "--target", TARGET]).args(rest);
-    in_folder(&mut command, &folder, loader);
-    Ok(Ok(command))
-}
-
-/// Sets the environment of wine.
-fn in_folder(command: &mut Command, folder: &Path, loader: &str) {
     command
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader)
@@ -91,6 +83,7 @@ fn in_folder(command: &mut Command, folder: &Path, loader: &str) {
         .env("WINEDEBUG", "-all")
         // Drive Z is this machine's root.
         .env("WINEPATH", format!("Z:{}", folder.display()).replace('/', "\\"));
+    Ok(Ok(command))
 }
 
 /// wine's loader, or what is missing and how to install it.
