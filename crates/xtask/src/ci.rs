@@ -7,7 +7,6 @@
 
 use crate::place;
 use anyhow::{Context, Result, anyhow};
-use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::Path;
@@ -105,26 +104,6 @@ pub(crate) fn run() -> Result<bool> {
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")
         && testkit::Capability::Root.missing().is_none();
     Ok(summary(&steps, &read_skips(&skip_log)?, strict))
-}
-
-/// Runs the tests of every crate that draws samples, with all draws; returns whether all passed. The crates
-/// are found by searching the sources.
-pub(crate) fn prove() -> Result<bool> {
-    let files = crate::tidy::list(&place::root())?;
-    let drawing = files.iter().filter(|file| file.text.contains("testkit::draws("));
-    let crates: BTreeSet<&str> =
-        drawing.filter_map(|file| file.path.strip_prefix("crates/")?.split('/').next()).collect();
-    let steps: Vec<Step> = crates
-        .into_iter()
-        .map(|name| {
-            let manifest = format!("crates/{name}/Cargo.toml");
-            let mut command = place::cargo();
-            command.args(["test", "--no-fail-fast", "--manifest-path", &manifest]);
-            command.env(testkit::PROVE, "1");
-            step(name, || tests(&mut command))
-        })
-        .collect();
-    Ok(summary(&steps, &[], false))
 }
 
 /// A step that not every machine supports. If the machine lacks something, the step is a skip and is counted

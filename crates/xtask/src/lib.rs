@@ -37,7 +37,6 @@ use arguments::Arguments;
 pub const USAGE: &str = "\
 usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
-  prove                   the statistical tests with all of their draws, before a release
   tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
   lines                   lines of code of each crate, without comments, blank lines and tests
   bench [--smoke] [--only PART] [--no-keep] [--verbose]
@@ -76,9 +75,8 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 15] = [
+const VERBS: [Verb; 14] = [
     ("ci", &[], &[], |_| ci::run()),
-    ("prove", &[], &[], |_| ci::prove()),
     ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
     ("lines", &[], &[], |_| lines::run()),
     ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
