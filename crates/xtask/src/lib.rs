@@ -63,8 +63,8 @@ usage: cargo xtask VERB [flags]
   wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
                           words the tests of what differs there
   aarch64 [--smoke]       the program on 64-bit Arm, by cross build and qemu-user
-  dist [--check] [--try] [--target TRIPLE] [--url URL] [--windows FILE]
-                          the static program, packages, manual pages, licences, recipes;
+  dist [--check] [--try] [--target TRIPLE]
+                          the static program, packages, manual pages, licences;
                           --check builds twice and compares, --try installs and removes";
 
 /// A verb: its name, its switches, its flags with a value, and its function.

@@ -1,5 +1,5 @@
 //! Builds the distribution: one static program, packages, completions, manual pages, licences, a bill of
-//! materials, and recipes for a container, Homebrew and winget.
+//! materials, and the build file of a container.
 //!
 //! The machine's own tools (dpkg-deb, rpmbuild, tar) build everything from one folder. All files have the
 //! time of the last commit, so two builds of one commit are identical: `--check` builds from a second folder
@@ -12,7 +12,6 @@ mod container;
 mod materials;
 mod packages;
 mod pages;
-mod recipes;
 mod second;
 mod trial;
 
@@ -23,12 +22,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const SWITCHES: [&str; 2] = ["--check", "--try"];
-pub(crate) const VALUES: [&str; 3] = ["--target", "--url", "--windows"];
+pub(crate) const VALUES: [&str; 1] = ["--target"];
 
 /// A target that needs no library of the machine.
 const TARGET: &str = "x86_64-unknown-linux-musl";
-/// Default download address in the recipes: a name that cannot be registered.
-const URL: &str = "https://example.invalid/halfpower";
 const NAME: &str = "halfpower";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// One-sentence description for all catalogues.
@@ -43,9 +40,6 @@ struct Dist {
     /// Output folder.
     out: PathBuf,
     target: String,
-    url: String,
-    /// A Windows program for winget's manifest.
-    windows: Option<PathBuf>,
     /// Timestamp of files and packages, in seconds since 1970.
     epoch: u64,
 }
@@ -56,8 +50,6 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         build: place::target_folder().join("dist-build"),
         out: place::target_folder().join("dist"),
         target: flags.value("--target")?.unwrap_or_else(|| TARGET.to_owned()),
-        url: flags.value("--url")?.unwrap_or_else(|| URL.to_owned()),
-        windows: flags.value("--windows")?,
         epoch: epoch(&root)?,
         root,
     };
@@ -84,7 +76,6 @@ impl Dist {
         pages::write(&tree, self.epoch)?;
         materials::write(self, &tree)?;
         packages::write(self, &tree, &binary)?;
-        recipes::write(self)?;
         container::write(self)?;
         std::fs::remove_dir_all(&tree)?;
         self.sums()

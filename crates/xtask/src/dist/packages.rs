@@ -143,11 +143,10 @@ fn rpm(dist: &Dist, tree: &Path) -> Result<()> {
     let root = tree.display();
     let spec = format!(
         "Name: {NAME}\nVersion: {VERSION}\nRelease: 1\nSummary: {}\nLicense: MIT OR Apache-2.0\n\
-         URL: {}\nPackager: {}\nGroup: Applications/System\nAutoReqProv: no\n\n%description\n{}\n\n%install\n\
+         Packager: {}\nGroup: Applications/System\nAutoReqProv: no\n\n%description\n{}\n\n%install\n\
          mkdir -p %{{buildroot}}\ncp -a {root}/. %{{buildroot}}/\n{zsh}\n\n%files\n%defattr(-,root,root,-)\n\
          %dir /usr/share/doc/{NAME}\n{}\n\n%changelog\n",
         SUMMARY[..1].to_uppercase() + &SUMMARY[1..],
-        dist.url,
         maintainer(),
         DESCRIPTION.join("\n"),
         files.iter().map(|file| attribute(file)).collect::<Vec<_>>().join("\n"),

@@ -26,8 +26,6 @@ pub(super) fn check(dist: &Dist) -> Result<bool> {
         out: folder.path().join("out"),
         root: sources,
         target: dist.target.clone(),
-        url: dist.url.clone(),
-        windows: dist.windows.clone(),
         epoch: dist.epoch,
     };
     again.make()?;
