@@ -6,7 +6,7 @@
 //! start-up code of Rust's musl supports. A release aborts on panic and has no function names, so the unwind
 //! tables would be useless; omitting them saves a megabyte.
 
-use super::{Dist, output, rust_library, rustc_tells};
+use super::{Dist, output, rustc_tells};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,7 +69,9 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
 
 /// The folder with Rust's own linker in the form that a C compiler calls.
 fn linker(root: &Path) -> Result<PathBuf> {
-    let folder = rust_library(root)?.join(rustc_tells(root, "host")?).join("bin/gcc-ld");
+    let rust = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
+    let folder = Path::new(rust.trim()).join("lib/rustlib");
+    let folder = folder.join(rustc_tells(root, "host")?).join("bin/gcc-ld");
     ensure!(folder.exists(), "this Rust comes without a linker: {} is not there", folder.display());
     Ok(folder)
 }

@@ -1,5 +1,5 @@
-//! Builds the distribution: one static program, packages, completions, manual pages, licences, a bill of
-//! materials, and the build file of a container.
+//! Builds the distribution: one static program, packages, completions, manual pages, licences and the
+//! build file of a container.
 //!
 //! The machine's own tools (dpkg-deb, rpmbuild, tar) build everything from one folder. All files have the
 //! time of the last commit, so two builds of one commit are identical: `--check` builds from a second folder
@@ -9,7 +9,7 @@
 
 mod binary;
 mod container;
-mod materials;
+mod licences;
 mod packages;
 mod pages;
 mod second;
@@ -74,7 +74,7 @@ impl Dist {
         let binary = binary::build(self)?;
         let tree = self.out.join("tree");
         pages::write(&tree, self.epoch)?;
-        materials::write(self, &tree)?;
+        licences::write(self, &tree)?;
         packages::write(self, &tree, &binary)?;
         container::write(self)?;
         std::fs::remove_dir_all(&tree)?;
@@ -150,12 +150,6 @@ fn rustc_tells(root: &Path, name: &str) -> Result<String> {
     let about = output(Command::new("rustc").arg("-vV").current_dir(root))?;
     let told = about.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     told.map(str::to_owned).with_context(|| format!("rustc -vV tells no {name}"))
-}
-
-/// The folder of that compiler's target libraries.
-fn rust_library(root: &Path) -> Result<PathBuf> {
-    let folder = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
-    Ok(Path::new(folder.trim()).join("lib/rustlib"))
 }
 
 /// Timestamp of all files: `SOURCE_DATE_EPOCH`, or else the time of the last commit.
