@@ -3,7 +3,7 @@
 //!
 //! The machine's own tools (dpkg-deb, rpmbuild, tar) build everything from one folder. All files have the
 //! time of the last commit, so two builds of one commit are identical: `--check` builds from a second folder
-//! and compares. `--try` installs and removes the packages in separate Debian systems. Rejected: cargo-deb
+//! and compares. `--try` installs and removes the packages in empty roots. Rejected: cargo-deb
 //! and cargo-generate-rpm, which add about two hundred crates for the work of two programs that every
 //! distribution has.
 

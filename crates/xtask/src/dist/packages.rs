@@ -78,24 +78,11 @@ fn maintainer() -> String {
     format!("The {NAME} authors <{NAME}@example.invalid>")
 }
 
-/// A Debian package, made by dpkg-deb. The program is static, so the package has no dependencies.
+/// A Debian package, made by dpkg-deb. The program is static, so the package has no dependencies. dpkg makes
+/// the checksums of its files at the installation.
 fn deb(dist: &Dist, tree: &Path) -> Result<()> {
     let (machine, _) = dist.machines()?;
-    let documents = tree.join("usr/share/doc").join(NAME);
-    let time = jiff::Timestamp::from_second(i64::try_from(dist.epoch)?)?;
     let maintainer = maintainer();
-    let changes = format!(
-        "{NAME} ({VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md of the sources.\n\n \
-         -- {maintainer}  {}\n",
-        time.strftime("%a, %d %b %Y %H:%M:%S +0000")
-    );
-    // A version without a revision marks a native package, whose log has this name.
-    put(&documents.join("changelog"), changes)?;
-    output(Command::new("gzip").arg("-9n").arg(documents.join("changelog")))?;
-    let notice = "One static program, which runs on any system and in a rescue.";
-    let overrides =
-        format!("# {notice}\n{NAME}: shared-library-lacks-prerequisites [usr/bin/{NAME}]\n");
-    put(&tree.join("usr/share/lintian/overrides").join(NAME), overrides)?;
     let mut kib = 0;
     walk(tree, &mut |path| {
         kib += std::fs::metadata(path)?.len().div_ceil(1024);
@@ -107,18 +94,6 @@ fn deb(dist: &Dist, tree: &Path) -> Result<()> {
         DESCRIPTION.join("\n ")
     );
     put(&tree.join("DEBIAN/control"), control)?;
-    let mut sums = Vec::new();
-    walk(tree, &mut |path| {
-        if !path.starts_with(tree.join("DEBIAN")) {
-            let name = path.strip_prefix(tree)?.display().to_string();
-            let sum = output(Command::new("md5sum").arg(path))?;
-            let sum = sum.split(' ').next().context("md5sum told nothing")?;
-            sums.push((name.clone(), format!("{sum}  {name}\n")));
-        }
-        Ok(())
-    })?;
-    sums.sort();
-    put(&tree.join("DEBIAN/md5sums"), sums.into_iter().map(|(_, line)| line).collect::<String>())?;
     output(
         Command::new("dpkg-deb")
             .args(["--root-owner-group", "-Zxz", "--build"])
