@@ -48,7 +48,7 @@ usage: cargo xtask VERB [flags]
   validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
         [--databases FOLDER]
                           predictions against measurements, over all simulated devices
-  diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
+  diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--unprofiled]
   diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]
                  [--kind CASE] [--recordings DIR] [--no-keep] [--binary BINARY]
                           the diagnosis against cases with a known truth
