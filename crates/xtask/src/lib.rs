@@ -42,8 +42,7 @@ usage: cargo xtask VERB [flags]
   bench [--smoke] [--only PART] [--no-keep] [--verbose]
         [--pairs N] [--binary BINARY] [--against BINARY]
                           speed and truth of the harness, also against fio, with goals
-  truth [--folder FOLDER] [--site NAME] [--repeats N] [--seconds N] [--budget TIME] [--seed N]
-        [--binary BINARY] [--no-keep]
+  truth [--folder FOLDER] [--site NAME] [--binary BINARY] [--no-keep]
                           predictions of a check against fio on files that fio, dd and PostgreSQL made
   validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
         [--databases FOLDER]

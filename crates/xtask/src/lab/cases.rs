@@ -22,11 +22,8 @@ pub(crate) struct Case {
     /// Kernel modules with their parameters, loaded in this order. The script itself loads a module that is
     /// prefixed by `-`.
     pub(super) modules: &'static [&'static str],
-    /// Programs in addition to those of every guest: a path in Debian's packages, or an absolute path on this
-    /// machine.
+    /// Programs in addition to those of every guest, as paths in Debian's packages.
     pub(super) programs: &'static [&'static str],
-    /// Folders of this machine that the guest gets in the same place, with the libraries of their programs.
-    pub(super) trees: &'static [&'static str],
     pub(super) drives: &'static [Disk],
     /// Initial latencies of the disks, if the host serves them (`disk` of `init.sh`).
     pub(super) served: Option<&'static str>,
@@ -43,17 +40,6 @@ pub(crate) struct Case {
     pub(super) expects: &'static [(&'static str, &'static str, Expect)],
     /// A quick case that does not depend on timing, for a test that the lab works.
     pub(super) smoke: bool,
-}
-
-impl Case {
-    /// The same case with programs and folders of this machine in its guest.
-    pub(crate) fn with(
-        self,
-        programs: &'static [&'static str],
-        trees: &'static [&'static str],
-    ) -> Self {
-        Self { programs, trees, ..self }
-    }
 }
 
 pub(super) const FINE: &[&str] = &["healthy", "not_the_disk"];
@@ -97,7 +83,6 @@ pub(super) const NOTHING: Case = Case {
     name: "",
     modules: &[],
     programs: &[],
-    trees: &[],
     drives: &[],
     served: None,
     machine: &[],
@@ -162,25 +147,6 @@ force user = root
 END
 smbd -D -s /etc/samba/smb.conf
 serve",
-    ..NOTHING
-};
-
-/// `xtask truth` on a file system on a disk with 4 ms latency, so that the speed of an emulated CPU does not
-/// matter. The caller adds the programs and PostgreSQL's folders.
-pub(crate) const TRUTH: Case = Case {
-    name: "truth",
-    modules: &["crc32c_generic", "virtio_blk", "virtio_pci", "dm-delay", "ext4"],
-    drives: &[Disk { device: "virtio-blk-pci", drive: "cache=writeback" }],
-    script: "mkdir /mnt
-printf 'root:x:0:0::/:/bin/sh\\npostgres:x:100:100::/:/bin/sh\\n' > /etc/passwd
-printf 'root:x:0:\\npostgres:x:100:\\n' > /etc/group
-delayed slow /dev/vda 4
-mke2fs -q /dev/dm-0 > /dev/null
-mount -t ext4 /dev/dm-0 /mnt
-grep -q ' /mnt ' /proc/mounts || say 'no file system'
-xtask truth --folder /mnt --site lab --size 400m --seconds 2 --binary /bin/halfpower --output /tmp/truth.json > /tmp/table 2>&1
-tell table $? /tmp/table
-tell result 0 /tmp/truth.json",
     ..NOTHING
 };
 

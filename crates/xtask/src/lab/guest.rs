@@ -65,7 +65,7 @@ pub(super) const WIRE: &str = "wire";
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 
 /// The prepared files of guests.
-pub(crate) struct Guest {
+pub(super) struct Guest {
     folder: PathBuf,
     binary: PathBuf,
     /// Release of its kernel.
@@ -125,7 +125,7 @@ impl Guest {
 
     /// Builds the initrd of a case: its modules and programs with their dependencies, and its script after
     /// the lines `before`.
-    pub(crate) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
+    pub(super) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
         let Case { name, modules, script, .. } = case;
         let root = self.folder.join("root");
         if root.exists() {
@@ -139,15 +139,12 @@ impl Guest {
         std::fs::copy(&busybox, root.join("bin/busybox"))?;
         let programs = PROGRAMS.iter().chain(case.programs);
         let mut programs: Vec<(PathBuf, PathBuf)> =
-            programs.map(|program| (unpacked.join(program), root.join(inside(program)))).collect();
+            programs.map(|program| (unpacked.join(program), root.join(program))).collect();
         programs.push((self.binary.clone(), root.join("bin/halfpower")));
         for (program, place) in programs {
             std::fs::create_dir_all(place.parent().context("a program without a folder")?)?;
             std::fs::copy(&program, place).with_context(|| program.display().to_string())?;
             self.libraries_into(&program, &root)?;
-        }
-        for tree in case.trees {
-            self.tree(Path::new(tree), &root)?;
         }
         // The list of networks, for RPC clients.
         std::fs::create_dir_all(root.join("etc"))?;
@@ -172,26 +169,6 @@ impl Guest {
         archive.stdin(names).stdout(File::create(&image)?).stderr(Stdio::null());
         ensure!(archive.status()?.success(), "cannot make {}", image.display());
         Ok(image)
-    }
-
-    /// Copies a folder of this machine to the same place below `root`, with the libraries of its programs.
-    fn tree(&self, folder: &Path, root: &Path) -> Result<()> {
-        let inside = folder.strip_prefix("/").context("a folder of this machine begins with /")?;
-        let to = root.join(inside);
-        std::fs::create_dir_all(&to)?;
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().context("an entry without a name")?;
-            if path.is_dir() {
-                self.tree(&path, root)?;
-                continue;
-            }
-            std::fs::copy(&path, to.join(name)).with_context(|| path.display().to_string())?;
-            if folder.ends_with("bin") {
-                self.libraries_into(&path, root)?;
-            }
-        }
-        Ok(())
     }
 
     fn libraries_into(&self, program: &Path, root: &Path) -> Result<()> {
@@ -253,15 +230,6 @@ impl Guest {
         std::fs::create_dir_all(&to)?;
         std::fs::copy(from.join("modules.dep"), to.join("modules.dep"))?;
         Ok(())
-    }
-}
-
-/// The path of a program in the guest. A program with an absolute path on this machine goes where the shell
-/// finds it.
-fn inside(program: &str) -> String {
-    match program.strip_prefix('/') {
-        Some(path) => format!("bin/{}", path.rsplit('/').next().unwrap_or(path)),
-        None => program.to_owned(),
     }
 }
 

@@ -22,8 +22,6 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) use cases::TRUTH;
-
 pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
 /// Maximum time of a case: ten times its duration on two emulating CPUs.
@@ -110,7 +108,7 @@ pub(crate) fn tally(
     for case in all_cases().filter(|case| wanted(case)) {
         let begin = Instant::now();
         // A case that cannot be staged here gives no answers.
-        let mut answers = boot(&guest, case, LONGEST).unwrap_or_else(|error| {
+        let mut answers = boot(&guest, case).unwrap_or_else(|error| {
             println!("       {:26} {error:#}", case.name);
             Answers::new()
         });
@@ -154,7 +152,7 @@ pub(crate) fn tally(
 }
 
 /// Prepares the files of guests, or returns why the machine cannot.
-pub(crate) fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
+fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
     for program in [QEMU, "dpkg", "apt-get"] {
         let there = Command::new(program).arg("--version").stdout(Stdio::null()).status();
         if there.is_err() {
@@ -166,7 +164,7 @@ pub(crate) fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
 }
 
 /// Runs a case in a guest until it ends or the time is over, together with the guest that serves it.
-pub(crate) fn boot(guest: &Guest, case: &Case, longest: Duration) -> Result<Answers> {
+fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
     let begin = Instant::now();
     // Left by a killed run.
     let _ = std::fs::remove_file(guest.wire());
@@ -177,7 +175,7 @@ pub(crate) fn boot(guest: &Guest, case: &Case, longest: Duration) -> Result<Answ
     }
     let network = if server.is_some() { Network::Joins } else { Network::Nothing };
     let mut machine = start(guest, case, network)?;
-    while machine.runs()? && begin.elapsed() < longest {
+    while machine.runs()? && begin.elapsed() < LONGEST {
         std::thread::sleep(LOOK);
     }
     let mut found = machine.ended()?;
