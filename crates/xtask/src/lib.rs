@@ -51,7 +51,7 @@ usage: cargo xtask VERB [flags]
   diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]
                  [--kind CASE] [--recordings DIR] [--no-keep] [--binary BINARY]
                           the diagnosis against cases with a known truth
-  lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]
+  lab [--only CASE] [--no-keep] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept

@@ -265,28 +265,6 @@ watch_it below /dev/nvme0n1",
         ..NOTHING
     },
     Case {
-        name: "write-cache-off",
-        modules: &["crc32c_generic", "virtio_scsi", "virtio_pci", "sd_mod", "ext4"],
-        drives: &[Disk { device: "scsi-hd", drive: "cache=writeback" }],
-        script: "mkdir /mnt
-mke2fs -q /dev/sda > /dev/null
-mount -t ext4 /dev/sda /mnt
-profile_writes /mnt
-load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
-watch_it same /dev/sda
-for disk in /sys/class/scsi_disk/*; do echo 'write through' > $disk/cache_type; done
-load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
-watch_it off /dev/sda",
-        expects: &[
-            ("same", "sda", found(FINE, &["deeper_queue", SILENCE])),
-            // Without a cache, a write waits for the host's flush. It takes 1.5 to 9 times as long, depending
-            // on the host and on the overhead of emulation. Verdicts on both sides of "slow" are therefore
-            // right.
-            ("off", "sda", found(&["slow", "slow_and_overloaded", "healthy", "not_the_disk"], &[])),
-        ],
-        ..NOTHING
-    },
-    Case {
         name: "thin-pool",
         modules: &["crc32c_generic", "scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod", "dm-thin-pool"],
         script: "dmsetup create meta --table '0 16384 linear /dev/sda 0'
@@ -372,25 +350,6 @@ watch_it rebuilding /dev/md0",
                 ),
             ),
         ],
-        ..NOTHING
-    },
-    Case {
-        name: "bfq-idle-class",
-        modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=1", "sd_mod", "bfq"],
-        script: "profile /dev/sda
-echo bfq > /sys/block/sda/queue/scheduler
-load /dev/sda --rw randread --bs 4k --iodepth 4
-ionice -c 3 halfpower run /dev/sda --rw randread --bs 4k --iodepth 1 --runtime 120s --no-save > /dev/null 2>&1 &
-loads=\"$loads $!\"
-watch_it held /dev/sda",
-        expects: &[(
-            "held",
-            "sda",
-            found(
-                &["overloaded", "capped", "slow_and_overloaded"],
-                &["shallower_queue", "scheduler", "move_neighbour"],
-            ),
-        )],
         ..NOTHING
     },
     Case {

@@ -12,49 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Packages in addition to the kernel: a shell, software arrays, the device mapper, volumes, file servers,
-/// the network, a secure shell, and their dependencies.
-const PACKAGES: [&str; 40] = [
-    "busybox-static",
-    "mdadm",
-    "dmsetup",
-    "libdevmapper1.02.1",
-    "nfs-kernel-server",
-    "nfs-common",
-    "libtirpc3",
-    "libtirpc-common",
-    "libevent-core-2.1-7",
-    "iproute2",
-    "libmnl0",
-    "libnsl2",
-    "libwrap0",
-    "libbpf1",
-    "samba",
-    "samba-libs",
-    "libwbclient0",
-    "libtalloc2",
-    "libtevent0",
-    "libtdb1",
-    "libldb2",
-    "libpopt0",
-    "liblmdb0",
-    "lvm2",
-    "cryptsetup-bin",
-    "libcryptsetup12",
-    "libargon2-1",
-    "libjson-c5",
-    "libuuid1",
-    "libdevmapper-event1.02.1",
-    "libaio1",
-    "util-linux",
-    "openssh-client",
-    "openssh-server",
-    "libssl3",
-    "libgssapi-krb5-2",
-    "libkrb5-3",
-    "libk5crypto3",
-    "libkrb5support0",
-    "libkeyutils1",
-];
+/// the network, and their dependencies.
+const PACKAGES: &str = "busybox-static mdadm dmsetup libdevmapper1.02.1 nfs-kernel-server \
+    nfs-common libtirpc3 libtirpc-common libevent-core-2.1-7 iproute2 libmnl0 libnsl2 libwrap0 \
+    libbpf1 samba samba-libs libwbclient0 libtalloc2 libtevent0 libtdb1 libldb2 libpopt0 liblmdb0 \
+    lvm2 cryptsetup-bin libcryptsetup12 libargon2-1 libjson-c5 libuuid1 libdevmapper-event1.02.1 \
+    libaio1 libssl3 libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 \
+    libkeyutils1";
 /// Programs of every guest; a case may add others.
 const PROGRAMS: [&str; 2] = ["sbin/mdadm", "sbin/dmsetup"];
 const KERNEL: &str = "linux-image-amd64";
@@ -79,14 +43,17 @@ impl Guest {
         let (packages, unpacked) = (folder.join("packages"), folder.join("unpacked"));
         std::fs::create_dir_all(&packages)?;
         let list = unpacked.join("list");
-        if std::fs::read_to_string(&list).ok() != Some(PACKAGES.concat()) {
+        if std::fs::read_to_string(&list).ok().as_deref() != Some(PACKAGES) {
             for old in [&packages, &unpacked].into_iter().filter(|old| old.exists()) {
                 std::fs::remove_dir_all(old)?;
             }
             std::fs::create_dir_all(&packages)?;
             let kernel = kernel_package()?;
             let mut fetch = Command::new("apt-get");
-            fetch.args(["-q", "download", &kernel]).args(PACKAGES).current_dir(&packages);
+            fetch
+                .args(["-q", "download", &kernel])
+                .args(PACKAGES.split(' '))
+                .current_dir(&packages);
             quiet(&mut fetch)?;
             let partly = folder.join("unpacked-partly");
             for package in std::fs::read_dir(&packages)? {
@@ -95,7 +62,7 @@ impl Guest {
                     quiet(Command::new("dpkg").arg("-x").arg(&package).arg(&partly))?;
                 }
             }
-            std::fs::write(partly.join("list"), PACKAGES.concat())?;
+            std::fs::write(partly.join("list"), PACKAGES)?;
             std::fs::rename(&partly, &unpacked)?;
         }
         let modules = unpacked.join("lib/modules");

@@ -29,8 +29,6 @@ pub(super) enum Network {
 
 /// Parameters of a guest.
 pub(super) struct Boot<'a> {
-    /// Prefix of its file names.
-    pub(super) name: &'a str,
     pub(super) case: &'a Case,
     /// The initrd of the case, from [`Guest::initrd`].
     pub(super) initrd: &'a Path,
@@ -53,8 +51,8 @@ pub(super) struct Machine {
 impl Machine {
     /// Starts a guest.
     pub(super) fn start(guest: &Guest, boot: &Boot) -> Result<Self> {
-        let Boot { name, case, address, .. } = boot;
-        let file = |end: &str| guest.folder().join(format!("{name}.{end}"));
+        let Boot { case, address, .. } = boot;
+        let file = |end: &str| guest.folder().join(format!("{}.{end}", case.name));
         let mut qemu = Command::new(QEMU);
         qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
         // Emulate even if KVM exists: inside a virtual machine, a KVM guest may never start.
@@ -139,11 +137,6 @@ impl Machine {
         self.undo.forget();
     }
 
-    /// The answers so far.
-    pub(super) fn told(&self) -> Result<Answers> {
-        Ok(answers(&String::from_utf8_lossy(&std::fs::read(&self.told)?)))
-    }
-
     /// Ends the guest like a power failure, unless it has ended by itself, and returns its answers.
     pub(super) fn ended(mut self) -> Result<Answers> {
         self.kill();
@@ -153,7 +146,7 @@ impl Machine {
         text.lines().filter_map(|line| line.strip_prefix("SAY ")).for_each(|words| {
             println!("      {}", words.trim_end());
         });
-        self.told()
+        Ok(answers(&text))
     }
 }
 

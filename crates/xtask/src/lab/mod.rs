@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
+pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
 /// Maximum time of a case: ten times its duration on two emulating CPUs.
 const LONGEST: Duration = Duration::from_secs(420);
@@ -56,17 +56,9 @@ fn all_cases() -> impl Iterator<Item = &'static Case> {
 }
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    if flags.has("--list") {
-        all_cases().for_each(|case| println!("{}", case.name));
-        return Ok(true);
-    }
     let only: Option<String> = flags.value("--only")?;
-    let smoke = flags.has("--smoke");
-    let wanted = |case: &Case| match &only {
-        Some(name) => case.name.contains(name.as_str()),
-        None => case.smoke || !smoke,
-    };
-    let binary = place::binary(flags.value("--binary")?, smoke)?;
+    let wanted = |case: &Case| only.as_ref().is_none_or(|name| case.name.contains(name));
+    let binary = place::binary(flags.value("--binary")?, false)?;
     let lab = match tally(binary, wanted)? {
         Ok(lab) => lab,
         Err(lacks) => {
@@ -76,7 +68,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     };
     println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.causes_line());
     println!("\n{}", lab.faults_text());
-    if only.is_none() && !smoke && !flags.has("--no-keep") {
+    if only.is_none() && !flags.has("--no-keep") {
         let parts = [
             ("verdicts", lab.tally.json()),
             ("causes", lab.namings.json()),
@@ -85,8 +77,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         kept::keep("lab", &parts)?;
     }
     // If single cases are selected, each must be right.
-    let single = smoke || only.is_some();
-    Ok(lab.all_right() || !single && lab.ended_well() && lab.tally.reached())
+    Ok(lab.all_right() || only.is_none() && lab.ended_well() && lab.tally.reached())
 }
 
 /// Runs the quick cases with the test build of the program; returns whether all are right.
@@ -190,8 +181,7 @@ fn start(guest: &Guest, case: &Case, network: Network) -> Result<Machine> {
     let before = format!("engines='{}'\n", case.engines.join(" "));
     let initrd = &guest.initrd(case, &before)?;
     let address = if matches!(network, Network::Waits) { 1 } else { 2 };
-    let name = case.name;
-    Machine::start(guest, &Boot { name, case, initrd, network, address })
+    Machine::start(guest, &Boot { case, initrd, network, address })
 }
 
 impl Lab {
