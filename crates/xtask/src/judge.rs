@@ -10,6 +10,16 @@ use std::collections::BTreeMap;
 pub(crate) const SILENCE: &str = "silence";
 /// The verdicts on a device that is not to blame.
 pub(crate) const FINE: &[&str] = &["healthy", "not_the_disk"];
+/// Verdicts on a device in trouble, and all verdicts but "not enough evidence".
+pub(crate) const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
+pub(crate) const OVERLOADED: &[&str] = &["overloaded", "slow_and_overloaded"];
+pub(crate) const CAPPED: &[&str] = &["capped"];
+pub(crate) const HARMED: &[&str] = &["slow", "slow_and_overloaded", "overloaded", "capped"];
+pub(crate) const ANY: &[&str] =
+    &["healthy", "not_the_disk", "slow", "slow_and_overloaded", "overloaded", "capped"];
+/// Advice: none, and a higher limit.
+pub(crate) const SILENT: &[&str] = &[SILENCE];
+pub(crate) const RAISE: &[&str] = &["raise_cap"];
 /// Minimum shares of right verdicts and of right first advice: with a profile, and without one.
 const RIGHT: [f64; 2] = [0.95, 0.85];
 const ADVISED: [f64; 2] = [0.9, 0.8];

@@ -6,7 +6,7 @@
 //! A script runs in the guest's shell, with the functions of `init.sh`. Each answer that it prints has a
 //! name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
 
-use crate::judge::{Expect, SILENCE};
+use crate::judge::{CAPPED, Expect, FINE, OVERLOADED, RAISE, SILENCE, SILENT, SLOW};
 
 /// A disk of the guest.
 pub(crate) struct Disk {
@@ -42,12 +42,6 @@ pub(crate) struct Case {
     pub(super) smoke: bool,
 }
 
-pub(super) const FINE: &[&str] = &["healthy", "not_the_disk"];
-pub(super) const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
-const OVERLOADED: &[&str] = &["overloaded", "slow_and_overloaded"];
-const CAPPED: &[&str] = &["capped"];
-pub(super) const SILENT: &[&str] = &[SILENCE];
-const RAISE: &[&str] = &["raise_cap"];
 const RESTORE: &[&str] = &["restore"];
 const SHALLOWER: &[&str] = &["shallower_queue"];
 /// A device that has shrunk to size 0 transfers less than requested, which is not a read error.
