@@ -39,8 +39,7 @@ usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
   tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
   lines                   lines of code of each crate, without comments, blank lines and tests
-  bench [--smoke] [--only PART] [--no-keep] [--verbose]
-        [--pairs N] [--binary BINARY] [--against BINARY]
+  bench [--smoke] [--only PART] [--no-keep] [--binary BINARY]
                           speed and truth of the harness, also against fio, with goals
   truth [--folder FOLDER] [--site NAME] [--binary BINARY] [--no-keep]
                           predictions of a check against fio on files that fio, dd and PostgreSQL made
@@ -78,7 +77,7 @@ const VERBS: [Verb; 14] = [
     ("ci", &[], &[], |_| ci::run()),
     ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
     ("lines", &[], &[], |_| lines::run()),
-    ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
+    ("bench", &bench::SWITCHES, &bench::VALUES, bench::run),
     ("truth", &truth::SWITCHES, &truth::VALUES, truth::run),
     ("validate", &[], &validate::VALUES, validate::run),
     ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),

@@ -109,7 +109,7 @@ fn ratio(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Ratio {
 }
 
 fn rounds(context: &Context, law: Law, ahead: u64, clock: JobClock) -> Result<Vec<Round>> {
-    let length = if context.options.smoke { SMOKE_LENGTH } else { LENGTH };
+    let length = if context.smoke { SMOKE_LENGTH } else { LENGTH };
     let round = |_| {
         let log: Log = Log::default();
         let engine = DelayEngine::new(law, clock, DEPTH, length, ahead, &log);

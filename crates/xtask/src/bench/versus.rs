@@ -11,7 +11,6 @@
 use super::gate::{Gate, Goal, Proof, medians, numbers, turns, values};
 use super::{Context, Report};
 use crate::child::{FIFTH, Plant};
-use crate::contest::halfpower::findings;
 use crate::contest::target::Target;
 use crate::contest::{Bout, Load, Outcome, SHORT, fio};
 use crate::pairs::Ratio;
@@ -53,7 +52,7 @@ pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
     if let Some(why) = testkit::Capability::Fio.lack() {
         return Ok(Report::skipped(name, &why));
     }
-    let target = match Target::prepare(name, context.options.smoke)? {
+    let target = match Target::prepare(name, context.smoke)? {
         Ok(target) => target,
         Err(why) => return Ok(Report::skipped(name, &why)),
     };
@@ -72,11 +71,7 @@ pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
 
 impl Context {
     fn slice_of(&self, bout: &Bout<'_>, plant: Plant) -> Result<Outcome> {
-        let (outcome, trial) = bout.told(self.slice(), plant)?;
-        for finding in findings(&trial).filter(|_| self.options.verbose) {
-            println!("    halfpower says: {finding}");
-        }
-        Ok(outcome)
+        bout.halfpower(self.slice(), plant)
     }
 
     /// Runs fio and halfpower alternately.
@@ -100,7 +95,7 @@ impl Context {
 
     /// The cost of start and end: the mean of short runs.
     fn short(&self, run: impl Fn(Duration) -> Result<Outcome>) -> Result<Outcome> {
-        let count = if self.options.smoke { 1 } else { SHORT_RUNS };
+        let count = if self.smoke { 1 } else { SHORT_RUNS };
         let runs: Result<Vec<Outcome>> = (0..count).map(|_| run(SHORT)).collect();
         let all = Outcome::together(&runs?);
         let (cpu, busy, runtime) = (all.cpu / count, all.busy / count, all.runtime / count);
@@ -111,7 +106,7 @@ impl Context {
 /// Depth 128: rate and CPU time.
 fn deep(context: &Context, target: &Target) -> Result<Report> {
     let mut bout = Bout::new(&context.binary, target, DEEP, Some(context.core));
-    let (settings, tried) = fio::best(&bout, context.options.smoke)?;
+    let (settings, tried) = fio::best(&bout, context.smoke)?;
     for (settings, iops) in &tried {
         println!("    fio with {}: {iops:.0} IOPS", settings.words(DEEP.iodepth));
     }
