@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let target = Target::prepare("null", context.smoke)?;
     let Ok(target) = target else { anyhow::bail!("there is no temporary folder") };
     let load = Load::new(EngineName::Null, "randread", "4k", DEPTH);
-    let bout = Bout::new(&context.binary, &target, load, Some(context.core));
+    let bout = Bout::new(&context.binary, &target, load, context.core);
     let runtime = Duration::from_millis(if context.smoke { 100 } else { 1_000 });
     let product = product(context, &bout, runtime)?;
     let details = json!({

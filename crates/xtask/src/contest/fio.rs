@@ -20,8 +20,8 @@ pub(crate) struct Settings {
     /// Number of requests submitted together, and minimum number of completions taken together.
     pub(crate) submit: u32,
     pub(crate) complete_min: u32,
-    /// The CPU that it is bound to; `None` for any.
-    pub(crate) core: Option<usize>,
+    /// The CPU that it is bound to.
+    pub(crate) core: usize,
     /// fio's defaults, without any tuning.
     pub(crate) by_default: bool,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// The same as halfpower: submits all pending requests in one call, and takes all available completions
     /// at once. By default, fio makes a system call per request, which matters on memory.
-    pub(crate) fn alike(load: &Load, core: Option<usize>) -> Self {
+    pub(crate) fn alike(load: &Load, core: usize) -> Self {
         Self { submit: load.iodepth, complete_min: 1, core, by_default: false }
     }
 
@@ -92,15 +92,14 @@ impl Bout<'_> {
         let direction = if load.writes() { "write" } else { "read" };
         let (iops, latency_ns) = parse(&child.stdout, direction)
             .with_context(|| format!("{command:?} was not understood: {}", child.stderr.trim()))?;
-        Ok(Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime })
+        Ok(Outcome { iops, latency_ns, cpu: child.cpu, runtime })
     }
 }
 
-/// fio's name of the engine. A thread pool is compared with the same number of psync jobs. The pool must also
-/// hand requests over, which jobs need not; that is part of the comparison.
+/// fio's name of the engine.
 fn ioengine(engine: EngineName) -> &'static str {
     match engine {
-        EngineName::Sync | EngineName::Threads => "psync",
+        EngineName::Sync => "psync",
         same => same.name(),
     }
 }
@@ -126,7 +125,7 @@ fn command(load: &Load, settings: &Settings) -> Command {
     ] {
         flag(name, &value);
     }
-    flag(if load.via == EngineName::Threads { "numjobs" } else { "iodepth" }, &load.iodepth);
+    flag("iodepth", &load.iodepth);
     if settings.by_default {
         return command;
     }
@@ -188,17 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_of_threads_is_compared_with_as_many_jobs() {
+    fn only_engines_with_a_queue_get_batches_and_only_a_ring_gets_buffers() {
         let words = |via| {
             let load = Load::new(via, "randread", "4k", 8);
-            let settings = Settings::alike(&load, Some(1));
+            let settings = Settings::alike(&load, 1);
             let command = command(&load, &settings);
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         let has = |via, word: &str| words(via).iter().any(|it| it == word);
-        assert!(
-            has(EngineName::Threads, "--ioengine=psync") && has(EngineName::Threads, "--numjobs=8")
-        );
         assert!(
             has(EngineName::IoUring, "--iodepth=8") && has(EngineName::IoUring, "--fixedbufs=1")
         );

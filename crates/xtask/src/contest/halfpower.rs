@@ -43,7 +43,7 @@ impl Bout<'_> {
         );
         let latency = direction.latency_ns.as_ref().context("nothing completed")?;
         let (iops, latency_ns) = (direction.iops, latency.mean);
-        let outcome = Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime };
+        let outcome = Outcome { iops, latency_ns, cpu: child.cpu, runtime };
         Ok((outcome, trial))
     }
 }
