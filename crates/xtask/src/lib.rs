@@ -43,8 +43,7 @@ usage: cargo xtask VERB [flags]
                           speed and truth of the harness, also against fio, with goals
   truth [--folder FOLDER] [--site NAME] [--binary BINARY] [--no-keep]
                           predictions of a check against fio on files that fio, dd and PostgreSQL made
-  validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
-        [--databases FOLDER]
+  validate [--only DEVICE] [--seed N] [--binary BINARY]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--unprofiled]
   diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]
@@ -54,13 +53,13 @@ usage: cargo xtask VERB [flags]
                           the diagnosis and the engines on layers of a guest machine (qemu)
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
-  sanitize [--keep]       tests of engines, arrays, tracer and trials under AddressSanitizer, after a
-                          planted overflow was found; --keep leaves what was built
-  screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
+  sanitize                tests of engines, arrays, tracer and trials under AddressSanitizer, after a
+                          planted overflow was found
+  screenshots [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
   wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
                           words the tests of what differs there
-  aarch64 [--smoke]       the program on 64-bit Arm, by cross build and qemu-user
+  aarch64                 the program on 64-bit Arm, by cross build and qemu-user
   dist [--check] [--try] [--target TRIPLE]
                           the static program, packages, manual pages, licences;
                           --check builds twice and compares, --try installs and removes";
@@ -80,12 +79,12 @@ const VERBS: [Verb; 14] = [
     ("bench", &bench::SWITCHES, &bench::VALUES, bench::run),
     ("truth", &truth::SWITCHES, &truth::VALUES, truth::run),
     ("validate", &[], &validate::VALUES, validate::run),
-    ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),
+    ("aarch64", &[], &[], |_| aarch64::run()),
     ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
     ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
     ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
     ("wine", &[arguments::ANY], &[], wine::run),
-    ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
+    ("sanitize", &[], &[], |_| sanitize::run()),
     ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
     ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
 ];

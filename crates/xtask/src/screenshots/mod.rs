@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testkit::Capability;
 
-pub(crate) const SWITCHES: [&str; 2] = ["--bless", "--short"];
+pub(crate) const SWITCHES: [&str; 1] = ["--bless"];
 pub(crate) const VALUES: [&str; 3] = ["--only", "--png", "--binary"];
 
 /// Widths of a phone, half a screen, and a screen.
@@ -64,10 +64,7 @@ pub(crate) fn short() -> Result<std::result::Result<bool, String>> {
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let only: Option<String> = flags.value("--only")?;
-    let chosen = |kind: &&Kind| match &only {
-        Some(name) => name == kind.name,
-        None => !flags.has("--short") || kind.short,
-    };
+    let chosen = |kind: &&Kind| only.as_ref().is_none_or(|name| name == kind.name);
     let kinds: Vec<&Kind> = KINDS.iter().filter(chosen).collect();
     ensure!(!kinds.is_empty(), "--only takes {}", KINDS.map(|kind| kind.name).join(", "));
     if let Some(lack) = Capability::Chromium.lack() {
