@@ -41,7 +41,7 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     for part in file.path.trim_end_matches(".rs").split('/').filter(|part| is_empty(part)) {
         problem(0, format!("the path part {part}: name what it is about"));
     }
-    let Some(tokens) = code::tokens(&file.text) else {
+    let Some(tokens) = code::tokens(&file.text, true) else {
         return problem(0, "does not read as Rust".to_owned());
     };
     let mut before = "";
