@@ -13,7 +13,7 @@ use plan::scenarios::{
 /// Default number of draws.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 3] = ["--real", "--unprofiled", "--no-keep"];
+pub(crate) const SWITCHES: [&str; 2] = ["--real", "--unprofiled"];
 pub(crate) const VALUES: [&str; 7] =
     ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
 

@@ -4,7 +4,6 @@
 use diagnose::causes;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// Stands for no advice.
 pub(crate) const SILENCE: &str = "silence";
@@ -88,31 +87,6 @@ pub(crate) enum Naming {
     Silent,
     /// No cause was staged, but one is named.
     False,
-}
-
-/// How the causes of each case were named.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Namings(BTreeMap<String, [u32; 5]>);
-
-impl Namings {
-    pub(crate) fn add(&mut self, case: &str, answer: &Answer) {
-        if let Some(naming) = answer.naming {
-            self.0.entry(case.to_owned()).or_default()[naming as usize] += 1;
-        }
-    }
-
-    /// A row per case.
-    pub(crate) fn json(&self) -> Value {
-        let row = |(case, counts): (&String, &[u32; 5])| {
-            let [first, named, missed, silent, wrong] = counts;
-            if first + named + missed > 0 {
-                json!({ "case": case, "first": first, "named": named, "missed": missed })
-            } else {
-                json!({ "case": case, "silent": silent, "false": wrong })
-            }
-        };
-        self.0.iter().map(row).collect()
-    }
 }
 
 /// The judgement of one diagnosis.
@@ -272,15 +246,6 @@ impl Tally {
         self.false_causes += is(&[Naming::False]);
     }
 
-    /// The line about causes.
-    pub(crate) fn causes_line(&self) -> String {
-        let Self { caused, first, among, causeless, false_causes, .. } = *self;
-        format!(
-            "{:12}causes: {first} of {caused} first, {among} named; false causes: {false_causes} of {causeless}",
-            ""
-        )
-    }
-
     /// Whether there were cases, and the required shares are reached.
     pub(crate) fn reached(&self) -> bool {
         self.reached_by(0)
@@ -304,11 +269,13 @@ impl Tally {
     }
 
     /// The figures that `line` omits.
-    pub(crate) fn healthy_line(&self) -> String {
+    pub(crate) fn more(&self) -> String {
         let Self { gave_up, draws, fine, alarms, loud_alarms, .. } = *self;
+        let Self { caused, first, among, causeless, false_causes, .. } = *self;
         format!(
-            "{:12}not enough evidence: {gave_up} of {draws}; false alarms on healthy devices: {alarms} of {fine}, \
-             {loud_alarms} of them more than possible",
+            "{0:12}not enough evidence: {gave_up} of {draws}; false alarms on healthy devices: {alarms} of {fine}, \
+             {loud_alarms} of them more than possible\n\
+             {0:12}causes: {first} of {caused} first, {among} named; false causes: {false_causes} of {causeless}",
             ""
         )
     }

@@ -47,9 +47,9 @@ usage: cargo xtask VERB [flags]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--unprofiled]
   diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]
-                 [--kind CASE] [--recordings DIR] [--no-keep] [--binary BINARY]
+                 [--kind CASE] [--recordings DIR] [--binary BINARY]
                           the diagnosis against cases with a known truth
-  lab [--only CASE] [--no-keep] [--binary BINARY]
+  lab [--only CASE] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
@@ -81,7 +81,7 @@ const VERBS: [Verb; 14] = [
     ("validate", &[], &validate::VALUES, validate::run),
     ("aarch64", &[], &[], |_| aarch64::run()),
     ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
-    ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
+    ("lab", &[], &lab::VALUES, lab::run),
     ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
     ("wine", &[arguments::ANY], &[], wine::run),
     ("sanitize", &[], &[], |_| sanitize::run()),

@@ -45,13 +45,12 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         reached &= tally.reached();
     }
     let staged = lab.as_ref().map(|lab| lab.tally).map_err(Clone::clone);
-    let [with, without] =
-        [0, 1].map(|at| real.as_ref().map(|real| real.tallies[at]).map_err(Clone::clone));
+    let [with, without] = [0, 1].map(|at| real.as_ref().map(|real| real[at]).map_err(Clone::clone));
     reached &= without.as_ref().is_ok_and(Tally::reached_without_profile);
     let [profiled, none] = diagnosis_eval_real::NAMES;
     for (name, tally) in [(profiled, &with), (none, &without), ("lab", &staged)] {
         match tally {
-            Ok(tally) => println!("{}\n{}", tally.line(name), tally.causes_line()),
+            Ok(tally) => println!("{}\n{}", tally.line(name), tally.more()),
             Err(lacks) => println!("{name:12} SKIP: {lacks}"),
         }
         reached &= name == none || tally.as_ref().is_ok_and(Tally::reached);
@@ -59,7 +58,6 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         parts.push((name, told));
     }
     if let Ok(lab) = &lab {
-        println!("\n{}", lab.faults_text());
         reached &= lab.ended_well();
         parts.push(("faults", lab.faults_json()));
     }

@@ -6,7 +6,7 @@
 //! A script runs in the guest's shell, with the functions of `init.sh`. Each answer that it prints has a
 //! name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
 
-use crate::judge::{CAPPED, Expect, FINE, OVERLOADED, RAISE, SILENCE, SILENT, SLOW};
+use crate::judge::{CAPPED, Expect, FINE, RAISE, SILENT, SLOW};
 
 /// A disk of the guest.
 pub(crate) struct Disk {
@@ -43,7 +43,6 @@ pub(crate) struct Case {
 }
 
 const RESTORE: &[&str] = &["restore"];
-const SHALLOWER: &[&str] = &["shallower_queue"];
 /// A device that has shrunk to size 0 transfers less than requested, which is not a read error.
 const FAILED: &[&str] = &["io_errors", "short_transfers", "Input/output error", "no request"];
 const SILENT_DEVICE: &[&str] = &["device_silent", "io_errors"];
@@ -164,22 +163,6 @@ watch_it slower /dev/dm-0",
         ..NOTHING
     },
     Case {
-        name: "depth",
-        modules: &[
-            "null_blk nr_devices=1 gb=1 irqmode=2 completion_nsec=2000000 hw_queue_depth=16 submit_queues=1 queue_mode=2 memory_backed=1",
-        ],
-        script: "profile /dev/nullb0
-load /dev/nullb0 --rw randread --bs 4k --iodepth 48
-watch_it deep /dev/nullb0
-load /dev/nullb0 --rw randread --bs 4k --iodepth 1
-watch_it alone /dev/nullb0",
-        expects: &[
-            ("deep", "nullb0", found(OVERLOADED, SHALLOWER)),
-            ("alone", "nullb0", found(FINE, &["deeper_queue", SILENCE])),
-        ],
-        ..NOTHING
-    },
-    Case {
         name: "scsi-slower",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod"],
         script: "profile /dev/sda
@@ -232,30 +215,6 @@ watch_it shared /dev/sda",
                 &["raise_cap", "shallower_queue", "move_neighbour", "scheduler"],
             ),
         )],
-        ..NOTHING
-    },
-    Case {
-        name: "nvme-capped",
-        modules: &["nvme"],
-        drives: &[Disk { device: "nvme", drive: "cache=unsafe,throttling.iops-total=400" }],
-        // At 400 requests per second, a minute leaves no time for open loads, and closed ones reach the limit
-        // at any depth.
-        script: "profile /dev/nvme0n1 180s
-load /dev/nvme0n1 --rw randread --bs 4k --iodepth 32
-watch_it deep /dev/nvme0n1
-load /dev/nvme0n1 --rw randread --bs 4k --rate-iops 60 --arrival poisson
-watch_it below /dev/nvme0n1",
-        expects: &[
-            (
-                "deep",
-                "nvme0n1",
-                found(
-                    &["overloaded", "capped", "slow_and_overloaded"],
-                    &["shallower_queue", "raise_cap", "more_disks", "disk_array"],
-                ),
-            ),
-            ("below", "nvme0n1", found(FINE, SILENT)),
-        ],
         ..NOTHING
     },
     Case {

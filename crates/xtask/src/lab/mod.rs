@@ -10,19 +10,17 @@ mod causes;
 mod guest;
 mod machine;
 
-use crate::judge::{Answer, Naming, Namings, Tally, judge};
-use crate::{arguments::Arguments, kept, place};
+use crate::judge::{Answer, Naming, Tally, judge};
+use crate::{arguments::Arguments, place};
 use anyhow::Result;
 use cases::Case;
 use guest::Guest;
 use machine::{Answers, Boot, Machine, Network, QEMU};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
 /// Maximum time of a case: ten times its duration on two emulating CPUs.
 const LONGEST: Duration = Duration::from_secs(420);
@@ -48,7 +46,6 @@ pub(crate) struct Fault {
 pub(crate) struct Lab {
     pub(crate) tally: Tally,
     pub(crate) faults: Vec<Fault>,
-    pub(crate) namings: Namings,
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
@@ -66,16 +63,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
             return Ok(true);
         }
     };
-    println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.causes_line());
-    println!("\n{}", lab.faults_text());
-    if only.is_none() && !flags.has("--no-keep") {
-        let parts = [
-            ("verdicts", lab.tally.json()),
-            ("causes", lab.namings.json()),
-            ("faults", lab.faults_json()),
-        ];
-        kept::keep("lab", &parts)?;
-    }
+    println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.more());
     // If single cases are selected, each must be right.
     Ok(lab.all_right() || only.is_none() && lab.ended_well() && lab.tally.reached())
 }
@@ -120,7 +108,6 @@ pub(crate) fn tally(
             });
             println!("{}", answer.line(case.name, name));
             lab.tally.add(&answer);
-            lab.namings.add(&format!("{}: {name}", case.name), &answer);
         }
         for &engine in case.engines {
             let ended = answered(&mut answers, engine)
@@ -196,28 +183,7 @@ impl Lab {
         some && self.ended_well() && self.tally.right == self.tally.draws
     }
 
-    /// How each engine ended under each fault, as a table.
-    pub(crate) fn faults_text(&self) -> String {
-        let engines: BTreeSet<&str> = self.faults.iter().map(|fault| fault.engine).collect();
-        let cases: BTreeSet<&str> = self.faults.iter().map(|fault| fault.case).collect();
-        let heads: String = engines.iter().map(|engine| format!("{engine:>25}")).collect();
-        let mut lines = vec![format!("{:22}{heads}", "fault")];
-        for case in cases {
-            let cells = engines.iter().map(|engine| {
-                let is = |fault: &&Fault| fault.case == case && fault.engine == *engine;
-                let told = match self.faults.iter().find(is).map(|fault| &fault.ended) {
-                    None => "not staged",
-                    Some(Ok(told)) => told,
-                    Some(Err(_)) => "WRONG",
-                };
-                format!("{told:>25}")
-            });
-            lines.push(format!("{case:22}{}", cells.collect::<String>()));
-        }
-        lines.join("\n")
-    }
-
-    /// The same for a document.
+    /// How each engine ended under each fault.
     pub(crate) fn faults_json(&self) -> Value {
         let one = |fault: &Fault| {
             let (Ok(told) | Err(told)) = &fault.ended;
