@@ -35,7 +35,10 @@ const SIMULATED: [&str; 5] = [
 ];
 
 pub(crate) fn run() -> Result<bool> {
-    if let Some(lack) = programs_lack().or_else(library_lack) {
+    let missing = [COMPILER, QEMU].into_iter().find(|program| !place::has(program));
+    let missing = missing
+        .map(|program| format!("needs {program} (Debian: gcc-aarch64-linux-gnu, qemu-user)"));
+    if let Some(lack) = missing.or_else(|| place::lacking_library(TARGET)) {
         testkit::skip("aarch64", &lack);
         return Ok(true);
     }
@@ -105,28 +108,11 @@ fn real_file(program: &Path) -> Result<bool> {
 /// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch), or what
 /// the machine lacks for that.
 pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
-    if let Some(lack) = library_lack() {
+    if let Some(lack) = place::lacking_library(TARGET) {
         return Ok(Err(lack));
     }
     let crates = ["--package=halfpower-engine", "--package=halfpower-host"];
     cargo(&[&["check", "--quiet"], crates.as_slice()].concat()).map(Ok)
-}
-
-/// The cross compiler or the emulator, if one is missing.
-fn programs_lack() -> Option<String> {
-    let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    let missing = [COMPILER, QEMU].into_iter().find(|program| !runs(program))?;
-    Some(format!("{missing} is not installed (Debian: gcc-aarch64-linux-gnu, qemu-user)"))
-}
-
-/// Rust's standard library for the target, if it is missing.
-fn library_lack() -> Option<String> {
-    let mut rustc = Command::new("rustc");
-    rustc.args(["--print=target-libdir", "--target", TARGET]).current_dir(place::root());
-    let there = rustc
-        .output()
-        .is_ok_and(|library| Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir());
-    (!there).then(|| format!("Rust has no library for it (rustup target add {TARGET})"))
 }
 
 /// Runs a cargo command for the target; returns whether it succeeded.

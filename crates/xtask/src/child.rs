@@ -137,6 +137,11 @@ pub(crate) fn output(command: &mut Command, good: &[i32]) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
+/// The same as text.
+pub(crate) fn text(command: &mut Command, good: &[i32]) -> Result<String> {
+    Ok(String::from_utf8_lossy(&output(command, good)?).into_owned())
+}
+
 fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }

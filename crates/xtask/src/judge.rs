@@ -3,7 +3,6 @@
 
 use diagnose::causes;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
-use serde_json::{Value, json};
 
 /// Stands for no advice.
 pub(crate) const SILENCE: &str = "silence";
@@ -199,7 +198,7 @@ fn first_advice(device: &DeviceDiagnosis, episode: &Episode) -> String {
 }
 
 /// Counts of right and wrong results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Tally {
     /// Number of cases.
     pub(crate) draws: usize,
@@ -294,26 +293,6 @@ impl Tally {
     pub(crate) fn heads() -> String {
         let (right, advised) = ("right verdict", "right first advice");
         format!("{:12}{right:>24}{advised:>24}{:>14}", "cases", "truth unnamed")
-    }
-
-    /// The counts for a document.
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "draws": self.draws,
-            "right_verdict": self.right,
-            "advice_asked_for": self.asked,
-            "right_first_advice": self.advised,
-            "truth_unnamed": self.unnamed,
-            "not_enough_evidence": self.gave_up,
-            "healthy": self.fine,
-            "false_alarms": self.alarms,
-            "false_alarms_above_possible": self.loud_alarms,
-            "with_a_cause": self.caused,
-            "right_first_cause": self.first,
-            "cause_named": self.among,
-            "without_a_cause": self.causeless,
-            "false_causes": self.false_causes,
-        })
     }
 }
 

@@ -121,18 +121,12 @@ impl Gate {
             Goal::AtMost(goal) => json!({ "at_most": goal }),
         };
         json!({
-            "name": self.name, "unit": self.unit, "goal": goal, "figure": numbers(&self.figure),
-            "a_a": numbers(&self.proof.same), "fault": self.proof.fault,
-            "planted": numbers(&self.proof.planted),
+            "name": self.name, "unit": self.unit, "goal": goal, "figure": self.figure,
+            "a_a": self.proof.same, "fault": self.proof.fault,
+            "planted": self.proof.planted,
             "gate_works": self.works, "reached": self.reached(),
         })
     }
-}
-
-/// A ratio for the saved file. JSON has no infinity, so a missing end is null.
-pub(super) fn numbers(ratio: &Ratio) -> Value {
-    let end = |value: f64| value.is_finite().then_some(value);
-    json!({ "median": end(ratio.value), "low": end(ratio.low), "high": end(ratio.high) })
 }
 
 /// Results of two sides in alternation; every second pair is in reverse order (ABBA).

@@ -3,7 +3,7 @@
 //! The figure is the product's own: `halfpower run --ioengine null` with everything enabled, bound to one
 //! CPU; 10^9 divided by its IOPS. Shown next to it is fio's null engine, with its defaults and with its best batches.
 
-use super::gate::{Gate, Goal, Proof, numbers};
+use super::gate::{Gate, Goal, Proof};
 use super::{Context, Report};
 use crate::child::{FIFTH, Plant};
 use crate::contest::fio::Settings;
@@ -62,7 +62,7 @@ fn peers(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Value>
         let cost = |_| Ok(1e9 / Bout { settings, ..*bout }.fio(runtime)?.iops);
         let cost = Ratio::median_of((0..context.pairs(7)).map(cost).collect::<Result<_>>()?);
         println!("  fio null, {name}: {cost} ns per request");
-        kept[name] = numbers(&cost);
+        kept[name] = json!(cost);
     }
     Ok(kept)
 }

@@ -53,7 +53,6 @@ pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
         Ok(target) => target,
         Err(why) => return Ok(Report::skipped(name, &why)),
     };
-    println!("  {}", target.description);
     let mut report = deep(context, &target)?;
     for (load, goal) in LOADS {
         if load.via == EngineName::Mmap && target.direct {

@@ -144,23 +144,18 @@ fn command(load: &Load, settings: &Settings) -> Command {
     command
 }
 
-/// The jobs in fio's JSON; fails if one had an error. Warnings may precede the JSON.
-pub(crate) fn jobs(output: &str) -> Result<Vec<Value>> {
+/// The first job in fio's JSON; fails if it had an error. Warnings may precede the JSON.
+pub(crate) fn job(output: &str) -> Result<Value> {
     let json = &output[output.find('{').context("no JSON")?..];
-    let document: Value = serde_json::from_str(json)?;
-    let jobs = document["jobs"].as_array().filter(|jobs| !jobs.is_empty()).context("no jobs")?;
-    let failed = jobs.iter().find(|job| job["error"] != 0);
-    ensure!(
-        failed.is_none(),
-        "fio reports error {}",
-        failed.map_or(&Value::Null, |job| &job["error"])
-    );
-    Ok(jobs.clone())
+    let mut document: Value = serde_json::from_str(json)?;
+    let job = document["jobs"][0].take();
+    ensure!(job["error"] == 0, "fio reports error {}", job["error"]);
+    Ok(job)
 }
 
 /// IOPS and mean latency in ns of the first job.
 fn parse(output: &str, direction: &str) -> Result<(f64, f64)> {
-    let job = &jobs(output)?[0];
+    let job = job(output)?;
     let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
     let iops = number(&job[direction]["iops"]).context("no iops")?;
     // Submission to completion, as halfpower's latency in a closed loop.

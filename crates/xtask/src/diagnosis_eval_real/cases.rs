@@ -162,17 +162,16 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         let (low, high) = of(most);
         between(low, high)
     };
+    let fine = |name, load| case(name, vec![load], FINE, SILENT).on(ALL);
     let paced = |name, load: fn(&str, u64, &str) -> Load, per_s: u64, process: &str| {
-        let words = format!("--rate_iops={per_s} {process}");
-        case(name, vec![load("randread", 1, &words)], FINE, SILENT).on(ALL).asking(per_s)
+        fine(name, load("randread", 1, &format!("--rate_iops={per_s} {process}"))).asking(per_s)
     };
     let many = |name, words: &str, per_s: u64| {
         let words = format!("--rate_iops={per_s} {words}");
-        case(name, vec![Load::libaio("randread", 32, &words)], FINE, SILENT).on(ALL).asking(per_s)
+        fine(name, Load::libaio("randread", 32, &words)).asking(per_s)
     };
     let ring = |name, arrival: &str, per_s: u64| {
-        let load = Load::open("randread", per_s, arrival);
-        case(name, vec![load], FINE, SILENT).on(ALL).asking(per_s)
+        fine(name, Load::open("randread", per_s, arrival)).asking(per_s)
     };
     let (poisson, few) = ("--rate_process=poisson", rate(lone.min(5_000.0)));
     // Without fsync, the page cache would write only after half a minute.
@@ -186,23 +185,14 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         many("by chance, libaio", poisson, rate(most)),
         ring("paced, io_uring", "constant", rate(most)),
         ring("by chance, io_uring", "poisson", rate(most)),
-        case(
+        fine(
             "reads and writes, libaio",
-            vec![Load::libaio("randrw", 16, &format!("--rate_iops={mixed},{mixed}"))],
-            FINE,
-            SILENT,
+            Load::libaio("randrw", 16, &format!("--rate_iops={mixed},{mixed}")),
         )
-        .on(ALL)
         .asking(2 * mixed),
-        case(
-            "buffered reads",
-            vec![Load::buffered("randread", &format!("--rate_iops={few}"))],
-            FINE,
-            SILENT,
-        )
-        .on(ALL),
-        case("buffered writes", vec![Load::buffered("randwrite", &writes)], FINE, SILENT).on(ALL),
-        case("a log with fsync", vec![Load::buffered("write", &log)], FINE, SILENT).on(ALL),
+        fine("buffered reads", Load::buffered("randread", &format!("--rate_iops={few}"))),
+        fine("buffered writes", Load::buffered("randwrite", &writes)),
+        fine("a log with fsync", Load::buffered("write", &log)),
         case("one at a time", vec![Load::closed("randread", 1)], FINE, &["deeper_queue", SILENCE])
             .on(ALL),
         case("discards", vec![Load::sync("randread", 1, "")], FINE, &["deeper_queue", SILENCE])

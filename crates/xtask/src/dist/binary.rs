@@ -32,7 +32,7 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
         .iter()
         .map(|(path, name)| format!("-ffile-prefix-map={}={name}", path.display()))
         .collect();
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::place::cargo();
     cargo
         .current_dir(&dist.root)
         .args([

@@ -6,11 +6,11 @@
 //! as well, which `cargo cyclonedx` makes from Cargo.lock.
 
 use super::{Dist, NAME, output, put, rustc_tells};
+use crate::place;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Reviewed licences. All of them allow distribution with their text (MPL-2.0 requires the sources of its own
 /// files, which crates.io provides).
@@ -72,8 +72,7 @@ pub(super) fn write(dist: &Dist, tree: &Path) -> Result<()> {
 /// only they need.
 fn crates(dist: &Dist) -> Result<Vec<Part>> {
     let cargo = |words: &[&str]| {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        output(cargo.current_dir(&dist.root).args(words).arg(&dist.target))
+        output(place::cargo().current_dir(&dist.root).args(words).arg(&dist.target))
     };
     let words = ["tree", "--locked", "--package=halfpower", "--prefix=none", "--format={p}"];
     let tree = cargo(&[&words[..], &["--edges=normal,no-proc-macro", "--target"]].concat())?;

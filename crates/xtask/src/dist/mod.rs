@@ -15,8 +15,8 @@ mod pages;
 mod second;
 mod trial;
 
-use crate::{arguments::Arguments, place};
-use anyhow::{Context, Result, ensure};
+use crate::{arguments::Arguments, child, place};
+use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -139,10 +139,7 @@ fn put(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
 
 /// Standard output of a command that must succeed.
 fn output(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
-    let words = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, words.trim());
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    child::text(command, &[0])
 }
 
 /// A value of `rustc -vV` by its name, such as `host`.

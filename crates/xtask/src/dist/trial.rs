@@ -16,10 +16,9 @@ const TOOLS: [(&str, &str, &str, &str); 2] =
 pub(super) fn run(dist: &Dist) -> Result<bool> {
     let mut good = true;
     for (tool, end, install, remove) in TOOLS {
-        let lack = Capability::Root.missing().or_else(|| {
-            let there = Command::new(tool).arg("--version").output().is_ok();
-            (!there).then(|| format!("{tool} is not installed"))
-        });
+        let lack = Capability::Root
+            .missing()
+            .or_else(|| (!crate::place::has(tool)).then(|| format!("{tool} is not installed")));
         if let Some(lack) = lack {
             testkit::skip(&format!("dist: {tool}"), &lack);
             continue;

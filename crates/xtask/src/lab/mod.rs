@@ -15,10 +15,8 @@ use crate::{arguments::Arguments, place};
 use anyhow::Result;
 use cases::Case;
 use guest::Guest;
-use machine::{Answers, Boot, Machine, Network, QEMU};
-use serde_json::{Value, json};
+use machine::{Answers, Machine, Network, QEMU};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
@@ -35,6 +33,7 @@ const LOOK: Duration = Duration::from_millis(200);
 type Outcome = std::result::Result<String, String>;
 
 /// How an engine ended under a fault.
+#[derive(serde::Serialize)]
 pub(crate) struct Fault {
     pub(crate) case: &'static str,
     pub(crate) engine: &'static str,
@@ -131,11 +130,9 @@ pub(crate) fn tally(
 
 /// Prepares the files of guests, or returns why the machine cannot.
 fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
-    for program in [QEMU, "dpkg", "apt-get"] {
-        let there = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-        if there.is_err() {
-            return Err(format!("needs {program}"));
-        }
+    let programs = [QEMU, "dpkg", "apt-get"];
+    if let Some(missing) = programs.into_iter().find(|program| !place::has(program)) {
+        return Err(format!("needs {missing}"));
     }
     let guest = Guest::new(place::target_folder().join("lab"), binary);
     guest.map_err(|error| format!("{error:#}"))
@@ -146,13 +143,13 @@ fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
     let begin = Instant::now();
     // Left by a killed run.
     let _ = std::fs::remove_file(guest.wire());
-    let server = case.server.map(|server| start(guest, server, Network::Waits)).transpose()?;
+    let server = case.server.map(|server| start(guest, server, &Network::Waits)).transpose()?;
     // A guest cannot be reached before it listens.
     while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
         std::thread::sleep(LOOK);
     }
     let network = if server.is_some() { Network::Joins } else { Network::Nothing };
-    let mut machine = start(guest, case, network)?;
+    let mut machine = start(guest, case, &network)?;
     while machine.runs()? && begin.elapsed() < LONGEST {
         std::thread::sleep(LOOK);
     }
@@ -164,11 +161,9 @@ fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
 }
 
 /// Starts the guest of a case.
-fn start(guest: &Guest, case: &Case, network: Network) -> Result<Machine> {
+fn start(guest: &Guest, case: &Case, network: &Network) -> Result<Machine> {
     let before = format!("engines='{}'\n", case.engines.join(" "));
-    let initrd = &guest.initrd(case, &before)?;
-    let address = if matches!(network, Network::Waits) { 1 } else { 2 };
-    Machine::start(guest, &Boot { case, initrd, network, address })
+    Machine::start(guest, case, &guest.initrd(case, &before)?, network)
 }
 
 impl Lab {
@@ -181,20 +176,6 @@ impl Lab {
     fn all_right(&self) -> bool {
         let some = self.tally.draws + self.faults.len() > 0;
         some && self.ended_well() && self.tally.right == self.tally.draws
-    }
-
-    /// How each engine ended under each fault.
-    pub(crate) fn faults_json(&self) -> Value {
-        let one = |fault: &Fault| {
-            let (Ok(told) | Err(told)) = &fault.ended;
-            json!({
-                "fault": fault.case,
-                "engine": fault.engine,
-                "right": fault.ended.is_ok(),
-                "told": told,
-            })
-        };
-        self.faults.iter().map(one).collect()
     }
 }
 

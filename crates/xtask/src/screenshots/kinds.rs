@@ -161,10 +161,7 @@ impl Maker<'_> {
             });
         }
         command.args(json.then_some("--json")).env("HALFPOWER_DB", self.folder.join("kept.db"));
-        let output = command.current_dir(self.folder).stdin(Stdio::null()).output()?;
-        let done = matches!(output.status.code(), Some(0 | 1));
-        ensure!(done, "halfpower {words}: {}", String::from_utf8_lossy(&output.stderr));
-        Ok(String::from_utf8(output.stdout)?)
+        crate::child::text(command.current_dir(self.folder).stdin(Stdio::null()), &[0, 1])
     }
 
     fn id(&self, name: &str) -> Result<String> {

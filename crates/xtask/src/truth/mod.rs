@@ -155,9 +155,8 @@ impl Load {
         ] {
             command.arg(format!("--{name}={value}"));
         }
-        let text = child::output(&mut command, &[0])?;
-        let jobs = crate::contest::fio::jobs(&String::from_utf8_lossy(&text))?;
-        let both = &jobs[0]["mixed"];
+        let job = crate::contest::fio::job(&child::text(&mut command, &[0])?)?;
+        let both = &job["mixed"];
         let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
         Ok(Reported {
             iops: number(&both["iops"]).context("fio reports no rate")?,
@@ -190,7 +189,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let site: String = flags.value("--site")?.unwrap_or_else(|| "disk".to_owned());
     let binary = place::binary(flags.value::<PathBuf>("--binary")?, false)?;
     let parent: PathBuf = flags.value("--folder")?.unwrap_or_else(|| PathBuf::from("."));
-    if Command::new("fio").arg("--version").output().is_err() {
+    if !place::has("fio") {
         testkit::skip("truth", "needs fio");
         return Ok(true);
     }

@@ -9,8 +9,8 @@
 use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
 const COMPILER: &str = "x86_64-w64-mingw32-gcc";
@@ -65,7 +65,7 @@ pub(crate) fn short() -> Result<std::result::Result<Command, String>> {
 
 /// A cargo command for Windows, whose programs run under wine.
 fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
-    let loader = match lacking()? {
+    let loader = match lacking() {
         Ok(loader) => loader,
         Err(lacks) => return Ok(Err(lacks)),
     };
@@ -87,24 +87,15 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
 }
 
 /// wine's loader, or what is missing and how to install it.
-fn lacking() -> Result<std::result::Result<&'static str, String>> {
-    let words = ["--print", "target-libdir", "--target", TARGET];
-    let library = Command::new("rustc").args(words).current_dir(place::root()).output();
-    let library = library.context("cannot run rustc")?.stdout;
-    if !PathBuf::from(String::from_utf8_lossy(&library).trim()).is_dir() {
-        return Ok(Err(format!("needs Rust's {TARGET}: rustup target add {TARGET}")));
+fn lacking() -> std::result::Result<&'static str, String> {
+    if let Some(lacks) = place::lacking_library(TARGET) {
+        return Err(lacks);
     }
-    if !there(COMPILER) {
-        return Ok(Err(format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32")));
+    if !place::has(COMPILER) {
+        return Err(format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32"));
     }
-    let loader = LOADERS.into_iter().find(|loader| there(loader));
-    Ok(loader.ok_or_else(|| "needs wine: apt-get install wine64".to_owned()))
-}
-
-fn there(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    let loader = LOADERS.into_iter().find(|loader| place::has(loader));
+    loader.ok_or_else(|| "needs wine: apt-get install wine64".to_owned())
 }
 
 /// Builds the replacement for a library that wine may lack. wine prefers its own.
