@@ -21,14 +21,14 @@ use std::time::{Duration, Instant};
 /// Period of the planted stop.
 const TURN: Duration = Duration::from_millis(10);
 /// A fifth of a period. A child stopped for this long loses a fifth of its rate.
-pub(crate) const FIFTH: Duration = Duration::from_millis(2);
+const FIFTH: Duration = Duration::from_millis(2);
 
 /// The planted fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plant {
     Nothing,
-    /// Stops the child for this part of each 10 ms.
-    Stopped(Duration),
+    /// Stops the child for a fifth of each 10 ms.
+    Stopped,
     /// Burns this CPU time before the child's work.
     Burns(Duration),
 }
@@ -89,7 +89,7 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     let stderr = drain(child.stderr.take());
     let status = match plant {
         Plant::Nothing | Plant::Burns(_) => child.wait()?,
-        Plant::Stopped(part) => wait_stopping(&mut child, part)?,
+        Plant::Stopped => wait_stopping(&mut child)?,
     };
     running.forget();
     let wall = begin.elapsed();
@@ -112,12 +112,12 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Ve
 
 /// Waits for the child, and stops it for a part of each period. Signals are sent only before the child has
 /// been waited for, so they cannot reach another process.
-fn wait_stopping(child: &mut Child, part: Duration) -> Result<ExitStatus> {
+fn wait_stopping(child: &mut Child) -> Result<ExitStatus> {
     let id = Pid::from_raw(i32::try_from(child.id()).context("a process id above 2^31")?);
     let begin = Instant::now();
     for turn in 1u32.. {
         let end = begin + TURN * turn;
-        sleep_until(end - part);
+        sleep_until(end - FIFTH);
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
@@ -182,7 +182,7 @@ mod tests {
     fn a_slowed_child_is_stopped_and_continued_many_times_and_ends_by_itself() {
         let script = "n=0; trap 'n=$((n + 1))' CONT; \
                       while ((n < 5)); do :; done; echo $n; exit 3";
-        let child = bash(script, Plant::Stopped(FIFTH));
+        let child = bash(script, Plant::Stopped);
         assert_eq!((child.stdout.trim(), child.status.code()), ("5", Some(3)));
     }
 

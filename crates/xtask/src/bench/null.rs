@@ -5,7 +5,7 @@
 
 use super::gate::{Gate, Goal, Proof};
 use super::{Context, Report};
-use crate::child::{FIFTH, Plant};
+use crate::child::Plant;
 use crate::contest::fio::Settings;
 use crate::contest::target::Target;
 use crate::contest::{Bout, Load};
@@ -40,7 +40,7 @@ fn product(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Gate
         context.pairs(15),
         "a fifth of the time stopped",
         || cost(Plant::Nothing),
-        || cost(Plant::Stopped(FIFTH)),
+        || cost(Plant::Stopped),
     )?;
     let name = "halfpower run, null engine, depth 128, all accounting";
     Ok(Gate::new(name, "ns per request", Goal::AtMost(GOAL_NS), figure, proof))

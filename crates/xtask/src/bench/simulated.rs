@@ -5,7 +5,7 @@
 
 use super::gate::{Gate, Goal, Proof, turns};
 use super::{Context, Report};
-use crate::child::{self, FIFTH, Plant};
+use crate::child::{self, Plant};
 use crate::contest::halfpower::trial;
 use crate::pairs::Ratio;
 use anyhow::{Result, ensure};
@@ -72,7 +72,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let shorter = if context.smoke { 100 } else { 2_000 };
     let run = |seconds, plant| measure(binary, QUEUE, seconds, plant, |ios, _| ios as f64);
     let short = || run(shorter, Plant::Nothing);
-    let (proof, _) = Proof::of(pairs, FAULT, short, || run(shorter, Plant::Stopped(FIFTH)))?;
+    let (proof, _) = Proof::of(pairs, FAULT, short, || run(shorter, Plant::Stopped))?;
     let longer = turns(pairs, short, || run(shorter * LONGER, Plant::Nothing))?;
     let name = "rate of a run ten times as long over that of the run";
     let figure = Ratio::median_of_pairs(&longer);
@@ -94,7 +94,7 @@ fn gate(
     let this = || rate(Plant::Nothing);
     this()?;
     let pairs = context.pairs(PAIRS);
-    let (proof, figure) = Proof::of(pairs, FAULT, this, || rate(Plant::Stopped(FIFTH)))?;
+    let (proof, figure) = Proof::of(pairs, FAULT, this, || rate(Plant::Stopped))?;
     Ok(Gate::new(name, unit, goal, figure, proof))
 }
 

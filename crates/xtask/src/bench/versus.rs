@@ -9,7 +9,7 @@
 
 use super::gate::{Gate, Goal, Proof, medians, turns, values};
 use super::{Context, Report};
-use crate::child::{FIFTH, Plant};
+use crate::child::Plant;
 use crate::contest::target::Target;
 use crate::contest::{Bout, Load, Outcome, SHORT, fio};
 use crate::pairs::Ratio;
@@ -107,7 +107,7 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
     let short_fio = context.short(|runtime| bout.fio(runtime))?;
     let short = context.short(|runtime| bout.halfpower(runtime, Plant::Nothing))?;
     let iops = |outcome: &Outcome| outcome.iops;
-    let stopped = Plant::Stopped(FIFTH);
+    let stopped = Plant::Stopped;
     let rate_proof = context.proof(&bout, stopped, "a fifth of the time stopped", iops)?;
     let burns = Plant::Burns(context.slice() / BURNT);
     let charged = |outcome: &Outcome| outcome.us_per_io(&short);
@@ -147,7 +147,7 @@ fn latency(context: &Context, target: &Target, load: Load, goal: Goal) -> Result
     }
     let latency = |outcome: &Outcome| outcome.latency_ns;
     let pairs = values(&context.contest(&bout)?, latency);
-    let stopped = Plant::Stopped(FIFTH);
+    let stopped = Plant::Stopped;
     let proof = context.proof(&bout, stopped, "a fifth of the time stopped", latency)?;
     let each = medians(&pairs);
     println!("    {}: mean latency, ns: fio {:.0}, halfpower {:.0}", load.label(), each.0, each.1);

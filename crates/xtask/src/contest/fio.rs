@@ -11,7 +11,6 @@ use anyhow::{Context, Result, ensure};
 use record::EngineName;
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::fmt::Display;
 use std::process::Command;
 use std::time::Duration;
 
@@ -106,41 +105,28 @@ fn ioengine(engine: EngineName) -> &'static str {
 
 fn command(load: &Load, settings: &Settings) -> Command {
     let mut command = child::pinned(OsStr::new("fio"), settings.core);
-    let mut flag = |name: &str, value: &dyn Display| {
-        command.arg(format!("--{name}={value}"));
-    };
-    for (name, value) in [
-        ("name", "peer"),
-        ("output-format", "json"),
-        ("thread", "1"),
-        ("randrepeat", "0"),
-        ("fallocate", "none"),
-        ("group_reporting", "1"),
-        // fio stamps its buffers for each write, which makes them partly compressible. A device that
-        // compresses, such as zram, takes three times as long for them as for random data.
-        ("scramble_buffers", "0"),
-        ("ioengine", ioengine(load.via)),
-        ("rw", load.rw),
-        ("bs", load.bs),
-    ] {
-        flag(name, &value);
+    let Load { via, rw, bs, iodepth } = load;
+    let Settings { submit, complete_min, by_default, .. } = settings;
+    // fio stamps its buffers for each write, which makes them partly compressible. A device that compresses,
+    // such as zram, takes three times as long for them as for random data.
+    let mut words = format!(
+        "--name=peer --output-format=json --thread=1 --randrepeat=0 --fallocate=none \
+         --group_reporting=1 --scramble_buffers=0 --ioengine={} --rw={rw} --bs={bs} --iodepth={iodepth}",
+        ioengine(*via)
+    );
+    if !by_default {
+        words += " --norandommap=1 --disable_slat=1 --disable_bw_measurement=1";
+        if matches!(via, EngineName::IoUring | EngineName::Libaio | EngineName::Null) {
+            words += &format!(
+                " --iodepth_batch_submit={submit} --iodepth_batch_complete_min={complete_min} \
+                 --iodepth_batch_complete_max={iodepth}"
+            );
+        }
+        if *via == EngineName::IoUring {
+            words += " --registerfiles=1 --fixedbufs=1";
+        }
     }
-    flag("iodepth", &load.iodepth);
-    if settings.by_default {
-        return command;
-    }
-    for (name, value) in [("norandommap", 1), ("disable_slat", 1), ("disable_bw_measurement", 1)] {
-        flag(name, &value);
-    }
-    if matches!(load.via, EngineName::IoUring | EngineName::Libaio | EngineName::Null) {
-        flag("iodepth_batch_submit", &settings.submit);
-        flag("iodepth_batch_complete_min", &settings.complete_min);
-        flag("iodepth_batch_complete_max", &load.iodepth);
-    }
-    if load.via == EngineName::IoUring {
-        flag("registerfiles", &1);
-        flag("fixedbufs", &1);
-    }
+    command.args(words.split(' '));
     command
 }
 

@@ -35,14 +35,7 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
     let mut cargo = crate::place::cargo();
     cargo
         .current_dir(&dist.root)
-        .args([
-            "rustc",
-            "--quiet",
-            "--locked",
-            "--release",
-            "--package=halfpower",
-            "--bin=halfpower",
-        ])
+        .args("rustc --quiet --locked --release --package=halfpower --bin=halfpower".split(' '))
         .args(["--target", &dist.target])
         .arg("--target-dir")
         .arg(&dist.build)

@@ -8,7 +8,6 @@
 //! distribution has.
 
 mod binary;
-mod container;
 mod licences;
 mod packages;
 mod pages;
@@ -30,6 +29,9 @@ const NAME: &str = "halfpower";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// One-sentence description for all catalogues.
 const SUMMARY: &str = "measures disks and says what to expect from them and how to use them";
+
+/// The build file of a container with the program alone.
+const CONTAINER: &str = include_str!("../../../../packaging/Containerfile");
 
 /// What to build, and its folders.
 struct Dist {
@@ -76,7 +78,8 @@ impl Dist {
         pages::write(&tree, self.epoch)?;
         licences::write(self, &tree)?;
         packages::write(self, &tree, &binary)?;
-        container::write(self)?;
+        std::fs::copy(&binary, self.out.join(NAME))?;
+        put(&self.out.join("Containerfile"), CONTAINER)?;
         std::fs::remove_dir_all(&tree)?;
         self.sums()
     }

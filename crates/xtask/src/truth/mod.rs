@@ -123,38 +123,24 @@ impl Load {
     }
 
     fn fio(&self, file: &File) -> Result<Reported> {
+        let Self { bytes, depth, reads, .. } = self;
+        let engine = match *depth {
+            1 => "--ioengine=psync".to_owned(),
+            _ => format!(
+                "--ioengine=io_uring --registerfiles --fixedbufs --iodepth_batch_submit={depth} \
+                 --iodepth_batch_complete_min=1 --iodepth_batch_complete_max={depth}"
+            ),
+        };
+        let words = format!(
+            "--name=truth --direct=1 --time_based --norandommap --randrepeat=0 --scramble_buffers=0 \
+             --allow_file_create=0 --lat_percentiles=1 --unified_rw_reporting=mixed \
+             --output-format=json+ --size={} --runtime={SECONDS} --rw={} --bs={bytes} \
+             --iodepth={depth} --rwmixread={reads} {engine}",
+            file.bytes,
+            self.rw()
+        );
         let mut command = Command::new("fio");
-        command.args([
-            "--name=truth",
-            "--direct=1",
-            "--time_based",
-            "--norandommap",
-            "--randrepeat=0",
-            "--scramble_buffers=0",
-            "--allow_file_create=0",
-            "--lat_percentiles=1",
-            "--unified_rw_reporting=mixed",
-            "--output-format=json+",
-        ]);
-        if self.depth == 1 {
-            command.arg("--ioengine=psync");
-        } else {
-            command.args(["--ioengine=io_uring", "--registerfiles", "--fixedbufs"]);
-            command.arg("--iodepth_batch_complete_min=1");
-            command.arg(format!("--iodepth_batch_submit={}", self.depth));
-            command.arg(format!("--iodepth_batch_complete_max={}", self.depth));
-        }
-        for (name, value) in [
-            ("filename", file.path.display().to_string()),
-            ("size", file.bytes.to_string()),
-            ("runtime", SECONDS.to_string()),
-            ("rw", self.rw().to_owned()),
-            ("bs", self.bytes.to_string()),
-            ("iodepth", self.depth.to_string()),
-            ("rwmixread", self.reads.to_string()),
-        ] {
-            command.arg(format!("--{name}={value}"));
-        }
+        command.args(words.split(' ')).arg(format!("--filename={}", file.path.display()));
         let job = crate::contest::fio::job(&child::text(&mut command, &[0])?)?;
         let both = &job["mixed"];
         let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);

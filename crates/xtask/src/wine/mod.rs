@@ -20,30 +20,17 @@ const LOADERS: [&str; 3] = ["wine64", "/usr/lib/wine/wine64", "wine"];
 const STUB: &str = include_str!("bcryptprimitives.c");
 const STUB_LIBRARY: &str = "bcryptprimitives.dll";
 /// The command for CI: tests of the engines and of the code that queries the system, whose calls differ.
-const SHORT: [&str; 6] =
-    ["test", "--no-fail-fast", "-p", "halfpower-engine", "-p", "halfpower-host"];
+const SHORT: &str = "test --no-fail-fast -p halfpower-engine -p halfpower-host";
 /// Also run without arguments: whole trials on files. Trials on simulated devices are omitted, because they
 /// are the same everywhere.
-const TRIALS: [&str; 12] = [
-    "test",
-    "--no-fail-fast",
-    "-p",
-    "halfpower-trial",
-    "--test",
-    "trial",
-    "--",
-    "closed::",
-    "flushed::every_engine",
-    "lying::",
-    "stop::",
-    "targets::",
-];
+const TRIALS: &str = "test --no-fail-fast -p halfpower-trial --test trial -- closed:: \
+                      flushed::every_engine lying:: stop:: targets::";
 
 /// `cargo xtask wine WORDS`: with cargo's arguments, or with none.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let commands = match arguments.rest() {
-        [] => vec![SHORT.map(str::to_owned).to_vec(), TRIALS.map(str::to_owned).to_vec()],
-        words => vec![words.to_vec()],
+    let commands: Vec<Vec<&str>> = match arguments.rest() {
+        [] => [SHORT, TRIALS].map(|words| words.split(' ').collect()).to_vec(),
+        words => vec![words.iter().map(String::as_str).collect()],
     };
     let mut good = true;
     for words in commands {
@@ -60,11 +47,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 /// The tests of CI, or what this machine lacks for them.
 pub(crate) fn short() -> Result<std::result::Result<Command, String>> {
-    command(&SHORT.map(str::to_owned))
+    command(&SHORT.split(' ').collect::<Vec<_>>())
 }
 
 /// A cargo command for Windows, whose programs run under wine.
-fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
+fn command(words: &[&str]) -> Result<std::result::Result<Command, String>> {
     let loader = match lacking() {
         Ok(loader) => loader,
         Err(lacks) => return Ok(Err(lacks)),
