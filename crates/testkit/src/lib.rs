@@ -24,7 +24,7 @@ mod undo;
 
 pub use child::{in_child, is_child, passes_in_child};
 pub use device::{LoopDevice, Zram};
-pub use draws::{PROVE, draws};
+pub use draws::draws;
 pub use emulator::{EMULATOR, emulator};
 pub use fake::Fake;
 pub use group::{MemoryGroup, Throttle, ThrottledGroup};

@@ -4,13 +4,12 @@
 //! this kernel. It has no io_uring and no io_submit; tests that need them are omitted and counted. A
 //! simulated document must be byte-identical to that of this CPU. Speed is not tested.
 
-use crate::{arguments::Arguments, place};
+use crate::place;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-pub(crate) const SWITCHES: [&str; 1] = ["--smoke"];
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const COMPILER: &str = "aarch64-linux-gnu-gcc";
 const QEMU: &str = "qemu-aarch64";
@@ -18,7 +17,7 @@ const QEMU: &str = "qemu-aarch64";
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
 /// Crates whose tests all run under qemu-user.
-const WHOLE: [&str; 6] = ["kernel", "record", "simdisk", "stats", "volume", "workload"];
+const WHOLE: [&str; 4] = ["record", "simdisk", "stats", "workload"];
 /// Engine tests that qemu-user cannot run, each with the reason.
 const LEFT_OUT: [(&str, &str); 4] = [
     ("uring::", "qemu-user has no io_uring"),
@@ -35,14 +34,11 @@ const SIMULATED: [&str; 5] = [
     "sim:cloud --rate-iops 900 --arrival poisson --iodepth 64",
 ];
 
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    if flags.has("--smoke") {
-        return Ok(smoke()?.unwrap_or_else(|lack| {
-            testkit::skip("aarch64", &lack);
-            true
-        }));
-    }
-    if let Some(lack) = programs_lack().or_else(library_lack) {
+pub(crate) fn run() -> Result<bool> {
+    let missing = [COMPILER, QEMU].into_iter().find(|program| !place::has(program));
+    let missing = missing
+        .map(|program| format!("needs {program} (Debian: gcc-aarch64-linux-gnu, qemu-user)"));
+    if let Some(lack) = missing.or_else(|| place::lacking_library(TARGET)) {
         testkit::skip("aarch64", &lack);
         return Ok(true);
     }
@@ -51,6 +47,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let mut words = vec!["test", "--quiet", "--no-fail-fast"];
     words.extend(whole.iter().map(String::as_str));
     let mut good = cargo(&words)?;
+    good &= cargo(&["test", "--quiet", "--package=halfpower-host", "kernel::"])?;
     let mut words = vec!["test", "--quiet", "--package=halfpower-engine", "--"];
     for (name, reason) in LEFT_OUT {
         testkit::skip(&format!("aarch64: {name}"), reason);
@@ -111,28 +108,11 @@ fn real_file(program: &Path) -> Result<bool> {
 /// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch), or what
 /// the machine lacks for that.
 pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
-    if let Some(lack) = library_lack() {
+    if let Some(lack) = place::lacking_library(TARGET) {
         return Ok(Err(lack));
     }
     let crates = ["--package=halfpower-engine", "--package=halfpower-host"];
     cargo(&[&["check", "--quiet"], crates.as_slice()].concat()).map(Ok)
-}
-
-/// The cross compiler or the emulator, if one is missing.
-fn programs_lack() -> Option<String> {
-    let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    let missing = [COMPILER, QEMU].into_iter().find(|program| !runs(program))?;
-    Some(format!("{missing} is not installed (Debian: gcc-aarch64-linux-gnu, qemu-user)"))
-}
-
-/// Rust's standard library for the target, if it is missing.
-fn library_lack() -> Option<String> {
-    let mut rustc = Command::new("rustc");
-    rustc.args(["--print=target-libdir", "--target", TARGET]).current_dir(place::root());
-    let there = rustc
-        .output()
-        .is_ok_and(|library| Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir());
-    (!there).then(|| format!("Rust has no library for it (rustup target add {TARGET})"))
 }
 
 /// Runs a cargo command for the target; returns whether it succeeded.

@@ -9,9 +9,6 @@ use std::str::FromStr;
 /// As a switch: the verb passes all arguments to another program.
 pub(crate) const ANY: &str = "...";
 
-/// As a switch: the verb takes files and folders.
-pub(crate) const PATHS: &str = "PATH";
-
 pub(crate) struct Arguments {
     given: BTreeMap<String, Option<String>>,
     rest: Vec<String>,
@@ -20,7 +17,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Parses arguments, allowing these switches and these flags with a value.
     pub(crate) fn read(words: &[String], switches: &[&str], values: &[&str]) -> Result<Self> {
-        let (mut given, mut rest) = (BTreeMap::new(), Vec::new());
+        let mut given = BTreeMap::new();
         if switches.contains(&ANY) {
             return Ok(Self { given, rest: words.to_vec() });
         }
@@ -31,16 +28,14 @@ impl Arguments {
             } else if values.contains(&word.as_str()) {
                 let value = words.next().with_context(|| format!("{word} needs a value"))?;
                 given.insert(word.clone(), Some(value.clone()));
-            } else if switches.contains(&PATHS) && !word.starts_with('-') {
-                rest.push(word.clone());
             } else {
                 bail!("unknown argument {word:?}\n{USAGE}");
             }
         }
-        Ok(Self { given, rest })
+        Ok(Self { given, rest: Vec::new() })
     }
 
-    /// The arguments that a verb passes on, or its files and folders.
+    /// The arguments that a verb passes on.
     pub(crate) fn rest(&self) -> &[String] {
         &self.rest
     }

@@ -1,23 +1,19 @@
 //! Runs one child process and measures its output, its time and its CPU time. A fault can be planted.
 //!
 //! CPU time is what the kernel charges to waited-for children (getrusage(2), `RUSAGE_CHILDREN`). It includes
-//! all threads and io_uring's workers, so children must run one at a time. The time of the whole machine
-//! during the child's life is reported, too: all CPUs minus their idle, I/O wait and steal times (proc(5),
-//! `/proc/stat`, in steps of 10 ms).
+//! all threads and io_uring's workers, so children must run one at a time.
 //!
 //! The fault is real and independent of the program under test. The child is stopped (SIGSTOP) for the last
 //! part of every 10 ms, which reduces its rate by that part, or it burns CPU time before its work. Rejected:
 //! scaling a result, which tests the arithmetic alone.
 
 use anyhow::{Context, Result, ensure};
-use host::kernel::{self, Roots};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::ffi::OsStr;
 use std::io::Read;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,14 +21,14 @@ use std::time::{Duration, Instant};
 /// Period of the planted stop.
 const TURN: Duration = Duration::from_millis(10);
 /// A fifth of a period. A child stopped for this long loses a fifth of its rate.
-pub(crate) const FIFTH: Duration = Duration::from_millis(2);
+const FIFTH: Duration = Duration::from_millis(2);
 
 /// The planted fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plant {
     Nothing,
-    /// Stops the child for this part of each 10 ms.
-    Stopped(Duration),
+    /// Stops the child for a fifth of each 10 ms.
+    Stopped,
     /// Burns this CPU time before the child's work.
     Burns(Duration),
 }
@@ -44,8 +40,6 @@ pub(crate) struct Finished {
     pub(crate) wall: Duration,
     /// User and system time of all its threads.
     pub(crate) cpu: Duration,
-    /// Non-idle time of all CPUs during its life.
-    pub(crate) busy: Duration,
 }
 
 /// The last CPU that this process may use. The first one gets most interrupts.
@@ -55,9 +49,8 @@ pub(crate) fn core() -> Result<usize> {
     (0..CpuSet::count()).rev().find(allowed).context("no processor is allowed")
 }
 
-/// A command that runs on one CPU, if one is given.
-pub(crate) fn pinned(program: &OsStr, core: Option<usize>) -> Command {
-    let Some(core) = core else { return Command::new(program) };
+/// A command that runs on one CPU.
+pub(crate) fn pinned(program: &OsStr, core: usize) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", &core.to_string()]).arg(program);
     command
@@ -82,7 +75,7 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
         _ => None,
     };
     let command = burner.as_mut().unwrap_or(command);
-    let (cpu_before, idle_before) = (children_cpu()?, machine_idle()?);
+    let cpu_before = children_cpu()?;
     let begin = Instant::now();
     let mut child = command
         .stdin(Stdio::null())
@@ -96,17 +89,15 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     let stderr = drain(child.stderr.take());
     let status = match plant {
         Plant::Nothing | Plant::Burns(_) => child.wait()?,
-        Plant::Stopped(part) => wait_stopping(&mut child, part)?,
+        Plant::Stopped => wait_stopping(&mut child)?,
     };
     running.forget();
     let wall = begin.elapsed();
     let cpu = children_cpu()?.saturating_sub(cpu_before);
-    let idle = machine_idle()?.saturating_sub(idle_before);
-    let busy = (wall * processors()).saturating_sub(idle);
     let text = |thread: std::thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&thread.join().unwrap_or_default()).into_owned()
     };
-    Ok(Finished { status, stdout: text(stdout), stderr: text(stderr), wall, cpu, busy })
+    Ok(Finished { status, stdout: text(stdout), stderr: text(stderr), wall, cpu })
 }
 
 /// Reads a pipe on a thread, so that the child never blocks on a full pipe.
@@ -121,12 +112,12 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Ve
 
 /// Waits for the child, and stops it for a part of each period. Signals are sent only before the child has
 /// been waited for, so they cannot reach another process.
-fn wait_stopping(child: &mut Child, part: Duration) -> Result<ExitStatus> {
+fn wait_stopping(child: &mut Child) -> Result<ExitStatus> {
     let id = Pid::from_raw(i32::try_from(child.id()).context("a process id above 2^31")?);
     let begin = Instant::now();
     for turn in 1u32.. {
         let end = begin + TURN * turn;
-        sleep_until(end - part);
+        sleep_until(end - FIFTH);
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
@@ -146,22 +137,13 @@ pub(crate) fn output(command: &mut Command, good: &[i32]) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
+/// The same as text.
+pub(crate) fn text(command: &mut Command, good: &[i32]) -> Result<String> {
+    Ok(String::from_utf8_lossy(&output(command, good)?).into_owned())
+}
+
 fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
-}
-
-/// Idle, I/O wait and steal time of all CPUs since boot.
-fn machine_idle() -> Result<Duration> {
-    let ticks = kernel::read::cpu_ticks(&Roots::default()).context("cannot read /proc/stat")?;
-    let [_, _, _, idle, waiting, .., stolen] = ticks;
-    // Hundredths of a second (USER_HZ).
-    Ok(Duration::from_millis(10 * (idle + waiting + stolen)))
-}
-
-/// Number of online CPUs.
-fn processors() -> u32 {
-    let online = kernel::read::text(Path::new("/sys/devices/system/cpu/online"));
-    online.map_or(1, |list| kernel::read::count_list(&list))
 }
 
 /// CPU time of all children that have been waited for.
@@ -200,7 +182,7 @@ mod tests {
     fn a_slowed_child_is_stopped_and_continued_many_times_and_ends_by_itself() {
         let script = "n=0; trap 'n=$((n + 1))' CONT; \
                       while ((n < 5)); do :; done; echo $n; exit 3";
-        let child = bash(script, Plant::Stopped(FIFTH));
+        let child = bash(script, Plant::Stopped);
         assert_eq!((child.stdout.trim(), child.status.code()), ("5", Some(3)));
     }
 

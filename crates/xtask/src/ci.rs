@@ -7,7 +7,6 @@
 
 use crate::place;
 use anyhow::{Context, Result, anyhow};
-use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::Path;
@@ -16,18 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Capabilities that root has on a machine of a CI service. If a test is skipped for lack of one of these,
 /// the machine is set up wrongly and the run fails.
-const ROOT_HAS: [&str; 10] = [
-    "Root",
-    "Loop",
-    "Mount",
-    "Fio",
-    "Ext4",
-    "Strace",
-    "Setpriv",
-    "Terminal",
-    "Sysstat",
-    "Prometheus",
-];
+const ROOT_HAS: &str = "Root Loop Mount Fio Ext4 Strace Setpriv Terminal Sysstat Prometheus";
 
 /// Numbers of tests, as cargo counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +85,6 @@ pub(crate) fn run() -> Result<bool> {
     }
     steps.extend([
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
-        step("lines", || Ok((crate::lines::run()?, Totals::default()))),
         step("lab smoke", || excused("lab", crate::lab::smoke()?, &skip_log)),
         step("screenshots", || excused("screenshots", crate::screenshots::short()?, &skip_log)),
     ]);
@@ -105,26 +92,6 @@ pub(crate) fn run() -> Result<bool> {
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")
         && testkit::Capability::Root.missing().is_none();
     Ok(summary(&steps, &read_skips(&skip_log)?, strict))
-}
-
-/// Runs the tests of every crate that draws samples, with all draws; returns whether all passed. The crates
-/// are found by searching the sources.
-pub(crate) fn prove() -> Result<bool> {
-    let files = crate::tidy::list(&place::root())?;
-    let drawing = files.iter().filter(|file| file.text.contains("testkit::draws("));
-    let crates: BTreeSet<&str> =
-        drawing.filter_map(|file| file.path.strip_prefix("crates/")?.split('/').next()).collect();
-    let steps: Vec<Step> = crates
-        .into_iter()
-        .map(|name| {
-            let manifest = format!("crates/{name}/Cargo.toml");
-            let mut command = place::cargo();
-            command.args(["test", "--no-fail-fast", "--manifest-path", &manifest]);
-            command.env(testkit::PROVE, "1");
-            step(name, || tests(&mut command))
-        })
-        .collect();
-    Ok(summary(&steps, &[], false))
 }
 
 /// A step that not every machine supports. If the machine lacks something, the step is a skip and is counted
@@ -246,7 +213,7 @@ fn read_skips(log: &Path) -> Result<Vec<String>> {
 
 /// Whether a skip names a capability that must not be missing.
 fn unexcused(skip: &str) -> bool {
-    ROOT_HAS.iter().any(|name| skip.contains(&format!("needs {name}:")))
+    ROOT_HAS.split(' ').any(|name| skip.contains(&format!("needs {name}:")))
 }
 
 /// Prints the summary; returns whether all steps passed.

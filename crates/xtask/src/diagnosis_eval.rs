@@ -7,14 +7,13 @@ use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
 use plan::scenarios::{
-    self, Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, without_profile,
+    self, Case, Drawn, Kind, Profiles, Scores, draw, draw_of, stage, without_profile,
 };
-use serde_json::json;
 
 /// Default number of draws.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--unprofiled", "--no-keep"];
+pub(crate) const SWITCHES: [&str; 2] = ["--real", "--unprofiled"];
 pub(crate) const VALUES: [&str; 7] =
     ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
 
@@ -35,16 +34,12 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     };
     let mut profiles = Profiles::default();
     if let Some(seed) = flags.value("--seed")? {
-        return show(&case(seed), flags.has("--json"), &mut profiles);
+        return show(&case(seed), &mut profiles);
     }
     let first: u64 = flags.value("--first")?.unwrap_or(1);
     let seeds = first..first + flags.value("--draws")?.unwrap_or(DRAWS);
     let cases: Vec<Case> = seeds.map(case).collect();
     let drawn = scenarios::run(&cases, &mut profiles)?;
-    if flags.has("--json") {
-        drawn.iter().for_each(|one| println!("{}", line(one)));
-        return Ok(Scores::of(&drawn).reached());
-    }
     Ok(print(&drawn).reached())
 }
 
@@ -96,34 +91,6 @@ fn failed(one: &Drawn) -> bool {
     !one.score.right || !one.score.advice_right || !one.score.expected_note_named || missed
 }
 
-/// One draw as JSON.
-fn line(one: &Drawn) -> serde_json::Value {
-    let outcome = one.outcome.as_ref().map(|outcome| {
-        json!({
-            "strategy": outcome.strategy.name(),
-            "by_rate": outcome.by_rate,
-            "low": outcome.predicted.low,
-            "high": outcome.predicted.high,
-            "found": outcome.found,
-            "inside": outcome.inside,
-        })
-    });
-    json!({
-        "seed": one.case.seed,
-        "kind": one.case.kind.name(),
-        "opposite": one.case.opposite,
-        "device": one.case.disks.first().map(|disk| disk.is.clone()),
-        "verdict": one.score.verdict.map(record::Verdict::name),
-        "right": one.score.right,
-        "truth_unnamed": one.score.truth_unnamed,
-        "gave_up": one.score.gave_up,
-        "first_advice": one.score.first.map(record::Strategy::name),
-        "advice_right": one.score.advice_right,
-        "expected_note_named": one.score.expected_note_named,
-        "carried_out": outcome,
-    })
-}
-
 /// One failed draw as text.
 fn words(one: &Drawn) -> String {
     let score = &one.score;
@@ -161,73 +128,16 @@ fn words(one: &Drawn) -> String {
     )
 }
 
-/// Prints a case: what was staged, and what is right.
-fn print_case(case: &Case) {
-    let side = if case.opposite { ", opposite" } else { "" };
-    let tracer = if case.traced { "with" } else { "without" };
-    println!(
-        "{}{side}: {} s in steps of {} s, {tracer} a tracer",
-        case.kind.name(),
-        case.seconds,
-        case.interval_s
-    );
-    for (index, disk) in case.disks.iter().enumerate() {
-        let was = disk.device.text();
-        let changed = if disk.is == was { String::new() } else { format!(", profiled as {was}") };
-        let profile = if disk.profiled { "" } else { ", no profile" };
-        println!("  disk {index}: {}{changed}{profile}", disk.is);
-        disk.loads.iter().for_each(|load| println!("{}", load_words(load)));
-    }
-    for expect in &case.expects {
-        let verdicts: Vec<String> = expect.verdicts.iter().map(|one| one.name()).collect();
-        let (disk, from_s, to_s) = (expect.disk, expect.from_s, expect.to_s);
-        println!("  right for disk {disk}, {from_s} to {to_s} s: {}", verdicts.join(" or "));
-    }
-    let advice: Vec<String> = case.advice.iter().map(|one| one.name()).collect();
-    let advice = if advice.is_empty() { "none".to_owned() } else { advice.join(" or ") };
-    println!("  right first advice: {advice}");
-}
-
-fn load_words(load: &Load) -> String {
-    let spec = &load.spec;
-    let asks = match spec.asked.rate_iops {
-        Some(rate) => format!("{rate}/s"),
-        None => format!("{} outstanding", spec.asked.iodepth),
-    };
-    let bytes: Vec<u64> = spec.asked.bs.iter().map(|size| size.bytes.0).collect();
-    let mut words = format!(
-        "    {}, {} to {} s: {asks}, {:?} of {bytes:?} bytes, {} % reads",
-        load.name, load.from_s, load.to_s, spec.asked.pattern, spec.asked.read_percent
-    );
-    if spec.asked.think_ns.0 > 0 {
-        words.push_str(&format!(", thinks {} ns", spec.asked.think_ns.0));
-    }
-    if spec.asked.misalign_bytes.0 > 0 {
-        words.push_str(&format!(", {} bytes off", spec.asked.misalign_bytes.0));
-    }
-    for limit in &load.limits {
-        words.push_str(&format!(", {}={}", limit.limited.key(), limit.per_s));
-    }
-    if load.write_back {
-        words.push_str(", from the page cache");
-    }
-    words
-}
-
-fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
-    let staged = stage(case, profiles)?;
-    let diagnosis = staged.diagnosed();
-    if as_json {
-        println!("{}", serde_json::to_string_pretty(&diagnosis)?);
-    } else {
-        print_case(case);
-        let story = report::diagnosis(&diagnosis);
-        println!("{}", report::terminal(&story, &report::Style::default()));
-    }
+/// Prints a case with its truth, its diagnosis, and what is wrong with it.
+fn show(case: &Case, profiles: &mut Profiles) -> Result<bool> {
+    let diagnosis = stage(case, profiles)?.diagnosed();
+    println!("{case:#?}");
+    println!("{}", report::terminal(&report::diagnosis(&diagnosis), &report::Style::default()));
     let drawn = scenarios::run(std::slice::from_ref(case), profiles)?;
-    let fine = drawn.iter().all(|one| !failed(one));
-    if !as_json {
-        drawn.iter().for_each(|one| println!("{}", line(one)));
+    let mut fine = true;
+    for one in drawn.iter().filter(|one| failed(one)) {
+        println!("{}", words(one));
+        fine = false;
     }
     Ok(fine)
 }

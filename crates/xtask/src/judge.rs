@@ -3,13 +3,21 @@
 
 use diagnose::causes;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// Stands for no advice.
 pub(crate) const SILENCE: &str = "silence";
 /// The verdicts on a device that is not to blame.
 pub(crate) const FINE: &[&str] = &["healthy", "not_the_disk"];
+/// Verdicts on a device in trouble, and all verdicts but "not enough evidence".
+pub(crate) const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
+pub(crate) const OVERLOADED: &[&str] = &["overloaded", "slow_and_overloaded"];
+pub(crate) const CAPPED: &[&str] = &["capped"];
+pub(crate) const HARMED: &[&str] = &["slow", "slow_and_overloaded", "overloaded", "capped"];
+pub(crate) const ANY: &[&str] =
+    &["healthy", "not_the_disk", "slow", "slow_and_overloaded", "overloaded", "capped"];
+/// Advice: none, and a higher limit.
+pub(crate) const SILENT: &[&str] = &[SILENCE];
+pub(crate) const RAISE: &[&str] = &["raise_cap"];
 /// Minimum shares of right verdicts and of right first advice: with a profile, and without one.
 const RIGHT: [f64; 2] = [0.95, 0.85];
 const ADVISED: [f64; 2] = [0.9, 0.8];
@@ -78,31 +86,6 @@ pub(crate) enum Naming {
     Silent,
     /// No cause was staged, but one is named.
     False,
-}
-
-/// How the causes of each case were named.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Namings(BTreeMap<String, [u32; 5]>);
-
-impl Namings {
-    pub(crate) fn add(&mut self, case: &str, answer: &Answer) {
-        if let Some(naming) = answer.naming {
-            self.0.entry(case.to_owned()).or_default()[naming as usize] += 1;
-        }
-    }
-
-    /// A row per case.
-    pub(crate) fn json(&self) -> Value {
-        let row = |(case, counts): (&String, &[u32; 5])| {
-            let [first, named, missed, silent, wrong] = counts;
-            if first + named + missed > 0 {
-                json!({ "case": case, "first": first, "named": named, "missed": missed })
-            } else {
-                json!({ "case": case, "silent": silent, "false": wrong })
-            }
-        };
-        self.0.iter().map(row).collect()
-    }
 }
 
 /// The judgement of one diagnosis.
@@ -215,7 +198,7 @@ fn first_advice(device: &DeviceDiagnosis, episode: &Episode) -> String {
 }
 
 /// Counts of right and wrong results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Tally {
     /// Number of cases.
     pub(crate) draws: usize,
@@ -262,15 +245,6 @@ impl Tally {
         self.false_causes += is(&[Naming::False]);
     }
 
-    /// The line about causes.
-    pub(crate) fn causes_line(&self) -> String {
-        let Self { caused, first, among, causeless, false_causes, .. } = *self;
-        format!(
-            "{:12}causes: {first} of {caused} first, {among} named; false causes: {false_causes} of {causeless}",
-            ""
-        )
-    }
-
     /// Whether there were cases, and the required shares are reached.
     pub(crate) fn reached(&self) -> bool {
         self.reached_by(0)
@@ -294,11 +268,13 @@ impl Tally {
     }
 
     /// The figures that `line` omits.
-    pub(crate) fn healthy_line(&self) -> String {
+    pub(crate) fn more(&self) -> String {
         let Self { gave_up, draws, fine, alarms, loud_alarms, .. } = *self;
+        let Self { caused, first, among, causeless, false_causes, .. } = *self;
         format!(
-            "{:12}not enough evidence: {gave_up} of {draws}; false alarms on healthy devices: {alarms} of {fine}, \
-             {loud_alarms} of them more than possible",
+            "{0:12}not enough evidence: {gave_up} of {draws}; false alarms on healthy devices: {alarms} of {fine}, \
+             {loud_alarms} of them more than possible\n\
+             {0:12}causes: {first} of {caused} first, {among} named; false causes: {false_causes} of {causeless}",
             ""
         )
     }
@@ -317,26 +293,6 @@ impl Tally {
     pub(crate) fn heads() -> String {
         let (right, advised) = ("right verdict", "right first advice");
         format!("{:12}{right:>24}{advised:>24}{:>14}", "cases", "truth unnamed")
-    }
-
-    /// The counts for a document.
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "draws": self.draws,
-            "right_verdict": self.right,
-            "advice_asked_for": self.asked,
-            "right_first_advice": self.advised,
-            "truth_unnamed": self.unnamed,
-            "not_enough_evidence": self.gave_up,
-            "healthy": self.fine,
-            "false_alarms": self.alarms,
-            "false_alarms_above_possible": self.loud_alarms,
-            "with_a_cause": self.caused,
-            "right_first_cause": self.first,
-            "cause_named": self.among,
-            "without_a_cause": self.causeless,
-            "false_causes": self.false_causes,
-        })
     }
 }
 

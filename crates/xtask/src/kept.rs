@@ -8,30 +8,19 @@ use std::process::Command;
 
 /// Writes a result as `benches/results/NAME-DATE.json`.
 pub(crate) fn keep(name: &str, parts: &[(&str, Value)]) -> Result<()> {
-    write(name, &document(parts))
-}
-
-/// Writes a document that was made elsewhere, under the date of its own time.
-pub(crate) fn write(name: &str, document: &str) -> Result<()> {
-    let time: Value = serde_json::from_str(document)?;
-    let day = time["time"].as_str().and_then(|time| time.get(..10)).context("no time")?.to_owned();
-    let folder = place::root().join("benches/results");
-    std::fs::create_dir_all(&folder)?;
-    let path = folder.join(format!("{name}-{day}.json"));
-    std::fs::write(&path, document).with_context(|| format!("cannot write {}", path.display()))?;
-    println!("  kept in {}", path.display());
-    Ok(())
-}
-
-/// Results with the machine, the versions and the time.
-pub(crate) fn document(parts: &[(&str, Value)]) -> String {
     let mut document = description();
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     document["time"] = json!(now);
     for (key, value) in parts {
         document[*key] = value.clone();
     }
-    text(&document)
+    let folder = place::root().join("benches/results");
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{name}-{}.json", &now[..10]));
+    std::fs::write(&path, text(&document))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    println!("  kept in {}", path.display());
+    Ok(())
 }
 
 /// Formats a document with each row of a list on its own line.

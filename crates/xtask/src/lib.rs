@@ -37,36 +37,31 @@ use arguments::Arguments;
 pub const USAGE: &str = "\
 usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
-  prove                   the statistical tests with all of their draws, before a release
   tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
   lines                   lines of code of each crate, without comments, blank lines and tests
-  bench [--smoke] [--only PART] [--no-keep] [--verbose]
-        [--pairs N] [--binary BINARY] [--against BINARY]
+  bench [--smoke] [--only PART] [--no-keep] [--binary BINARY]
                           speed and truth of the harness, also against fio, with goals
-  truth [--folder FOLDER] [--site NAME] [--repeats N] [--seconds N] [--budget TIME] [--seed N]
-        [--binary BINARY] [--no-keep]
+  truth [--folder FOLDER] [--site NAME] [--binary BINARY] [--no-keep]
                           predictions of a check against fio on files that fio, dd and PostgreSQL made
-  validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
-        [--databases FOLDER]
+  validate [--only DEVICE] [--seed N] [--binary BINARY]
                           predictions against measurements, over all simulated devices
-  diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
+  diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--unprofiled]
   diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]
-                 [--kind CASE] [--recordings DIR] [--no-keep] [--binary BINARY]
+                 [--kind CASE] [--recordings DIR] [--binary BINARY]
                           the diagnosis against cases with a known truth
-  lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]
+  lab [--only CASE] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
-  sanitize [--keep]       tests of engines, arrays, tracer and trials under AddressSanitizer, after a
-                          planted overflow was found; --keep leaves what was built
-  screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
+  sanitize                tests of engines, arrays, tracer and trials under AddressSanitizer, after a
+                          planted overflow was found
+  screenshots [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
-  twins                   the program for Linux and that for Windows give the same bytes
   wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
                           words the tests of what differs there
-  aarch64 [--smoke]       the program on 64-bit Arm, by cross build and qemu-user
-  dist [--check] [--try] [--target TRIPLE] [--url URL] [--windows FILE]
-                          the static program, packages, manual pages, licences, recipes;
+  aarch64                 the program on 64-bit Arm, by cross build and qemu-user
+  dist [--check] [--try] [--target TRIPLE]
+                          the static program, packages, manual pages, licences;
                           --check builds twice and compares, --try installs and removes";
 
 /// A verb: its name, its switches, its flags with a value, and its function.
@@ -77,21 +72,19 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 16] = [
+const VERBS: [Verb; 14] = [
     ("ci", &[], &[], |_| ci::run()),
-    ("prove", &[], &[], |_| ci::prove()),
     ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
     ("lines", &[], &[], |_| lines::run()),
-    ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
+    ("bench", &bench::SWITCHES, &bench::VALUES, bench::run),
     ("truth", &truth::SWITCHES, &truth::VALUES, truth::run),
     ("validate", &[], &validate::VALUES, validate::run),
-    ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),
+    ("aarch64", &[], &[], |_| aarch64::run()),
     ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
-    ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
+    ("lab", &[], &lab::VALUES, lab::run),
     ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
-    ("twins", &[], &[], wine::twins::run),
     ("wine", &[arguments::ANY], &[], wine::run),
-    ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
+    ("sanitize", &[], &[], |_| sanitize::run()),
     ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
     ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
 ];

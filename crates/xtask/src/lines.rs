@@ -6,7 +6,7 @@
 
 use crate::{place, tidy};
 use anyhow::{Context, Result};
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -69,21 +69,15 @@ fn collect(code: TokenStream, lines: &mut BTreeSet<usize>) {
 
 /// Number of leading tokens that are a doc comment or a test item.
 fn without_code(trees: &[TokenTree]) -> usize {
-    let is = |tree: Option<&TokenTree>, mark: char| matches!(tree, Some(TokenTree::Punct(it)) if it.as_char() == mark);
-    let words = if is(trees.get(1), '!') { 2 } else { 1 };
-    let Some(TokenTree::Group(group)) = trees.get(words).filter(|_| is(trees.first(), '#')) else {
-        return 0;
-    };
-    match group.stream().to_string().replace(' ', "") {
-        text if text.starts_with("doc=") => words + 1,
-        text if text == "cfg(test)" => {
-            let ends_item = |tree: &TokenTree| match tree {
-                TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-                other => is(Some(other), ';'),
-            };
-            trees.iter().position(ends_item).map_or(trees.len(), |end| end + 1)
+    let is = |at: usize, mark| trees.get(at).is_some_and(|tree| tidy::is_mark(tree, mark));
+    let words = if is(1, '!') { 2 } else { 1 };
+    match trees.get(words) {
+        Some(TokenTree::Group(group))
+            if is(0, '#') && group.stream().to_string().replace(' ', "").starts_with("doc=") =>
+        {
+            words + 1
         }
-        _ => 0,
+        _ => tidy::test_item(trees),
     }
 }
 

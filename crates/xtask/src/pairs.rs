@@ -6,7 +6,7 @@
 use std::fmt::{Display, Formatter};
 
 /// A ratio with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Ratio {
     /// The estimate; NaN if unknown.
     pub value: f64,

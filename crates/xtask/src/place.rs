@@ -62,3 +62,18 @@ fn built(program: &str, words: &[&str], folder: &str) -> Result<PathBuf> {
     ensure!(binary.is_file(), "the build left no {}", binary.display());
     Ok(binary)
 }
+
+/// Whether a program can be run.
+pub(crate) fn has(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|told| told.status.success())
+}
+
+/// How to install Rust's standard library for a target, if it is missing.
+pub(crate) fn lacking_library(target: &str) -> Option<String> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print=target-libdir", "--target", target]).current_dir(root());
+    let there = rustc
+        .output()
+        .is_ok_and(|library| Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir());
+    (!there).then(|| format!("needs Rust's {target}: rustup target add {target}"))
+}

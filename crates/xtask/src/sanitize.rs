@@ -10,13 +10,10 @@
 //!
 //! First, a planted overflow must be found; otherwise the run proves nothing.
 
-use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::Command;
-
-pub(crate) const SWITCHES: [&str; 1] = ["--keep"];
 
 /// The target must be named explicitly. Build scripts and macros, which run in the compiler, are then not
 /// instrumented.
@@ -41,8 +38,8 @@ const PLANTED: &str = "fn main() {
 }
 ";
 
-/// `cargo xtask sanitize`; `--keep` keeps the build for the next run.
-pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
+/// `cargo xtask sanitize`; its build, which nothing else uses, is removed afterwards.
+pub(crate) fn run() -> Result<bool> {
     if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
         testkit::skip("sanitize", "the sanitizer is used on Linux on x86-64");
         return Ok(true);
@@ -59,9 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     testkit::skip(SKIPPED, "AddressSanitizer needs more address space than the test leaves");
     cargo.args(["--", "--skip", SKIPPED]);
     let good = instrumented(&mut cargo).status().context("cannot run cargo")?.success();
-    if !arguments.has("--keep") {
-        std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    }
+    std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
     Ok(good)
 }
 

@@ -36,32 +36,31 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let lab = lab::tally(binary, |_| true)?;
 
     let mut parts: Vec<(&str, Value)> =
-        vec![("first_seed", json!(first)), ("simulated", simulated.json())];
+        vec![("first_seed", json!(first)), ("simulated", json!(simulated))];
     println!("\n{}\n{}", Tally::heads(), simulated.line("simulated"));
     let mut reached = simulated.reached();
     for (name, tally) in [("unprofiled", &unprofiled), ("paced", &paced)] {
         println!("{}", tally.line(name));
-        parts.push((name, tally.json()));
+        parts.push((name, json!(tally)));
         reached &= tally.reached();
     }
     let staged = lab.as_ref().map(|lab| lab.tally).map_err(Clone::clone);
-    let [with, without] =
-        [0, 1].map(|at| real.as_ref().map(|real| real.tallies[at]).map_err(Clone::clone));
+    let [with, without] = [0, 1].map(|at| real.as_ref().map(|real| real[at]).map_err(Clone::clone));
     reached &= without.as_ref().is_ok_and(Tally::reached_without_profile);
     let [profiled, none] = diagnosis_eval_real::NAMES;
     for (name, tally) in [(profiled, &with), (none, &without), ("lab", &staged)] {
         match tally {
-            Ok(tally) => println!("{}\n{}", tally.line(name), tally.causes_line()),
+            Ok(tally) => println!("{}\n{}", tally.line(name), tally.more()),
             Err(lacks) => println!("{name:12} SKIP: {lacks}"),
         }
         reached &= name == none || tally.as_ref().is_ok_and(Tally::reached);
-        let told = tally.as_ref().map_or_else(|lacks| json!({ "skipped": lacks }), Tally::json);
+        let told =
+            tally.as_ref().map_or_else(|lacks| json!({ "skipped": lacks }), |tally| json!(tally));
         parts.push((name, told));
     }
     if let Ok(lab) = &lab {
-        println!("\n{}", lab.faults_text());
         reached &= lab.ended_well();
-        parts.push(("faults", lab.faults_json()));
+        parts.push(("faults", json!(lab.faults)));
     }
     if !flags.has("--no-keep") {
         kept::keep("ward", &parts)?;

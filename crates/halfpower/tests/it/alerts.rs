@@ -3,8 +3,8 @@
 //!
 //! Each disk is profiled by `check` and loaded by `diagnose --load`, as a user does with a simulated device.
 //! Its counters pass sample by sample through `live::Judge` and the exporter's own text, so Prometheus
-//! receives what a scrape would give. A normal test runs some disks for two minutes; `cargo xtask prove` runs
-//! all of them for an hour.
+//! receives what a scrape would give. A normal test runs some disks for two minutes;
+//! `HALFPOWER_PROVE=1 cargo test` runs all of them for an hour.
 
 use anyhow::{Context as _, Result, ensure};
 use diagnose::ProfileSet;

@@ -5,7 +5,7 @@
 //! requires a minimum share, it also counts a method known to be wrong, which proves that the requirement
 //! distinguishes the two. The bounds are those of the requirement (90 to 97 % for intervals). The standard
 //! error of a share over 2,000 replications is half a percent. `cargo test` runs 300 and allows three
-//! standard errors more; `cargo xtask prove` runs all.
+//! standard errors more; `HALFPOWER_PROVE=1 cargo test` runs all.
 #![allow(clippy::unwrap_used, reason = "where an estimate is missing, the test has failed")]
 
 mod drift;

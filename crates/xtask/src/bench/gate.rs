@@ -14,8 +14,6 @@ use serde_json::{Value, json};
 pub(super) enum Goal {
     AtLeast(f64),
     AtMost(f64),
-    /// No goal; the figure is only shown.
-    Shown,
 }
 
 impl Goal {
@@ -23,7 +21,6 @@ impl Goal {
         match self {
             Self::AtLeast(goal) => value >= goal,
             Self::AtMost(goal) => value <= goal,
-            Self::Shown => true,
         }
     }
 
@@ -32,7 +29,6 @@ impl Goal {
         match self {
             Self::AtLeast(_) => planted.high < same.low.min(1.0),
             Self::AtMost(_) => planted.low > same.high.max(1.0),
-            Self::Shown => planted.high < same.low || planted.low > same.high,
         }
     }
 }
@@ -103,7 +99,6 @@ impl Gate {
         let goal = match self.goal {
             Goal::AtLeast(goal) => format!("goal at least {goal}"),
             Goal::AtMost(goal) => format!("goal at most {goal}"),
-            Goal::Shown => "no goal".to_owned(),
         };
         let surely = self.goal.met_by(self.figure.low) && self.goal.met_by(self.figure.high);
         let verdict = match (self.works, self.goal.met_by(self.figure.value)) {
@@ -124,21 +119,14 @@ impl Gate {
         let goal = match self.goal {
             Goal::AtLeast(goal) => json!({ "at_least": goal }),
             Goal::AtMost(goal) => json!({ "at_most": goal }),
-            Goal::Shown => json!(null),
         };
         json!({
-            "name": self.name, "unit": self.unit, "goal": goal, "figure": numbers(&self.figure),
-            "a_a": numbers(&self.proof.same), "fault": self.proof.fault,
-            "planted": numbers(&self.proof.planted),
+            "name": self.name, "unit": self.unit, "goal": goal, "figure": self.figure,
+            "a_a": self.proof.same, "fault": self.proof.fault,
+            "planted": self.proof.planted,
             "gate_works": self.works, "reached": self.reached(),
         })
     }
-}
-
-/// A ratio for the saved file. JSON has no infinity, so a missing end is null.
-pub(super) fn numbers(ratio: &Ratio) -> Value {
-    let end = |value: f64| value.is_finite().then_some(value);
-    json!({ "median": end(ratio.value), "low": end(ratio.low), "high": end(ratio.high) })
 }
 
 /// Results of two sides in alternation; every second pair is in reverse order (ABBA).

@@ -1,13 +1,11 @@
 //! Runs the product's loop on any engine and clock, and the loops that it is compared with.
 //!
-//! The product has no switches to disable parts. The cost of a part is measured from outside: by the same
-//! worker with a clock that costs nothing, by a bare loop that draws requests and manages slots but has no
-//! clock, histogram or statistics, and by each part alone.
+//! The product has no switches to disable parts. The cost of its accounting is measured from outside:
+//! by a bare loop that draws requests and manages slots but has no clock, histogram or statistics.
 
 use anyhow::{Result, ensure};
 use engine::{Clock, Engine, Submission, Wait};
 use record::{Bytes, HistogramSnapshot, Nanos, OpKind, Workload};
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 use trial::{Failures, JobPlan, Slice, Step, Window, Worker};
 use workload::{Request, RequestStream};
@@ -30,13 +28,6 @@ pub(super) struct Counted {
     pub(super) wall: Duration,
     pub(super) mean_ns: f64,
     pub(super) histogram: HistogramSnapshot,
-}
-
-impl Counted {
-    /// Real time per request.
-    pub(super) fn ns_per_request(&self) -> f64 {
-        self.wall.as_nanos() as f64 / self.ios as f64
-    }
 }
 
 /// Default length of a run of the product, which determines how often counts are saved.
@@ -130,63 +121,6 @@ impl<E: Engine> Bare<E> {
     }
 }
 
-/// Nanoseconds per request of the generator alone.
-pub(super) fn generator(depth: u32, count: u64) -> f64 {
-    let mut stream = RequestStream::new(&reads(depth), SEED, 0);
-    let mut batch = vec![Request { offset: 0, bytes: 0, op: OpKind::Read }; BATCH];
-    let rounds = count.div_ceil(BATCH as u64);
-    let begin = Instant::now();
-    for _ in 0..rounds {
-        stream.fill(std::hint::black_box(&mut batch));
-    }
-    begin.elapsed().as_nanos() as f64 / (rounds * BATCH as u64) as f64
-}
-
-/// Nanoseconds per update of the histogram alone.
-pub(super) fn histogram(count: u64) -> f64 {
-    // Times around 100 µs that fall into a few dozen buckets, as those of a device do.
-    let mut rng = workload::Rng::new(SEED);
-    let times: Vec<u64> = (0..4_096).map(|_| 80_000 + rng.below(40_000)).collect();
-    let mut histogram = stats::Histogram::new();
-    let rounds = count.div_ceil(times.len() as u64);
-    let begin = Instant::now();
-    for _ in 0..rounds {
-        for &time in std::hint::black_box(&times) {
-            histogram.record(time);
-        }
-    }
-    let wall = begin.elapsed();
-    std::hint::black_box(&histogram);
-    wall.as_nanos() as f64 / (rounds * times.len() as u64) as f64
-}
-
-/// A clock that costs almost nothing: each reading is a microsecond after the last.
-#[derive(Debug, Default)]
-pub(super) struct FreeClock {
-    readings: Cell<u64>,
-}
-
-impl FreeClock {
-    const STEP_NS: u64 = 1_000;
-
-    pub(super) fn readings(&self) -> u64 {
-        self.readings.get()
-    }
-
-    /// The time after this many readings.
-    pub(super) fn time_of(readings: u64) -> Nanos {
-        Nanos(readings * Self::STEP_NS)
-    }
-}
-
-impl Clock for &FreeClock {
-    #[inline]
-    fn now(&self) -> Nanos {
-        self.readings.set(self.readings.get() + 1);
-        FreeClock::time_of(self.readings.get())
-    }
-}
-
 /// A real clock that is read many times for each reading: the planted fault of a slow harness.
 #[derive(Clone, Debug)]
 pub(super) struct SlowClock<C> {
@@ -208,6 +142,18 @@ impl<C: Clock> Clock for SlowClock<C> {
 mod tests {
     use super::*;
     use engine::{NullEngine, OpenEngine, Setup};
+    use std::cell::Cell;
+
+    /// A clock whose readings are a microsecond apart.
+    #[derive(Debug, Default)]
+    struct CountedClock(Cell<u64>);
+
+    impl Clock for &CountedClock {
+        fn now(&self) -> Nanos {
+            self.0.set(self.0.get() + 1);
+            Nanos(1_000 * self.0.get())
+        }
+    }
 
     fn null(depth: u32) -> NullEngine {
         NullEngine::open(&Setup::reading(Vec::new(), depth, 4_096)).unwrap()
@@ -215,10 +161,10 @@ mod tests {
 
     #[test]
     fn the_worker_runs_by_any_clock_and_counts_all_that_it_asked() {
-        let clock = FreeClock::default();
-        let counted = worker(null(8), &clock, 8, FreeClock::time_of(3_000)).unwrap();
+        let clock = CountedClock::default();
+        let counted = worker(null(8), &clock, 8, Nanos(3_000_000)).unwrap();
         // A few readings per step of eight requests, and one more at each end.
-        let per_step = clock.readings() as f64 / (counted.ios as f64 / 8.0);
+        let per_step = clock.0.get() as f64 / (counted.ios as f64 / 8.0);
         assert!((1.5..=4.5).contains(&per_step), "{per_step}");
         assert_eq!(counted.histogram.count(), counted.ios);
         assert!(counted.mean_ns >= 1_000.0);

@@ -25,9 +25,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Pairs of a smoke run: each order once.
-const SMOKE_PAIRS: usize = 2;
-
 /// A part of the measurement: name, description, function.
 type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
 const PARTS: [Part; 6] = [
@@ -39,49 +36,12 @@ const PARTS: [Part; 6] = [
     ("simulated", "how fast the simulator steps", simulated::run),
 ];
 
-pub(crate) struct Options {
-    /// Only test that everything runs and is parsed, regardless of the figures.
-    smoke: bool,
-    keep: bool,
-    verbose: bool,
-    pairs: Option<usize>,
-    only: Option<String>,
-    against: Option<PathBuf>,
-    /// The halfpower binary to measure. By default, it is the release build of this tree.
-    binary: Option<PathBuf>,
-}
-
-impl Options {
-    pub(crate) const SWITCHES: [&'static str; 3] = ["--smoke", "--no-keep", "--verbose"];
-    pub(crate) const VALUES: [&'static str; 4] = ["--pairs", "--only", "--against", "--binary"];
-
-    fn read(flags: &Arguments) -> Result<Self> {
-        let pairs = flags.value("--pairs")?;
-        ensure!(pairs != Some(0), "--pairs must be at least 1");
-        let only: Option<String> = flags.value("--only")?;
-        let names: Vec<&str> = PARTS.iter().map(|(name, ..)| *name).collect();
-        if let Some(only) = &only {
-            ensure!(names.contains(&only.as_str()), "--only is one of {}", names.join(", "));
-        }
-        let smoke = flags.has("--smoke");
-        let binary: Option<PathBuf> = flags.value("--binary")?;
-        // A smoke run and a run with fewer pairs have no figures worth saving. Figures of another binary do
-        // not belong to this version.
-        let worth_keeping = !smoke && pairs.is_none() && binary.is_none();
-        Ok(Self {
-            smoke,
-            keep: worth_keeping && !flags.has("--no-keep"),
-            verbose: flags.has("--verbose"),
-            pairs,
-            only,
-            against: flags.value("--against")?,
-            binary,
-        })
-    }
-}
+pub(crate) const SWITCHES: [&str; 2] = ["--smoke", "--no-keep"];
+pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
 
 struct Context {
-    options: Options,
+    /// Only test that everything runs and is parsed, regardless of the figures.
+    smoke: bool,
     /// The CPU that everything is bound to.
     core: usize,
     /// The halfpower to measure.
@@ -89,14 +49,14 @@ struct Context {
 }
 
 impl Context {
-    /// Number of pairs or rounds, if `rule` is the default.
-    fn pairs(&self, rule: usize) -> usize {
-        self.options.pairs.unwrap_or(if self.options.smoke { SMOKE_PAIRS } else { rule })
+    /// Number of pairs or rounds; each order once in a smoke run.
+    fn pairs(&self, count: usize) -> usize {
+        if self.smoke { 2 } else { count }
     }
 
     /// Length of one run of a program.
     fn slice(&self) -> Duration {
-        Duration::from_millis(if self.options.smoke { 100 } else { 500 })
+        Duration::from_millis(if self.smoke { 100 } else { 500 })
     }
 }
 
@@ -125,35 +85,38 @@ fn run_released() -> Result<bool> {
 
 /// Runs the selected parts; returns whether all figures were reached.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let options = Options::read(flags)?;
-    if cfg!(debug_assertions) && !options.smoke {
+    let only: Option<String> = flags.value("--only")?;
+    let named = |name: &str| only.as_ref().is_none_or(|only| only == name);
+    let names = PARTS.map(|(name, ..)| name);
+    ensure!(names.into_iter().any(named), "--only is one of {}", names.join(", "));
+    let smoke = flags.has("--smoke");
+    if cfg!(debug_assertions) && !smoke {
         return run_released();
     }
-    let binary = place::binary(options.binary.clone(), options.smoke)?;
-    let context = Context { options, core: crate::child::core()?, binary };
-    let options = &context.options;
+    let binary: Option<PathBuf> = flags.value("--binary")?;
+    // A smoke run has no figures worth saving. Figures of another binary do not belong to this version.
+    let keep = !smoke && binary.is_none() && !flags.has("--no-keep");
+    let binary = place::binary(binary, smoke)?;
+    let context = Context { smoke, core: crate::child::core()?, binary };
     let mut missed = Vec::new();
-    for (name, about, part) in PARTS {
-        if options.only.as_ref().is_some_and(|only| only != name) {
-            continue;
-        }
+    for (name, about, part) in PARTS.into_iter().filter(|(name, ..)| named(name)) {
         println!("\n{name}: {about} (processor {})", context.core);
         let begin = Instant::now();
         let report = part(&context).with_context(|| format!("bench {name}"))?;
         for gate in &report.gates {
-            gate.print(!options.smoke);
+            gate.print(!smoke);
             if !gate.reached() {
                 missed.push(format!("{} ({} {})", gate.name, gate.figure, gate.unit));
             }
         }
         println!("  in {:.1} s", begin.elapsed().as_secs_f64());
-        if options.keep {
+        if keep {
             let gates = report.gates.iter().map(Gate::json).collect();
             let parts = [("bench", json!(name)), ("gates", gates), ("details", report.details)];
             kept::keep(name, &parts)?;
         }
     }
-    if options.smoke {
+    if smoke {
         println!("\na smoke run: everything runs and is understood; its figures mean nothing");
         return Ok(true);
     }
@@ -161,25 +124,4 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         println!("not reached: {figure}");
     }
     Ok(missed.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_flags_narrow_what_is_run_and_refuse_what_is_not_there() {
-        let read = |words: &[&str]| {
-            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            Arguments::read(&words, &Options::SWITCHES, &Options::VALUES)
-                .and_then(|flags| Options::read(&flags))
-        };
-        assert_eq!(read(&["--only", "nops"]).unwrap().only.as_deref(), Some("nops"));
-        assert!(read(&["--only", "nothing"]).is_err());
-        assert!(read(&["--pairs", "0"]).is_err());
-        assert!(read(&[]).unwrap().keep, "full runs are kept");
-        for words in [&["--smoke"][..], &["--no-keep"], &["--pairs", "3"], &["--binary", "b"]] {
-            assert!(!read(words).unwrap().keep, "{words:?}");
-        }
-    }
 }

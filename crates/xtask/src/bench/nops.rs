@@ -4,7 +4,7 @@
 //! statistics. Both use rings with the same setup and alternate in slices of a twentieth of a second in one
 //! process.
 
-use super::gate::{Gate, Goal, Proof, medians, numbers, turns};
+use super::gate::{Gate, Goal, Proof, medians, turns};
 use super::loops::{self, Bare, SlowClock};
 use super::machine::Pinned;
 use super::{Context, Report};
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let details = json!({
         "pairs": pairs.len(), "slice_ns": SLICE.0,
         "bare_per_s": bare_rate, "full_per_s": full_rate, "clock": clock.name(),
-        "bare_a_a": numbers(&same_bare), "features": open()?.features(),
+        "bare_a_a": same_bare, "features": open()?.features(),
     });
     Ok(Report { gates: vec![gate], details })
 }

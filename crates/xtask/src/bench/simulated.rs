@@ -1,12 +1,11 @@
 //! Measures the speed of the simulator, which limits how long the tests and the published tables take.
 //!
 //! Complete runs of the program are timed, from command line to document. In addition to the goals, two
-//! possible causes of slowness are shown: the length of the simulated time, and the number of devices. With
-//! `--against`, another binary, such as that of an earlier commit, alternates with this one.
+//! possible causes of slowness are shown: the length of the simulated time, and the number of devices.
 
-use super::gate::{Gate, Goal, Proof, numbers, turns};
+use super::gate::{Gate, Goal, Proof, turns};
 use super::{Context, Report};
-use crate::child::{self, FIFTH, Plant};
+use crate::child::{self, Plant};
 use crate::contest::halfpower::trial;
 use crate::pairs::Ratio;
 use anyhow::{Result, ensure};
@@ -19,14 +18,9 @@ const FAULT: &str = "a fifth of the time stopped";
 
 const QUEUE: &str = "sim:mm1,service=5ms --iodepth 4";
 /// The loads, their virtual seconds, and the goals in requests per second of real time.
-const LOADS: [(&str, &str, u32, Goal); 11] = [
-    ("queue device", QUEUE, 10_000, Goal::AtLeast(2e6)),
-    (
-        "queue device, 64 jobs",
-        "sim:mmc,servers=64,service=5ms --numjobs 64",
-        100,
-        Goal::AtLeast(2e6),
-    ),
+const LOADS: [(&str, &str, u32, f64); 10] = [
+    ("queue device", QUEUE, 10_000, 2e6),
+    ("queue device, 64 jobs", "sim:mmc,servers=64,service=5ms --numjobs 64", 100, 2e6),
     drive("drive model, random, depth 8", "randread --bs 8k --iodepth 8", 5_000),
     drive("drive model, random, depth 1", "randread --bs 8k --iodepth 1", 10_000),
     drive("drive model, random, depth 32", "randread --bs 8k --iodepth 32", 3_000),
@@ -34,19 +28,12 @@ const LOADS: [(&str, &str, u32, Goal); 11] = [
     drive("drive model, sequential, depth 8", "read --bs 8k --iodepth 8", 500),
     drive("drive model, sequential, depth 32", "read --bs 8k --iodepth 32", 500),
     (
-        // One request is several commands here, so it has no goal of its own.
-        "array of six drives with parity, three reads to two writes",
-        "sim:atlas10k,disks=6,raid=5,buses=2 --rw randrw --rwmixread 60 --bs 8k --iodepth 16",
-        500,
-        Goal::Shown,
-    ),
-    (
         "flash model, steady random overwriting",
         "sim:nvme-ssd,size=4g,preconditioned=random --rw randwrite --iodepth 64",
         10,
-        Goal::AtLeast(5e5),
+        5e5,
     ),
-    ("flash model", "sim:nvme-ssd --rw randread --iodepth 64", 10, Goal::AtLeast(5e5)),
+    ("flash model", "sim:nvme-ssd --rw randread --iodepth 64", 10, 5e5),
 ];
 /// Enough buses for the drives and a host without cost, so that the drives dominate the simulation.
 const THOUSAND: &str = "sim:friedman10k,disks=1000,raid=0,buses=250,pci=16,adapter=none,host=ideal \
@@ -58,14 +45,13 @@ const fn drive(
     name: &'static str,
     rw: &'static str,
     seconds: u32,
-) -> (&'static str, &'static str, u32, Goal) {
-    (name, rw, seconds, Goal::AtLeast(5e5))
+) -> (&'static str, &'static str, u32, f64) {
+    (name, rw, seconds, 5e5)
 }
 
 pub(super) fn run(context: &Context) -> Result<Report> {
     let binary = context.binary.as_path();
     let mut gates = Vec::new();
-    let mut details = json!({});
     for (name, words, seconds, goal) in LOADS {
         let name = format!("simulated requests, {name}");
         let words = match words.starts_with("sim:") {
@@ -74,27 +60,27 @@ pub(super) fn run(context: &Context) -> Result<Report> {
         };
         let rate = |ios: u64, _: f64| ios as f64;
         let unit = "per second of real time";
-        gates.push(gate(context, name, unit, goal, (&words, seconds), rate, &mut details)?);
+        gates.push(gate(context, name, unit, Goal::AtLeast(goal), (&words, seconds), rate)?);
     }
     let name = "array of 1,000 drives at 100,000 requests/s".to_owned();
     let unit = "virtual seconds per second of real time";
     let seconds = |_: u64, seconds: f64| seconds;
     let load = (THOUSAND, 10);
-    gates.push(gate(context, name, unit, Goal::AtLeast(1.0), load, seconds, &mut details)?);
+    gates.push(gate(context, name, unit, Goal::AtLeast(1.0), load, seconds)?);
 
     let pairs = context.pairs(PAIRS);
-    let shorter = if context.options.smoke { 100 } else { 2_000 };
+    let shorter = if context.smoke { 100 } else { 2_000 };
     let run = |seconds, plant| measure(binary, QUEUE, seconds, plant, |ios, _| ios as f64);
     let short = || run(shorter, Plant::Nothing);
-    let (proof, _) = Proof::of(pairs, FAULT, short, || run(shorter, Plant::Stopped(FIFTH)))?;
+    let (proof, _) = Proof::of(pairs, FAULT, short, || run(shorter, Plant::Stopped))?;
     let longer = turns(pairs, short, || run(shorter * LONGER, Plant::Nothing))?;
     let name = "rate of a run ten times as long over that of the run";
     let figure = Ratio::median_of_pairs(&longer);
     gates.push(Gate::new(name, "", Goal::AtLeast(0.9), figure, proof));
-    Ok(Report { gates, details })
+    Ok(Report { gates, details: json!({}) })
 }
 
-/// The gate of one load. With `--against`, its details include the ratio to the other binary.
+/// The gate of one load.
 fn gate(
     context: &Context,
     name: String,
@@ -102,20 +88,13 @@ fn gate(
     goal: Goal,
     (words, seconds): (&str, u32),
     count: impl Fn(u64, f64) -> f64,
-    details: &mut serde_json::Value,
 ) -> Result<Gate> {
-    let seconds = if context.options.smoke { seconds.div_ceil(50) } else { seconds };
-    let rate = |binary: &Path, plant| measure(binary, words, seconds, plant, &count);
-    let binary = context.binary.as_path();
-    let this = || rate(binary, Plant::Nothing);
+    let seconds = if context.smoke { seconds.div_ceil(50) } else { seconds };
+    let rate = |plant| measure(&context.binary, words, seconds, plant, &count);
+    let this = || rate(Plant::Nothing);
     this()?;
     let pairs = context.pairs(PAIRS);
-    let (proof, figure) = Proof::of(pairs, FAULT, this, || rate(binary, Plant::Stopped(FIFTH)))?;
-    if let Some(other) = &context.options.against {
-        let ratio = Ratio::median_of_pairs(&turns(pairs, || rate(other, Plant::Nothing), this)?);
-        println!("  {name}: this over {}: {ratio}", other.display());
-        details["this_over_other"][&name] = numbers(&ratio);
-    }
+    let (proof, figure) = Proof::of(pairs, FAULT, this, || rate(Plant::Stopped))?;
     Ok(Gate::new(name, unit, goal, figure, proof))
 }
 

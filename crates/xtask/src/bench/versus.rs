@@ -5,13 +5,11 @@
 //! ([`crate::contest::fio::best`]). For each load of [`LOADS`], it compares the mean latency, with fio
 //! submitting as many requests per call as halfpower. The sides alternate in slices of half a second (ABBA).
 //! Each slice is a separate process. All are bound to one CPU, except the kernel's workers. CPU time is
-//! judged by what the kernel charges to each child; the busy time of the whole machine is shown, too, and
-//! would reveal work done elsewhere.
+//! what the kernel charges to each child.
 
-use super::gate::{Gate, Goal, Proof, medians, numbers, turns, values};
+use super::gate::{Gate, Goal, Proof, medians, turns, values};
 use super::{Context, Report};
-use crate::child::{FIFTH, Plant};
-use crate::contest::halfpower::findings;
+use crate::child::Plant;
 use crate::contest::target::Target;
 use crate::contest::{Bout, Load, Outcome, SHORT, fio};
 use crate::pairs::Ratio;
@@ -31,9 +29,8 @@ const SHORT_RUNS: u32 = 5;
 
 /// Ratio to fio that counts as equal for loads other than the harness' best case.
 const EQUAL: f64 = 1.05;
-/// Loads of all engines, each with its goal for the mean latency relative to fio. A thread pool has no goal,
-/// because fio's jobs need no hand-over.
-const LOADS: [(Load, Goal); 8] = [
+/// Loads of all engines, each with its goal for the mean latency relative to fio.
+const LOADS: [(Load, Goal); 7] = [
     (Load::new(EngineName::Sync, "randread", "4k", 1), Goal::AtMost(1.0)),
     (Load::new(EngineName::IoUring, "randread", "4k", 1), Goal::AtMost(1.0)),
     (Load::new(EngineName::IoUring, "randwrite", "4k", 32), Goal::AtMost(EQUAL)),
@@ -41,7 +38,6 @@ const LOADS: [(Load, Goal); 8] = [
     (Load::new(EngineName::IoUring, "write", "64k", 1), Goal::AtMost(EQUAL)),
     (Load::new(EngineName::Libaio, "randread", "4k", 32), Goal::AtMost(EQUAL)),
     (Load::new(EngineName::Mmap, "randread", "4k", 1), Goal::AtMost(EQUAL)),
-    (Load::new(EngineName::Threads, "randread", "4k", 8), Goal::Shown),
 ];
 /// Maximum relative difference between the device's request count and halfpower's; shows that halfpower does
 /// not claim more requests than it made.
@@ -53,11 +49,10 @@ pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
     if let Some(why) = testkit::Capability::Fio.lack() {
         return Ok(Report::skipped(name, &why));
     }
-    let target = match Target::prepare(name, context.options.smoke)? {
+    let target = match Target::prepare(name, context.smoke)? {
         Ok(target) => target,
         Err(why) => return Ok(Report::skipped(name, &why)),
     };
-    println!("  {}", target.description);
     let mut report = deep(context, &target)?;
     for (load, goal) in LOADS {
         if load.via == EngineName::Mmap && target.direct {
@@ -71,18 +66,10 @@ pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
 }
 
 impl Context {
-    fn slice_of(&self, bout: &Bout<'_>, plant: Plant) -> Result<Outcome> {
-        let (outcome, trial) = bout.told(self.slice(), plant)?;
-        for finding in findings(&trial).filter(|_| self.options.verbose) {
-            println!("    halfpower says: {finding}");
-        }
-        Ok(outcome)
-    }
-
     /// Runs fio and halfpower alternately.
     fn contest(&self, bout: &Bout<'_>) -> Result<Vec<(Outcome, Outcome)>> {
         let fio = || bout.fio(self.slice());
-        turns(self.pairs(PAIRS), fio, || self.slice_of(bout, Plant::Nothing))
+        turns(self.pairs(PAIRS), fio, || bout.halfpower(self.slice(), Plant::Nothing))
     }
 
     /// Compares halfpower with itself, and with itself with a fault.
@@ -93,25 +80,24 @@ impl Context {
         fault: &'static str,
         value: impl Fn(&Outcome) -> f64,
     ) -> Result<Proof> {
-        let run = |plant| Ok(value(&self.slice_of(bout, plant)?));
+        let run = |plant| Ok(value(&bout.halfpower(self.slice(), plant)?));
         let count = self.pairs(PROOF_PAIRS);
         Ok(Proof::of(count, fault, || run(Plant::Nothing), || run(plant))?.0)
     }
 
     /// The cost of start and end: the mean of short runs.
     fn short(&self, run: impl Fn(Duration) -> Result<Outcome>) -> Result<Outcome> {
-        let count = if self.options.smoke { 1 } else { SHORT_RUNS };
+        let count = if self.smoke { 1 } else { SHORT_RUNS };
         let runs: Result<Vec<Outcome>> = (0..count).map(|_| run(SHORT)).collect();
         let all = Outcome::together(&runs?);
-        let (cpu, busy, runtime) = (all.cpu / count, all.busy / count, all.runtime / count);
-        Ok(Outcome { cpu, busy, runtime, ..all })
+        Ok(Outcome { cpu: all.cpu / count, runtime: all.runtime / count, ..all })
     }
 }
 
 /// Depth 128: rate and CPU time.
 fn deep(context: &Context, target: &Target) -> Result<Report> {
-    let mut bout = Bout::new(&context.binary, target, DEEP, Some(context.core));
-    let (settings, tried) = fio::best(&bout, context.options.smoke)?;
+    let mut bout = Bout::new(&context.binary, target, DEEP, context.core);
+    let (settings, tried) = fio::best(&bout, context.smoke)?;
     for (settings, iops) in &tried {
         println!("    fio with {}: {iops:.0} IOPS", settings.words(DEEP.iodepth));
     }
@@ -120,28 +106,18 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
     let pairs = context.contest(&bout)?;
     let short_fio = context.short(|runtime| bout.fio(runtime))?;
     let short = context.short(|runtime| bout.halfpower(runtime, Plant::Nothing))?;
-    let per_io = |time: fn(&Outcome) -> Duration| -> Vec<(f64, f64)> {
-        let each = |(a, b): &(Outcome, Outcome)| {
-            (a.us_per_io(time, &short_fio, 1), b.us_per_io(time, &short, 1))
-        };
-        pairs.iter().map(each).collect()
-    };
     let iops = |outcome: &Outcome| outcome.iops;
-    let stopped = Plant::Stopped(FIFTH);
+    let stopped = Plant::Stopped;
     let rate_proof = context.proof(&bout, stopped, "a fifth of the time stopped", iops)?;
     let burns = Plant::Burns(context.slice() / BURNT);
-    let charged = |outcome: &Outcome| outcome.us_per_io(|run| run.cpu, &short, 1);
+    let charged = |outcome: &Outcome| outcome.us_per_io(&short);
     let cpu_proof = context.proof(&bout, burns, "a fifth of the slice burnt", charged)?;
     let rates = values(&pairs, iops);
-    let (costs, busy) = (per_io(|run| run.cpu), per_io(|run| run.busy));
-    let [rate, cost, busy_each] = [&rates, &costs, &busy].map(|pairs| medians(pairs));
-    let busy_ratio = Ratio::median_of_pairs(&busy);
+    let cost = |(a, b): &(Outcome, Outcome)| (a.us_per_io(&short_fio), b.us_per_io(&short));
+    let costs: Vec<(f64, f64)> = pairs.iter().map(cost).collect();
+    let (rate, cost) = (medians(&rates), medians(&costs));
     println!("    IOPS: fio {:.0}, halfpower {:.0}", rate.0, rate.1);
     println!("    charged µs per request: fio {:.3}, halfpower {:.3}", cost.0, cost.1);
-    println!(
-        "    whole machine, µs per request: fio {:.3}, halfpower {:.3}, ratio {busy_ratio}",
-        busy_each.0, busy_each.1
-    );
     let gate = |what: &str, goal, pairs: &[(f64, f64)], proof| {
         let name = format!("{} {}, {what} over fio", target.name, DEEP.label());
         Gate::new(name, "", goal, Ratio::median_of_pairs(pairs), proof)
@@ -157,17 +133,13 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
         "slices_a_side": pairs.len(), "slice_s": context.slice().as_secs_f64(),
         "fio_settings": words(&settings), "fio_tried": tried.collect::<Vec<Value>>(),
         "iops": each(rate), "charged_us_per_request": each(cost),
-        "whole_machine_us_per_request": each(busy_each),
-        "whole_machine_ratio": numbers(&busy_ratio),
     });
     Ok(Report { gates, details })
 }
 
 /// Mean latency of a load.
 fn latency(context: &Context, target: &Target, load: Load, goal: Goal) -> Result<Report> {
-    // On one CPU, a thread pool would measure the CPU.
-    let core = (load.via != EngineName::Threads).then_some(context.core);
-    let bout = Bout::new(&context.binary, target, load, core);
+    let bout = Bout::new(&context.binary, target, load, context.core);
     let (_, trial) = bout.told(SHORT, Plant::Nothing)?;
     if let Some(ratio) = trial.device_counters.value().and_then(|it| it.ratio_ios) {
         let label = load.label();
@@ -175,7 +147,7 @@ fn latency(context: &Context, target: &Target, load: Load, goal: Goal) -> Result
     }
     let latency = |outcome: &Outcome| outcome.latency_ns;
     let pairs = values(&context.contest(&bout)?, latency);
-    let stopped = Plant::Stopped(FIFTH);
+    let stopped = Plant::Stopped;
     let proof = context.proof(&bout, stopped, "a fifth of the time stopped", latency)?;
     let each = medians(&pairs);
     println!("    {}: mean latency, ns: fio {:.0}, halfpower {:.0}", load.label(), each.0, each.1);

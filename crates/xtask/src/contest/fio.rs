@@ -11,7 +11,6 @@ use anyhow::{Context, Result, ensure};
 use record::EngineName;
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::fmt::Display;
 use std::process::Command;
 use std::time::Duration;
 
@@ -20,8 +19,8 @@ pub(crate) struct Settings {
     /// Number of requests submitted together, and minimum number of completions taken together.
     pub(crate) submit: u32,
     pub(crate) complete_min: u32,
-    /// The CPU that it is bound to; `None` for any.
-    pub(crate) core: Option<usize>,
+    /// The CPU that it is bound to.
+    pub(crate) core: usize,
     /// fio's defaults, without any tuning.
     pub(crate) by_default: bool,
 }
@@ -29,7 +28,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// The same as halfpower: submits all pending requests in one call, and takes all available completions
     /// at once. By default, fio makes a system call per request, which matters on memory.
-    pub(crate) fn alike(load: &Load, core: Option<usize>) -> Self {
+    pub(crate) fn alike(load: &Load, core: usize) -> Self {
         Self { submit: load.iodepth, complete_min: 1, core, by_default: false }
     }
 
@@ -92,76 +91,57 @@ impl Bout<'_> {
         let direction = if load.writes() { "write" } else { "read" };
         let (iops, latency_ns) = parse(&child.stdout, direction)
             .with_context(|| format!("{command:?} was not understood: {}", child.stderr.trim()))?;
-        Ok(Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime })
+        Ok(Outcome { iops, latency_ns, cpu: child.cpu, runtime })
     }
 }
 
-/// fio's name of the engine. A thread pool is compared with the same number of psync jobs. The pool must also
-/// hand requests over, which jobs need not; that is part of the comparison.
+/// fio's name of the engine.
 fn ioengine(engine: EngineName) -> &'static str {
     match engine {
-        EngineName::Sync | EngineName::Threads => "psync",
+        EngineName::Sync => "psync",
         same => same.name(),
     }
 }
 
 fn command(load: &Load, settings: &Settings) -> Command {
     let mut command = child::pinned(OsStr::new("fio"), settings.core);
-    let mut flag = |name: &str, value: &dyn Display| {
-        command.arg(format!("--{name}={value}"));
-    };
-    for (name, value) in [
-        ("name", "peer"),
-        ("output-format", "json"),
-        ("thread", "1"),
-        ("randrepeat", "0"),
-        ("fallocate", "none"),
-        ("group_reporting", "1"),
-        // fio stamps its buffers for each write, which makes them partly compressible. A device that
-        // compresses, such as zram, takes three times as long for them as for random data.
-        ("scramble_buffers", "0"),
-        ("ioengine", ioengine(load.via)),
-        ("rw", load.rw),
-        ("bs", load.bs),
-    ] {
-        flag(name, &value);
+    let Load { via, rw, bs, iodepth } = load;
+    let Settings { submit, complete_min, by_default, .. } = settings;
+    // fio stamps its buffers for each write, which makes them partly compressible. A device that compresses,
+    // such as zram, takes three times as long for them as for random data.
+    let mut words = format!(
+        "--name=peer --output-format=json --thread=1 --randrepeat=0 --fallocate=none \
+         --group_reporting=1 --scramble_buffers=0 --ioengine={} --rw={rw} --bs={bs} --iodepth={iodepth}",
+        ioengine(*via)
+    );
+    if !by_default {
+        words += " --norandommap=1 --disable_slat=1 --disable_bw_measurement=1";
+        if matches!(via, EngineName::IoUring | EngineName::Libaio | EngineName::Null) {
+            words += &format!(
+                " --iodepth_batch_submit={submit} --iodepth_batch_complete_min={complete_min} \
+                 --iodepth_batch_complete_max={iodepth}"
+            );
+        }
+        if *via == EngineName::IoUring {
+            words += " --registerfiles=1 --fixedbufs=1";
+        }
     }
-    flag(if load.via == EngineName::Threads { "numjobs" } else { "iodepth" }, &load.iodepth);
-    if settings.by_default {
-        return command;
-    }
-    for (name, value) in [("norandommap", 1), ("disable_slat", 1), ("disable_bw_measurement", 1)] {
-        flag(name, &value);
-    }
-    if matches!(load.via, EngineName::IoUring | EngineName::Libaio | EngineName::Null) {
-        flag("iodepth_batch_submit", &settings.submit);
-        flag("iodepth_batch_complete_min", &settings.complete_min);
-        flag("iodepth_batch_complete_max", &load.iodepth);
-    }
-    if load.via == EngineName::IoUring {
-        flag("registerfiles", &1);
-        flag("fixedbufs", &1);
-    }
+    command.args(words.split(' '));
     command
 }
 
-/// The jobs in fio's JSON; fails if one had an error. Warnings may precede the JSON.
-pub(crate) fn jobs(output: &str) -> Result<Vec<Value>> {
+/// The first job in fio's JSON; fails if it had an error. Warnings may precede the JSON.
+pub(crate) fn job(output: &str) -> Result<Value> {
     let json = &output[output.find('{').context("no JSON")?..];
-    let document: Value = serde_json::from_str(json)?;
-    let jobs = document["jobs"].as_array().filter(|jobs| !jobs.is_empty()).context("no jobs")?;
-    let failed = jobs.iter().find(|job| job["error"] != 0);
-    ensure!(
-        failed.is_none(),
-        "fio reports error {}",
-        failed.map_or(&Value::Null, |job| &job["error"])
-    );
-    Ok(jobs.clone())
+    let mut document: Value = serde_json::from_str(json)?;
+    let job = document["jobs"][0].take();
+    ensure!(job["error"] == 0, "fio reports error {}", job["error"]);
+    Ok(job)
 }
 
 /// IOPS and mean latency in ns of the first job.
 fn parse(output: &str, direction: &str) -> Result<(f64, f64)> {
-    let job = &jobs(output)?[0];
+    let job = job(output)?;
     let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
     let iops = number(&job[direction]["iops"]).context("no iops")?;
     // Submission to completion, as halfpower's latency in a closed loop.
@@ -188,17 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_of_threads_is_compared_with_as_many_jobs() {
+    fn only_engines_with_a_queue_get_batches_and_only_a_ring_gets_buffers() {
         let words = |via| {
             let load = Load::new(via, "randread", "4k", 8);
-            let settings = Settings::alike(&load, Some(1));
+            let settings = Settings::alike(&load, 1);
             let command = command(&load, &settings);
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         let has = |via, word: &str| words(via).iter().any(|it| it == word);
-        assert!(
-            has(EngineName::Threads, "--ioengine=psync") && has(EngineName::Threads, "--numjobs=8")
-        );
         assert!(
             has(EngineName::IoUring, "--iodepth=8") && has(EngineName::IoUring, "--fixedbufs=1")
         );

@@ -3,12 +3,9 @@
 use super::{Bout, Outcome};
 use crate::child::{self, Finished, Plant};
 use anyhow::{Context, Result, ensure};
-use record::{FindingCode, Severity, Trial};
+use record::Trial;
 use std::process::Command;
 use std::time::Duration;
-
-/// Findings that are expected for a target in memory, a short run or a null engine.
-const EXPECTED: [FindingCode; 2] = [FindingCode::NoDevice, FindingCode::PageCacheServed];
 
 impl Bout<'_> {
     /// Runs halfpower; also returns the document that it printed.
@@ -46,7 +43,7 @@ impl Bout<'_> {
         );
         let latency = direction.latency_ns.as_ref().context("nothing completed")?;
         let (iops, latency_ns) = (direction.iops, latency.mean);
-        let outcome = Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime };
+        let outcome = Outcome { iops, latency_ns, cpu: child.cpu, runtime };
         Ok((outcome, trial))
     }
 }
@@ -56,10 +53,4 @@ pub(crate) fn trial(command: &Command, child: &Finished) -> Result<Trial> {
     serde_json::from_str(&child.stdout).with_context(|| {
         format!("{command:?} gave no trial ({}): {}", child.status, child.stderr.trim())
     })
-}
-
-/// Findings above the severity "worth knowing", except those that a target in memory explains.
-pub(crate) fn findings(trial: &Trial) -> impl Iterator<Item = &str> {
-    let said = trial.findings.iter().filter(|finding| finding.severity > Severity::Info);
-    said.filter(|finding| !EXPECTED.contains(&finding.code)).map(|finding| finding.claim.as_str())
 }

@@ -1,9 +1,7 @@
 //! Runs a load generator once on a prepared target, for comparisons by `bench`.
 //!
 //! Both sides are complete programs in their own processes, as a user starts them. Latency is submission to
-//! completion, fio's `lat`. CPU time is measured twice (see [`crate::child`]): the time charged to the child,
-//! and the non-idle time of the whole machine, which misses nothing but includes the work of all other
-//! processes. Time before and after the load (fio calibrates clocks, halfpower measures its ceiling) is
+//! completion, fio's `lat`. CPU time is the time charged to the child (see [`crate::child`]). Time before and after the load (fio calibrates clocks, halfpower measures its ceiling) is
 //! subtracted by means of a very short run of the same load.
 
 pub(crate) mod fio;
@@ -62,12 +60,7 @@ pub(crate) struct Bout<'a> {
 
 impl<'a> Bout<'a> {
     /// Gives fio the same settings as halfpower.
-    pub(crate) fn new(
-        binary: &'a Path,
-        target: &'a Target,
-        load: Load,
-        core: Option<usize>,
-    ) -> Self {
+    pub(crate) fn new(binary: &'a Path, target: &'a Target, load: Load, core: usize) -> Self {
         let settings = Settings::alike(&load, core);
         Self { binary, target, load, settings }
     }
@@ -89,8 +82,6 @@ pub(crate) struct Outcome {
     pub(crate) latency_ns: f64,
     /// CPU time charged to the child.
     pub(crate) cpu: Duration,
-    /// Non-idle time of all CPUs during the child's life.
-    pub(crate) busy: Duration,
     pub(crate) runtime: Duration,
 }
 
@@ -103,7 +94,6 @@ impl Outcome {
             iops: rates / runs.len() as f64,
             latency_ns: sum(|run| run.iops * run.latency_ns) / rates,
             cpu: runs.iter().map(|run| run.cpu).sum(),
-            busy: runs.iter().map(|run| run.busy).sum(),
             runtime: runs.iter().map(|run| run.runtime).sum(),
         }
     }
@@ -112,11 +102,10 @@ impl Outcome {
         self.iops * self.runtime.as_secs_f64()
     }
 
-    /// Time per request in µs, minus `runs` times the cost of start and end as measured by `short`.
-    pub(crate) fn us_per_io(&self, time: fn(&Self) -> Duration, short: &Self, runs: usize) -> f64 {
-        let runs = runs as f64;
-        let spent = time(self).as_secs_f64() - runs * time(short).as_secs_f64();
-        spent * 1e6 / (self.requests() - runs * short.requests())
+    /// CPU time per request in µs, minus the cost of start and end as measured by `short`.
+    pub(crate) fn us_per_io(&self, short: &Self) -> f64 {
+        let spent = self.cpu.as_secs_f64() - short.cpu.as_secs_f64();
+        spent * 1e6 / (self.requests() - short.requests())
     }
 }
 
@@ -124,24 +113,22 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    fn run(iops: f64, latency_ns: f64, runtime_ms: u64, [cpu_ms, busy_ms]: [u64; 2]) -> Outcome {
+    fn run(iops: f64, latency_ns: f64, runtime_ms: u64, cpu_ms: u64) -> Outcome {
         let ms = Duration::from_millis;
-        Outcome { iops, latency_ns, cpu: ms(cpu_ms), busy: ms(busy_ms), runtime: ms(runtime_ms) }
+        Outcome { iops, latency_ns, cpu: ms(cpu_ms), runtime: ms(runtime_ms) }
     }
 
     #[test]
     fn starts_and_ends_are_taken_out_of_the_cost_of_a_request() {
-        // 50 ms for start and end; then 2 µs per request charged, and 3 µs used.
-        let short = run(1e5, 1e4, 20, [54, 56]);
-        let long = run(1e5, 1e4, 1_000, [250, 350]);
-        let both = Outcome::together(&[long, long]);
-        assert!((both.us_per_io(|run| run.cpu, &short, 2) - 2.0).abs() < 1e-9);
-        assert!((both.us_per_io(|run| run.busy, &short, 2) - 3.0).abs() < 1e-9);
+        // 50 ms for start and end; then 2 µs per request.
+        let short = run(1e5, 1e4, 20, 54);
+        let long = run(1e5, 1e4, 1_000, 250);
+        assert!((long.us_per_io(&short) - 2.0).abs() < 1e-9);
     }
 
     #[test]
     fn the_response_time_of_several_runs_is_that_of_all_their_requests() {
-        let runs = [run(300.0, 10.0, 1_000, [0, 0]), run(100.0, 30.0, 1_000, [0, 0])];
+        let runs = [run(300.0, 10.0, 1_000, 0), run(100.0, 30.0, 1_000, 0)];
         let both = Outcome::together(&runs);
         assert_eq!((both.iops, both.latency_ns), (200.0, 15.0));
     }

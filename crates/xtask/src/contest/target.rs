@@ -1,4 +1,5 @@
-//! The targets: a file in memory, and a RAM block device.
+//! The targets: a file in memory, read and written through the page cache, and a RAM block device with
+//! O_DIRECT. zram has no path that does not block, so io_uring hands its requests to kernel workers.
 //!
 //! Each is filled with incompressible data before the comparison. Neither side then reads holes, and both
 //! find the same placement; zram would store a page of zeros as a flag. All targets are removed on drop.
@@ -25,7 +26,6 @@ const MEMORY: &str = "/dev/shm";
 
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    pub(crate) description: &'static str,
     pub(crate) path: PathBuf,
     pub(crate) size_bytes: u64,
     /// Whether direct I/O is used.
@@ -50,14 +50,6 @@ impl Target {
         if name == "tmpfs" && !is_memory(memory) {
             return Ok(Err(format!("{MEMORY} is no tmpfs")));
         }
-        let description = match name {
-            "tmpfs" => "a file in memory, read and written through the page cache",
-            "zram" => {
-                "a RAM block device, O_DIRECT; it has no path that does not block, so io_uring \
-                 hands its requests to kernel workers"
-            }
-            _ => "no I/O at all: the load generators themselves",
-        };
         let size_bytes = match name {
             "null" => PRETENDED_BYTES,
             _ if smoke => SMOKE_BYTES,
@@ -76,7 +68,6 @@ impl Target {
         let device_name = device_name.map(|name| name.to_string_lossy().into_owned());
         Ok(Ok(Self {
             name,
-            description,
             path,
             size_bytes,
             direct: is_device,
@@ -99,7 +90,7 @@ fn is_memory(folder: &Path) -> bool {
 }
 
 /// Fills the file or device with incompressible data.
-fn fill(path: &Path, size_bytes: u64) -> Result<()> {
+pub(crate) fn fill(path: &Path, size_bytes: u64) -> Result<()> {
     const CHUNK: usize = 1 << 20;
     ensure!(size_bytes.is_multiple_of(CHUNK as u64), "the size is not a multiple of 1 MiB");
     let mut file = File::options()

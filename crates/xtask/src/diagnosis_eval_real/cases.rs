@@ -2,7 +2,7 @@
 
 use super::load::{FLOODED, Load};
 use super::medium::Medium;
-use crate::judge::{Expect, FINE, SILENCE};
+use crate::judge::{CAPPED, Expect, FINE, OVERLOADED, RAISE, SILENCE, SILENT};
 use std::time::Duration;
 use testkit::Throttle;
 
@@ -12,9 +12,6 @@ const UNREACHED: u64 = 50_000_000;
 const DEEP: (f64, f64) = (3.0, 6.0);
 /// Memory range of a cgroup that reads [`super::load::BUFFERED`] bytes through the page cache.
 const MEMORY: (f64, f64) = (100e6, 200e6);
-
-/// Number of tags that is too small for any device.
-const TAGS: u64 = 4;
 
 /// A change of the machine after the profile was made. It is reverted after the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,10 +120,6 @@ pub(super) struct Known {
     pub(super) knee: f64,
 }
 
-pub(super) const TOO_MUCH: &[&str] = &["overloaded", "slow_and_overloaded"];
-pub(super) const CAPPED: &[&str] = &["capped"];
-const SILENT: &[&str] = &[SILENCE];
-const RAISE: &[&str] = &["raise_cap"];
 const SHARE: &[&str] = &["shallower_queue", "move_neighbour", "scheduler", "direct_io"];
 const ALL: &[Medium] = &[Medium::Loop, Medium::Zram, Medium::Disk];
 /// The project's own devices, for cases that would disturb other users of the machine's disk.
@@ -169,17 +162,16 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         let (low, high) = of(most);
         between(low, high)
     };
+    let fine = |name, load| case(name, vec![load], FINE, SILENT).on(ALL);
     let paced = |name, load: fn(&str, u64, &str) -> Load, per_s: u64, process: &str| {
-        let words = format!("--rate_iops={per_s} {process}");
-        case(name, vec![load("randread", 1, &words)], FINE, SILENT).on(ALL).asking(per_s)
+        fine(name, load("randread", 1, &format!("--rate_iops={per_s} {process}"))).asking(per_s)
     };
     let many = |name, words: &str, per_s: u64| {
         let words = format!("--rate_iops={per_s} {words}");
-        case(name, vec![Load::libaio("randread", 32, &words)], FINE, SILENT).on(ALL).asking(per_s)
+        fine(name, Load::libaio("randread", 32, &words)).asking(per_s)
     };
     let ring = |name, arrival: &str, per_s: u64| {
-        let load = Load::open("randread", per_s, arrival);
-        case(name, vec![load], FINE, SILENT).on(ALL).asking(per_s)
+        fine(name, Load::open("randread", per_s, arrival)).asking(per_s)
     };
     let (poisson, few) = ("--rate_process=poisson", rate(lone.min(5_000.0)));
     // Without fsync, the page cache would write only after half a minute.
@@ -193,23 +185,14 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         many("by chance, libaio", poisson, rate(most)),
         ring("paced, io_uring", "constant", rate(most)),
         ring("by chance, io_uring", "poisson", rate(most)),
-        case(
+        fine(
             "reads and writes, libaio",
-            vec![Load::libaio("randrw", 16, &format!("--rate_iops={mixed},{mixed}"))],
-            FINE,
-            SILENT,
+            Load::libaio("randrw", 16, &format!("--rate_iops={mixed},{mixed}")),
         )
-        .on(ALL)
         .asking(2 * mixed),
-        case(
-            "buffered reads",
-            vec![Load::buffered("randread", &format!("--rate_iops={few}"))],
-            FINE,
-            SILENT,
-        )
-        .on(ALL),
-        case("buffered writes", vec![Load::buffered("randwrite", &writes)], FINE, SILENT).on(ALL),
-        case("a log with fsync", vec![Load::buffered("write", &log)], FINE, SILENT).on(ALL),
+        fine("buffered reads", Load::buffered("randread", &format!("--rate_iops={few}"))),
+        fine("buffered writes", Load::buffered("randwrite", &writes)),
+        fine("a log with fsync", Load::buffered("write", &log)),
         case("one at a time", vec![Load::closed("randread", 1)], FINE, &["deeper_queue", SILENCE])
             .on(ALL),
         case("discards", vec![Load::sync("randread", 1, "")], FINE, &["deeper_queue", SILENCE])
@@ -277,19 +260,19 @@ fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
     let (reads, writes) = ("randread", "randwrite");
     let some = |rw| Load::open(rw, few, "poisson");
     let through = Load::run("--rw randwrite --bs 4k --iodepth 1 --numjobs 8 --cache none");
-    let bfq = &[Change::Scheduler("bfq")];
     vec![
-        case("a deep queue", vec![Load::closed(reads, deep)], TOO_MUCH, &["shallower_queue"])
+        case("a deep queue", vec![Load::closed(reads, deep)], OVERLOADED, &["shallower_queue"])
             .on(LOOP),
         case(
             "a deep queue, libaio",
             vec![Load::libaio(reads, 256, "")],
-            TOO_MUCH,
+            OVERLOADED,
             &["shallower_queue"],
         )
         .filling(DEEP.0 * knee)
         .on(LOOP),
-        case("one writer", vec![some(reads), Load::closed(writes, deep)], TOO_MUCH, SHARE).on(LOOP),
+        case("one writer", vec![some(reads), Load::closed(writes, deep)], OVERLOADED, SHARE)
+            .on(LOOP),
         case("a writer among readers", vec![some(reads), some(writes)], FINE, SILENT),
         case(
             "eight that write through",
@@ -298,17 +281,7 @@ fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
             &[],
         )
         .on(LOOP),
-        case(
-            "bfq holds the idle class",
-            vec![Load::closed(reads, 8), Load::closed(reads, 1).in_idle_class()],
-            &["capped", "overloaded", "slow_and_overloaded"],
-            &[],
-        )
-        .caused(&["scheduler_holds"])
-        .changed(bfq)
-        .on(LOOP),
-        case("bfq with one program", vec![some(reads)], FINE, SILENT).changed(bfq).on(LOOP),
-        case("a flood of writes beside reads", vec![Load::sync(reads, 1, "")], TOO_MUCH, SHARE)
+        case("a flood of writes beside reads", vec![Load::sync(reads, 1, "")], OVERLOADED, SHARE)
             .or(&["slow", "healthy"])
             .caused(&["neighbour", "writes_in_front"])
             .changed(&[Change::Flood])
@@ -325,11 +298,6 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let memory = between(MEMORY.0, MEMORY.1);
     let dirty = between(2e6, 8e6);
     vec![
-        case("few tags", vec![Load::libaio("randread", 64, "")], CAPPED, &["more_tags"])
-            .caused(&["tags_in_use"])
-            .filling(0.9 * TAGS as f64)
-            .changed(&[Change::Scheduler("mq-deadline"), Change::Queue("nr_requests", TAGS)])
-            .on(LOOP),
         case(
             "little may wait to be written",
             vec![Load::buffered("randwrite", "--numjobs=4")],
@@ -339,23 +307,13 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
         .caused(&["write_back_limit"])
         .changed(&[Change::DirtyBytes(dirty)]),
         case(
-            "nothing is read ahead",
-            vec![Load::buffered("read", "--bs=64k")],
-            FINE,
-            &["read_ahead"],
-        )
-        .caused(&["read_ahead_off"])
-        .changed(&[Change::NoReadAhead])
-        // The order of requests of a device without a queue is unknown.
-        .on(LOOP),
-        case(
             "little memory for the page cache",
             vec![Load::buffered("randread", "--norandommap").in_memory(memory)],
             FINE,
             &["host_cache"],
         )
         .caused(&["memory_short"])
-        .or(TOO_MUCH)
+        .or(OVERLOADED)
         .on(ALL),
         // No other process waits here, so the cause is named but nothing is advised.
         case("O_SYNC", vec![Load::buffered("randwrite", "--sync=1")], FINE, &[])

@@ -20,13 +20,12 @@ mod medium;
 mod pairs;
 mod stage;
 
-use crate::judge::{Answer, Namings, Tally, judge};
-use crate::{arguments::Arguments, kept, place};
+use crate::judge::{Answer, Tally, judge};
+use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result, anyhow};
 use cases::{Case, cases};
 pub(crate) use medium::Medium;
 use record::Diagnosis;
-use serde_json::json;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use testkit::Capability;
@@ -55,20 +54,10 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let recordings: Option<PathBuf> = flags.value("--recordings")?;
     let kept = recordings.as_deref();
     match tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref(), kept)? {
-        Ok(Real { tallies: both, namings }) => {
+        Ok(both) => {
             println!("{}", Tally::heads());
             for (name, tally) in NAMES.iter().zip(&both) {
-                println!("{}\n{}\n{}", tally.line(name), tally.healthy_line(), tally.causes_line());
-            }
-            if kind.is_none() && !flags.has("--no-keep") {
-                let parts = [
-                    ("first_seed", json!(first)),
-                    ("media", media.iter().map(|medium| json!(medium.name())).collect()),
-                    ("profiled", both[0].json()),
-                    ("unprofiled", both[1].json()),
-                    ("causes", namings.json()),
-                ];
-                kept::keep("causes", &parts)?;
+                println!("{}\n{}", tally.line(name), tally.more());
             }
             Ok(both[0].reached() && both[1].reached_without_profile())
         }
@@ -77,13 +66,6 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
             Ok(true)
         }
     }
-}
-
-/// Results of the cases.
-pub(crate) struct Real {
-    /// With a profile, and without one.
-    pub(crate) tallies: [Tally; 2],
-    pub(crate) namings: Namings,
 }
 
 /// The names of the two tallies.
@@ -98,13 +80,13 @@ pub(crate) fn tally(
     first: u64,
     only: Option<&str>,
     recordings: Option<&Path>,
-) -> Result<Result<Real, String>> {
+) -> Result<Result<[Tally; 2], String>> {
     use Capability::{BlkioGroup, Fio, Root};
     if let Some(lacks) = [Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack) {
         return Ok(Err(lacks));
     }
     let binary = place::binary(binary, false)?;
-    let mut real = Real { tallies: [Tally::default(); 2], namings: Namings::default() };
+    let mut tallies = [Tally::default(); 2];
     for medium in media {
         if let Some(lacks) = medium.lack() {
             testkit::skip(medium.name(), &lacks);
@@ -127,15 +109,15 @@ pub(crate) fn tally(
                 case.media.contains(medium) && only.is_none_or(|name| case.name.contains(name))
             };
             for case in drawn.iter().filter(wanted) {
-                one(&stage, case, &mut real)?;
+                one(&stage, case, &mut tallies)?;
             }
         }
     }
-    Ok(Ok(real))
+    Ok(Ok(tallies))
 }
 
 /// Stages a case and judges both diagnoses.
-fn one(stage: &Stage, case: &Case, real: &mut Real) -> Result<()> {
+fn one(stage: &Stage, case: &Case, tallies: &mut [Tally; 2]) -> Result<()> {
     if !stage.can(case) {
         testkit::skip(case.name, "no other scheduler can be set here");
         return Ok(());
@@ -146,12 +128,10 @@ fn one(stage: &Stage, case: &Case, real: &mut Real) -> Result<()> {
         testkit::skip(case.name, &why);
         return Ok(());
     }
-    for ((tally, diagnosis), label) in real.tallies.iter_mut().zip(&found).zip(["profile", "none"])
-    {
+    for ((tally, diagnosis), label) in tallies.iter_mut().zip(&found).zip(["profile", "none"]) {
         let answer: Answer =
             judge(diagnosis, &name, &case.expect).map_err(|why| anyhow!("{}: {why}", case.name))?;
         tally.add(&answer);
-        real.namings.add(&format!("{}, {label}", case.name), &answer);
         println!("{}", answer.line(case.name, label));
     }
     Ok(())

@@ -2,10 +2,10 @@
 //!
 //! The harm depends on the disk's latencies and on the load, not on CPUs. Each pair draws new figures.
 
-use super::cases::{CAPPED, Case, Change, Known, TOO_MUCH, case};
+use super::cases::{Case, Change, Known, case};
 use super::load::{FRAGMENTED, Load};
 use super::medium::Medium;
-use crate::judge::FINE;
+use crate::judge::{ANY, CAPPED, FINE, HARMED, OVERLOADED};
 use std::time::Duration;
 use testkit::Throttle;
 
@@ -14,10 +14,6 @@ const JOURNAL: &[Medium] = &[Medium::Journal];
 /// Milliseconds that a flush or a discard blocks a loop device.
 const LONG_MS: (f64, f64) = (8.0, 30.0);
 const READS: &str = "randread";
-const ANY: &[&str] =
-    &["healthy", "not_the_disk", "slow", "slow_and_overloaded", "overloaded", "capped"];
-const SLOW: &[&str] = &["slow", "slow_and_overloaded", "overloaded", "capped"];
-
 /// All pairs of a round on a disk.
 pub(super) fn pairs(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     let mut all = flushes(known, between);
@@ -113,14 +109,14 @@ fn limits(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
         Load::sync(READS, 1, &format!("--rate_iops={}", between(0.05 * lone, 0.2 * lone)))
     };
     vec![
-        harm("a cap inside the disk", vec![deep(1.0, 3.0, between)], SLOW, NAMES)
+        harm("a cap inside the disk", vec![deep(1.0, 3.0, between)], HARMED, NAMES)
             .changed(&[Change::CapAt(between(0.15 * most, 0.5 * most))]),
         harmless("a cap far above the load", vec![reads(known, between, LIGHT)], NAMES)
             .changed(&[Change::CapAt(between(1.0 * most, 10.0 * most))]),
         harm(
             "a deep neighbour",
             vec![few(between), deep(4.0, 8.0, between)],
-            TOO_MUCH,
+            OVERLOADED,
             &["neighbour", "depth_beyond_knee"],
         ),
         harmless(
@@ -193,7 +189,7 @@ fn settings(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case
         harm(
             "bfq and the idle class, served",
             vec![Load::closed(READS, 8), Load::closed(READS, 1).in_idle_class()],
-            SLOW,
+            HARMED,
             &["scheduler_holds"],
         )
         .changed(bfq),

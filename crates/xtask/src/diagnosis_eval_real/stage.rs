@@ -3,6 +3,7 @@
 use super::cases::{Case, Change, Known, discards, flood};
 use super::load::{BUFFERED, FILE, FLOODED, FRAGMENTED, FRAGMENTED_BYTES, LOADED, Load, Running};
 use super::medium::Medium;
+use crate::contest::target::fill;
 use crate::{child, place};
 use anyhow::{Context, Result, anyhow};
 use host::kernel;
@@ -131,7 +132,7 @@ impl Stage {
             kept,
             _temporary: temporary,
         };
-        stage.write_file()?;
+        fill(&stage.folder.join(LOADED), BUFFERED)?;
         stage.serves_as_usual();
         Ok(stage)
     }
@@ -157,18 +158,6 @@ impl Stage {
         let done = work();
         disk.serves(|service| *service = before);
         done
-    }
-
-    /// Writes the file of fio's loads, which does not compress.
-    fn write_file(&self) -> Result<()> {
-        let mut source = std::fs::File::open("/dev/urandom")?;
-        let mut piece = vec![0; 1 << 20];
-        let mut file = std::fs::File::create(self.folder.join(LOADED))?;
-        for _ in 0..BUFFERED >> 20 {
-            std::io::Read::read_exact(&mut source, &mut piece)?;
-            file.write_all(&piece)?;
-        }
-        Ok(file.sync_all()?)
     }
 
     /// Makes the profile and returns its figures.
@@ -278,8 +267,7 @@ impl Stage {
     fn filled(&self) -> Result<Remains> {
         let path = self.folder.join("filler");
         let mut df = Command::new("df");
-        let free = child::output(df.args(["-B1", "--output=avail"]).arg(&self.folder), &[0])?;
-        let free = String::from_utf8_lossy(&free);
+        let free = child::text(df.args(["-B1", "--output=avail"]).arg(&self.folder), &[0])?;
         let free: u64 = free.lines().last().unwrap_or_default().trim().parse()?;
         let bytes = (free - free / 50).to_string();
         child::output(Command::new("fallocate").args(["-l", &bytes]).arg(&path), &[0])?;
@@ -368,17 +356,6 @@ impl Drop for Remains {
             let _ = std::fs::remove_file(path);
         }
     }
-}
-
-/// Writes a file without holes.
-fn fill(path: &Path, bytes: u64) -> Result<()> {
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-    let piece = vec![0; 1 << 20];
-    for _ in 0..bytes >> 20 {
-        file.write_all(&piece)?;
-    }
-    Ok(file.sync_all()?)
 }
 
 /// A disk with random latencies and a random number of servers: from a quick flash drive to a slow one.

@@ -6,7 +6,7 @@
 //! start-up code of Rust's musl supports. A release aborts on panic and has no function names, so the unwind
 //! tables would be useless; omitting them saves a megabyte.
 
-use super::{Dist, output, rust_library, rustc_tells};
+use super::{Dist, output, rustc_tells};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,17 +32,10 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
         .iter()
         .map(|(path, name)| format!("-ffile-prefix-map={}={name}", path.display()))
         .collect();
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::place::cargo();
     cargo
         .current_dir(&dist.root)
-        .args([
-            "rustc",
-            "--quiet",
-            "--locked",
-            "--release",
-            "--package=halfpower",
-            "--bin=halfpower",
-        ])
+        .args("rustc --quiet --locked --release --package=halfpower --bin=halfpower".split(' '))
         .args(["--target", &dist.target])
         .arg("--target-dir")
         .arg(&dist.build)
@@ -69,7 +62,9 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
 
 /// The folder with Rust's own linker in the form that a C compiler calls.
 fn linker(root: &Path) -> Result<PathBuf> {
-    let folder = rust_library(root)?.join(rustc_tells(root, "host")?).join("bin/gcc-ld");
+    let rust = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
+    let folder = Path::new(rust.trim()).join("lib/rustlib");
+    let folder = folder.join(rustc_tells(root, "host")?).join("bin/gcc-ld");
     ensure!(folder.exists(), "this Rust comes without a linker: {} is not there", folder.display());
     Ok(folder)
 }

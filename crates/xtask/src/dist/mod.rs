@@ -1,38 +1,37 @@
-//! Builds the distribution: one static program, packages, completions, manual pages, licences, a bill of
-//! materials, and recipes for a container, Homebrew and winget.
+//! Builds the distribution: one static program, packages, completions, manual pages, licences and the
+//! build file of a container.
 //!
 //! The machine's own tools (dpkg-deb, rpmbuild, tar) build everything from one folder. All files have the
 //! time of the last commit, so two builds of one commit are identical: `--check` builds from a second folder
-//! and compares. `--try` installs and removes the packages in separate Debian systems. Rejected: cargo-deb
+//! and compares. `--try` installs and removes the packages in empty roots. Rejected: cargo-deb
 //! and cargo-generate-rpm, which add about two hundred crates for the work of two programs that every
 //! distribution has.
 
 mod binary;
-mod container;
-mod materials;
+mod licences;
 mod packages;
 mod pages;
-mod recipes;
 mod second;
 mod trial;
 
-use crate::{arguments::Arguments, place};
-use anyhow::{Context, Result, ensure};
+use crate::{arguments::Arguments, child, place};
+use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const SWITCHES: [&str; 2] = ["--check", "--try"];
-pub(crate) const VALUES: [&str; 3] = ["--target", "--url", "--windows"];
+pub(crate) const VALUES: [&str; 1] = ["--target"];
 
 /// A target that needs no library of the machine.
 const TARGET: &str = "x86_64-unknown-linux-musl";
-/// Default download address in the recipes: a name that cannot be registered.
-const URL: &str = "https://example.invalid/halfpower";
 const NAME: &str = "halfpower";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// One-sentence description for all catalogues.
 const SUMMARY: &str = "measures disks and says what to expect from them and how to use them";
+
+/// The build file of a container with the program alone.
+const CONTAINER: &str = include_str!("../../../../packaging/Containerfile");
 
 /// What to build, and its folders.
 struct Dist {
@@ -43,9 +42,6 @@ struct Dist {
     /// Output folder.
     out: PathBuf,
     target: String,
-    url: String,
-    /// A Windows program for winget's manifest.
-    windows: Option<PathBuf>,
     /// Timestamp of files and packages, in seconds since 1970.
     epoch: u64,
 }
@@ -56,8 +52,6 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         build: place::target_folder().join("dist-build"),
         out: place::target_folder().join("dist"),
         target: flags.value("--target")?.unwrap_or_else(|| TARGET.to_owned()),
-        url: flags.value("--url")?.unwrap_or_else(|| URL.to_owned()),
-        windows: flags.value("--windows")?,
         epoch: epoch(&root)?,
         root,
     };
@@ -82,10 +76,10 @@ impl Dist {
         let binary = binary::build(self)?;
         let tree = self.out.join("tree");
         pages::write(&tree, self.epoch)?;
-        materials::write(self, &tree)?;
+        licences::write(self, &tree)?;
         packages::write(self, &tree, &binary)?;
-        recipes::write(self)?;
-        container::write(self)?;
+        std::fs::copy(&binary, self.out.join(NAME))?;
+        put(&self.out.join("Containerfile"), CONTAINER)?;
         std::fs::remove_dir_all(&tree)?;
         self.sums()
     }
@@ -148,10 +142,7 @@ fn put(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
 
 /// Standard output of a command that must succeed.
 fn output(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
-    let words = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, words.trim());
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    child::text(command, &[0])
 }
 
 /// A value of `rustc -vV` by its name, such as `host`.
@@ -159,12 +150,6 @@ fn rustc_tells(root: &Path, name: &str) -> Result<String> {
     let about = output(Command::new("rustc").arg("-vV").current_dir(root))?;
     let told = about.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     told.map(str::to_owned).with_context(|| format!("rustc -vV tells no {name}"))
-}
-
-/// The folder of that compiler's target libraries.
-fn rust_library(root: &Path) -> Result<PathBuf> {
-    let folder = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
-    Ok(Path::new(folder.trim()).join("lib/rustlib"))
 }
 
 /// Timestamp of all files: `SOURCE_DATE_EPOCH`, or else the time of the last commit.

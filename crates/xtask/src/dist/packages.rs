@@ -2,7 +2,7 @@
 
 use super::{Dist, NAME, SUMMARY, VERSION, output, pages, put};
 use anyhow::{Context, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const DESCRIPTION: [&str; 4] = [
@@ -20,7 +20,7 @@ pub(super) fn write(dist: &Dist, tree: &Path, binary: &Path) -> Result<()> {
     let documents = tree.join("usr/share/doc").join(NAME);
     put(&documents.join("README.md"), std::fs::read(dist.root.join("README.md"))?)?;
     archive(dist, tree)?;
-    compress(&tree.join(pages::MANUAL))?;
+    output(Command::new("gzip").arg("-9nr").arg(tree.join(pages::MANUAL)))?;
     rpm(dist, tree)?;
     deb(dist, tree)
 }
@@ -28,14 +28,6 @@ pub(super) fn write(dist: &Dist, tree: &Path, binary: &Path) -> Result<()> {
 fn mode(path: &Path, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
-}
-
-/// Compresses each file of a folder, without storing name and time.
-fn compress(folder: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        output(Command::new("gzip").arg("-9n").arg(entry?.path()))?;
-    }
-    Ok(())
 }
 
 /// A `.tar.gz` that unpacks into one folder with the program on top.
@@ -78,47 +70,21 @@ fn maintainer() -> String {
     format!("The {NAME} authors <{NAME}@example.invalid>")
 }
 
-/// A Debian package, made by dpkg-deb. The program is static, so the package has no dependencies.
+/// A Debian package, made by dpkg-deb. The program is static, so the package has no dependencies. dpkg makes
+/// the checksums of its files at the installation.
 fn deb(dist: &Dist, tree: &Path) -> Result<()> {
     let (machine, _) = dist.machines()?;
-    let documents = tree.join("usr/share/doc").join(NAME);
-    let time = jiff::Timestamp::from_second(i64::try_from(dist.epoch)?)?;
     let maintainer = maintainer();
-    let changes = format!(
-        "{NAME} ({VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md of the sources.\n\n \
-         -- {maintainer}  {}\n",
-        time.strftime("%a, %d %b %Y %H:%M:%S +0000")
-    );
-    // A version without a revision marks a native package, whose log has this name.
-    put(&documents.join("changelog"), changes)?;
-    output(Command::new("gzip").arg("-9n").arg(documents.join("changelog")))?;
-    let notice = "One static program, which runs on any system and in a rescue.";
-    let overrides =
-        format!("# {notice}\n{NAME}: shared-library-lacks-prerequisites [usr/bin/{NAME}]\n");
-    put(&tree.join("usr/share/lintian/overrides").join(NAME), overrides)?;
     let mut kib = 0;
-    walk(tree, &mut |path| {
-        kib += std::fs::metadata(path)?.len().div_ceil(1024);
-        Ok(())
-    })?;
+    for file in files(tree)? {
+        kib += std::fs::metadata(tree.join(file))?.len().div_ceil(1024);
+    }
     let control = format!(
         "Package: {NAME}\nVersion: {VERSION}\nArchitecture: {machine}\nMaintainer: {maintainer}\n\
          Installed-Size: {kib}\nSection: admin\nPriority: optional\nDescription: {SUMMARY}\n {}\n",
         DESCRIPTION.join("\n ")
     );
     put(&tree.join("DEBIAN/control"), control)?;
-    let mut sums = Vec::new();
-    walk(tree, &mut |path| {
-        if !path.starts_with(tree.join("DEBIAN")) {
-            let name = path.strip_prefix(tree)?.display().to_string();
-            let sum = output(Command::new("md5sum").arg(path))?;
-            let sum = sum.split(' ').next().context("md5sum told nothing")?;
-            sums.push((name.clone(), format!("{sum}  {name}\n")));
-        }
-        Ok(())
-    })?;
-    sums.sort();
-    put(&tree.join("DEBIAN/md5sums"), sums.into_iter().map(|(_, line)| line).collect::<String>())?;
     output(
         Command::new("dpkg-deb")
             .args(["--root-owner-group", "-Zxz", "--build"])
@@ -132,25 +98,19 @@ fn deb(dist: &Dist, tree: &Path) -> Result<()> {
 fn rpm(dist: &Dist, tree: &Path) -> Result<()> {
     let (_, machine) = dist.machines()?;
     let work = dist.out.join("rpm");
-    let mut files = Vec::new();
-    walk(tree, &mut |path| {
-        files.push(format!("/{}", path.strip_prefix(tree)?.display()));
-        Ok(())
-    })?;
-    files.sort();
+    let files = files(tree)?;
     // Other systems have zsh completions in another folder than Debian.
     let zsh = "mv %{buildroot}/usr/share/zsh/vendor-completions %{buildroot}/usr/share/zsh/site-functions";
     let root = tree.display();
     let spec = format!(
         "Name: {NAME}\nVersion: {VERSION}\nRelease: 1\nSummary: {}\nLicense: MIT OR Apache-2.0\n\
-         URL: {}\nPackager: {}\nGroup: Applications/System\nAutoReqProv: no\n\n%description\n{}\n\n%install\n\
+         Packager: {}\nGroup: Applications/System\nAutoReqProv: no\n\n%description\n{}\n\n%install\n\
          mkdir -p %{{buildroot}}\ncp -a {root}/. %{{buildroot}}/\n{zsh}\n\n%files\n%defattr(-,root,root,-)\n\
          %dir /usr/share/doc/{NAME}\n{}\n\n%changelog\n",
         SUMMARY[..1].to_uppercase() + &SUMMARY[1..],
-        dist.url,
         maintainer(),
         DESCRIPTION.join("\n"),
-        files.iter().map(|file| attribute(file)).collect::<Vec<_>>().join("\n"),
+        files.iter().map(|file| attribute(&format!("/{file}"))).collect::<Vec<_>>().join("\n"),
     );
     put(&work.join("halfpower.spec"), spec)?;
     let define = |name: &str, value: &str| ["--define".to_owned(), format!("{name} {value}")];
@@ -197,15 +157,10 @@ fn times(tree: &Path, epoch: u64) -> Result<()> {
         .map(drop)
 }
 
-/// Visits every file below a folder.
-fn walk(folder: &Path, visit: &mut dyn FnMut(&Path) -> Result<()>) -> Result<()> {
-    let mut entries: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        entries.push(entry?.path());
-    }
-    entries.sort();
-    for path in entries {
-        if path.is_dir() { walk(&path, visit)? } else { visit(&path)? }
-    }
-    Ok(())
+/// Every file below a folder, relative to it, sorted.
+fn files(folder: &Path) -> Result<Vec<String>> {
+    let found = output(Command::new("find").arg(folder).args(["-type", "f", "-printf", "%P\\n"]))?;
+    let mut files: Vec<String> = found.lines().map(str::to_owned).collect();
+    files.sort();
+    Ok(files)
 }

@@ -6,7 +6,7 @@
 //! A script runs in the guest's shell, with the functions of `init.sh`. Each answer that it prints has a
 //! name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
 
-use crate::judge::{Expect, SILENCE};
+use crate::judge::{CAPPED, Expect, FINE, RAISE, SILENT, SLOW};
 
 /// A disk of the guest.
 pub(crate) struct Disk {
@@ -22,11 +22,8 @@ pub(crate) struct Case {
     /// Kernel modules with their parameters, loaded in this order. The script itself loads a module that is
     /// prefixed by `-`.
     pub(super) modules: &'static [&'static str],
-    /// Programs in addition to those of every guest: a path in Debian's packages, or an absolute path on this
-    /// machine.
+    /// Programs in addition to those of every guest, as paths in Debian's packages.
     pub(super) programs: &'static [&'static str],
-    /// Folders of this machine that the guest gets in the same place, with the libraries of their programs.
-    pub(super) trees: &'static [&'static str],
     pub(super) drives: &'static [Disk],
     /// Initial latencies of the disks, if the host serves them (`disk` of `init.sh`).
     pub(super) served: Option<&'static str>,
@@ -45,25 +42,7 @@ pub(crate) struct Case {
     pub(super) smoke: bool,
 }
 
-impl Case {
-    /// The same case with programs and folders of this machine in its guest.
-    pub(crate) fn with(
-        self,
-        programs: &'static [&'static str],
-        trees: &'static [&'static str],
-    ) -> Self {
-        Self { programs, trees, ..self }
-    }
-}
-
-pub(super) const FINE: &[&str] = &["healthy", "not_the_disk"];
-pub(super) const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
-const OVERLOADED: &[&str] = &["overloaded", "slow_and_overloaded"];
-const CAPPED: &[&str] = &["capped"];
-pub(super) const SILENT: &[&str] = &[SILENCE];
-const RAISE: &[&str] = &["raise_cap"];
 const RESTORE: &[&str] = &["restore"];
-const SHALLOWER: &[&str] = &["shallower_queue"];
 /// A device that has shrunk to size 0 transfers less than requested, which is not a read error.
 const FAILED: &[&str] = &["io_errors", "short_transfers", "Input/output error", "no request"];
 const SILENT_DEVICE: &[&str] = &["device_silent", "io_errors"];
@@ -97,7 +76,6 @@ pub(super) const NOTHING: Case = Case {
     name: "",
     modules: &[],
     programs: &[],
-    trees: &[],
     drives: &[],
     served: None,
     machine: &[],
@@ -165,25 +143,6 @@ serve",
     ..NOTHING
 };
 
-/// `xtask truth` on a file system on a disk with 4 ms latency, so that the speed of an emulated CPU does not
-/// matter. The caller adds the programs and PostgreSQL's folders.
-pub(crate) const TRUTH: Case = Case {
-    name: "truth",
-    modules: &["crc32c_generic", "virtio_blk", "virtio_pci", "dm-delay", "ext4"],
-    drives: &[Disk { device: "virtio-blk-pci", drive: "cache=writeback" }],
-    script: "mkdir /mnt
-printf 'root:x:0:0::/:/bin/sh\\npostgres:x:100:100::/:/bin/sh\\n' > /etc/passwd
-printf 'root:x:0:\\npostgres:x:100:\\n' > /etc/group
-delayed slow /dev/vda 4
-mke2fs -q /dev/dm-0 > /dev/null
-mount -t ext4 /dev/dm-0 /mnt
-grep -q ' /mnt ' /proc/mounts || say 'no file system'
-xtask truth --folder /mnt --site lab --size 400m --seconds 2 --binary /bin/halfpower --output /tmp/truth.json > /tmp/table 2>&1
-tell table $? /tmp/table
-tell result 0 /tmp/truth.json",
-    ..NOTHING
-};
-
 const DISK_OF_SERVER: &str = "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32";
 
 pub(super) const CASES: &[Case] = &[
@@ -200,22 +159,6 @@ watch_it slower /dev/dm-0",
         expects: &[
             ("same", "sda", found(FINE, SILENT)),
             ("slower", "sda", caused(found(FINE, &[]), &["volume_holds"])),
-        ],
-        ..NOTHING
-    },
-    Case {
-        name: "depth",
-        modules: &[
-            "null_blk nr_devices=1 gb=1 irqmode=2 completion_nsec=2000000 hw_queue_depth=16 submit_queues=1 queue_mode=2 memory_backed=1",
-        ],
-        script: "profile /dev/nullb0
-load /dev/nullb0 --rw randread --bs 4k --iodepth 48
-watch_it deep /dev/nullb0
-load /dev/nullb0 --rw randread --bs 4k --iodepth 1
-watch_it alone /dev/nullb0",
-        expects: &[
-            ("deep", "nullb0", found(OVERLOADED, SHALLOWER)),
-            ("alone", "nullb0", found(FINE, &["deeper_queue", SILENCE])),
         ],
         ..NOTHING
     },
@@ -272,52 +215,6 @@ watch_it shared /dev/sda",
                 &["raise_cap", "shallower_queue", "move_neighbour", "scheduler"],
             ),
         )],
-        ..NOTHING
-    },
-    Case {
-        name: "nvme-capped",
-        modules: &["nvme"],
-        drives: &[Disk { device: "nvme", drive: "cache=unsafe,throttling.iops-total=400" }],
-        // At 400 requests per second, a minute leaves no time for open loads, and closed ones reach the limit
-        // at any depth.
-        script: "profile /dev/nvme0n1 180s
-load /dev/nvme0n1 --rw randread --bs 4k --iodepth 32
-watch_it deep /dev/nvme0n1
-load /dev/nvme0n1 --rw randread --bs 4k --rate-iops 60 --arrival poisson
-watch_it below /dev/nvme0n1",
-        expects: &[
-            (
-                "deep",
-                "nvme0n1",
-                found(
-                    &["overloaded", "capped", "slow_and_overloaded"],
-                    &["shallower_queue", "raise_cap", "more_disks", "disk_array"],
-                ),
-            ),
-            ("below", "nvme0n1", found(FINE, SILENT)),
-        ],
-        ..NOTHING
-    },
-    Case {
-        name: "write-cache-off",
-        modules: &["crc32c_generic", "virtio_scsi", "virtio_pci", "sd_mod", "ext4"],
-        drives: &[Disk { device: "scsi-hd", drive: "cache=writeback" }],
-        script: "mkdir /mnt
-mke2fs -q /dev/sda > /dev/null
-mount -t ext4 /dev/sda /mnt
-profile_writes /mnt
-load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
-watch_it same /dev/sda
-for disk in /sys/class/scsi_disk/*; do echo 'write through' > $disk/cache_type; done
-load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
-watch_it off /dev/sda",
-        expects: &[
-            ("same", "sda", found(FINE, &["deeper_queue", SILENCE])),
-            // Without a cache, a write waits for the host's flush. It takes 1.5 to 9 times as long, depending
-            // on the host and on the overhead of emulation. Verdicts on both sides of "slow" are therefore
-            // right.
-            ("off", "sda", found(&["slow", "slow_and_overloaded", "healthy", "not_the_disk"], &[])),
-        ],
         ..NOTHING
     },
     Case {
@@ -406,25 +303,6 @@ watch_it rebuilding /dev/md0",
                 ),
             ),
         ],
-        ..NOTHING
-    },
-    Case {
-        name: "bfq-idle-class",
-        modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=1", "sd_mod", "bfq"],
-        script: "profile /dev/sda
-echo bfq > /sys/block/sda/queue/scheduler
-load /dev/sda --rw randread --bs 4k --iodepth 4
-ionice -c 3 halfpower run /dev/sda --rw randread --bs 4k --iodepth 1 --runtime 120s --no-save > /dev/null 2>&1 &
-loads=\"$loads $!\"
-watch_it held /dev/sda",
-        expects: &[(
-            "held",
-            "sda",
-            found(
-                &["overloaded", "capped", "slow_and_overloaded"],
-                &["shallower_queue", "scheduler", "move_neighbour"],
-            ),
-        )],
         ..NOTHING
     },
     Case {

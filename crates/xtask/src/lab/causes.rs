@@ -3,12 +3,8 @@
 //! The script sets the latencies of disks served by the host, so the harm of a cause starts at a known time.
 //! A fact without harm is recorded, too: the diagnosis must not name it as a cause.
 
-use super::cases::{Case, Disk, FINE, NFS_SERVER, NOTHING, SLOW, caused, found};
-use crate::judge::Expect;
-
-const HARMED: &[&str] = &["slow", "slow_and_overloaded", "overloaded", "capped"];
-const ANY: &[&str] =
-    &["healthy", "not_the_disk", "slow", "slow_and_overloaded", "overloaded", "capped"];
+use super::cases::{Case, Disk, NFS_SERVER, NOTHING, caused, found};
+use crate::judge::{ANY, Expect, FINE, HARMED, SLOW};
 
 const fn cause(verdicts: &'static [&'static str], causes: &'static [&'static str]) -> Expect {
     caused(found(verdicts, &[]), causes)

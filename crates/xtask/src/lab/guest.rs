@@ -5,6 +5,7 @@
 //! the lab does not change.
 
 use super::cases::Case;
+use crate::child;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,49 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Packages in addition to the kernel: a shell, software arrays, the device mapper, volumes, file servers,
-/// the network, a secure shell, and their dependencies.
-const PACKAGES: [&str; 40] = [
-    "busybox-static",
-    "mdadm",
-    "dmsetup",
-    "libdevmapper1.02.1",
-    "nfs-kernel-server",
-    "nfs-common",
-    "libtirpc3",
-    "libtirpc-common",
-    "libevent-core-2.1-7",
-    "iproute2",
-    "libmnl0",
-    "libnsl2",
-    "libwrap0",
-    "libbpf1",
-    "samba",
-    "samba-libs",
-    "libwbclient0",
-    "libtalloc2",
-    "libtevent0",
-    "libtdb1",
-    "libldb2",
-    "libpopt0",
-    "liblmdb0",
-    "lvm2",
-    "cryptsetup-bin",
-    "libcryptsetup12",
-    "libargon2-1",
-    "libjson-c5",
-    "libuuid1",
-    "libdevmapper-event1.02.1",
-    "libaio1",
-    "util-linux",
-    "openssh-client",
-    "openssh-server",
-    "libssl3",
-    "libgssapi-krb5-2",
-    "libkrb5-3",
-    "libk5crypto3",
-    "libkrb5support0",
-    "libkeyutils1",
-];
+/// the network, and their dependencies.
+const PACKAGES: &str = "busybox-static mdadm dmsetup libdevmapper1.02.1 nfs-kernel-server \
+    nfs-common libtirpc3 libtirpc-common libevent-core-2.1-7 iproute2 libmnl0 libnsl2 libwrap0 \
+    libbpf1 samba samba-libs libwbclient0 libtalloc2 libtevent0 libtdb1 libldb2 libpopt0 liblmdb0 \
+    lvm2 cryptsetup-bin libcryptsetup12 libargon2-1 libjson-c5 libuuid1 libdevmapper-event1.02.1 \
+    libaio1 libssl3 libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 \
+    libkeyutils1";
 /// Programs of every guest; a case may add others.
 const PROGRAMS: [&str; 2] = ["sbin/mdadm", "sbin/dmsetup"];
 const KERNEL: &str = "linux-image-amd64";
@@ -65,7 +30,7 @@ pub(super) const WIRE: &str = "wire";
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 
 /// The prepared files of guests.
-pub(crate) struct Guest {
+pub(super) struct Guest {
     folder: PathBuf,
     binary: PathBuf,
     /// Release of its kernel.
@@ -79,14 +44,17 @@ impl Guest {
         let (packages, unpacked) = (folder.join("packages"), folder.join("unpacked"));
         std::fs::create_dir_all(&packages)?;
         let list = unpacked.join("list");
-        if std::fs::read_to_string(&list).ok() != Some(PACKAGES.concat()) {
+        if std::fs::read_to_string(&list).ok().as_deref() != Some(PACKAGES) {
             for old in [&packages, &unpacked].into_iter().filter(|old| old.exists()) {
                 std::fs::remove_dir_all(old)?;
             }
             std::fs::create_dir_all(&packages)?;
             let kernel = kernel_package()?;
             let mut fetch = Command::new("apt-get");
-            fetch.args(["-q", "download", &kernel]).args(PACKAGES).current_dir(&packages);
+            fetch
+                .args(["-q", "download", &kernel])
+                .args(PACKAGES.split(' '))
+                .current_dir(&packages);
             quiet(&mut fetch)?;
             let partly = folder.join("unpacked-partly");
             for package in std::fs::read_dir(&packages)? {
@@ -95,7 +63,7 @@ impl Guest {
                     quiet(Command::new("dpkg").arg("-x").arg(&package).arg(&partly))?;
                 }
             }
-            std::fs::write(partly.join("list"), PACKAGES.concat())?;
+            std::fs::write(partly.join("list"), PACKAGES)?;
             std::fs::rename(&partly, &unpacked)?;
         }
         let modules = unpacked.join("lib/modules");
@@ -125,7 +93,7 @@ impl Guest {
 
     /// Builds the initrd of a case: its modules and programs with their dependencies, and its script after
     /// the lines `before`.
-    pub(crate) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
+    pub(super) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
         let Case { name, modules, script, .. } = case;
         let root = self.folder.join("root");
         if root.exists() {
@@ -139,15 +107,12 @@ impl Guest {
         std::fs::copy(&busybox, root.join("bin/busybox"))?;
         let programs = PROGRAMS.iter().chain(case.programs);
         let mut programs: Vec<(PathBuf, PathBuf)> =
-            programs.map(|program| (unpacked.join(program), root.join(inside(program)))).collect();
+            programs.map(|program| (unpacked.join(program), root.join(program))).collect();
         programs.push((self.binary.clone(), root.join("bin/halfpower")));
         for (program, place) in programs {
             std::fs::create_dir_all(place.parent().context("a program without a folder")?)?;
             std::fs::copy(&program, place).with_context(|| program.display().to_string())?;
             self.libraries_into(&program, &root)?;
-        }
-        for tree in case.trees {
-            self.tree(Path::new(tree), &root)?;
         }
         // The list of networks, for RPC clients.
         std::fs::create_dir_all(root.join("etc"))?;
@@ -172,26 +137,6 @@ impl Guest {
         archive.stdin(names).stdout(File::create(&image)?).stderr(Stdio::null());
         ensure!(archive.status()?.success(), "cannot make {}", image.display());
         Ok(image)
-    }
-
-    /// Copies a folder of this machine to the same place below `root`, with the libraries of its programs.
-    fn tree(&self, folder: &Path, root: &Path) -> Result<()> {
-        let inside = folder.strip_prefix("/").context("a folder of this machine begins with /")?;
-        let to = root.join(inside);
-        std::fs::create_dir_all(&to)?;
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().context("an entry without a name")?;
-            if path.is_dir() {
-                self.tree(&path, root)?;
-                continue;
-            }
-            std::fs::copy(&path, to.join(name)).with_context(|| path.display().to_string())?;
-            if folder.ends_with("bin") {
-                self.libraries_into(&path, root)?;
-            }
-        }
-        Ok(())
     }
 
     fn libraries_into(&self, program: &Path, root: &Path) -> Result<()> {
@@ -256,15 +201,6 @@ impl Guest {
     }
 }
 
-/// The path of a program in the guest. A program with an absolute path on this machine goes where the shell
-/// finds it.
-fn inside(program: &str) -> String {
-    match program.strip_prefix('/') {
-        Some(path) => format!("bin/{}", path.rsplit('/').next().unwrap_or(path)),
-        None => program.to_owned(),
-    }
-}
-
 /// The package with Debian's newest kernel.
 fn kernel_package() -> Result<String> {
     let told = Command::new("apt-cache").args(["depends", KERNEL]).output()?;
@@ -275,7 +211,5 @@ fn kernel_package() -> Result<String> {
 
 /// Runs a command whose output is printed only if it fails.
 fn quiet(command: &mut Command) -> Result<()> {
-    let told = command.output().with_context(|| format!("cannot run {command:?}"))?;
-    ensure!(told.status.success(), "{command:?}: {}", String::from_utf8_lossy(&told.stderr).trim());
-    Ok(())
+    child::output(command, &[0]).map(drop)
 }

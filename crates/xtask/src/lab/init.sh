@@ -128,17 +128,6 @@ network() {
     ip link set eth0 up
 }
 
-# secure_shell KEY: who has that key may log in.
-secure_shell() {
-    mkdir -p /run/sshd
-    echo "$1" > /etc/authorized_keys
-    printf 'root:x:0:0::/:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\n' > /etc/passwd
-    printf 'root:x:0:\nnogroup:x:65534:\n' > /etc/group
-    /usr/bin/ssh-keygen -q -t ed25519 -N '' -f /etc/host_key
-    /usr/sbin/sshd -f /dev/null -o HostKey=/etc/host_key -o UsePAM=no -o StrictModes=no \
-        -o AuthorizedKeysFile=/etc/authorized_keys -o PasswordAuthentication=no 2> /tmp/why || tell failed 1 /tmp/why
-}
-
 # slower_network TIME: what this guest sends takes so long.
 slower_network() {
     /sbin/tc qdisc replace dev eth0 root netem delay "$1" limit 10000

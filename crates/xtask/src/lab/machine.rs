@@ -27,18 +27,6 @@ pub(super) enum Network {
     Joins,
 }
 
-/// Parameters of a guest.
-pub(super) struct Boot<'a> {
-    /// Prefix of its file names.
-    pub(super) name: &'a str,
-    pub(super) case: &'a Case,
-    /// The initrd of the case, from [`Guest::initrd`].
-    pub(super) initrd: &'a Path,
-    pub(super) network: Network,
-    /// The last number of its address.
-    pub(super) address: u8,
-}
-
 /// A running guest; it is killed on drop.
 pub(super) struct Machine {
     child: Child,
@@ -51,16 +39,22 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Starts a guest.
-    pub(super) fn start(guest: &Guest, boot: &Boot) -> Result<Self> {
-        let Boot { name, case, address, .. } = boot;
-        let file = |end: &str| guest.folder().join(format!("{name}.{end}"));
+    /// Starts a guest with an initrd from [`Guest::initrd`].
+    pub(super) fn start(
+        guest: &Guest,
+        case: &Case,
+        initrd: &Path,
+        network: &Network,
+    ) -> Result<Self> {
+        // The last number of its address.
+        let address: u8 = if matches!(network, Network::Waits) { 1 } else { 2 };
+        let file = |end: &str| guest.folder().join(format!("{}.{end}", case.name));
         let mut qemu = Command::new(QEMU);
         qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
         // Emulate even if KVM exists: inside a virtual machine, a KVM guest may never start.
         qemu.args(["-accel", "tcg,thread=multi"]);
         qemu.args(["-rtc", "base=utc"]);
-        qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(boot.initrd);
+        qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(initrd);
         // The kernel tests its timer while other processes may occupy the host's CPUs. The kernel passes
         // parameters that it does not know to the first process as variables.
         qemu.arg("-append").arg(format!(
@@ -95,7 +89,7 @@ impl Machine {
         }
         let stream =
             |listens: &str| format!("stream,server={listens},addr.type=unix,addr.path={WIRE}");
-        let joined_to = match boot.network {
+        let joined_to = match network {
             Network::Nothing => None,
             Network::Waits => Some(stream("on")),
             Network::Joins => Some(stream("off")),
@@ -139,11 +133,6 @@ impl Machine {
         self.undo.forget();
     }
 
-    /// The answers so far.
-    pub(super) fn told(&self) -> Result<Answers> {
-        Ok(answers(&String::from_utf8_lossy(&std::fs::read(&self.told)?)))
-    }
-
     /// Ends the guest like a power failure, unless it has ended by itself, and returns its answers.
     pub(super) fn ended(mut self) -> Result<Answers> {
         self.kill();
@@ -153,7 +142,7 @@ impl Machine {
         text.lines().filter_map(|line| line.strip_prefix("SAY ")).for_each(|words| {
             println!("      {}", words.trim_end());
         });
-        self.told()
+        Ok(answers(&text))
     }
 }
 

@@ -10,21 +10,15 @@ mod causes;
 mod guest;
 mod machine;
 
-use crate::judge::{Answer, Naming, Namings, Tally, judge};
-use crate::{arguments::Arguments, kept, place};
+use crate::judge::{Answer, Naming, Tally, judge};
+use crate::{arguments::Arguments, place};
 use anyhow::Result;
 use cases::Case;
 use guest::Guest;
-use machine::{Answers, Boot, Machine, Network, QEMU};
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use machine::{Answers, Machine, Network, QEMU};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) use cases::TRUTH;
-
-pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
 /// Maximum time of a case: ten times its duration on two emulating CPUs.
 const LONGEST: Duration = Duration::from_secs(420);
@@ -39,6 +33,7 @@ const LOOK: Duration = Duration::from_millis(200);
 type Outcome = std::result::Result<String, String>;
 
 /// How an engine ended under a fault.
+#[derive(serde::Serialize)]
 pub(crate) struct Fault {
     pub(crate) case: &'static str,
     pub(crate) engine: &'static str,
@@ -50,7 +45,6 @@ pub(crate) struct Fault {
 pub(crate) struct Lab {
     pub(crate) tally: Tally,
     pub(crate) faults: Vec<Fault>,
-    pub(crate) namings: Namings,
 }
 
 fn all_cases() -> impl Iterator<Item = &'static Case> {
@@ -58,17 +52,9 @@ fn all_cases() -> impl Iterator<Item = &'static Case> {
 }
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    if flags.has("--list") {
-        all_cases().for_each(|case| println!("{}", case.name));
-        return Ok(true);
-    }
     let only: Option<String> = flags.value("--only")?;
-    let smoke = flags.has("--smoke");
-    let wanted = |case: &Case| match &only {
-        Some(name) => case.name.contains(name.as_str()),
-        None => case.smoke || !smoke,
-    };
-    let binary = place::binary(flags.value("--binary")?, smoke)?;
+    let wanted = |case: &Case| only.as_ref().is_none_or(|name| case.name.contains(name));
+    let binary = place::binary(flags.value("--binary")?, false)?;
     let lab = match tally(binary, wanted)? {
         Ok(lab) => lab,
         Err(lacks) => {
@@ -76,19 +62,9 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
             return Ok(true);
         }
     };
-    println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.causes_line());
-    println!("\n{}", lab.faults_text());
-    if only.is_none() && !smoke && !flags.has("--no-keep") {
-        let parts = [
-            ("verdicts", lab.tally.json()),
-            ("causes", lab.namings.json()),
-            ("faults", lab.faults_json()),
-        ];
-        kept::keep("lab", &parts)?;
-    }
+    println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.more());
     // If single cases are selected, each must be right.
-    let single = smoke || only.is_some();
-    Ok(lab.all_right() || !single && lab.ended_well() && lab.tally.reached())
+    Ok(lab.all_right() || only.is_none() && lab.ended_well() && lab.tally.reached())
 }
 
 /// Runs the quick cases with the test build of the program; returns whether all are right.
@@ -110,7 +86,7 @@ pub(crate) fn tally(
     for case in all_cases().filter(|case| wanted(case)) {
         let begin = Instant::now();
         // A case that cannot be staged here gives no answers.
-        let mut answers = boot(&guest, case, LONGEST).unwrap_or_else(|error| {
+        let mut answers = boot(&guest, case).unwrap_or_else(|error| {
             println!("       {:26} {error:#}", case.name);
             Answers::new()
         });
@@ -131,7 +107,6 @@ pub(crate) fn tally(
             });
             println!("{}", answer.line(case.name, name));
             lab.tally.add(&answer);
-            lab.namings.add(&format!("{}: {name}", case.name), &answer);
         }
         for &engine in case.engines {
             let ended = answered(&mut answers, engine)
@@ -154,30 +129,28 @@ pub(crate) fn tally(
 }
 
 /// Prepares the files of guests, or returns why the machine cannot.
-pub(crate) fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
-    for program in [QEMU, "dpkg", "apt-get"] {
-        let there = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-        if there.is_err() {
-            return Err(format!("needs {program}"));
-        }
+fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
+    let programs = [QEMU, "dpkg", "apt-get"];
+    if let Some(missing) = programs.into_iter().find(|program| !place::has(program)) {
+        return Err(format!("needs {missing}"));
     }
     let guest = Guest::new(place::target_folder().join("lab"), binary);
     guest.map_err(|error| format!("{error:#}"))
 }
 
 /// Runs a case in a guest until it ends or the time is over, together with the guest that serves it.
-pub(crate) fn boot(guest: &Guest, case: &Case, longest: Duration) -> Result<Answers> {
+fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
     let begin = Instant::now();
     // Left by a killed run.
     let _ = std::fs::remove_file(guest.wire());
-    let server = case.server.map(|server| start(guest, server, Network::Waits)).transpose()?;
+    let server = case.server.map(|server| start(guest, server, &Network::Waits)).transpose()?;
     // A guest cannot be reached before it listens.
     while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
         std::thread::sleep(LOOK);
     }
     let network = if server.is_some() { Network::Joins } else { Network::Nothing };
-    let mut machine = start(guest, case, network)?;
-    while machine.runs()? && begin.elapsed() < longest {
+    let mut machine = start(guest, case, &network)?;
+    while machine.runs()? && begin.elapsed() < LONGEST {
         std::thread::sleep(LOOK);
     }
     let mut found = machine.ended()?;
@@ -188,12 +161,9 @@ pub(crate) fn boot(guest: &Guest, case: &Case, longest: Duration) -> Result<Answ
 }
 
 /// Starts the guest of a case.
-fn start(guest: &Guest, case: &Case, network: Network) -> Result<Machine> {
+fn start(guest: &Guest, case: &Case, network: &Network) -> Result<Machine> {
     let before = format!("engines='{}'\n", case.engines.join(" "));
-    let initrd = &guest.initrd(case, &before)?;
-    let address = if matches!(network, Network::Waits) { 1 } else { 2 };
-    let name = case.name;
-    Machine::start(guest, &Boot { name, case, initrd, network, address })
+    Machine::start(guest, case, &guest.initrd(case, &before)?, network)
 }
 
 impl Lab {
@@ -206,41 +176,6 @@ impl Lab {
     fn all_right(&self) -> bool {
         let some = self.tally.draws + self.faults.len() > 0;
         some && self.ended_well() && self.tally.right == self.tally.draws
-    }
-
-    /// How each engine ended under each fault, as a table.
-    pub(crate) fn faults_text(&self) -> String {
-        let engines: BTreeSet<&str> = self.faults.iter().map(|fault| fault.engine).collect();
-        let cases: BTreeSet<&str> = self.faults.iter().map(|fault| fault.case).collect();
-        let heads: String = engines.iter().map(|engine| format!("{engine:>25}")).collect();
-        let mut lines = vec![format!("{:22}{heads}", "fault")];
-        for case in cases {
-            let cells = engines.iter().map(|engine| {
-                let is = |fault: &&Fault| fault.case == case && fault.engine == *engine;
-                let told = match self.faults.iter().find(is).map(|fault| &fault.ended) {
-                    None => "not staged",
-                    Some(Ok(told)) => told,
-                    Some(Err(_)) => "WRONG",
-                };
-                format!("{told:>25}")
-            });
-            lines.push(format!("{case:22}{}", cells.collect::<String>()));
-        }
-        lines.join("\n")
-    }
-
-    /// The same for a document.
-    pub(crate) fn faults_json(&self) -> Value {
-        let one = |fault: &Fault| {
-            let (Ok(told) | Err(told)) = &fault.ended;
-            json!({
-                "fault": fault.case,
-                "engine": fault.engine,
-                "right": fault.ended.is_ok(),
-                "told": told,
-            })
-        };
-        self.faults.iter().map(one).collect()
     }
 }
 

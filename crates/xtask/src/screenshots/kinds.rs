@@ -11,97 +11,67 @@ use std::process::{Command, Stdio};
 /// A kind of page.
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// Commands whose JSON output is saved under a name, in order. `@NAME` is the file of an earlier command,
-    /// `#NAME` the id of the document in it, and `$` the repository.
-    documents: &'static [(&'static str, &'static str)],
-    /// The command that writes the page to `@page`.
-    page: &'static str,
     /// Whether the short form checks it.
     pub(super) short: bool,
-    /// Path below the root of a picture of the page for the documentation.
-    pub(super) picture: Option<&'static str>,
+    /// Commands whose JSON output is saved under a name, in order. `@NAME` is the file of an earlier command,
+    /// `#NAME` the id of the document in it, and `$` the repository. The page is a report of the last one.
+    documents: &'static [(&'static str, &'static str)],
+    /// The command that makes the page instead, if any.
+    page: Option<&'static str>,
 }
 
+/// The kind whose page is the picture of the README, and the path of the picture below the root.
+pub(super) const PICTURED: (&str, &str) = ("readme", "docs/check-page.png");
+
 const DISK: &str = "sim:st34371w";
+const MEASURED: (&str, &str) = ("measured", "check DISK --seed 1");
+
+/// A kind that the short form does not check.
+const fn long(name: &'static str, documents: &'static [(&'static str, &'static str)]) -> Kind {
+    Kind { name, short: false, documents, page: None }
+}
+
+/// A kind that the short form checks.
+const fn short(name: &'static str, documents: &'static [(&'static str, &'static str)]) -> Kind {
+    Kind { short: true, ..long(name, documents) }
+}
 
 pub(super) const KINDS: [Kind; 19] = [
-    Kind {
-        name: "readme",
-        documents: &[("drive", "check sim:nvme-ssd,plp=on")],
-        page: "report @drive -o @page",
-        short: true,
-        picture: Some("docs/check-page.png"),
-    },
-    Kind {
-        name: "trial",
-        documents: &[("trial", "run DISK --iodepth 4 --runtime 5s")],
-        page: "report @trial -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "jobs",
-        documents: &[(
+    short("readme", &[("drive", "check sim:nvme-ssd,plp=on")]),
+    long("trial", &[("trial", "run DISK --iodepth 4 --runtime 5s")]),
+    long(
+        "jobs",
+        &[(
             "jobs",
             "run DISK --rw randrw --rwmixread 70 --iodepth 4 --numjobs 3 --runtime 5s --seed 2",
         )],
-        page: "report @jobs -o @page",
-        short: false,
-        picture: None,
-    },
+    ),
     Kind {
-        name: "trials",
-        documents: &[
-            ("qd1", "run DISK --rw randread --iodepth 1 --runtime 5s"),
-            ("qd2", "run DISK --rw randread --iodepth 2 --runtime 5s"),
-            ("qd8", "run DISK --rw randread --iodepth 8 --runtime 5s"),
-        ],
-        page: "report @qd1 @qd2 @qd8 -o @page",
-        short: false,
-        picture: None,
+        page: Some("report @qd1 @qd2 @qd8"),
+        ..long(
+            "trials",
+            &[
+                ("qd1", "run DISK --rw randread --iodepth 1 --runtime 5s"),
+                ("qd2", "run DISK --rw randread --iodepth 2 --runtime 5s"),
+                ("qd8", "run DISK --rw randread --iodepth 8 --runtime 5s"),
+            ],
+        )
     },
-    Kind {
-        name: "profile",
-        documents: &[("profile", "check DISK --seed 1")],
-        page: "report @profile -o @page",
-        short: true,
-        picture: None,
-    },
-    Kind {
-        name: "riedel",
-        documents: &[("riedel", "sweep riedel DISK --size 64m --seed 1")],
-        page: "report @riedel -o @page",
-        short: true,
-        picture: None,
-    },
-    Kind {
-        name: "chung",
-        documents: &[("chung", "sweep chung DISK --size 64m --runtime 500ms --seed 1")],
-        page: "report @chung -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "modes",
-        documents: &[("modes", "sweep modes DISK --size 64m --runtime 500ms --seed 1")],
-        page: "report @modes -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "comparison",
-        documents: &[
+    short("profile", &[("profile", "check DISK --seed 1")]),
+    short("riedel", &[("riedel", "sweep riedel DISK --size 64m --seed 1")]),
+    long("chung", &[("chung", "sweep chung DISK --size 64m --runtime 500ms --seed 1")]),
+    long("modes", &[("modes", "sweep modes DISK --size 64m --runtime 500ms --seed 1")]),
+    short(
+        "comparison",
+        &[
             ("before", "check DISK --seed 1"),
             ("after", "check DISK,disks=2,raid=0 --seed 1"),
             ("comparison", "compare @before @after"),
         ],
-        page: "report @comparison -o @page",
-        short: true,
-        picture: None,
-    },
-    Kind {
-        name: "diagnosis",
-        documents: &[
+    ),
+    short(
+        "diagnosis",
+        &[
             ("usual", "check sim:mmc,servers=8,service=1ms --budget 20s --seed 1"),
             (
                 "diagnosis",
@@ -110,91 +80,40 @@ pub(super) const KINDS: [Kind; 19] = [
                  --load rw=write_bs=64k_rate-iops=500_from=10s_for=10s",
             ),
         ],
-        page: "report @diagnosis -o @page",
-        short: true,
-        picture: None,
-    },
-    Kind {
-        name: "limits",
-        documents: &[("limits", "limits sim:fireball,disks=4 --seed 1")],
-        page: "report @limits -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "zones",
-        documents: &[("zones", "zones sim:st15150w --seed 1")],
-        page: "report @zones -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "observation",
-        documents: &[("observation", "record $/crates/import/tests/samples/iostat.json")],
-        page: "report @observation -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "whatif",
-        documents: &[
-            ("measured", "check DISK --seed 1"),
+    ),
+    long("limits", &[("limits", "limits sim:fireball,disks=4 --seed 1")]),
+    long("zones", &[("zones", "zones sim:st15150w --seed 1")]),
+    long("observation", &[("observation", "record $/crates/import/tests/samples/iostat.json")]),
+    short(
+        "whatif",
+        &[
+            MEASURED,
             (
                 "whatif",
                 "predict #measured --rate-iops 60 --faster 30 --disks 4 --raid 0 --cache-hit 20",
             ),
         ],
-        page: "report @whatif -o @page",
-        short: true,
-        picture: None,
-    },
-    Kind {
-        name: "prediction",
-        documents: &[
-            ("measured", "check DISK --seed 1"),
-            ("prediction", "predict #measured --rate-iops 60 --slo p99=100ms"),
-        ],
-        page: "report @prediction -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "validation",
-        documents: &[
-            ("measured", "check DISK --seed 1"),
-            ("validation", "show validate #measured --trials 6 --seed 1"),
-        ],
-        page: "report @validation -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "cost",
-        documents: &[
-            ("measured", "check DISK --seed 1"),
+    ),
+    long(
+        "prediction",
+        &[MEASURED, ("prediction", "predict #measured --rate-iops 60 --slo p99=100ms")],
+    ),
+    long("validation", &[MEASURED, ("validation", "show validate #measured --trials 6 --seed 1")]),
+    long(
+        "cost",
+        &[
+            MEASURED,
             ("cost", "design #measured --price 209 --fill pci=98.5MB/s --fill scsi=40MB/s"),
         ],
-        page: "report @cost -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "settings",
-        documents: &[
+    ),
+    long(
+        "settings",
+        &[
             ("measured", "check sim:nvme-ssd --seed 1"),
             ("settings", "advise --for postgresql #measured"),
         ],
-        page: "report @settings -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "papers",
-        documents: &[],
-        page: "papers --only riedel --html @page",
-        short: false,
-        picture: None,
-    },
+    ),
+    Kind { page: Some("papers --only riedel --html"), ..long("papers", &[]) },
 ];
 
 /// Makes pages in a folder.
@@ -212,8 +131,12 @@ impl Maker<'_> {
             std::fs::write(self.document(name), said)?;
         }
         let page = self.folder.join(format!("{}.html", kind.name));
-        self.run(&kind.page.replace("@page", &page.display().to_string()), false)?;
-        ensure!(page.is_file(), "halfpower {} wrote no page", kind.page);
+        let (last, _) = kind.documents.last().copied().unwrap_or_default();
+        let report = || format!("report @{last}");
+        let words = kind.page.map_or_else(report, str::to_owned);
+        let flag = if words.starts_with("report") { " -o" } else { "" };
+        self.run(&format!("{words}{flag} {}", page.display()), false)?;
+        ensure!(page.is_file(), "halfpower {words} wrote no page");
         Ok(page)
     }
 
@@ -238,10 +161,7 @@ impl Maker<'_> {
             });
         }
         command.args(json.then_some("--json")).env("HALFPOWER_DB", self.folder.join("kept.db"));
-        let output = command.current_dir(self.folder).stdin(Stdio::null()).output()?;
-        let done = matches!(output.status.code(), Some(0 | 1));
-        ensure!(done, "halfpower {words}: {}", String::from_utf8_lossy(&output.stderr));
-        Ok(String::from_utf8(output.stdout)?)
+        crate::child::text(command.current_dir(self.folder).stdin(Stdio::null()), &[0, 1])
     }
 
     fn id(&self, name: &str) -> Result<String> {

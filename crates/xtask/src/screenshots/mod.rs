@@ -15,13 +15,13 @@ use crate::place;
 use anyhow::{Context, Result, ensure};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use browser::{Browser, Look, Tab};
-use kinds::{KINDS, Kind, Maker};
+use kinds::{KINDS, Kind, Maker, PICTURED};
 use reference::{Looked, PLOT_CELLS, Part, TEXT_CELLS, differences};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testkit::Capability;
 
-pub(crate) const SWITCHES: [&str; 2] = ["--bless", "--short"];
+pub(crate) const SWITCHES: [&str; 1] = ["--bless"];
 pub(crate) const VALUES: [&str; 3] = ["--only", "--png", "--binary"];
 
 /// Widths of a phone, half a screen, and a screen.
@@ -64,10 +64,7 @@ pub(crate) fn short() -> Result<std::result::Result<bool, String>> {
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let only: Option<String> = flags.value("--only")?;
-    let chosen = |kind: &&Kind| match &only {
-        Some(name) => name == kind.name,
-        None => !flags.has("--short") || kind.short,
-    };
+    let chosen = |kind: &&Kind| only.as_ref().is_none_or(|name| name == kind.name);
     let kinds: Vec<&Kind> = KINDS.iter().filter(chosen).collect();
     ensure!(!kinds.is_empty(), "--only takes {}", KINDS.map(|kind| kind.name).join(", "));
     if let Some(lack) = Capability::Chromium.lack() {
@@ -92,13 +89,10 @@ fn check(kinds: &[&Kind], binary: PathBuf, pictures: Option<&Path>, bless: bool)
         if bless {
             std::fs::create_dir_all(maker.root.join(REFERENCES))?;
             std::fs::write(&file, reference::written(&all))?;
-            if let Some(picture) = kind.picture {
-                eye.keep_picture(&page, &maker.root.join(picture))?;
+            if kind.name == PICTURED.0 {
+                eye.keep_picture(&page, &maker.root.join(PICTURED.1))?;
             }
         } else {
-            let missing = kind.picture.filter(|picture| !maker.root.join(picture).is_file());
-            found
-                .extend(missing.map(|picture| format!("{picture} is missing: make it by --bless")));
             let text = std::fs::read_to_string(&file);
             let text = text.with_context(|| format!("{}: make it by --bless", file.display()))?;
             for (now, then) in all.iter().zip(&reference::read(&text)?) {

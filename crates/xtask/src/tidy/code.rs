@@ -6,16 +6,41 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 /// A word or a punctuation mark, with its line from 1; `::` is one mark.
 pub(super) type Token = (usize, String);
 
-/// The tokens of a source; `None` if it is not valid Rust.
-pub(super) fn tokens(source: &str) -> Option<Vec<Token>> {
+/// The tokens of a source, with or without its tests; `None` if it is not valid Rust.
+pub(super) fn tokens(source: &str, with_tests: bool) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
-    flatten(source.parse().ok()?, &mut tokens);
+    flatten(source.parse().ok()?, with_tests, &mut tokens);
     Some(tokens)
 }
 
-fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
-    let mut joins = false;
-    for tree in stream {
+/// Whether a token is this punctuation mark.
+pub(crate) fn is_mark(tree: &TokenTree, mark: char) -> bool {
+    matches!(tree, TokenTree::Punct(it) if it.as_char() == mark)
+}
+
+/// Length of the test item that tokens begin with: `#[cfg(test)]` and what follows. 0 if they begin with
+/// another item.
+pub(crate) fn test_item(trees: &[TokenTree]) -> usize {
+    let [mark, TokenTree::Group(attribute), rest @ ..] = trees else { return 0 };
+    if !is_mark(mark, '#') || attribute.stream().to_string().replace(' ', "") != "cfg(test)" {
+        return 0;
+    }
+    let ends = |tree: &TokenTree| match tree {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        other => is_mark(other, ';'),
+    };
+    rest.iter().position(ends).map_or(trees.len(), |end| end + 3)
+}
+
+fn flatten(stream: TokenStream, with_tests: bool, tokens: &mut Vec<Token>) {
+    let trees: Vec<TokenTree> = stream.into_iter().collect();
+    let (mut at, mut joins) = (0, false);
+    while let Some(tree) = trees.get(at) {
+        let test = if with_tests { 0 } else { test_item(&trees[at..]) };
+        at += test.max(1);
+        if test > 0 {
+            continue;
+        }
         let line = tree.span().start().line;
         let joined = std::mem::take(&mut joins);
         match tree {
@@ -36,7 +61,7 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
                     Delimiter::None => ("", ""),
                 };
                 tokens.push((line, open.to_owned()));
-                flatten(group.stream(), tokens);
+                flatten(group.stream(), with_tests, tokens);
                 tokens.push((group.span_close().start().line, close.to_owned()));
             }
         }

@@ -1,6 +1,7 @@
 //! Finds the paths into its own crate that Rust source names outside tests.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use super::code::{is_mark, test_item};
+use proc_macro2::{TokenStream, TokenTree};
 
 /// A path that code names.
 pub(super) struct Named {
@@ -23,15 +24,15 @@ pub(super) fn named(source: &str, own: &[String]) -> Vec<Named> {
     found
 }
 
-fn is_mark(tree: &TokenTree, mark: char) -> bool {
-    matches!(tree, TokenTree::Punct(it) if it.as_char() == mark)
-}
-
 fn collect(code: TokenStream, own: &[String], found: &mut Vec<Named>) {
     let trees: Vec<TokenTree> = code.into_iter().collect();
     let mut at = 0;
     while let Some(tree) = trees.get(at) {
-        at += 1;
+        let test = test_item(&trees[at..]);
+        at += test.max(1);
+        if test > 0 {
+            continue;
+        }
         let (line, rest) = (tree.span().start().line, &trees[at..]);
         if let TokenTree::Group(group) = tree {
             collect(group.stream(), own, found);
@@ -39,15 +40,6 @@ fn collect(code: TokenStream, own: &[String], found: &mut Vec<Named>) {
         }
         let word = tree.to_string();
         match (word.as_str(), rest) {
-            ("#", [TokenTree::Group(attribute), ..])
-                if attribute.stream().to_string().replace(' ', "") == "cfg(test)" =>
-            {
-                let ends_item = |tree: &TokenTree| match tree {
-                    TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-                    other => is_mark(other, ';'),
-                };
-                at += rest.iter().position(ends_item).map_or(rest.len(), |end| end + 1);
-            }
             ("mod", [TokenTree::Ident(name), TokenTree::Group(body), ..]) => {
                 collect(body.stream(), &[own, &[name.to_string()]].concat(), found);
                 at += 2;

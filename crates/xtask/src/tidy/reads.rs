@@ -4,8 +4,7 @@
 //! test kit and this crate may use them, because they read what they wrote themselves. A loop over `read`
 //! with its own buffer is allowed: its author limits the size.
 
-use super::code::{self, Token};
-use super::{File, Problem};
+use super::{File, Problem, code};
 
 /// Crates that may use these readers.
 const MAY: [&str; 3] = ["crates/engine/src/input/", "crates/testkit/", "crates/xtask/"];
@@ -20,8 +19,7 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
         return;
     }
     // A source that cannot be parsed is reported elsewhere.
-    let tokens = code::tokens(&file.text).unwrap_or_default();
-    let tokens = &tokens[..beginning_of_tests(&tokens)];
+    let tokens = code::tokens(&file.text, false).unwrap_or_default();
     for (at, (line, word)) in tokens.iter().enumerate() {
         let before = |back: usize| at.checked_sub(back).map_or("", |at| tokens[at].1.as_str());
         let is_reader = READERS.contains(&word.as_str())
@@ -32,17 +30,4 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
             problems.push(file.problem(*line, what));
         }
     }
-}
-
-/// Start of the test module, which is the last part of a file; otherwise the end of the file.
-fn beginning_of_tests(tokens: &[Token]) -> usize {
-    let begins = |rest: &[Token]| {
-        let mut words = rest.iter().map(|(_, word)| word.as_str());
-        let is_for_tests = ["#", "[", "cfg", "(", "test", ")", "]"]
-            .iter()
-            .all(|expected| words.next() == Some(expected));
-        // Another attribute may precede the module.
-        is_for_tests && words.take(8).any(|word| word == "mod")
-    };
-    (0..tokens.len()).find(|&at| begins(&tokens[at..])).unwrap_or(tokens.len())
 }

@@ -12,20 +12,8 @@ const ESSAY_WORDS: usize = 5;
 /// Words that mean nothing in an identifier or a file name.
 const EMPTY_WORDS: [&str; 7] = ["util", "utils", "helper", "helpers", "misc", "foo", "stuff"];
 /// Type names that are pronouns or similar words instead of nouns.
-const PRONOUNS: [&str; 12] = [
-    "Here",
-    "Something",
-    "Somebody",
-    "Nobody",
-    "That",
-    "Then",
-    "There",
-    "This",
-    "Told",
-    "What",
-    "Which",
-    "Whoever",
-];
+const PRONOUNS: &str =
+    "Here Something Somebody Nobody That Then There This Told What Which Whoever";
 
 pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     let mut problem = |line: usize, what: String| problems.push(file.problem(line, what));
@@ -41,13 +29,13 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     for part in file.path.trim_end_matches(".rs").split('/').filter(|part| is_empty(part)) {
         problem(0, format!("the path part {part}: name what it is about"));
     }
-    let Some(tokens) = code::tokens(&file.text) else {
+    let Some(tokens) = code::tokens(&file.text, true) else {
         return problem(0, "does not read as Rust".to_owned());
     };
     let mut before = "";
     for (line, name) in &tokens {
         let declared = matches!(before, "struct" | "enum" | "trait" | "type");
-        if is_empty(name) || declared && PRONOUNS.contains(&name.as_str()) {
+        if is_empty(name) || declared && PRONOUNS.split(' ').any(|word| word == name.as_str()) {
             problem(*line, format!("the name {name}: name what it is about"));
         }
         before = name;

@@ -12,39 +12,29 @@
 //! with registered files and buffers, submitted and reaped in batches. By default, fio makes a system call
 //! per request, and on memory it would mainly measure these calls.
 //!
-//! The caller chooses the folder: on the disk, on a loop device, on a zram device, in a guest.
+//! The caller chooses the folder: on the disk, on a loop device, on a zram device.
 
-mod guest;
 mod postgres;
 
 use crate::{arguments::Arguments, child, kept, place};
 use anyhow::{Context, Result};
 use postgres::Postgres;
-use record::{Bytes, Estimate, Prediction, PredictionDocument, Profile};
+use record::{Estimate, Prediction, PredictionDocument, Profile};
 use serde_json::{Value, json};
 use stats::{grouped, mean, median};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use workload::Rng;
 
-pub(crate) const SWITCHES: [&str; 2] = ["--no-keep", "--lab"];
-pub(crate) const VALUES: [&str; 9] = [
-    "--folder",
-    "--site",
-    "--size",
-    "--repeats",
-    "--seconds",
-    "--budget",
-    "--seed",
-    "--binary",
-    "--output",
-];
+pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
+pub(crate) const VALUES: [&str; 3] = ["--folder", "--site", "--binary"];
+/// How often each load runs on each file, and for how many seconds.
 const REPEATS: usize = 2;
 const SECONDS: u32 = 3;
 const BUDGET: &str = "60s";
 const MIB: u64 = 1 << 20;
 /// Size of all test files of a check. The other files have half this size.
-const SIZE: Bytes = Bytes(1024 * MIB);
+const SIZE: u64 = 1024 * MIB;
 /// The planted change: a fifth less.
 const PLANTED: f64 = 0.8;
 
@@ -132,42 +122,27 @@ impl Load {
         format!("{}{mix} {}k QD {}", self.rw(), self.bytes >> 10, self.depth)
     }
 
-    fn fio(&self, file: &File, seconds: u32) -> Result<Reported> {
+    fn fio(&self, file: &File) -> Result<Reported> {
+        let Self { bytes, depth, reads, .. } = self;
+        let engine = match *depth {
+            1 => "--ioengine=psync".to_owned(),
+            _ => format!(
+                "--ioengine=io_uring --registerfiles --fixedbufs --iodepth_batch_submit={depth} \
+                 --iodepth_batch_complete_min=1 --iodepth_batch_complete_max={depth}"
+            ),
+        };
+        let words = format!(
+            "--name=truth --direct=1 --time_based --norandommap --randrepeat=0 --scramble_buffers=0 \
+             --allow_file_create=0 --lat_percentiles=1 --unified_rw_reporting=mixed \
+             --output-format=json+ --size={} --runtime={SECONDS} --rw={} --bs={bytes} \
+             --iodepth={depth} --rwmixread={reads} {engine}",
+            file.bytes,
+            self.rw()
+        );
         let mut command = Command::new("fio");
-        command.args([
-            "--name=truth",
-            "--direct=1",
-            "--time_based",
-            "--norandommap",
-            "--randrepeat=0",
-            "--scramble_buffers=0",
-            "--allow_file_create=0",
-            "--lat_percentiles=1",
-            "--unified_rw_reporting=mixed",
-            "--output-format=json+",
-        ]);
-        if self.depth == 1 {
-            command.arg("--ioengine=psync");
-        } else {
-            command.args(["--ioengine=io_uring", "--registerfiles", "--fixedbufs"]);
-            command.arg("--iodepth_batch_complete_min=1");
-            command.arg(format!("--iodepth_batch_submit={}", self.depth));
-            command.arg(format!("--iodepth_batch_complete_max={}", self.depth));
-        }
-        for (name, value) in [
-            ("filename", file.path.display().to_string()),
-            ("size", file.bytes.to_string()),
-            ("runtime", seconds.to_string()),
-            ("rw", self.rw().to_owned()),
-            ("bs", self.bytes.to_string()),
-            ("iodepth", self.depth.to_string()),
-            ("rwmixread", self.reads.to_string()),
-        ] {
-            command.arg(format!("--{name}={value}"));
-        }
-        let text = child::output(&mut command, &[0])?;
-        let jobs = crate::contest::fio::jobs(&String::from_utf8_lossy(&text))?;
-        let both = &jobs[0]["mixed"];
+        command.args(words.split(' ')).arg(format!("--filename={}", file.path.display()));
+        let job = crate::contest::fio::job(&child::text(&mut command, &[0])?)?;
+        let both = &job["mixed"];
         let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
         Ok(Reported {
             iops: number(&both["iops"]).context("fio reports no rate")?,
@@ -197,37 +172,29 @@ impl Load {
 
 /// Runs everything. Returns whether at least 90 % of the results are inside the intervals.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    if flags.has("--lab") {
-        return guest::run(flags);
-    }
-    let repeats = flags.value("--repeats")?.unwrap_or(REPEATS).max(2);
-    let seconds = flags.value("--seconds")?.unwrap_or(SECONDS);
-    let budget: String = flags.value("--budget")?.unwrap_or_else(|| BUDGET.to_owned());
     let site: String = flags.value("--site")?.unwrap_or_else(|| "disk".to_owned());
-    let size = flags.value("--size")?.unwrap_or(SIZE);
-    let mut rng = Rng::new(flags.value("--seed")?.unwrap_or(1));
     let binary = place::binary(flags.value::<PathBuf>("--binary")?, false)?;
     let parent: PathBuf = flags.value("--folder")?.unwrap_or_else(|| PathBuf::from("."));
-    if Command::new("fio").arg("--version").output().is_err() {
+    if !place::has("fio") {
         testkit::skip("truth", "needs fio");
         return Ok(true);
     }
     let folder = testkit::Folder::within(&parent, "halfpower-truth-")?;
-    let (first, database) = check(&binary, folder.path(), "first", (&budget, size))?;
+    let (first, database) = check(&binary, folder.path(), "first")?;
     let loads = Load::all();
     let predictions: Vec<Prediction> =
         loads.iter().map(|load| load.predicted(&binary, &database)).collect::<Result<_>>()?;
-    let files = files(folder.path(), size.0 / 2)?;
+    let files = files(folder.path(), SIZE / 2)?;
     let mut turns: Vec<(usize, usize)> = Vec::new();
     for (at, load) in loads.iter().enumerate() {
         for (file, _) in files.iter().enumerate().filter(|it| it.1.writable || load.reads == 100) {
-            turns.extend(std::iter::repeat_n((at, file), repeats));
+            turns.extend(std::iter::repeat_n((at, file), REPEATS));
         }
     }
-    rng.shuffle(&mut turns);
+    Rng::new(1).shuffle(&mut turns);
     let mut pairs = Vec::new();
     for (load, file) in &turns {
-        let reported = loads[*load].fio(&files[*file], seconds)?;
+        let reported = loads[*load].fio(&files[*file])?;
         let prediction = &predictions[*load];
         let mut add = |what, predicted: Option<Estimate>, measured: Option<f64>| {
             let both = predicted.zip(measured);
@@ -243,23 +210,21 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         add("mean", Some(prediction.latency_ns), Some(reported.mean_ns));
         add("p99", prediction.p99_ns, reported.p99_ns);
     }
-    let (second, _) = check(&binary, folder.path(), "second", (&budget, size))?;
-    println!("{site}: {} loads, {} runs of fio of {seconds} s", loads.len(), turns.len());
+    let (second, _) = check(&binary, folder.path(), "second")?;
+    println!("{site}: {} loads, {} runs of fio of {SECONDS} s", loads.len(), turns.len());
     let (good, summary) = table(&loads, &pairs);
     let (agree, cells) = agreement(&first, &second);
     println!("two checks: {agree} of {cells} cells agree within their own ±");
     let rows: Vec<Value> = pairs.iter().map(|pair| row(&loads, pair)).collect();
-    let document = kept::document(&[
-        ("site", json!(site)),
-        ("areas", json!(first.areas)),
-        ("summary", summary),
-        ("cells_that_agree", json!([agree, cells])),
-        ("pairs", json!(rows)),
-    ]);
-    match flags.value::<PathBuf>("--output")? {
-        Some(path) => std::fs::write(path, document)?,
-        None if flags.has("--no-keep") => {}
-        None => kept::write(&format!("truth-{site}"), &document)?,
+    if !flags.has("--no-keep") {
+        let parts = [
+            ("site", json!(site)),
+            ("areas", json!(first.areas)),
+            ("summary", summary),
+            ("cells_that_agree", json!([agree, cells])),
+            ("pairs", json!(rows)),
+        ];
+        kept::keep(&format!("truth-{site}"), &parts)?;
     }
     Ok(good)
 }
@@ -274,17 +239,12 @@ fn row(loads: &[Load], pair: &Pair) -> Value {
     })
 }
 
-fn check(
-    binary: &Path,
-    folder: &Path,
-    name: &str,
-    (budget, size): (&str, Bytes),
-) -> Result<(Profile, PathBuf)> {
+fn check(binary: &Path, folder: &Path, name: &str) -> Result<(Profile, PathBuf)> {
     let database = folder.join(format!("{name}.db"));
     let mut command = Command::new(binary);
     // A fixed size, so that two checks have the same cells.
-    command.arg("check").arg(folder).args(["--budget", budget, "--json", "--size"]);
-    command.arg(size.0.to_string()).arg("--db").arg(&database);
+    command.arg("check").arg(folder).args(["--budget", BUDGET, "--json", "--size"]);
+    command.arg(SIZE.to_string()).arg("--db").arg(&database);
     let text = child::output(&mut command, &[0, 1])?;
     Ok((serde_json::from_slice(&text).context("the profile of a check")?, database))
 }

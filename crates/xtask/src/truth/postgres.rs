@@ -1,6 +1,6 @@
 //! Starts a private PostgreSQL server, and makes a large table in it.
 
-use crate::child::output;
+use crate::child::text;
 use anyhow::{Context, Result, ensure};
 use nix::unistd::{User, geteuid};
 use std::fs::Permissions;
@@ -43,8 +43,7 @@ impl Postgres {
         server.run("initdb", &["-D", "data", "-A", "trust", "-U", USER])?;
         let file = server.folder.join("data/postgresql.conf");
         let socket = format!("unix_socket_directories = '{}'\n", server.folder.display());
-        let text = std::fs::read_to_string(&file)? + SETTINGS + &socket;
-        std::fs::write(&file, text)?;
+        std::fs::write(&file, std::fs::read_to_string(&file)? + SETTINGS + &socket)?;
         let mut stop = server.command("pg_ctl");
         stop.arg("-D").arg(server.folder.join("data")).args(["-w", "-m", "immediate", "stop"]);
         let stop: Vec<String> = std::iter::once(stop.get_program())
@@ -74,8 +73,7 @@ impl Postgres {
     }
 
     fn run(&self, program: &str, words: &[&str]) -> Result<String> {
-        let text = output(self.command(program).args(words), &[0])?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        text(self.command(program).args(words), &[0])
     }
 
     /// The file of a table with at least this many bytes (at most 1 GiB), and its length.

@@ -6,13 +6,11 @@
 //! Rejected: running these tests only on a CI machine with Windows (developers on Linux would not run them
 //! before a push).
 
-pub(crate) mod twins;
-
 use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
 const COMPILER: &str = "x86_64-w64-mingw32-gcc";
@@ -22,30 +20,17 @@ const LOADERS: [&str; 3] = ["wine64", "/usr/lib/wine/wine64", "wine"];
 const STUB: &str = include_str!("bcryptprimitives.c");
 const STUB_LIBRARY: &str = "bcryptprimitives.dll";
 /// The command for CI: tests of the engines and of the code that queries the system, whose calls differ.
-const SHORT: [&str; 6] =
-    ["test", "--no-fail-fast", "-p", "halfpower-engine", "-p", "halfpower-host"];
+const SHORT: &str = "test --no-fail-fast -p halfpower-engine -p halfpower-host";
 /// Also run without arguments: whole trials on files. Trials on simulated devices are omitted, because they
 /// are the same everywhere.
-const TRIALS: [&str; 12] = [
-    "test",
-    "--no-fail-fast",
-    "-p",
-    "halfpower-trial",
-    "--test",
-    "trial",
-    "--",
-    "closed::",
-    "flushed::every_engine",
-    "lying::",
-    "stop::",
-    "targets::",
-];
+const TRIALS: &str = "test --no-fail-fast -p halfpower-trial --test trial -- closed:: \
+                      flushed::every_engine lying:: stop:: targets::";
 
 /// `cargo xtask wine WORDS`: with cargo's arguments, or with none.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let commands = match arguments.rest() {
-        [] => vec![SHORT.map(str::to_owned).to_vec(), TRIALS.map(str::to_owned).to_vec()],
-        words => vec![words.to_vec()],
+    let commands: Vec<Vec<&str>> = match arguments.rest() {
+        [] => [SHORT, TRIALS].map(|words| words.split(' ').collect()).to_vec(),
+        words => vec![words.iter().map(String::as_str).collect()],
     };
     let mut good = true;
     for words in commands {
@@ -62,12 +47,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 
 /// The tests of CI, or what this machine lacks for them.
 pub(crate) fn short() -> Result<std::result::Result<Command, String>> {
-    command(&SHORT.map(str::to_owned))
+    command(&SHORT.split(' ').collect::<Vec<_>>())
 }
 
 /// A cargo command for Windows, whose programs run under wine.
-fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
-    let loader = match lacking()? {
+fn command(words: &[&str]) -> Result<std::result::Result<Command, String>> {
+    let loader = match lacking() {
         Ok(loader) => loader,
         Err(lacks) => return Ok(Err(lacks)),
     };
@@ -78,12 +63,6 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
     let (verb, rest) = words.split_first().context("no command of cargo")?;
     let mut command = place::cargo();
     command.args([verb, "--target", TARGET]).args(rest);
-    in_folder(&mut command, &folder, loader);
-    Ok(Ok(command))
-}
-
-/// Sets the environment of wine.
-fn in_folder(command: &mut Command, folder: &Path, loader: &str) {
     command
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader)
@@ -91,27 +70,19 @@ fn in_folder(command: &mut Command, folder: &Path, loader: &str) {
         .env("WINEDEBUG", "-all")
         // Drive Z is this machine's root.
         .env("WINEPATH", format!("Z:{}", folder.display()).replace('/', "\\"));
+    Ok(Ok(command))
 }
 
 /// wine's loader, or what is missing and how to install it.
-fn lacking() -> Result<std::result::Result<&'static str, String>> {
-    let words = ["--print", "target-libdir", "--target", TARGET];
-    let library = Command::new("rustc").args(words).current_dir(place::root()).output();
-    let library = library.context("cannot run rustc")?.stdout;
-    if !PathBuf::from(String::from_utf8_lossy(&library).trim()).is_dir() {
-        return Ok(Err(format!("needs Rust's {TARGET}: rustup target add {TARGET}")));
+fn lacking() -> std::result::Result<&'static str, String> {
+    if let Some(lacks) = place::lacking_library(TARGET) {
+        return Err(lacks);
     }
-    if !there(COMPILER) {
-        return Ok(Err(format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32")));
+    if !place::has(COMPILER) {
+        return Err(format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32"));
     }
-    let loader = LOADERS.into_iter().find(|loader| there(loader));
-    Ok(loader.ok_or_else(|| "needs wine: apt-get install wine64".to_owned()))
-}
-
-fn there(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    let loader = LOADERS.into_iter().find(|loader| place::has(loader));
+    loader.ok_or_else(|| "needs wine: apt-get install wine64".to_owned())
 }
 
 /// Builds the replacement for a library that wine may lack. wine prefers its own.

@@ -4,8 +4,8 @@
 //! with the program itself, unprivileged, in an empty folder. Inputs are mutated. An input that causes a new
 //! behaviour (the output without its numbers is new) joins the inputs to mutate, which guides the search
 //! without compiler instrumentation. Every search starts with the inputs that earlier ones found
-//! (`crates/halfpower/tests/twisted`). A test tries a sample; `cargo xtask prove` runs a hundred times as
-//! long. Rejected: cargo-fuzz, which needs a nightly compiler.
+//! (`crates/halfpower/tests/twisted`). A test tries a sample; `HALFPOWER_PROVE=1 cargo test` runs a
+//! hundred times as long. Rejected: cargo-fuzz, which needs a nightly compiler.
 
 mod growth;
 mod mutations;

@@ -32,7 +32,7 @@ use testkit::{Capability, Folder, is_child, passes_in_child};
 use verbs::{Kit, Target};
 use workload::{Rng, derive_seed};
 
-/// Total number of command lines: a sample, and all under `cargo xtask prove`.
+/// Total number of command lines: a sample, and all with `HALFPOWER_PROVE=1`.
 const SAMPLE: u64 = 100;
 const CASES: u64 = 2_000;
 /// Seed of all stacks.
