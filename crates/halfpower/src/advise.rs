@@ -20,7 +20,7 @@ const EARLIER: usize = 5;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower advise --for postgresql      from the newest profile of this machine\n  \
-    halfpower advise --for io.cost 0192f   from the profile with this id\n  \
+    halfpower advise --for linux 0192f     from the profile with this id\n  \
     halfpower advise --for fio > recommended.fio\n\n\
     A comment shows how each setting was derived from the profile. For how to use\n\
     the disk itself, see `check`; for a slow load, see `diagnose`.")]
@@ -29,7 +29,7 @@ pub(crate) struct AdviseArgs {
     /// a real disk.
     #[arg(default_value = store::LAST)]
     profile: String,
-    /// Program to print settings for: postgresql, mysql, etcd, linux, io.cost, scylla or fio.
+    /// Program to print settings for: postgresql, mysql, etcd, linux or fio.
     #[arg(long = "for", value_name = "PROGRAM",
         value_parser = one_of(&Program::ALL, Program::name))]
     program: Program,

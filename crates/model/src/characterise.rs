@@ -111,8 +111,7 @@ fn as_of_another_run(profile: &mut Profile) {
 }
 
 /// The estimate of a workload's rate with the error expected for another run.
-#[must_use]
-pub fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
+fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
     let mix = mix_of(workload);
     match mix.as_ref().and_then(|mix| mix.classes.first()) {
         Some(class) => profile.rerun(estimate, (class.op, class.locality, workload.depth == 1)),

@@ -30,7 +30,7 @@ mod wander;
 pub mod whatif;
 
 pub use cells::{aggregate, counts};
-pub use characterise::{Characterise, characterise, rerun};
+pub use characterise::{Characterise, characterise};
 pub use commits::{commit_points, log_kind};
 pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,

@@ -16,7 +16,7 @@ pub struct Setting {
     pub value: Measured<String>,
     /// How it was derived from the profile, in one or two sentences; empty without a value.
     pub derivation: String,
-    /// Lines of configuration; empty if it is only part of another setting, or has no value.
+    /// Lines of configuration; empty if it is only a fact, or has no value.
     pub lines: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct Settings {
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// The program: `postgresql`, `mysql`, `etcd`, `linux`, `io.cost`, `scylla` or `fio`.
+    /// The program: `postgresql`, `mysql`, `etcd`, `linux` or `fio`.
     pub program: String,
     /// Where the settings go.
     pub place: String,

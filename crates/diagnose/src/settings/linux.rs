@@ -7,7 +7,7 @@
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};
-use record::{DeviceFacts, Locality, OpKind, Setting};
+use record::{DeviceFacts, OpKind, Setting};
 
 /// Two windows: one being read, one in flight.
 const WINDOWS: u64 = 2;
@@ -40,7 +40,7 @@ fn now(what: Option<impl std::fmt::Display>) -> String {
 }
 
 fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
-    let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
+    let (bytes, words) = facts.enough_bytes()?;
     let was = now(facts.device().and_then(|device| Some(device.read_ahead_bytes? >> 10)));
     let value = |bytes: f64| (bytes as u64 * WINDOWS).max(READ_AHEAD_MIN);
     let raised = value(bytes.value) > bytes.value as u64 * WINDOWS;
@@ -85,8 +85,8 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
 fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
     has_queue(facts)?;
     let (ratio, words) = facts.random_over_sequential(OpKind::Read, 4 << 10)?;
-    let (rate, _) = facts.rate(OpKind::Read, Locality::Random, 4 << 10)?;
-    let alone = facts.alone_ns(OpKind::Read, Locality::Random, 4 << 10)?;
+    let (rate, _) = facts.rate(OpKind::Read, 4 << 10)?;
+    let alone = facts.alone_ns(OpKind::Read, 4 << 10)?;
     let side_by_side = rate.scaled(alone.value / 1e9);
     let parallel = side_by_side.value;
     let was = now(facts.device().and_then(|device| device.scheduler.as_ref()));

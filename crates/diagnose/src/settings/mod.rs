@@ -6,12 +6,10 @@
 
 mod etcd;
 mod fio;
-mod io_cost;
 mod linux;
 mod mysql;
 mod postgresql;
 mod profile_facts;
-mod scylla;
 
 use profile_facts::ProfileFacts;
 use record::{Measured, Profile, SETTINGS_SCHEMA, Setting, Settings, Severity};
@@ -27,25 +25,13 @@ pub enum Program {
     Etcd,
     /// The block layer's files in sysfs.
     Linux,
-    /// The cost model of control groups.
-    IoCost,
-    /// ScyllaDB, and other programs built on Seastar.
-    Scylla,
     /// A job for fio.
     Fio,
 }
 
 impl Program {
     /// All programs.
-    pub const ALL: [Self; 7] = [
-        Self::PostgreSql,
-        Self::MySql,
-        Self::Etcd,
-        Self::Linux,
-        Self::IoCost,
-        Self::Scylla,
-        Self::Fio,
-    ];
+    pub const ALL: [Self; 5] = [Self::PostgreSql, Self::MySql, Self::Etcd, Self::Linux, Self::Fio];
 
     /// Name on the command line.
     #[must_use]
@@ -64,15 +50,6 @@ impl Program {
             Self::Linux => {
                 ("linux", "a root shell; permanently in a udev rule", &[], linux::settings)
             }
-            Self::IoCost => {
-                ("io.cost", "a root shell: /sys/fs/cgroup/io.cost.model", &[], io_cost::settings)
-            }
-            Self::Scylla => (
-                "scylla",
-                "/etc/scylla.d/io_properties.yaml",
-                &["disks:", "  - mountpoint: /var/lib/scylla"],
-                scylla::settings,
-            ),
             Self::Fio => ("fio", "a file NAME.fio for fio", &["[global]"], fio::settings),
         }
     }

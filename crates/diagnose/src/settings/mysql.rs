@@ -8,7 +8,7 @@
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned};
-use record::{Locality, LogKind, OpKind, Setting, format_count, format_nanos};
+use record::{LogKind, OpKind, Setting, format_count, format_nanos};
 
 const PAGE: u64 = 16 << 10;
 /// Share of the maximum rate that background work may use all the time: it leaves as much for programs.
@@ -33,7 +33,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
 }
 
 fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
-    let (rate, how) = facts.rate(OpKind::Write, Locality::Random, PAGE)?;
+    let (rate, how) = facts.rate(OpKind::Write, PAGE)?;
     let capacity = |rate: f64| (rate * share).floor().clamp(CAPACITY.0, CAPACITY.1);
     let (value, bounded) = ((rate.value * share).floor(), capacity(rate.value));
     let bound = if bounded > value {
@@ -58,8 +58,8 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
 }
 
 fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
-    let (random, _) = facts.rate(OpKind::Write, Locality::Random, PAGE)?;
-    let (fastest, _) = facts.fastest_stream(OpKind::Write)?;
+    let (random, _) = facts.rate(OpKind::Write, PAGE)?;
+    let fastest = facts.fastest_writes()?;
     let sequential = fastest.bytes_per_s.scaled(1.0 / PAGE as f64);
     let ratio = sequential.over(&random);
     let value = |ratio: f64| if ratio >= NEIGHBOURS { "yes" } else { "no" };

@@ -68,7 +68,7 @@ fn concurrency(facts: &ProfileFacts<'_>, remark: &str) -> Derived {
 }
 
 fn combine(facts: &ProfileFacts<'_>) -> Derived {
-    let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
+    let (bytes, words) = facts.enough_bytes()?;
     let value = |bytes: f64| (bytes as u64).clamp(COMBINE.0, COMBINE.1) >> 10;
     let remark = "at least the default, 128 kB, and at most 256 kB, the maximum of version 17";
     facts.settled(&bytes, &format!("{words}; {remark}"), |bytes| format!("{}kB", value(bytes)))

@@ -50,56 +50,35 @@ impl<'a> ProfileFacts<'a> {
         self.cells(op, Locality::Sequential).filter(|(cell, _)| cell.workload.depth == 1)
     }
 
-    /// An error unless requests of this kind were measured.
-    fn known(&self, op: OpKind, locality: Locality) -> Result<(), String> {
-        if self.predictor.knows(op, locality) {
+    /// An error unless random requests of this kind were measured.
+    fn known(&self, op: OpKind) -> Result<(), String> {
+        if self.predictor.knows(op, Locality::Random) {
             return Ok(());
         }
-        let (place, op) = (locality.word(), op.name());
-        Err(format!("the profile has no {place} {op}s with direct I/O"))
+        Err(format!("the profile has no random {}s with direct I/O", op.name()))
     }
 
-    /// Maximum rate of requests of a kind and size, and whether that size was measured.
-    pub(super) fn rate(
-        &self,
-        op: OpKind,
-        locality: Locality,
-        bytes: u64,
-    ) -> Result<(Estimate, &'static str), String> {
-        self.known(op, locality)?;
-        let max = self.predictor.max_rate(&Mix::one(op, locality, bytes));
+    /// Maximum rate of random requests of a size, and whether that size was measured.
+    pub(super) fn rate(&self, op: OpKind, bytes: u64) -> Result<(Estimate, &'static str), String> {
+        self.known(op)?;
+        let max = self.predictor.max_rate(&Mix::one(op, Locality::Random, bytes));
         let max = max.map_err(|error| error.to_string())?;
-        let measured = self.cells(op, locality).any(|(_, size)| size == bytes);
+        let measured = self.cells(op, Locality::Random).any(|(_, size)| size == bytes);
         Ok((max, if measured { "" } else { ", computed from the sizes that were measured" }))
     }
 
-    /// Latency of a request of a kind and size at queue depth 1.
-    pub(super) fn alone_ns(
-        &self,
-        op: OpKind,
-        locality: Locality,
-        bytes: u64,
-    ) -> Result<Estimate, String> {
-        self.known(op, locality)?;
-        let found = self.predictor.predict(&Mix::one(op, locality, bytes), Offered::Depth(1.0));
+    /// Latency of a random request of a size at queue depth 1.
+    pub(super) fn alone_ns(&self, op: OpKind, bytes: u64) -> Result<Estimate, String> {
+        self.known(op)?;
+        let mix = Mix::one(op, Locality::Random, bytes);
+        let found = self.predictor.predict(&mix, Offered::Depth(1.0));
         Ok(found.map_err(|error| error.to_string())?.latency_ns)
     }
 
-    /// The sequential requests with the maximum throughput, and their size.
-    pub(super) fn fastest_stream(&self, op: OpKind) -> Result<(&'a Cell, u64), String> {
-        let best = fastest(self.cells(op, Locality::Sequential));
-        best.ok_or_else(|| format!("the profile has no sequential {}s", op.name()))
-    }
-
-    /// The maximum sequential throughput, in words.
-    pub(super) fn largest_flow(&self, op: OpKind) -> Derived {
-        let (cell, bytes) = self.fastest_stream(op)?;
-        let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
-        let words = format!(
-            "the maximum throughput of sequential {op}s, with {size} requests at QD \
-                     {depth}"
-        );
-        self.settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
+    /// The sequential writes with the maximum throughput.
+    pub(super) fn fastest_writes(&self) -> Result<&'a Cell, String> {
+        let best = fastest(self.cells(OpKind::Write, Locality::Sequential));
+        best.map(|(cell, _)| cell).ok_or_else(|| "the profile has no sequential writes".to_owned())
     }
 
     /// The value derived from an estimate, if both ends of its interval give the same value, or numbers whose
@@ -128,32 +107,19 @@ impl<'a> ProfileFacts<'a> {
         ))
     }
 
-    /// The throughput of a cell as another check would measure it.
-    pub(super) fn flow(&self, cell: &Cell) -> Estimate {
-        model::rerun(self.profile, &cell.workload, &cell.bytes_per_s)
-    }
-
-    /// The maximum rate of 4 KiB requests, in words.
-    pub(super) fn largest_rate(&self, op: OpKind, locality: Locality) -> Derived {
-        let (rate, how) = self.rate(op, locality, 4 << 10)?;
-        let (place, op) = (locality.word(), op.name());
-        let words = format!("max 4 KiB {place} {op} IOPS{how}");
-        self.settled(&rate, &words, |per_s| format!("{per_s:.0}"))
-    }
-
-    /// The smallest measured size of sequential requests at queue depth 1 that gives nearly the
+    /// The smallest measured size of sequential reads at queue depth 1 that gives nearly the
     /// maximum throughput at that depth, with the words of its derivation. Its interval spans the
     /// sizes that the errors allow.
-    pub(super) fn enough_bytes(&self, op: OpKind) -> Result<(Estimate, String), String> {
-        let mut sizes: Vec<(u64, Estimate)> =
-            self.streams_alone(op).map(|(cell, bytes)| (bytes, cell.bytes_per_s)).collect();
+    pub(super) fn enough_bytes(&self) -> Result<(Estimate, String), String> {
+        let mut sizes: Vec<(u64, Estimate)> = self
+            .streams_alone(OpKind::Read)
+            .map(|(cell, bytes)| (bytes, cell.bytes_per_s))
+            .collect();
         sizes.sort_by_cached_key(|&(bytes, _)| bytes);
         if sizes.len() < 3 {
-            return Err(format!(
-                "the profile has fewer than three sizes of sequential {}s at QD 1; `check --full` \
-                 measures them",
-                op.name()
-            ));
+            return Err("the profile has fewer than three sizes of sequential reads at QD 1; \
+                        `check --full` measures them"
+                .to_owned());
         }
         let rates: Vec<Estimate> = sizes.iter().map(|(_, rate)| *rate).collect();
         let largest = rates.iter().map(|rate| rate.value).fold(0.0, f64::max);
@@ -162,9 +128,8 @@ impl<'a> ProfileFacts<'a> {
             [found.at, found.least, found.most].map(|index| sizes[index].0);
         let beyond = if found.at + 1 == sizes.len() { ", the largest that was tried" } else { "" };
         let words = format!(
-            "sequential {}s at QD 1 reach {:.0} % of their maximum throughput ({}) with {} \
+            "sequential reads at QD 1 reach {:.0} % of their maximum throughput ({}) with {} \
              requests{beyond}",
-            op.name(),
             NEARLY * 100.0,
             record::format_rate(largest),
             format_bytes(enough)
@@ -251,7 +216,7 @@ impl<'a> ProfileFacts<'a> {
         op: OpKind,
         bytes: u64,
     ) -> Result<(Estimate, String), String> {
-        let random = self.alone_ns(op, Locality::Random, bytes)?;
+        let random = self.alone_ns(op, bytes)?;
         let (cell, size) = fastest(self.streams_alone(op))
             .ok_or_else(|| format!("the profile has no sequential {}s at QD 1", op.name()))?;
         // The variation between runs is part of the random request's error.

@@ -225,8 +225,6 @@ fn a_setting_that_the_errors_of_the_check_leave_open_is_not_set() {
     let mut poor = flash();
     poor.level_se_rel = Some(0.8);
     assert_eq!(of_postgresql(&poor, &[], "random_page_cost").value.value().unwrap(), "1.0");
-    let capacity = settings(&poor, &[], Program::Scylla, "0").settings;
-    assert!(capacity[0].value.reason().is_some_and(|why| why.contains("uncertain")));
 }
 
 #[test]
@@ -271,31 +269,6 @@ fn a_setting_that_an_older_postgresql_refuses_is_a_comment_with_its_version() {
 }
 
 #[test]
-fn the_cost_model_has_all_six_coefficients_or_is_not_written() {
-    let line = value(&arm(), Program::IoCost, "io.cost.model");
-    let expected = "8:16 ctrl=user model=linear rbps=200000000 rseqiops=24414 rrandiops=125 \
-                    wbps=200000000 wseqiops=24414 wrandiops=125";
-    assert_eq!(line, expected);
-    let mut reads_only = arm();
-    reads_only.cells.retain(|cell| cell.workload.only_op() == Some(OpKind::Read));
-    let line = value(&reads_only, Program::IoCost, "io.cost.model");
-    assert!(
-        line.contains("not: all six values are needed; missing: wbps, wseqiops, wrandiops"),
-        "{line}"
-    );
-    assert!(value(&reads_only, Program::IoCost, "wbps").contains("no sequential writes"));
-}
-
-#[test]
-fn scylla_gets_four_speeds_and_two_lengths() {
-    assert_eq!(value(&arm(), Program::Scylla, "read_iops"), "125");
-    assert_eq!(value(&arm(), Program::Scylla, "write_bandwidth"), "200000000");
-    assert_eq!(value(&arm(), Program::Scylla, "read_saturation_length"), "65536");
-    let found = settings(&arm(), &[], Program::Scylla, "0");
-    assert_eq!(found.settings[0].lines, ["    read_iops: 125"]);
-}
-
-#[test]
 fn the_job_for_fio_reads_at_the_knee_and_never_writes() {
     assert_eq!(value(&flash(), Program::Fio, "iodepth"), "32");
     assert_eq!(value(&flash(), Program::Fio, "bs"), "4096");
@@ -324,7 +297,7 @@ fn a_device_without_a_request_queue_gets_no_setting_of_one() {
 #[test]
 fn an_empty_profile_sets_nothing_and_says_why() {
     let empty = Profile { depth_curves: Vec::new(), ..profile(Vec::new(), 1.0, None) };
-    for program in [Program::PostgreSql, Program::MySql, Program::Linux, Program::Scylla] {
+    for program in [Program::PostgreSql, Program::MySql, Program::Linux] {
         for setting in settings(&empty, &[], program, "0").settings {
             assert!(setting.lines.is_empty(), "{setting:?}");
             let why = setting.value.reason().unwrap_or_default();
