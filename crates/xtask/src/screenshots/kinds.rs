@@ -24,7 +24,7 @@ pub(super) struct Kind {
 
 const DISK: &str = "sim:st34371w";
 
-pub(super) const KINDS: [Kind; 19] = [
+pub(super) const KINDS: [Kind; 18] = [
     Kind {
         name: "readme",
         documents: &[("drive", "check sim:nvme-ssd,plp=on")],
@@ -165,16 +165,6 @@ pub(super) const KINDS: [Kind; 19] = [
             ("validation", "show validate #measured --trials 6 --seed 1"),
         ],
         page: "report @validation -o @page",
-        short: false,
-        picture: None,
-    },
-    Kind {
-        name: "cost",
-        documents: &[
-            ("measured", "check DISK --seed 1"),
-            ("cost", "design #measured --price 209 --fill pci=98.5MB/s --fill scsi=40MB/s"),
-        ],
-        page: "report @cost -o @page",
         short: false,
         picture: None,
     },
