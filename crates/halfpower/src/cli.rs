@@ -59,8 +59,6 @@ pub(crate) enum Verb {
     Limits(crate::limits::LimitsArgs),
     /// Measure throughput by position on a disk.
     Zones(crate::zones::ZonesArgs),
-    /// Compute what accesses to a disk cost, and how many disks saturate a bus.
-    Cost(crate::cost::CostArgs),
     /// Compare the figures of three papers with simulated drives.
     Papers(crate::papers::PapersArgs),
     /// Take part in a load of several machines (started by `run --hosts`).

@@ -22,7 +22,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Manage results", &["show", "report", "export", "doctor"]),
 ];
 /// Commands that `lab` lists.
-const LAB: [&str; 6] = ["sweep", "limits", "zones", "cost", "papers", "agent"];
+const LAB: [&str; 5] = ["sweep", "limits", "zones", "papers", "agent"];
 
 /// Arguments that `-h` shows. For commands that are not listed here, it shows all.
 const SHORT: [(&str, &[&str]); 9] = [

@@ -13,7 +13,6 @@ mod changed;
 mod check;
 mod cli;
 mod compare;
-mod cost;
 mod defect;
 mod diagnose;
 mod doctor;
@@ -154,7 +153,6 @@ fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Ver
         Verb::Export(arguments) => export::export(arguments),
         Verb::Limits(limits) => limits::limits(limits, &stop),
         Verb::Zones(zones) => zones::zones(zones, &stop),
-        Verb::Cost(arguments) => cost::cost(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
         Verb::Record(arguments) => record::record(arguments, &stop),

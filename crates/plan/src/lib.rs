@@ -5,7 +5,7 @@
 //! Planners use the models (a knee decides where to measure), but neither files nor screens. Rejected: a
 //! fixed list of trials made before the first, which cannot follow the device.
 //!
-//! [`session`] runs plans. [`limits`] has the plans and conclusions for peaks, zones and prices.
+//! [`session`] runs plans. [`limits`] has the plans and conclusions for peaks and zones.
 //! [`scenarios`] runs plans on simulated devices with known faults.
 #![forbid(unsafe_code)]
 

@@ -36,7 +36,6 @@ mod own_engine;
 mod path;
 mod plausible;
 mod prediction;
-mod price;
 mod profile;
 mod quantity;
 mod quoted;
@@ -117,7 +116,6 @@ pub use prediction::{
     PredictedPoint, PredictionDocument, SheetPrediction, SinceProfile, VALIDATION_SCHEMA,
     Validation, ValidationSummary, ValidationTrial,
 };
-pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{
     Advice, Cap, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, LoneRead, MedianVisit,
     PROFILE_SCHEMA, Profile, RateStep, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,

@@ -2,9 +2,9 @@
 
 use crate::{
     COMPARISON_SCHEMA, Comparison, CostFit, Diagnosis, Experiment, FLEET_SCHEMA, FleetDiagnosis,
-    LimitsRun, Observation, PREDICTION_SCHEMA, PRICE_SCHEMA, PredictionDocument, PriceDocument,
-    Profile, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings,
-    SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
+    LimitsRun, Observation, PREDICTION_SCHEMA, PredictionDocument, Profile, REQUESTS_SCHEMA,
+    RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings, SharedDiagnosis, Trial, Validation,
+    WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
@@ -102,8 +102,6 @@ pub enum SavedDocument {
     Prediction(Box<PredictionDocument>),
     /// Accuracy of predictions.
     Validation(Box<Validation>),
-    /// Cost of accesses in money; never in a database.
-    Price(Box<PriceDocument>),
     /// CPU cost of requests.
     CostFit(Box<CostFit>),
     /// Settings of another program; never in a database.
@@ -131,7 +129,6 @@ impl Serialize for SavedDocument {
             Self::WhatIf(document) => document.serialize(serializer),
             Self::Prediction(document) => document.serialize(serializer),
             Self::Validation(document) => document.serialize(serializer),
-            Self::Price(document) => document.serialize(serializer),
             Self::CostFit(document) => document.serialize(serializer),
             Self::Settings(document) => document.serialize(serializer),
             Self::Requests(document) => document.serialize(serializer),
@@ -180,7 +177,6 @@ impl SavedDocument {
             COMPARISON_SCHEMA => return read(document).map(Self::Comparison),
             WHATIF_SCHEMA => return read(document).map(Self::WhatIf),
             PREDICTION_SCHEMA => return read(document).map(Self::Prediction),
-            PRICE_SCHEMA => return read(document).map(Self::Price),
             SETTINGS_SCHEMA => return read(document).map(Self::Settings),
             REQUESTS_SCHEMA => return read(document).map(Self::Requests),
             FLEET_SCHEMA => return read(document).map(Self::Fleet),

@@ -7,7 +7,6 @@ use crate::fleet::fleet;
 use crate::limits::limits;
 use crate::observation::observation;
 use crate::prediction::prediction;
-use crate::price::price;
 use crate::profile::profile;
 use crate::requests::requests;
 use crate::set::{experiment, of_trials};
@@ -55,7 +54,6 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::WhatIf(one) => whatif(one),
             SavedDocument::Prediction(one) => prediction(one),
             SavedDocument::Validation(one) => validation(one),
-            SavedDocument::Price(one) => price(one),
             SavedDocument::CostFit(one) => cost_fit(one),
             SavedDocument::Settings(one) => settings(one),
             SavedDocument::Requests(one) => requests(one),

@@ -5,7 +5,8 @@
 //! An effect between two levels of an axis is a row of a table ([`table`]). Rules with more than two levels
 //! are functions. Depth, size and cache mode of a profile are in [`crate::advise`]. Rejected: rules in a
 //! file, because each needs a test with a device on which it is wrong; and scores. No rule for DMA (all
-//! controllers use it), nor for IDE or SCSI by price (`halfpower cost --price`).
+//! controllers use it), nor for IDE or SCSI by price (halfpower
+//! knows no prices).
 
 mod crossing;
 mod effects;

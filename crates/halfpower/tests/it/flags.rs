@@ -221,16 +221,6 @@ fn targets_that_cannot_be_taken_together_are_refused() {
 }
 
 #[test]
-fn amounts_and_rates_of_cost_that_cannot_be_read_say_what_to_write() {
-    for wrong in ["-1", "0", "$5", "inf", "nan"] {
-        halfpower(&format!("cost --price={wrong}")).refuses(2, &["above 0"]);
-    }
-    for wrong in ["pci", "=1MB", "pci=fast"] {
-        halfpower(&format!("cost --fill {wrong}")).refuses(2, &["--fill"]);
-    }
-}
-
-#[test]
 fn the_flag_of_forms_names_every_form_and_refuses_what_is_no_offset() {
     let help = halfpower("record --help").expect(0).stdout;
     for form in import::Format::ALL {

@@ -1,9 +1,9 @@
-//! `limits`, `zones` and `cost`, tested with the binary: on devices with a known truth, and for wrong input.
+//! `limits` and `zones`, tested with the binary: on devices with a known truth, and for wrong input.
 
 use crate::program::{found, halfpower, halfpower_in};
 use record::{
     CacheEvidence, ComponentKind, FindingCode, Growth, HalfPower, LimitsRun, PathComponent,
-    PriceDocument, ZoneMap, ZonePosition,
+    ZoneMap, ZonePosition,
 };
 use testkit::requires;
 
@@ -213,7 +213,6 @@ fn a_simulated_run_is_the_same_each_time_and_another_seed_another_one() {
 fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
     let folder = tempfile::tempdir().unwrap();
     let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
-    run("check sim:fireball --budget 600s");
     let kinds = [
         (
             "limits sim:fireball,disks=2 --pap bus=133MB/s",
@@ -222,10 +221,6 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
         (
             "zones sim:fireball --positions 30 --passes 3",
             record::document_schema::<ZoneMap>(record::ZONES_SCHEMA),
-        ),
-        (
-            "cost --price 209 --fill pci=98.5MB/s",
-            record::document_schema::<PriceDocument>(record::PRICE_SCHEMA),
         ),
     ];
     for (words, schema) in kinds {
@@ -241,46 +236,12 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
     }
 }
 
-/// Chung 2000, table 9: 5.09 and 3.17 dollars per KAPS. Profiles of the whole surface give these values.
 #[test]
-fn the_published_prices_come_out_of_profiles_of_the_whole_surface() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
-    for (drive, size, price, published) in
-        [("atlas10k", "18GB", 534.0, 5.09), ("fireball", "26GB", 209.0, 3.17)]
-    {
-        run(&format!("check sim:{drive} --budget 600s --size {size} --no-write"));
-        let ended = run(&format!("cost --price {price} --fill pci=98.5MB/s --json"));
-        let cost: PriceDocument = serde_json::from_str(&ended.stdout).unwrap();
-        let dollars = cost.rows[0].price_per_kaps.unwrap();
-        assert!((dollars / published - 1.0).abs() < 0.08, "{drive}: {dollars}");
-        assert!(cost.findings.is_empty(), "{:?}", cost.findings);
-        assert_eq!((cost.fills.len(), cost.rows[0].depth), (1, 1));
-    }
-}
-
-#[test]
-fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
-    run("check sim:fireball --budget 600s --size 1g --no-write");
-    let words = "cost --price 209 --capacity 26GB";
-    let document: PriceDocument =
-        serde_json::from_str(&run(&format!("{words} --json")).stdout).unwrap();
-    assert!(found(&document.findings, FindingCode::SmallArea), "{document:#?}");
-    let page = run(&format!("{words} --verbose")).stdout;
-    assert!(page.contains("Seeks are short"), "{page}");
-}
-
-#[test]
-fn what_cannot_be_mapped_or_priced_is_refused_with_the_way_out() {
+fn what_cannot_be_mapped_is_refused_with_the_way_out() {
     halfpower("zones sim:md1,size=1m --no-save").refuses(2, &["larger target", "positions"]);
     halfpower("zones sim:md1 --positions 29 --no-save").refuses(2, &["--positions"]);
     halfpower("limits sim:md1 . --no-save").refuses(2, &["cannot be combined", "disks=N"]);
     halfpower("limits sim:md1 --pap cable=1GB/s --no-save").refuses(2, &["file-cache"]);
-    let folder = tempfile::tempdir().unwrap();
-    halfpower_in(folder.path(), "cost --db db").refuses(2, &["--price"]);
-    halfpower_in(folder.path(), "cost --price 5 --db db").refuses(4, &["db"]);
 }
 
 #[test]

@@ -253,7 +253,6 @@ fn every_answer_is_a_page_and_a_summary_as_it_is_printed() {
         ("predict last --rate-iops 500 --faster 30".to_owned(), "What if:"),
         ("predict last --rate-iops 500".to_owned(), "Prediction:"),
         ("predict last --iodepth 4 --rwmixread 70".to_owned(), "Prediction:"),
-        ("cost last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
         (format!("advise --for fio {id}"), "Settings:"),
     ] {
         let document = with_database(folder.path(), &format!("{words} --json")).expect(0).stdout;

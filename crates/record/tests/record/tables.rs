@@ -69,7 +69,6 @@ fn the_committed_schemas_are_those_of_the_types() {
         document_schema::<record::Diagnosis>(record::DIAGNOSIS_SCHEMA),
         document_schema::<record::LimitsRun>(record::LIMITS_SCHEMA),
         document_schema::<record::ZoneMap>(record::ZONES_SCHEMA),
-        document_schema::<record::PriceDocument>(record::PRICE_SCHEMA),
         document_schema::<record::Comparison>(record::COMPARISON_SCHEMA),
         document_schema::<record::PredictionDocument>(record::PREDICTION_SCHEMA),
         document_schema::<record::Validation>(record::VALIDATION_SCHEMA),

@@ -100,13 +100,6 @@ pub(super) const KINDS: [Kind; 19] = [
     ),
     long("validation", &[MEASURED, ("validation", "show validate #measured --trials 6 --seed 1")]),
     long(
-        "cost",
-        &[
-            MEASURED,
-            ("cost", "design #measured --price 209 --fill pci=98.5MB/s --fill scsi=40MB/s"),
-        ],
-    ),
-    long(
         "settings",
         &[
             ("measured", "check sim:nvme-ssd --seed 1"),

@@ -47,7 +47,7 @@ impl Stated {
 ///
 /// # Errors
 /// The expected form.
-pub fn rate_of(text: &str) -> Result<f64, String> {
+pub(crate) fn rate_of(text: &str) -> Result<f64, String> {
     let size = text.strip_suffix("/s").unwrap_or(text);
     let bytes: record::Bytes =
         size.parse().map_err(|error: record::UnitError| error.to_string())?;

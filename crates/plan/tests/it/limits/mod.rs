@@ -4,7 +4,6 @@
 
 mod bus;
 mod components;
-mod cost;
 mod data_sheet;
 mod line_rate;
 mod memory_modules;

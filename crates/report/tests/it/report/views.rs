@@ -3,10 +3,10 @@
 
 use crate::report::common;
 use record::{
-    Activity, Bytes, Change, Comparison, Confidence, Diagnosis, Estimate, Excluded, FLEET_SCHEMA,
-    Fill, Finding, FindingCode, FleetDiagnosis, LoadState, Locality, Measured, Mix, Observation,
-    Offered, OpKind, PredictedPoint, PredictionDocument, PriceDocument, PriceRow, SavedDocument,
-    Setting, Settings, Severity, Sizing, Verdict, WhatIf, WhatIfCase,
+    Activity, Change, Comparison, Confidence, Diagnosis, Estimate, Excluded, FLEET_SCHEMA, Finding,
+    FindingCode, FleetDiagnosis, LoadState, Locality, Measured, Mix, Observation, Offered, OpKind,
+    PredictedPoint, PredictionDocument, SavedDocument, Setting, Settings, Severity, Verdict,
+    WhatIf, WhatIfCase,
 };
 use report::{
     self, Action, Block, Cell, Column, Extent, Level, Section, Side, Story, Style, Table, Tone,
@@ -64,39 +64,6 @@ fn diagnosis() -> Diagnosis {
         "left_out": ["loop0: nothing is on it"], "findings": [],
     }))
     .unwrap()
-}
-
-fn price() -> PriceDocument {
-    let rate = Estimate::symmetric(200.0, 10.0, 3);
-    PriceDocument {
-        schema: String::new(),
-        halfpower_version: "0".to_owned(),
-        profile_id: "p1".to_owned(),
-        target: "/dev/sdz".to_owned(),
-        simulated: true,
-        price: Some(500.0),
-        currency: "EUR".to_owned(),
-        capacity_bytes: Bytes(1 << 30),
-        bytes_per_price: Some(2e6),
-        access_bytes: Bytes(8192),
-        sequential_bytes_per_s: rate.scaled(1e6),
-        rows: vec![PriceRow {
-            depth: 1,
-            kaps: rate,
-            maps: 90.0,
-            kaps_per_price: Some(0.4),
-            maps_per_price: Some(0.2),
-            price_per_kaps: Some(2.5),
-            price_per_maps: Some(5.5),
-        }],
-        fills: vec![Fill {
-            name: "bus <1>".to_owned(),
-            bytes_per_s: 1e9,
-            sequential: Sizing { quotient: 5.0, carried: 5, saturating: 5, at_least: false },
-            random: Sizing { quotient: 610.4, carried: 610, saturating: 611, at_least: false },
-        }],
-        findings: Vec::new(),
-    }
 }
 
 fn mix() -> Mix {
@@ -264,7 +231,6 @@ fn stories() -> Vec<Story> {
         SavedDocument::WhatIf(Box::new(whatif())),
         SavedDocument::Prediction(Box::new(prediction())),
         SavedDocument::Settings(Box::new(advice())),
-        SavedDocument::Price(Box::new(price())),
     ])
 }
 
