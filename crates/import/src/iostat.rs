@@ -81,6 +81,7 @@ fn add_run(run: &mut Run, only_first: bool, builder: &mut ObservationBuilder, op
         // If nothing else exists, the averages since boot are used.
         if since_boot && only_first {
             (since_boot, builder.only_since_boot) = (false, true);
+            builder.starts_with_host |= run.date.is_some();
         }
         builder.counts.since_boot += u64::from(since_boot);
         builder.counts.since_boot_unsure += u64::from(since_boot && first == First::Unsure);

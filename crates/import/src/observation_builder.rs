@@ -68,6 +68,8 @@ pub(crate) struct ObservationBuilder {
     pub(crate) length_assumed: Option<i128>,
     /// Whether the source has only averages since boot.
     pub(crate) only_since_boot: bool,
+    /// Whether a host line precedes that average, as at the start of iostat.
+    pub(crate) starts_with_host: bool,
     /// Whether the source has only sums over all disks.
     pub(crate) totals_only: bool,
     /// Whether the start time was assumed.
@@ -197,7 +199,8 @@ impl ObservationBuilder {
         };
         let mut findings = Vec::new();
         findings.extend(left_out(&self.counts));
-        findings.extend(self.only_since_boot.then(averages_only));
+        let starts = self.starts_with_host;
+        findings.extend(self.only_since_boot.then(|| averages_only(starts)));
         findings.extend(self.totals_only.then(totals_only));
         findings.extend(self.impossible.finding());
         findings.extend(resets(self.counts.resets));
@@ -383,9 +386,16 @@ fn left_out(counts: &Counts) -> Option<Finding> {
     Some(with_counts(Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy), &counts))
 }
 
-/// A finding if the source has only averages since boot.
-fn averages_only() -> Finding {
-    let claim = "the only report is an average since boot, which hides a slow hour";
+/// A finding if the source has only averages since boot. A table without the host line of iostat may be a later
+/// report that somebody copied.
+fn averages_only(starts_with_host: bool) -> Finding {
+    if starts_with_host {
+        let claim = "The only report is an average since boot, which hides a slow hour.";
+        let remedy = "Record while the disk is slow: `iostat -x -t 1 60`. If the report covers an \
+                      interval (iostat -y), give its length with --interval.";
+        return Finding::warning(FindingCode::SinceBoot, claim, remedy);
+    }
+    let claim = "the only report may be an average since boot, which hides a slow hour";
     let remedy = "record with an interval while the disk is slow: iostat -x -t 1";
     Finding::warning(FindingCode::IntervalsLeftOut, claim, remedy)
 }

@@ -175,6 +175,8 @@ pub enum FindingCode {
     SourceDamaged,
     /// Intervals of a source were skipped.
     IntervalsLeftOut,
+    /// A source has one report, an average since boot.
+    SinceBoot,
     /// A source reports figures that no device can have.
     ImpossibleFigures,
     /// A source does not state all its times; some were assumed.

@@ -85,6 +85,7 @@ pub(crate) fn run() -> Result<bool> {
     }
     steps.extend([
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
+        step("lines", || Ok((crate::lines::run()?, Totals::default()))),
         step("lab smoke", || excused("lab", crate::lab::smoke()?, &skip_log)),
         step("screenshots", || excused("screenshots", crate::screenshots::short()?, &skip_log)),
     ]);

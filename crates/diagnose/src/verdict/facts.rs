@@ -111,6 +111,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) class: Class,
     /// Whether the source does not describe the device, and it is not simulated.
     pub(crate) unknown: bool,
+    /// Whether its figures are averages since boot.
+    pub(crate) since_boot: bool,
     /// Its queue, if deeper than the device can use.
     pub(crate) deep: Option<ExcessQueue>,
     /// Upper bound of the latency that CPUs add when they sleep between requests, in nanoseconds.

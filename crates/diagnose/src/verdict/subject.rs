@@ -19,8 +19,8 @@ use super::{
 use crate::caps::most_bytes_per_s;
 use crate::causes::Machine;
 use record::{
-    Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
-    Verdict, is_of_windows,
+    Doubt, Finding, FindingCode, Interval, MatchedBy, MatchedProfile, Measured, Observation,
+    ObservedDevice, Verdict, is_of_windows,
 };
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -197,6 +197,11 @@ impl<'a> Subject<'a> {
             class: self.class,
             unknown: self.device.facts.is_none()
                 && self.profile.value().is_some_and(|profile| profile.by != MatchedBy::Simulated),
+            since_boot: self
+                .observation
+                .findings
+                .iter()
+                .any(|finding| finding.code == FindingCode::SinceBoot),
             range,
             time: first.begin_ns..last.begin_ns.saturating_add(last.duration_ns),
             tally: IntervalTotals::sum(series).bounded(),

@@ -245,11 +245,7 @@ fn a_large_write_covers_all_of_its_blocks() {
     let request = Bench::request(16, 32);
     let generation = bench.log.begin(request);
     for block in 16..48 {
-        bench.store(
-            block,
-            generation,
-            if block == 30 { Fate::Dropped } else { Fate::Kept },
-        );
+        bench.store(block, generation, if block == 30 { Fate::Dropped } else { Fate::Kept });
     }
     bench.log.end(request, generation, true);
     let result = bench.check();

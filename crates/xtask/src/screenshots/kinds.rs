@@ -36,7 +36,7 @@ const fn short(name: &'static str, documents: &'static [(&'static str, &'static 
     Kind { short: true, ..long(name, documents) }
 }
 
-pub(super) const KINDS: [Kind; 19] = [
+pub(super) const KINDS: [Kind; 18] = [
     short("readme", &[("drive", "check sim:nvme-ssd,plp=on")]),
     long("trial", &[("trial", "run DISK --iodepth 4 --runtime 5s")]),
     long(

@@ -13,7 +13,9 @@ const ANSWERS: f64 = 6.0;
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
     let (count, step) = (tally.all.count(), tally.step_rel());
-    let claim = if tally.all.requests.is_none() {
+    let claim = if facts.segment.since_boot {
+        "The only report is an average since boot, which hides a slow hour.".to_owned()
+    } else if tally.all.requests.is_none() {
         "The source does not report the number of requests.".to_owned()
     } else if count < 1.0 {
         "The device got no requests.".to_owned()
@@ -38,7 +40,10 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let decided_by = "Use a source with finer resolution.";
         found.push(Explanation::weighed(Verdict::NotTheDisk, doubt, weight, claim, decided_by));
     }
-    let decided_by = "Observe for longer, or use a source with finer resolution.";
+    let decided_by = match facts.segment.since_boot {
+        true => "Record while the disk is slow: `iostat -x -t 1 60`.",
+        false => "Observe for longer, or use a source with finer resolution.",
+    };
     let doubt = Doubt::TooLittle;
     let found_by = [("requests", count, ""), ("step of the latency", step, "share")];
     found.push(
