@@ -1,6 +1,6 @@
 //! Reads the processor's time counter, which differs by architecture.
 //!
-//! Both are readable in user mode and in order: earlier instructions have finished before the reading.
+//! Both counters can be read in user mode. The reading waits until all earlier instructions have finished.
 
 use std::arch::asm;
 

@@ -1,7 +1,7 @@
 //! The flags of `run`. They have fio's names where fio has the flag; fio's underscores are accepted too.
 //!
-//! A flag without a value stays an `Option` if its absence matters. An error about a flag must not come from
-//! a default, and a default may depend on another flag.
+//! A flag without a value stays an `Option` if its absence matters: an error must not name a flag that the user
+//! did not set, and a default may depend on another flag.
 
 use crate::host_args::HostArgs;
 use crate::output;

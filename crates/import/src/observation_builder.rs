@@ -157,7 +157,7 @@ impl ObservationBuilder {
     /// Builds the observation.
     ///
     /// # Errors
-    /// If it has no interval; the reason is `nothing`, the advice `remedy`.
+    /// If it has no interval. The error gives `nothing` as the reason and `remedy` as the advice.
     pub(crate) fn finish(
         mut self,
         nothing: &str,

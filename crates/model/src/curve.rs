@@ -100,7 +100,7 @@ pub(crate) fn isotonic(points: &[Rate], values: &[f64]) -> Vec<f64> {
     blocks.iter().flat_map(|block| std::iter::repeat_n(block.mean, block.count)).collect()
 }
 
-/// Rates from times per request at depths 1, 2, …, in nanoseconds. A greater depth never lowers the rate.
+/// Rates at depths 1, 2, …, from the times per request in nanoseconds. A greater depth never lowers the rate.
 /// `None` if a time is unknown or the list is empty.
 pub(crate) fn rising(times_ns: impl Iterator<Item = Option<f64>>) -> Option<Vec<f64>> {
     let mut least = f64::INFINITY;

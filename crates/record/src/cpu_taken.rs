@@ -22,24 +22,24 @@ pub fn cpu_taken<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<Find
         idle_ms += cpu.idle_ms.unwrap_or(of_trial_ms);
     }
     let share = |ms: f64| ms / f64::max(all_ms, 1e-9);
-    let mut takers = Vec::new();
-    let mut remedies = Vec::new();
+    let (mut takers, mut remedies) = (Vec::new(), Vec::new());
     if share(steal_ms) > STEAL_SHARE {
-        takers.push(format!("the hypervisor took {}", format_share(share(steal_ms))));
+        let taken = format_share(share(steal_ms));
+        takers.push(format!("The hypervisor took {taken} of the CPU time."));
         remedies.push("run again when the host is quiet");
     }
     if share(others_ms) > OTHERS_SHARE && share(idle_ms) < IDLE_SHARE {
         let (used, idle) = (format_share(share(others_ms)), format_share(share(idle_ms)));
-        takers.push(format!("other programs used {used}, and {idle} was idle"));
+        takers.push(format!("Other programs used {used} of the CPU time, and {idle} was idle."));
         remedies.push("stop other programs, or run again when they need less CPU time");
     }
-    let first = takers.first_mut()?;
-    first.push_str(" of the CPU time");
-    let claim =
-        format!("Halfpower waited for a CPU: {}. Latencies include the wait.", takers.join("; "));
+    if takers.is_empty() {
+        return None;
+    }
+    let claim = format!("{} Latencies may include a wait for a CPU.", takers.join(" "));
     let remedy = format!("To see the disk alone, {}.", remedies.join(", and "));
     Some(
-        Finding::warning(FindingCode::CpuTaken, claim, &remedy)
+        Finding::warning(FindingCode::CpuTaken, claim, remedy)
             .with("steal", steal_ms, "ms")
             .with("other programs in user mode", others_ms, "ms")
             .with("idle", idle_ms, "ms")

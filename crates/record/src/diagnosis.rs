@@ -443,7 +443,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// The tail is long from this many times the expected time.
+    /// A tail of at least this many times the expected time is long.
     pub const LONG_FROM: f64 = 2.0;
 
     /// Whether the tail is longer than expected.

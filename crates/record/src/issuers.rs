@@ -1,4 +1,4 @@
-//! Who uses a device: the counted processes, and the groups by which a reader knows them.
+//! Who uses a device: the processes with their I/O, grouped by service, container or program.
 //!
 //! A neighbour is rarely one process: it may be eight writers, forty backends of a database, or a container.
 //! Processes are therefore grouped by systemd unit or container if their control group names one. Otherwise

@@ -3,7 +3,8 @@
 //! An observation saves what the kernel reported when it began ([`ObservedPath`]): the file system, the
 //! volumes, and the devices down to the last one that the kernel sees. All members of a device are included,
 //! because it waits for its slowest member. A diagnosis draws the path ([`PathMap`]) and marks the causes on
-//! it. It also shows layers that are not visible, because one of them may be the cause. Rejected: the
+//! it. It also names layers below the last device, such as a hypervisor's storage, because one of them may be the
+//! cause. Rejected: the
 //! sentences of [`DeviceFacts::layers`](crate::DeviceFacts), from which no conclusion can be computed.
 
 use crate::schema::word;

@@ -1,8 +1,8 @@
 //! Compares predictions with measurements for the whole catalogue of simulated devices.
 //!
 //! For each device, the release binary makes a profile (`check --for-diagnosis`) and validates it as a user
-//! would, with a separate database. Time is virtual, so the figures of a seed are the same on every machine;
-//! `--seed` draws other services, mixes and loads. The column "repeat" is the median difference between two
+//! would, with a separate database. Time is virtual, so a seed gives the same figures on every machine.
+//! Another `--seed` draws other service times, mixes and loads. The column "repeat" is the median difference between two
 //! visits to the same light loads. Two devices are omitted: `faulty`, whose trials do not count, and
 //! `drifting`, which is never steady. `--only` accepts any simulated device.
 

@@ -143,7 +143,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("bs", &["512", "1k", "2k"])],
         less: at_a_price(
             "truncate a file before rewriting it in parts of a page, or write whole pages",
-            "until the write ends, the old content is lost and the new content is incomplete",
+            "during the write, the old content is gone and the new content is incomplete",
         ),
         same: action("rewrite in place: parts of a page cost nothing extra"),
         more: action("rewrite in place: faster than after truncating"),

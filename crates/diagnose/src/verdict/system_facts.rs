@@ -276,7 +276,7 @@ fn waits_before(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
 
 fn overloaded(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
     let present = segment.present().filter(|_| judgement.verdict.is_overloaded())?;
-    let says = format!("Requests queue: the queue depth is {}.", format_count(present));
+    let says = format!("Requests wait in a queue: the queue depth is {}.", format_count(present));
     Some(by(segment, Effect::Overloaded, says))
 }
 

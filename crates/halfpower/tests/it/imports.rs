@@ -4,7 +4,7 @@
 use crate::program::{Outcome, Running, found, halfpower, halfpower_in, program, run};
 use host::kernel::Roots;
 use host::kernel::live::{Sampler, Selection};
-use record::{Figure, FindingCode, Interval, Observation};
+use record::{Diagnosis, Figure, FindingCode, Interval, Observation, Verdict};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -80,6 +80,23 @@ fn files_of_several_tools_give_an_observation_each_and_scrapes_one_together() {
     let sources: Vec<String> = read.map(|it| it.unwrap().source).collect();
     let expected = ["iostat -o JSON", "sadf -d", "node_exporter", "Windows PhysicalDisk CSV"];
     assert_eq!(sources, expected);
+}
+
+#[test]
+fn averages_since_boot_have_no_verdict_and_a_table_of_an_interval_has_one() {
+    let text = std::fs::read_to_string(sample("iostat-x-12.txt")).unwrap();
+    let second = text.match_indices("avg-cpu").nth(1).unwrap().0;
+    let folder = tempfile::tempdir().unwrap();
+    let diagnosed = |text: &str| {
+        std::fs::write(folder.path().join("a.txt"), text).unwrap();
+        let ended = halfpower_in(folder.path(), "diagnose a.txt --json --no-save");
+        let diagnosis: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+        let vda = diagnosis.devices.into_iter().find(|it| it.device == "vda").unwrap();
+        (vda.shown_episode().unwrap().verdict, found(&diagnosis.findings, FindingCode::SinceBoot))
+    };
+    assert_eq!(diagnosed(&text[..second]), (Verdict::NotEnoughEvidence, true));
+    let (verdict, since_boot) = diagnosed(&text);
+    assert!(verdict != Verdict::NotEnoughEvidence && !since_boot, "{verdict:?}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl Server {
         drop(entered);
         let (end, ended) = watch::channel(false);
         let asked = Arc::new(Asked { published, names });
-        let work = move || run(runtime, listener, asked, ended);
+        let work = move || run(&runtime, listener, asked, ended);
         let thread = std::thread::Builder::new().name("exporter".to_owned()).spawn(work);
         Ok(Serving { end, thread: Some(thread.map_err(cannot("start a thread"))?) })
     }
@@ -217,7 +217,7 @@ struct Asked {
 }
 
 fn run(
-    runtime: Runtime,
+    runtime: &Runtime,
     listener: tokio::net::TcpListener,
     asked: Arc<Asked>,
     mut ended: watch::Receiver<bool>,

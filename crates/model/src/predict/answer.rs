@@ -32,7 +32,8 @@ const LEAST_ROOM: f64 = 0.02;
 /// Maximum extra CPU time that another program spends on a request. (Measured on memory with 4 KiB
 /// reads at QD 1: fio 3.33 spent 0.24 µs with pread, 0.4 to 0.5 µs with io_uring.)
 const PROGRAM_NS: f64 = 500.0;
-/// Rates above this share count as the largest, to allow for rounding: no mean exists there.
+/// A rate above this share of the maximum counts as the maximum, to allow for rounding. At the maximum the queue
+/// grows without end, so no mean exists.
 const FULL: f64 = 0.999_999;
 
 /// Means under one load; times in nanoseconds.

@@ -69,7 +69,7 @@ impl PredictQuestion {
         let grown = match sessions.record_bytes.filter(|_| log == LogKind::NewBlocks) {
             None => None,
             Some(bytes) => {
-                let why = "records that share a block need a trial on an overwritten log";
+                let why = "to predict records that share a block, the profile needs a trial that overwrites a log in place";
                 let old = commits.point(LogKind::Overwritten, 1).ok_or_else(|| unknown(why))?;
                 Some(growing(point, old, bytes as f64))
             }

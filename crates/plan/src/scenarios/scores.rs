@@ -254,8 +254,8 @@ impl Scores {
         .join("\n")
     }
 
-    /// How often verdicts of a stated probability were correct, and how often the alternatives of each kind
-    /// of doubt were; as text of at most 80 columns.
+    /// A text of at most 80 columns. It shows how often verdicts were correct, by their stated probability, and
+    /// how often an alternative was correct, by its kind of doubt.
     #[must_use]
     pub fn reliability(&self) -> String {
         let mut lines = vec![format!(

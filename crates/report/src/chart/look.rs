@@ -137,8 +137,8 @@ struct Step {
     group: usize,
 }
 
-/// The steps of ordered series, if they are ordered: every group of names has three or more that
-/// differ in one number, and there are enough ramps.
+/// The step of each series on its colour ramp, or `None` if the series have no order. They have one if every group
+/// has at least three names that differ in one number, and if there is a ramp for each group.
 fn ordered(series: &[Series]) -> Option<Vec<Step>> {
     let names: Vec<(String, Vec<f64>)> = series.iter().map(|one| numbered(&one.name)).collect();
     let groups = grouped(names.iter().enumerate().map(|(index, (form, all))| (form, (index, all))));

@@ -116,7 +116,7 @@ impl FlashDevice {
         state.ends = state.ends.max(ends);
     }
 
-    /// Reduces what the command waits for by one; ends the command when nothing is left.
+    /// Counts one part of the command as done, and ends the command after its last part.
     pub(super) fn ready(&mut self, now: Nanos, command: u32) {
         let state = &mut self.commands[command];
         state.left -= 1;

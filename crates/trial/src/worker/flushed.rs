@@ -2,8 +2,8 @@
 //! and continues when the flush has completed.
 //!
 //! A flush therefore covers all earlier writes, as in a program whose transaction is durable when the flush
-//! returns. A job of depth one is a single committer. A job whose depth equals its writes per flush commits
-//! for that many transactions at once (group commit). The reads of a mixed load are waited for too.
+//! returns. A job of depth one is a single committer. If a job's depth equals
+//! its writes per flush, each flush commits that many transactions at once (group commit). The reads of a mixed load are waited for too.
 //! Rejected: a flush among other requests in flight, as in fio's io_uring engine. It covers only the writes
 //! that happen to have completed, and no program could rely on that.
 

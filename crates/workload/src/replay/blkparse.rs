@@ -63,12 +63,12 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
             continue;
         }
         let offset = sector.checked_mul(SECTOR_BYTES);
-        let offset = offset.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
+        let offset = offset.ok_or_else(|| before.wrong("the sector is larger than any device"))?;
         let bytes = sectors.checked_mul(SECTOR_BYTES);
         let bytes = bytes.filter(|bytes| has('D') || *bytes <= i32::MAX as u64);
         let bytes = bytes.ok_or_else(|| length.wrong("no request can have this length"))?;
         let end = offset.checked_add(bytes);
-        end.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
+        end.ok_or_else(|| before.wrong("the sector is larger than any device"))?;
         let number = requests.device(device).ok_or_else(too_many)?;
         match (has('D'), has('R')) {
             (true, _) => requests.push_discard(number, at, offset, bytes),

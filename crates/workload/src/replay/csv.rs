@@ -118,7 +118,8 @@ fn request<'a>(
             }
             Column::Offset(unit) => {
                 let number = fields.number("the offset")?.checked_mul(*unit);
-                offset = number.ok_or_else(|| place.wrong("the offset is beyond any device"))?;
+                offset =
+                    number.ok_or_else(|| place.wrong("the offset is larger than any device"))?;
             }
             Column::Size => {
                 let number = fields.number("the size")?;
@@ -136,7 +137,7 @@ fn request<'a>(
         return Err(behind.wrong("the line has more fields than the first line"));
     }
     let end = offset.checked_add(u64::from(bytes));
-    end.ok_or_else(|| behind.wrong("the request is beyond any device"))?;
+    end.ok_or_else(|| behind.wrong("the request ends behind any device"))?;
     found.push(device, Nanos(at), op, offset, bytes);
     Ok(())
 }

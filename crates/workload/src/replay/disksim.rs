@@ -31,13 +31,13 @@ pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError
             return Err(flags_at.wrong("the line has more than five fields"));
         }
         let offset = block.checked_mul(BLOCK_BYTES);
-        let offset = offset.ok_or_else(|| place.wrong("the block is beyond any device"))?;
+        let offset = offset.ok_or_else(|| place.wrong("the block is larger than any device"))?;
         let bytes = blocks.checked_mul(BLOCK_BYTES).and_then(|it| u32::try_from(it).ok());
         let bytes = bytes.filter(|bytes| *bytes > 0 && *bytes <= i32::MAX as u32);
         let bytes =
             bytes.ok_or_else(|| length.wrong("a request cannot have this number of blocks"))?;
         let end = offset.checked_add(u64::from(bytes));
-        end.ok_or_else(|| place.wrong("the block is beyond any device"))?;
+        end.ok_or_else(|| place.wrong("the block is larger than any device"))?;
         let op = if flags & READ == 1 { OpKind::Read } else { OpKind::Write };
         found.push(device, at, op, offset, bytes);
     }

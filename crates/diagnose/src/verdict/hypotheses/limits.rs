@@ -79,8 +79,8 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     let (group, key) = (&limit.group, limit.limited.key());
     let claim = format!("The control group {group:?} is limited to {allowed} ({key}){done}.");
     let decided_by = "Check the group's own counters (io.stat) or its io.pressure.";
-    let beyond =
-        beyond.map(|beyond| ("waiting for I/O beyond the device's busy time", beyond, "share"));
+    let beyond = beyond
+        .map(|beyond| ("time waiting for I/O, minus the device's busy time", beyond, "share"));
     let numbers: Vec<_> =
         [("rate over the limit", share, "share")].into_iter().chain(beyond).collect();
     found.push(
@@ -95,7 +95,7 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         found.push(Explanation::beside(fine, Doubt::OthersBesideGroup, LIMIT, because, decided_by));
     }
     if !waited {
-        let because = "The program may not need more than that.";
+        let because = "The program may not need a higher rate.";
         let decided_by = "Check pressure stall information, or run as root: the tracer measures \
                           the wait before a request starts.";
         found.push(Explanation::beside(fine, Doubt::NoMoreAsked, LIMIT, because, decided_by));
@@ -119,7 +119,7 @@ fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         limit.limit_per_s
     );
     let rival = (
-        "Programs outside the group also use the disk, and the group may not need more.",
+        "Programs outside the group also use the disk, and the group may not need a higher rate.",
         "Find out which program sets the limit, and when (io.max).",
     );
     let fine = facts.states.fine();

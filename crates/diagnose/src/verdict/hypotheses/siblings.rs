@@ -55,7 +55,8 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 /// A loop device whose file is on a capped disk.
 pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some((claim, rests_on)) = &facts.elsewhere.capped_below else { return };
-    let decided_by = "Repeat the test with a higher limit on the device that holds its file.";
+    let decided_by =
+        "Raise the limit of the device that stores this device's file, then repeat the test.";
     let (doubt, weight) = (Doubt::CapBelow, SIBLINGS);
     found.push(
         Explanation::weighed(Verdict::Capped, doubt, weight, claim.clone(), decided_by)

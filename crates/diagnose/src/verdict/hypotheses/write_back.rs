@@ -85,8 +85,9 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// Dirty bytes and the limit that throttles programs, if the limit is reached. A limit that the device writes
-/// out within [`WRITTEN_OUT_S`] counts as reached, because a sample rarely coincides with it.
+/// Dirty bytes and the limit that throttles programs, if the limit is reached. A sample rarely falls on the moment
+/// when dirty bytes are at the limit. So a limit that the device could write within [`WRITTEN_OUT_S`] counts as
+/// reached.
 fn at_limit(segment: &Segment<'_>) -> Option<(f64, f64)> {
     let writes = segment.tally.read_share().is_some_and(|reads| 1.0 - reads >= WRITES_SHARE);
     let written_per_s = segment.tally.bytes_per_s().unwrap_or(0.0);

@@ -197,9 +197,9 @@ fn cpu_time_that_others_took_counts_over_all_visits_together() {
         found[0].claim.clone()
     };
     let stolen = claim(200.0, 0.0, 1800.0);
-    assert!(stolen.contains("the hypervisor took 10 %"), "{stolen}");
+    assert!(stolen.contains("The hypervisor took 10 % of the CPU time"), "{stolen}");
     let used = claim(0.0, 1500.0, 100.0);
-    assert!(used.contains("other programs used 75 %, and 5 % was idle"), "{used}");
+    assert!(used.contains("Other programs used 75 % of the CPU time, and 5 % was idle"), "{used}");
     assert!(with([0.0; 3], 1000.0, 900.0).is_empty(), "one of two CPUs is free");
     assert!(with([0.0; 3], 100.0, 20.0).is_empty(), "the load itself keeps the CPUs busy");
 }

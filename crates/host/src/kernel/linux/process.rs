@@ -58,8 +58,8 @@ pub fn process_facts(roots: &Roots, process: u32) -> Option<ProcessFacts> {
     })
 }
 
-/// Requests that a process waits for now: entries of its io_uring rings that it has not reaped, and threads
-/// that sleep in the kernel, which is usually for I/O. `None` if the process has ended, access is denied,
+/// Number of requests that a process waits for now: the entries of its io_uring rings that it has not reaped,
+/// plus its threads that sleep in the kernel. Such threads usually wait for I/O. `None` if the process has ended, access is denied,
 /// or it has so many files or threads that checking would take over a millisecond. Also `None` if it shows
 /// no requests, because one that uses libaio never does.
 #[must_use]

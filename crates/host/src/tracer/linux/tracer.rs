@@ -66,10 +66,10 @@ impl Followed {
 }
 
 impl Tracer {
-    /// Starts tracing the requests of disks, given by their numbers.
+    /// Starts tracing the requests of the disks with these device numbers.
     ///
     /// # Errors
-    /// If privileges, kernel support or a device's requests are missing.
+    /// If privileges or kernel support are missing, or if the kernel does not trace one of the devices.
     pub fn open(roots: &Roots, devices: &[DeviceNumber]) -> Result<Self, TracerError> {
         if devices.is_empty() {
             return Err(TracerError::NoDevices);

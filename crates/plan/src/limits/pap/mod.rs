@@ -1,8 +1,8 @@
 //! Finds the advertised peaks of components, with their sources.
 //!
 //! Links report speed and width to the kernel, memory modules report theirs to the firmware, and the user
-//! states a data sheet with `--pap`. Everything else is unknown, because a guessed peak gives a ratio of
-//! one. Rejected: tables of processors and chip sets by model, and the rate of a benchmark elsewhere.
+//! states a data sheet with `--pap`. Everything else is unknown. A peak guessed from the measurement would
+//! make the ratio one, whatever the hardware. Rejected: tables of processors and chip sets by model, and the rate of a benchmark elsewhere.
 
 mod line_rate;
 mod network;

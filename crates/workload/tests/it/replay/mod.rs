@@ -151,7 +151,7 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
         "8,0 3 1 0.0 697 Q R 2048 + 8 [a]\ngarbage in it\n",
         "line 2, column 1: \"garbage\" is not a device",
     );
-    wrong("0.0 0 36028797018963967 8 1\n", "line 1, column 7: the block is beyond any device");
+    wrong("0.0 0 36028797018963967 8 1\n", "line 1, column 7: the block is larger than any device");
     wrong(&log("5 /x rewind"), "line 3, column 6: \"rewind\" is not an action");
     wrong(&log("x /x read 0 512"), "line 3, column 1: the time is \"x\"");
     wrong(&log("5 /x close"), "no reads and no writes");
