@@ -14,7 +14,9 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
     let (count, step) = (tally.all.count(), tally.step_rel());
     let claim = if facts.segment.since_boot {
-        "The only report is an average since boot, which hides a slow hour.".to_owned()
+        "The only report is an average since boot, which hides a slow hour. Record while the disk \
+         is slow: `iostat -x -t 1 60`."
+            .to_owned()
     } else if tally.all.requests.is_none() {
         "The source does not report the number of requests.".to_owned()
     } else if count < 1.0 {
