@@ -42,7 +42,7 @@ const EXIT_LEFT: i32 = 130;
 pub(crate) type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end. The access to
-/// targets is what the coordinator was allowed: a user who can log in to start an agent could write anyway.
+/// targets is the permission of the coordinator: a user who can log in to start an agent could write anyway.
 ///
 /// # Errors
 /// If an answer cannot be written, for a reason other than that the reader is gone.

@@ -10,7 +10,7 @@ use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Se
 /// coarse: the tolerance of the verdict `slow` has this size.
 const COARSE: f64 = 0.1;
 
-/// A figure that conclusions need, and what is impossible without it.
+/// A figure that conclusions need, and the conclusions that need it.
 struct Need {
     figure: fn(&Interval) -> Option<Figure>,
     name: &'static str,

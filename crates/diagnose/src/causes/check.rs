@@ -33,7 +33,7 @@ pub enum Basis {
         when: When,
         /// Reads the facts. Does nothing if the check does not apply.
         read: fn(&Host<'_>, &mut Reader<'_>),
-        /// Returns what is unusual, and what that would explain. Pure.
+        /// Returns the unusual facts, and the effects that they would explain. Pure.
         judge: fn(&View<'_>) -> Option<Claim>,
     },
 }

@@ -3,7 +3,7 @@
 //! A cause is a row of [`TABLE`]. A row for a cause that the diagnosis rules already detect refers
 //! to their codes. Every other row has two functions. `read` reads the machine: files below root
 //! directories that a test can replace, or one documented call, at most twice per observation.
-//! `judge` is pure: from the facts and the load it determines what is unusual, and which *effects*
+//! `judge` is pure: from the facts and the load it determines the unusual facts, and which *effects*
 //! that would explain. One function decides for all rows whether such an effect is present
 //! ([`judged`]). A fact without its effect is harmless. So is a fact that was the same when the
 //! profile was made, if it is claimed to make the device slower than that profile. No row can

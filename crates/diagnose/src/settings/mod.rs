@@ -1,6 +1,6 @@
 //! Derives settings of other programs from a profile. Each setting comes with its numbers, formula and
 //! default, so that a reader who disagrees can substitute another number. A setting without its measurement
-//! states what is missing. One whose measurement is too uncertain states the possible range. Rejected:
+//! names the missing figure. One whose measurement is too uncertain states the possible range. Rejected:
 //! classes of devices ("SSD: 1.1 and 200"), silent clamps, and one limit on the ± of a check for all
 //! settings: a wide interval may decide a setting that is clamped, and a narrow one may leave a choice open.
 

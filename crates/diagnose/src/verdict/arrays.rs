@@ -1,7 +1,7 @@
 //! Detects degraded arrays, and arrays that read and write their members on their own account: a
 //! rebuild, a check, a balance. Neither is a fault of the disk that becomes slower or busier.
 //!
-//! The state is what the kernel reported at the start of the observation. An array's own I/O is the
+//! The state is the one that the kernel reported at the start of the observation. An array's own I/O is the
 //! difference between what its members transferred and what programs requested from it; merging
 //! does not change bytes. An array that writes several times per write has such a difference too,
 //! so it is computed for reads. Rejected: predicting the load without the rebuild, because the

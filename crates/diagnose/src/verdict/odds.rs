@@ -32,7 +32,7 @@ const LIKELY: f64 = 0.7;
 const SLOW_SHARE: f64 = 0.4;
 /// Largest factor by which such a device is slower. The logarithm of the factor is uniformly distributed.
 const SLOWEST: f64 = 10.0;
-/// Standard deviations of logarithms. The first is what a model adds to the error of an expected
+/// Standard deviations of logarithms. The first is the error that a model adds to that of an expected
 /// latency (the held-out error of expectations in ARCHITECTURE.md). The second is the spread of
 /// devices that are as profiled.
 const MODEL_SD: f64 = 0.02;

@@ -1,4 +1,4 @@
-//! Collects what is known in addition to a device's counters: the system, control-group limits and the
+//! Collects facts in addition to a device's counters: the system, control-group limits and the
 //! tracer. Contexts have intervals of their own. A segment weights each context by the time that
 //! they overlap. Whatever delays requests above the disk shows here or nowhere.
 

@@ -1,7 +1,7 @@
 //! Turns facts of the system into causes: links, health, settings and kernel statistics, matched
 //! with the effects that the numbers show.
 //!
-//! The table of [`crate::causes`] states what is unusual about a machine, and which effects that
+//! The table of [`crate::causes`] lists the unusual facts of a machine, and which effects that
 //! would explain. This module determines which of those effects a segment shows. A claim whose
 //! effect is present becomes a cause. A claim without an effect becomes a note, or is dropped if
 //! healthy machines share the fact. A row of hypotheses ([`super::hypotheses`]) queries the same

@@ -1,4 +1,4 @@
-//! Plans the trials of `limits`: what is run, for which purpose, in which order.
+//! Plans the trials of `limits`: their loads, purposes and order.
 //!
 //! Every workload is visited in each of three rounds, each in a different order, so that a disk that
 //! changes its speed affects all results equally. The visits share the allowed time.

@@ -26,7 +26,7 @@ pub struct Tracer {
     /// The programs; dropping these detaches them.
     attached: Vec<Attached>,
     roots: Roots,
-    /// What this kernel does not report, and what is missing as a result.
+    /// The figures that this kernel does not report, and the results that need them.
     pub lacks: Vec<String>,
 }
 

@@ -35,7 +35,7 @@ pub enum TracerError {
 /// Would trace the requests of some disks; cannot exist.
 #[derive(Debug)]
 pub struct Tracer {
-    /// What is not reported, and what is missing as a result.
+    /// The unreported figures, and the results that need them.
     pub lacks: Vec<String>,
     never: Infallible,
 }

@@ -1,4 +1,4 @@
-//! Plans the visits of a map: what is read at which position, in which order.
+//! Plans the visits of a map: positions, sizes and order of the reads.
 
 use crate::{PlannedTrial, TrialList};
 use record::{Bytes, EngineName, Nanos, Pattern, StopRules, Workload, format_bytes};
