@@ -25,10 +25,10 @@ fn page() -> String {
                     simulated disks, buses, adapters and hosts, with its source. A value is from a \
                     **paper**, **derived** from published values, **assumed** (if nothing is \
                     published and little depends on it), or **fitted** to the one figure that is \
-                    named and not changed since. [Machines](machines.md) explains the parts. This \
-                    page is generated from the files in `crates/simdisk/catalogue` and the tables of \
-                    keys (`HALFPOWER_BLESS=1 cargo test -p halfpower-simdisk parameters`); do not \
-                    edit it.\n"
+                    named and not changed since. [Machines](machines.md#names-of-parameters) \
+                    explains the parts and the names of parameters. This page is generated from the \
+                    files in `crates/simdisk/catalogue` and the tables of keys (`HALFPOWER_BLESS=1 \
+                    cargo test -p halfpower-simdisk parameters`); do not edit it.\n"
         .to_owned();
     for part in parts() {
         text.push_str(&format!("\n## {}: {}\n\n{}\n\n", part.kind, part.name, part.help));
