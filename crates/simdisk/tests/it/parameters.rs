@@ -21,18 +21,18 @@ fn grouped(value: u64) -> String {
 }
 
 fn page() -> String {
-    let mut text = "# Parameters of the simulated machines\n\nEvery number that a simulated disk, \
-                    bus, adapter or host is made of, with where it comes from: a **paper**, \
-                    **derived** from what is printed, **assumed** where nothing is printed and \
-                    little depends on it, or **fitted** on the one figure that is named, and then \
-                    left alone. What the parts do is in [machines.md](machines.md). This page is \
-                    written from the files in `crates/simdisk/catalogue` and the tables of keys \
-                    (`HALFPOWER_BLESS=1 cargo test -p halfpower-simdisk parameters`); do not edit \
-                    it.\n"
+    let mut text = "# Parameters of the simulated machines\n\nThis page lists every number of the \
+                    simulated disks, buses, adapters and hosts, with its source. A value is from a \
+                    **paper**, **derived** from published values, **assumed** (if nothing is \
+                    published and little depends on it), or **fitted** to the one figure that is \
+                    named and not changed since. [Machines](machines.md#names-of-parameters) \
+                    explains the parts and the names of parameters. This page is generated from the \
+                    files in `crates/simdisk/catalogue` and the tables of keys (`HALFPOWER_BLESS=1 \
+                    cargo test -p halfpower-simdisk parameters`); do not edit it.\n"
         .to_owned();
     for part in parts() {
         text.push_str(&format!("\n## {}: {}\n\n{}\n\n", part.kind, part.name, part.help));
-        text.push_str("| parameter | value | | where from |\n|---|---:|---|---|\n");
+        text.push_str("| parameter | value | unit | source |\n|---|---:|---|---|\n");
         for row in &part.parameters {
             let (value, source) = (grouped(row.value), &row.source);
             text.push_str(&format!("| {} | {value} | {} | {source} |\n", row.name, row.unit));
@@ -40,7 +40,7 @@ fn page() -> String {
     }
     for family in FAMILIES {
         text.push_str(&format!("\n## Keys: {}\n\n", family.title));
-        text.push_str("| name | what it is |\n|---|---|\n");
+        text.push_str("| name | meaning |\n|---|---|\n");
         for kind in family.kinds {
             let changes: Vec<String> = family
                 .changes(kind)
@@ -54,7 +54,7 @@ fn page() -> String {
             };
             text.push_str(&format!("| `{}` | {}{changes} |\n", kind.name, kind.help));
         }
-        text.push_str("\n| key | default | what it sets |\n|---|---|---|\n");
+        text.push_str("\n| key | default | meaning |\n|---|---|---|\n");
         for key in family.keys() {
             text.push_str(&format!("| `{}` | {} | {} |\n", key.name, key.default, key.help));
         }

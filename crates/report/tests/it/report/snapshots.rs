@@ -142,8 +142,8 @@ fn the_page_of_quantities_is_that_of_the_table() {
 fn quantities_markdown() -> String {
     let mut text = String::from(
         "# Reported quantities\n\n\
-         Every number that halfpower prints or stores. This page is generated from the definitions in\n\
-         the program.\n\n\
+         This page lists every number that halfpower prints or stores. It is generated from the\n\
+         definitions in the program.\n\n\
          A terminal shows times, sizes and rates with three significant digits, in a suitable unit.\n\
          MB is 10^6 bytes, MiB is 2^20 bytes. `±` is the half-width of a 95 % confidence interval.\n\n\
          | identifier | in tables | stored as | meaning |\n|---|---|---|---|\n",
