@@ -59,6 +59,12 @@ impl Verdict {
         matches!(self, Self::Overloaded | Self::SlowAndOverloaded)
     }
 
+    /// Whether the device is slow, overloaded or capped.
+    #[must_use]
+    pub fn is_trouble(self) -> bool {
+        self.is_slow() || self.is_overloaded() || self == Self::Capped
+    }
+
     /// Whether the device performs as it should, under any load.
     #[must_use]
     pub fn is_fine(self) -> bool {
@@ -399,6 +405,15 @@ impl Episode {
     /// probability.
     const AS_GOOD: f64 = 0.4;
 
+    /// Whether the device is more probably slow, overloaded or capped than not: by the verdict, or by all
+    /// alternatives to it together.
+    #[must_use]
+    pub fn is_likely_trouble(&self) -> bool {
+        let others = self.alternatives.iter().filter(|other| other.verdict.is_trouble());
+        let open: f64 = others.map(|other| other.probability).sum();
+        self.verdict.is_trouble() || self.verdict.is_fine() && open > 0.5
+    }
+
     /// Alternatives that explain the evidence about as well as the verdict does.
     pub fn as_good(&self) -> impl Iterator<Item = &Alternative> {
         let least = Self::AS_GOOD * self.probability;
@@ -689,7 +704,7 @@ pub struct DeviceDiagnosis {
     pub shares: Vec<VerdictShare>,
     /// Episodes in order of time.
     pub episodes: Vec<Episode>,
-    /// Index of the worst episode; null if none is worse than healthy.
+    /// Index of the worst episode; null if each is more probably healthy than not.
     pub worst: Option<u32>,
     /// Share of the reads that a cache of the device serves, estimated from their latency.
     pub hit_share: Measured<Estimate>,

@@ -230,18 +230,16 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
 /// The episode in which requests lost the most time: latency beyond that at queue depth 1, times
 /// requests. Duration decides between equals, because the loss of capped episodes is not visible.
 fn worst(episodes: &[Episode]) -> Option<u32> {
-    let bad = |episode: &Episode| {
-        matches!(
-            episode.verdict,
-            Verdict::Capped | Verdict::Slow | Verdict::SlowAndOverloaded | Verdict::Overloaded
-        )
-    };
     let lost = |episode: &Episode| {
         let waited = episode.calibrated.map_or(0.0, |split| split.queue_ns);
         episode.numbers.requests * waited + 1e-6 * episode.duration_ns as f64
     };
-    let candidates = episodes.iter().enumerate().filter(|(_, episode)| bad(episode));
-    let found = candidates.max_by(|a, b| lost(a.1).total_cmp(&lost(b.1)))?;
+    let candidates = episodes.iter().enumerate().filter(|(_, it)| it.is_likely_trouble());
+    // An uncertain episode is shown only if no other has a verdict.
+    let found = candidates.max_by(|(_, a), (_, b)| {
+        let certain = |it: &Episode| it.verdict.is_trouble();
+        certain(a).cmp(&certain(b)).then(lost(a).total_cmp(&lost(b)))
+    })?;
     u32::try_from(found.0).ok()
 }
 

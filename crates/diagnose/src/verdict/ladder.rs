@@ -57,7 +57,8 @@ pub(crate) fn best(priors: &[Prior], class: Class, total: &IntervalTotals) -> (C
 /// not explain the difference. A queue does not explain it if no fewer requests were in flight then, or if
 /// independent requests arrived as often: the device should then take as long now. A queue explains only a
 /// part if more requests completed then with fewer in flight. For a rotating disk this says little if the
-/// source does not distinguish sequential requests.
+/// source does not distinguish sequential requests, unless the rate was the same: a program that changes from
+/// sequential to random requests does not keep its rate.
 pub(crate) fn at_another_time<'a>(
     class: Class,
     now: &IntervalTotals,
@@ -73,9 +74,11 @@ pub(crate) fn at_another_time<'a>(
         let as_often = !closed && of.iops() * SAME_RATE >= now.iops();
         let more = of.iops() > QUICKER * now.iops();
         let told = as_many || as_often || more;
-        (told && same_kind(&of, now)).then_some((quick, as_many || as_often, other))
+        let same_rate = (of.iops() / now.iops()).max(now.iops() / of.iops()) <= SAME_RATE;
+        let at_all = told && same_kind(&of, now);
+        at_all.then_some((quick, as_many || as_often, same_rate, other))
     });
-    let (quick, without_queue, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (quick, without_queue, same_rate, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let served = Served::seen(other, &class, busy)?;
     let (mut log_lone, spread) = served.log_lone;
     let mut side = libm::exp(served.log_side);
@@ -83,7 +86,7 @@ pub(crate) fn at_another_time<'a>(
         (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
     }
     let words = ("this disk at another time", "the same recording");
-    let of_place = if is_place_known { 0.0 } else { class.place_sd() };
+    let of_place = if is_place_known || same_rate { 0.0 } else { class.place_sd() };
     let spread = spread.hypot(OTHER_DAY_SD).hypot(of_place);
     let class = class.seen(words, (libm::exp(log_lone), spread), side);
     Some(Prior { rung: Rung::Past, class, of: served.of })

@@ -28,6 +28,9 @@ use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count,
 /// factors by which these are slow.
 const SLOW_SHARE: f64 = 0.15;
 const SLOW_FACTORS: [f64; 8] = [1.3, 1.6, 2.0, 2.6, 3.4, 4.5, 6.0, 9.0];
+/// The same for devices that fail: without these, a latency far beyond every factor would count as a queue.
+const FAILING_SHARE: f64 = 0.02;
+const FAILING_FACTORS: [f64; 7] = [13.0, 20.0, 30.0, 45.0, 70.0, 100.0, 150.0];
 /// The grid: steps of the logarithm of the QD1 latency, and of the parallelism in half doublings.
 const LONE_STEP: f64 = 0.1;
 const LONE_STEPS: i32 = 56;
@@ -344,8 +347,11 @@ fn density(class: &Class, lone: f64, bytes: f64) -> f64 {
 
 fn parts(class: &Class, lone: f64, bytes: f64) -> (f64, f64) {
     let of = |lone: f64| libm::exp(class.log_density(lone, bytes));
-    let slow: f64 = SLOW_FACTORS.iter().map(|factor| of(lone / factor)).sum();
-    ((1.0 - SLOW_SHARE) * of(lone), SLOW_SHARE * slow / SLOW_FACTORS.len() as f64)
+    let among = |share: f64, factors: &[f64]| {
+        share * factors.iter().map(|factor| of(lone / factor)).sum::<f64>() / factors.len() as f64
+    };
+    let slow = among(SLOW_SHARE, &SLOW_FACTORS) + among(FAILING_SHARE, &FAILING_FACTORS);
+    ((1.0 - SLOW_SHARE - FAILING_SHARE) * of(lone), slow)
 }
 
 fn slow_share(class: &Class, lone: f64, bytes: f64) -> f64 {

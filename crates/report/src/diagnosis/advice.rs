@@ -1,6 +1,7 @@
 //! Reports what to do about a device: the first action in a few words next to the verdict, and all
 //! actions in detail.
 
+use super::handover::span;
 use super::told;
 use crate::number;
 use crate::story::{Action, Story};
@@ -29,6 +30,7 @@ pub(super) fn answers(
     let who = main.groups.first().filter(|_| unproven);
     let ruled_out = main.excluded.iter().map(|one| told(one.verdict).0).collect::<Vec<_>>();
     let rows = [
+        ("when", since_when(device, main)),
         ("who", who.map(|group| format!("{}: {}", group.label(), group.figures(&main.groups)))),
         ("cause", cause.map(|cause| first_sentence(&cause.claim).to_owned())),
         ("excluded", Some(ruled_out.join(", ")).filter(|text| unproven && !text.is_empty())),
@@ -38,6 +40,19 @@ pub(super) fn answers(
         ("to settle it", unproven.then(|| settles(source, &device.device))),
     ];
     rows.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
+}
+
+/// When the shown episode was, and how the device performed before it; `None` if it is the only one.
+fn since_when(device: &DeviceDiagnosis, main: &Episode) -> Option<String> {
+    if device.episodes.len() < 2 || !main.is_likely_trouble() {
+        return None;
+    }
+    let before = device.shown().and_then(|at| device.episodes.get(at.checked_sub(1)?));
+    let before = before.and_then(|before| {
+        let latency = number::time(before.numbers.latency_ns?);
+        Some(format!("; before that, {latency} at {}", record::format_iops(before.numbers.iops)))
+    });
+    Some(span(main) + &before.unwrap_or_default())
 }
 
 /// The one command that would decide a verdict without a profile.
@@ -61,6 +76,7 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
             let gain = gained(remedy).map(|gain| format!(", {gain}"));
             format!("{}{}", strategy_words(remedy.strategy), gain.unwrap_or_default())
         }
+        (None, verdict) if verdict.is_fine() && main.is_likely_trouble() => "measure more".to_owned(),
         (None, Verdict::Healthy | Verdict::NotTheDisk) if gets_what_it_asks_for(main) => {
             "leave it alone".to_owned()
         }
@@ -85,7 +101,10 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
     let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
     let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
     let profiled = device.profile.value().is_some();
+    const DECIDE: &str = "First find out whether the disk or the load is the cause: run `halfpower \
+                          check` on the disk while it is quiet, then observe again.";
     let text = match main.verdict {
+        verdict if verdict.is_fine() && main.is_likely_trouble() => DECIDE,
         Verdict::Healthy | Verdict::NotTheDisk if main.demand == Demand::Unmet => {
             "The disk is fine, but programs wait for more than the disk: check the layers in \
              between (limits, locks, the network, another disk)."
@@ -104,10 +123,7 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
             "Make a profile with `halfpower check` while the disk is quiet. Then watch again, for \
              longer or while the load is higher."
         }
-        _ if !profiled => {
-            "First find out whether the disk or the load is the cause: run `halfpower check` on \
-             the disk while it is quiet, then observe again."
-        }
+        _ if !profiled => DECIDE,
         _ => {
             "This profile does not predict a useful change. `halfpower check --for-diagnosis` also \
              measures mixes and open loads; `halfpower predict` computes a change that you name."

@@ -42,23 +42,27 @@ fn part<'s>(story: &'s mut Story, subject: &str, title: &str) -> &'s mut Section
     section
 }
 
+/// Begin and end of an episode.
+pub(super) fn span(main: &Episode) -> String {
+    let end = main.begin_ns.saturating_add(main.duration_ns);
+    if main.begin_ns >= DATES_FROM_NS {
+        format!("{} to {} UTC", moment(main.begin_ns), moment(end))
+    } else {
+        let second = |ns: u64| number::duration(ns);
+        format!("{} to {} after the start", second(main.begin_ns), second(end))
+    }
+}
+
 fn when_and_where(
     section: &mut Section,
     diagnosis: &Diagnosis,
     device: &DeviceDiagnosis,
     main: &Episode,
 ) {
-    let end = main.begin_ns.saturating_add(main.duration_ns);
     let length = number::duration(main.duration_ns);
     let share = (device.episodes.len() > 1)
         .then(|| format!("{} of the observed time", number::percent(main.share_of_time)));
-    let time = if main.begin_ns >= DATES_FROM_NS {
-        format!("{} to {} UTC", moment(main.begin_ns), moment(end))
-    } else {
-        let second = |ns: u64| number::duration(ns);
-        format!("{} to {} after the start", second(main.begin_ns), second(end))
-    };
-    section.row("when", format!("{time}: {length}{}", bracketed(share, "")));
+    section.row("when", format!("{}: {length}{}", span(main), bracketed(share, "")));
     section.row(
         "device",
         match &device.facts {
