@@ -7,7 +7,7 @@
 
 use crate::frame::{self, Frame};
 use crate::lock;
-use crate::protocol::{self, PROTOCOL, Reply, Request};
+use crate::protocol::{self, Opened, PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use host::kernel;
 use host::target::{self, Access};
@@ -247,12 +247,12 @@ impl Agent {
                 let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
                 let access = Access::from(access);
                 let opened = ThisMachine.open(&paths, &access, size, min_request)?;
-                let reply = Reply::Opened {
+                let reply = Reply::Opened(Opened {
                     facts: opened.all_facts().cloned().collect(),
                     identities: paths.iter().map(|path| target::identity(path)).collect(),
                     alignment: opened.alignment(),
                     writable: opened.writable(),
-                };
+                });
                 self.sets.insert(set, Set::Opened(Box::new(opened)));
                 Ok(reply)
             }
@@ -273,7 +273,8 @@ impl Agent {
                 };
                 let out = Arc::clone(&self.shared.out);
                 let mut display = ToldDisplay { out, last: None };
-                let session = targets.into_session(engine, seed, &self.shared.stop, &mut display)?;
+                let session =
+                    targets.into_session(engine, seed, &self.shared.stop, &mut display)?;
                 let reply =
                     Reply::Prepared { engine: session.engine, findings: session.findings.clone() };
                 self.sets.insert(set, Set::Ready(Box::new(session)));
@@ -284,8 +285,7 @@ impl Agent {
                 // An end that arrived after the previous trial does not apply here.
                 *lock(&self.shared.end) = None;
                 let coordinator = CoordinatorJudge(Arc::clone(&self.shared));
-                let judge =
-                    judged.then(|| -> Box<dyn JudgeElsewhere> { Box::new(coordinator) });
+                let judge = judged.then(|| -> Box<dyn JudgeElsewhere> { Box::new(coordinator) });
                 let counters = Arc::default();
                 let begin = self.agree(&counters);
                 let out = Arc::clone(&self.shared.out);

@@ -4,6 +4,7 @@ use crate::frame::{self, Frame};
 use crate::lock;
 use crate::protocol::{self, Reply, Request};
 use engine::{Clock, MonotonicClock};
+use plan::session::{NO_RESULT, SessionError};
 use record::{ClientClock, IntervalResult, LostClient, LostKind, Nanos, Trial, shell_word};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
@@ -279,6 +280,11 @@ fn kill_all(child: &mut Child) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();
+}
+
+/// The error of an agent without a result, with its reason.
+pub(crate) fn no_result(host: &str, message: String) -> SessionError {
+    SessionError::Client { host: host.to_owned(), message, exit_code: NO_RESULT }
 }
 
 pub(crate) fn say(out: &Out, request: &Request) {

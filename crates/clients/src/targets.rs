@@ -3,7 +3,7 @@
 use crate::backend::ClientsBackend;
 use crate::fleet::{Agents, Result};
 use crate::launch::{Launch, fill};
-use crate::protocol::{Reply, Request};
+use crate::protocol::{Opened, Reply, Request};
 use crate::waits::{Deadlines, Step};
 use host::target::{self, Access};
 use plan::session::{
@@ -11,7 +11,7 @@ use plan::session::{
     add_new,
 };
 use record::{
-    Bytes, CacheMode, EngineName, Finding, Nanos, Target, TargetKind, TargetSharing, Workload,
+    Bytes, CacheMode, EngineName, Nanos, Target, TargetKind, TargetSharing, Workload,
 };
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -55,7 +55,8 @@ impl Clients {
         display: Box<dyn Display>,
     ) -> Result<Self> {
         let deadlines = Deadlines::new(silence.map(|it| Duration::from_nanos(it.0)));
-        let agents = Agents::start(launch, deadlines, stop, display)?;
+        let links = |events: &_| launch.links(events);
+        let agents = Agents::greeted(links, launch.words(), deadlines, stop, display)?;
         Ok(Self { agents: Rc::new(RefCell::new(agents)), sharing, sets: Cell::new(0) })
     }
 
@@ -92,9 +93,7 @@ impl Opener for Clients {
             min_request,
         };
         let opened = agents.ask_all(Step::Open, request, |reply| match reply {
-            Reply::Opened { facts, identities, alignment, writable } => {
-                Some(Opened { facts, identities, alignment, writable })
-            }
+            Reply::Opened(opened) => Some(opened),
             _ => None,
         })?;
         let boots: Vec<Option<String>> =
@@ -162,14 +161,6 @@ impl Opener for Clients {
     }
 }
 
-/// An agent's report on a set.
-struct Opened {
-    facts: Vec<Target>,
-    identities: Vec<Option<(u64, u64, u64)>>,
-    alignment: u64,
-    writable: bool,
-}
-
 struct Everywhere {
     agents: Rc<RefCell<Agents>>,
     set: u32,
@@ -198,10 +189,6 @@ impl TargetsElsewhere for Everywhere {
 
     fn writable(&self) -> bool {
         self.opened.iter().all(|opened| opened.writable)
-    }
-
-    fn findings(&self) -> Vec<Finding> {
-        Vec::new()
     }
 
     fn look_at_area(&self, workload: &Workload) -> Result<()> {

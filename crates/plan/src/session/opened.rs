@@ -60,13 +60,11 @@ impl Session {
         seed: u64,
         stop: &StopFlag,
     ) -> Self {
-        let mut findings = there.findings();
-        add_new(&mut findings, prepared.findings);
         Self {
             backend: prepared.backend,
             targets: there.facts().to_vec(),
             environment: None,
-            findings,
+            findings: prepared.findings,
             engine: prepared.engine,
             seed,
             preconditioning: None,
