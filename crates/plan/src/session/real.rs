@@ -61,9 +61,17 @@ impl RealTargets {
         let first =
             handles.first().ok_or_else(|| SessionError::usage("name at least one target"))?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
+        Ok(Self::new(roots, handles, environment, None))
+    }
+
+    fn new(
+        roots: Roots,
+        handles: Vec<TargetHandle>,
+        environment: Environment,
+        elsewhere: Option<Elsewhere>,
+    ) -> Self {
         let (files, beside) = (BTreeMap::new(), Vec::new());
-        let untouched = false;
-        Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: None })
+        Self { roots, handles, environment, files, beside, untouched: false, elsewhere }
     }
 
     /// Targets on other machines.
@@ -76,9 +84,7 @@ impl RealTargets {
         }
         let roots = Roots::default();
         let environment = kernel::environment(&roots, None);
-        let (handles, files, beside) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let untouched = false;
-        Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: Some(targets) })
+        Ok(Self::new(roots, Vec::new(), environment, Some(targets)))
     }
 
     /// Facts of the first target.
@@ -311,21 +317,16 @@ impl RealTargets {
             backend.add_targets(set.files);
             beside.push(set.handles);
         }
+        let targets = self.handles.iter().map(|handle| handle.facts.clone()).collect();
         Ok(Session {
             turns: self.handles[0].facts.device.as_ref().is_some_and(turns),
-            backend: Box::new(backend),
-            targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
             environment: Some(self.environment),
             findings,
-            engine,
-            seed,
-            preconditioning: None,
             past_cache,
             soak_tap,
             handles: self.handles,
             beside,
-            elsewhere: None,
-            stop: stop.clone(),
+            ..Session::new(Box::new(backend), targets, engine, seed, stop)
         })
     }
 
