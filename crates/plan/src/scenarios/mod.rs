@@ -15,18 +15,24 @@
 #![forbid(unsafe_code)]
 
 mod building;
+mod capped;
 mod carry_out;
 mod case;
+mod changing;
 mod devices;
 mod dice;
 mod draw;
 mod judge;
 mod load_words;
+mod observe;
 mod profiles;
 mod scenario;
 mod scores;
+mod single;
 mod sources;
 mod stage;
+mod together;
+mod tracer;
 mod unclear;
 mod unprofiled;
 
@@ -37,8 +43,9 @@ pub use devices::Device;
 pub use draw::{draw, draw_of};
 pub use judge::{Called, Score, judge};
 pub use load_words::LoadWords;
+pub use observe::observe;
 pub use profiles::Profiles;
-pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad, observe};
+pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad};
 pub use scores::{Drawn, Scores, on_all_processors, run};
 pub use sources::Source;
 pub use stage::{Staged, stage};

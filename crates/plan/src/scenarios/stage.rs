@@ -2,8 +2,9 @@
 
 use crate::scenarios::ScenarioError;
 use crate::scenarios::case::{Case, Disk, Load};
+use crate::scenarios::observe::observe;
 use crate::scenarios::profiles::Profiles;
-use crate::scenarios::scenario::{Scenario, ScenarioLoad, observe};
+use crate::scenarios::scenario::{Scenario, ScenarioLoad};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
     Diagnosis, HistogramSnapshot, Nanos, Observation, ObservedDevice, TracedOp, bucket_index,
