@@ -122,8 +122,7 @@ impl TrialBackend for ClientsBackend {
         spread(&mut clients, &skews.into_iter().flatten().collect::<Vec<_>>());
         let mut trials: Vec<Trial> = back.into_iter().flatten().map(|(trial, _)| *trial).collect();
         shares_of(&mut clients, &trials);
-        let boots: Vec<_> = agents.links.iter().map(|link| link.boot.as_ref()).collect();
-        if boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]) {
+        if agents.on_one_kernel() {
             // On one kernel, the counters of a device cover all clients: what one client reports as foreign
             // I/O comes from the other clients.
             for trial in &mut trials {

@@ -108,6 +108,12 @@ impl Agents {
         Ok(())
     }
 
+    /// Whether all agents run on one kernel, as far as known.
+    pub(crate) fn on_one_kernel(&self) -> bool {
+        let same = |pair: &[Link]| pair[0].boot.is_some() && pair[0].boot == pair[1].boot;
+        self.links.windows(2).all(same)
+    }
+
     pub(crate) fn nobody_lost(&self) -> Result<()> {
         let lost = self.links.iter().find_map(|link| Some((link, link.lost.as_ref()?)));
         lost.map_or(Ok(()), |(link, lost)| Err(no_result(&link.host, lost.reason.clone())))

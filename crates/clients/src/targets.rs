@@ -10,9 +10,7 @@ use plan::session::{
     Display, Opener, PreparedElsewhere, RealTargets, SessionError, StopFlag, TargetsElsewhere,
     add_new,
 };
-use record::{
-    Bytes, CacheMode, EngineName, Nanos, Target, TargetKind, TargetSharing, Workload,
-};
+use record::{Bytes, CacheMode, EngineName, Nanos, Target, TargetKind, TargetSharing, Workload};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
@@ -96,12 +94,11 @@ impl Opener for Clients {
             Reply::Opened(opened) => Some(opened),
             _ => None,
         })?;
-        let boots: Vec<Option<String>> =
-            agents.links.iter().map(|link| link.boot.clone()).collect();
+        let one_kernel = agents.on_one_kernel();
         drop(agents);
         let (sharing, reason) = match self.sharing {
             Some(said) => (said, "set by --targets-are".to_owned()),
-            None => sharing(&named, &opened, &boots)?,
+            None => sharing(&named, &opened, one_kernel)?,
         };
         let agents = Rc::clone(&self.agents);
         let targets =
@@ -293,7 +290,7 @@ fn is_own_host(source: &str) -> bool {
 fn sharing(
     named: &[String],
     opened: &[Opened],
-    boots: &[Option<String>],
+    one_kernel: bool,
 ) -> Result<(TargetSharing, String)> {
     let own = |why: &str| Ok((TargetSharing::Own, why.to_owned()));
     let shared = |why: &str| Ok((TargetSharing::Shared, why.to_owned()));
@@ -307,7 +304,6 @@ fn sharing(
     if opened.len() < 2 {
         return own("only one client takes part");
     }
-    let one_kernel = boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]);
     if one_kernel && opened.windows(2).all(|pair| pair[0].identities == pair[1].identities) {
         return shared("the clients run on one kernel, and the file or device is the same");
     }
@@ -411,13 +407,7 @@ mod tests {
     #[test]
     fn a_file_server_on_each_client_is_not_taken_for_one_that_all_share() {
         let named = ["/mnt/big".to_owned()];
-        let told = |source: &str| {
-            sharing(
-                &named,
-                &[client(source), client(source)],
-                &["a", "b"].map(|it| Some(it.into())),
-            )
-        };
+        let told = |source: &str| sharing(&named, &[client(source), client(source)], false);
         let (found, _) = told("server:/x").expect("it is one server");
         assert_eq!(found, TargetSharing::Shared);
         let asked = told("127.0.0.1:/x").expect_err("it cannot be told").to_string();

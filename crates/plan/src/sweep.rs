@@ -381,7 +381,7 @@ fn effect(
 }
 
 /// Levels in words: `bs 4k, rw read`.
-fn words(levels: &Levels) -> String {
+pub(crate) fn words(levels: &Levels) -> String {
     let words: Vec<String> = levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
     words.join(", ")
 }

@@ -367,19 +367,3 @@ pub(crate) fn size_for_all<'a>(specs: impl Iterator<Item = &'a workload::Spec>) 
     let sizes: Option<Vec<Bytes>> = specs.map(|spec| spec.size).collect();
     sizes.and_then(|sizes| sizes.into_iter().max())
 }
-
-/// The same workload for an engine with one request per job: depth comes from jobs.
-pub(crate) fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
-    for job in &mut spec.beside {
-        // A fallback is only for an engine that does not work. Another requested engine does.
-        if engine == EngineName::Sim || job.spec.asked.engine == spec.asked.engine {
-            job.spec = with_engine(std::mem::take(&mut job.spec), engine);
-        }
-    }
-    if spec.asked.engine != engine && engine == EngineName::Sync {
-        spec.asked.numjobs = spec.asked.numjobs.saturating_mul(spec.asked.iodepth);
-        spec.asked.iodepth = 1;
-    }
-    spec.asked.engine = engine;
-    spec
-}
