@@ -1,9 +1,9 @@
 //! Builds cases: loads as shares of a device's capacity, and cases with one disk.
 
-use crate::scenarios::case::{Case, Disk, Expect, Kind, Load};
-use crate::scenarios::devices::Device;
-use crate::scenarios::dice::Dice;
-use crate::scenarios::sources::Source;
+use crate::cases::case::{Case, Disk, Expect, Kind, Load};
+use crate::cases::devices::Device;
+use crate::cases::dice::Dice;
+use crate::cases::sources::Source;
 use record::Strategy::{
     self, CachedDisks, DirectIo, DiskArray, FasterDisks, MoreDisks, MoveNeighbour, Restore,
     Scheduler, ShallowerQueue,

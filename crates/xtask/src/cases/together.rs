@@ -1,12 +1,12 @@
 //! Draws cases with several disks, and with two problems at once.
 
-use crate::scenarios::building::{
+use crate::cases::building::{
     ASIDE, FINE, at_ease, closed, in_the_middle, many, middle, open, reads, room,
 };
-use crate::scenarios::capped::capped_beside_another;
-use crate::scenarios::case::{Case, Expect, Load};
-use crate::scenarios::devices::{Device, QUEUES};
-use crate::scenarios::dice::Dice;
+use crate::cases::capped::capped_beside_another;
+use crate::cases::case::{Case, Expect, Load};
+use crate::cases::devices::{Device, QUEUES};
+use crate::cases::dice::Dice;
 use record::Strategy::{self, LoadBalancing, MoveNeighbour, Restore, ShallowerQueue};
 use record::Verdict::{Overloaded, Slow, SlowAndOverloaded};
 

@@ -1,12 +1,12 @@
 //! Draws cases in which a load comes, or becomes another one.
 
-use crate::scenarios::building::{
+use crate::cases::building::{
     ASIDE, FINE, MORE, bad_at_ease, closed, expect, in_the_middle, many, middle, one, open, reads,
     well,
 };
-use crate::scenarios::case::{Case, Load};
-use crate::scenarios::devices::{DRIVES, Device, QUEUES, SIZED};
-use crate::scenarios::dice::Dice;
+use crate::cases::case::{Case, Load};
+use crate::cases::devices::{DRIVES, Device, QUEUES, SIZED};
+use crate::cases::dice::Dice;
 use record::Strategy::{MoveNeighbour, Restore, ShallowerQueue};
 use record::Verdict::{NotTheDisk, Overloaded, Slow};
 use record::{NoteCode, Pattern};

@@ -1,11 +1,9 @@
 //! Draws cases with one device in one state for the whole time.
 
-use crate::scenarios::building::{
-    FINE, at_ease, bad_at_ease, closed, many, open, reads, room, well,
-};
-use crate::scenarios::case::Case;
-use crate::scenarios::devices::{ALL, FLASH, MAY_SLOW, PARALLEL, PARITY, QUEUES, STRIPED};
-use crate::scenarios::dice::Dice;
+use crate::cases::building::{FINE, at_ease, bad_at_ease, closed, many, open, reads, room, well};
+use crate::cases::case::Case;
+use crate::cases::devices::{ALL, FLASH, MAY_SLOW, PARALLEL, PARITY, QUEUES, STRIPED};
+use crate::cases::dice::Dice;
 use record::Strategy::{
     self, Alignment, CachedDisks, DeeperQueue, DiskArray, FasterDisks, MoreDisks, Restore,
     ShallowerQueue,

@@ -5,9 +5,9 @@
 //! queue depth. A slower device takes at least 1.5 times as long. Cases in between are drawn by
 //! [`unclear`].
 
-use crate::scenarios::case::{Case, Kind};
-use crate::scenarios::dice::Dice;
-use crate::scenarios::{capped, changing, single, together, unclear};
+use crate::cases::case::{Case, Kind};
+use crate::cases::dice::Dice;
+use crate::cases::{capped, changing, single, together, unclear};
 
 /// Draws a case of a kind, or its opposite.
 type Draw = fn(&mut Dice, bool) -> Case;

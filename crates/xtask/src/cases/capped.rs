@@ -1,10 +1,10 @@
 //! Draws cases with a limit: of a control group, or inside the device.
 
-use crate::scenarios::building::{FINE, closed, expect, fine, many, one, open, reads, well};
-use crate::scenarios::case::{Case, Load};
-use crate::scenarios::devices::{ALL, Device, PARALLEL, QUEUES};
-use crate::scenarios::dice::Dice;
-use crate::scenarios::scenario::GroupLimit;
+use crate::cases::building::{FINE, closed, expect, fine, many, one, open, reads, well};
+use crate::cases::case::{Case, Load};
+use crate::cases::devices::{ALL, Device, PARALLEL, QUEUES};
+use crate::cases::dice::Dice;
+use plan::scenarios::GroupLimit;
 use record::Strategy::{RaiseCap, Restore, ShallowerQueue};
 use record::Verdict::{Capped, Slow, SlowAndOverloaded};
 use record::{LimitedIo, OpKind};
