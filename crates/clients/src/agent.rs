@@ -6,7 +6,8 @@
 //! is killed leaves no load behind, whatever transports its messages.
 
 use crate::frame::{self, Frame};
-use crate::protocol::{self, PROTOCOL, Reply, Request};
+use crate::lock;
+use crate::protocol::{self, Opened, PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use host::kernel;
 use host::target::{self, Access};
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use trial::{AgreeOnBegin, JobCounters, JudgeElsewhere, Part, Ready, TrialError};
@@ -51,67 +52,49 @@ pub fn serve(
     to: impl Write + Send + 'static,
     stop: &StopFlag,
 ) -> std::io::Result<()> {
-    let out: Out = Arc::new(Mutex::new(Box::new(to)));
+    let shared = Arc::new(Shared {
+        out: Arc::new(Mutex::new(Box::new(to))),
+        stop: stop.clone(),
+        told: AtomicBool::new(false),
+        over: AtomicBool::new(false),
+        heard: Mutex::new(Instant::now()),
+        end: Mutex::new(None),
+    });
     let (asked, requests) = mpsc::channel();
     let (begins, begin) = mpsc::channel();
-    let end = AgreedEnd::default();
-    let over = Arc::new(AtomicBool::new(false));
-    let heard = Arc::new(Mutex::new(Instant::now()));
-    let told = Arc::new(AtomicBool::new(false));
-    let reader = Reader {
-        out: Arc::clone(&out),
-        asked,
-        begins,
-        end: Arc::clone(&end),
-        heard: Arc::clone(&heard),
-        stop: stop.clone(),
-        told: Arc::clone(&told),
-    };
-    let ended = Arc::clone(&over);
+    let reader = Reader { shared: Arc::clone(&shared), asked, begins };
+    let ours = Arc::clone(&shared);
     thread::spawn(move || {
         reader.read(from);
-        thread::sleep(GRACE);
-        if !ended.load(Ordering::Relaxed) {
-            // A device that does not respond blocks the working thread: do not wait for it.
-            std::process::exit(EXIT_LEFT);
-        }
+        ours.exit_after_grace();
     });
-    let (heart, ended, left) = (Arc::clone(&out), Arc::clone(&over), stop.clone());
+    let ours = Arc::clone(&shared);
     thread::spawn(move || {
         // If the reader is gone, a write may block for long; the next thread checks the time.
-        while !ended.load(Ordering::Relaxed) && say(&heart, &Reply::Alive).is_ok() {
+        while !ours.is_over() && say(&ours.out, &Reply::Alive).is_ok() {
             thread::sleep(ALIVE_EVERY);
         }
     });
-    let ended = Arc::clone(&over);
+    let ours = Arc::clone(&shared);
     thread::spawn(move || {
-        while !ended.load(Ordering::Relaxed) {
+        while !ours.is_over() {
             thread::sleep(ALIVE_EVERY);
-            if heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > DESERTED {
-                left.store(true, Ordering::Relaxed);
-                thread::sleep(GRACE);
-                if !ended.load(Ordering::Relaxed) {
-                    std::process::exit(EXIT_LEFT);
-                }
+            if lock(&ours.heard).elapsed() > DESERTED {
+                ours.stop.store(true, Ordering::Relaxed);
+                ours.exit_after_grace();
             }
         }
     });
-    let mut agent = Agent {
-        out,
-        stop: stop.clone(),
-        told,
-        begin: Arc::new(Mutex::new(begin)),
-        end,
-        sets: BTreeMap::new(),
-    };
+    let begin = Arc::new(Mutex::new(begin));
+    let mut agent = Agent { shared: Arc::clone(&shared), begin, sets: BTreeMap::new() };
     let served = agent.serve(&requests);
-    over.store(true, Ordering::Relaxed);
+    shared.over.store(true, Ordering::Relaxed);
     served
 }
 
 pub(crate) fn say(out: &Out, reply: &Reply) -> std::io::Result<()> {
     let text = serde_json::to_vec(reply).map_err(std::io::Error::other)?;
-    frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), &text)
+    frame::write(&mut *lock(out), &text)
 }
 
 /// Sends the intervals of a trial in several messages, so that signs of life come between them. Returns the
@@ -128,41 +111,64 @@ pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Re
     Ok(Reply::Trial { trial, totals })
 }
 
-struct Reader {
+/// What the threads of an agent share.
+struct Shared {
     out: Out,
-    asked: mpsc::Sender<Request>,
-    begins: mpsc::Sender<Nanos>,
-    end: AgreedEnd,
-    /// When the coordinator was last heard.
-    heard: Arc<Mutex<Instant>>,
     stop: StopFlag,
     /// Whether the coordinator asked to end its load.
-    told: Arc<AtomicBool>,
+    told: AtomicBool,
+    /// Whether the working thread has ended.
+    over: AtomicBool,
+    /// When the coordinator was last heard.
+    heard: Mutex<Instant>,
+    /// When the window of the current trial ends, relative to its begin, once the coordinator has sent it.
+    end: Mutex<Option<Nanos>>,
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// A device that does not respond blocks the working thread: does not wait for it any longer.
+    fn exit_after_grace(&self) {
+        thread::sleep(GRACE);
+        if !self.is_over() {
+            std::process::exit(EXIT_LEFT);
+        }
+    }
+}
+
+struct Reader {
+    shared: Arc<Shared>,
+    asked: mpsc::Sender<Request>,
+    begins: mpsc::Sender<Nanos>,
 }
 
 impl Reader {
     fn read(self, from: impl Read) {
         let mut from = BufReader::new(from);
+        let shared = &self.shared;
         while let Ok(Some(frame)) = frame::read(&mut from) {
             let received = MonotonicClock.now();
-            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            *lock(&shared.heard) = Instant::now();
             // Lines that are not frames are ignored; an invalid frame ends the conversation.
             let Frame::Text(text) = frame else { continue };
             let Ok(request) = protocol::parse(&text) else { break };
             let taken = match request {
                 Request::Clock { sent } => {
                     let replied = MonotonicClock.now();
-                    say(&self.out, &Reply::Clock { sent, received, replied }).is_ok()
+                    say(&shared.out, &Reply::Clock { sent, received, replied }).is_ok()
                 }
                 Request::Alive => true,
                 Request::Begin { at } => self.begins.send(at).is_ok(),
                 Request::End { after } => {
-                    *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(after);
+                    *lock(&shared.end) = Some(after);
                     true
                 }
                 Request::Stop => {
-                    self.told.store(true, Ordering::SeqCst);
-                    self.stop.store(true, Ordering::Relaxed);
+                    shared.told.store(true, Ordering::SeqCst);
+                    shared.stop.store(true, Ordering::Relaxed);
                     true
                 }
                 other => self.asked.send(other).is_ok(),
@@ -171,27 +177,21 @@ impl Reader {
                 break;
             }
         }
-        self.stop.store(true, Ordering::Relaxed);
+        shared.stop.store(true, Ordering::Relaxed);
     }
 }
 
-/// When the window of the current trial ends, relative to its begin, once the coordinator has sent it.
-type AgreedEnd = Arc<Mutex<Option<Nanos>>>;
-
 /// The coordinator, which judges the precision of all clients together.
-struct CoordinatorJudge {
-    out: Out,
-    end: AgreedEnd,
-}
+struct CoordinatorJudge(Arc<Shared>);
 
 impl JudgeElsewhere for CoordinatorJudge {
     fn tell(&mut self, slices: Vec<u64>, at: Nanos) {
         // If the reader is gone, the reading thread notices it and ends the run.
-        let _ = say(&self.out, &Reply::Slices { ios: slices, at });
+        let _ = say(&self.0.out, &Reply::Slices { ios: slices, at });
     }
 
     fn end(&self) -> Option<Nanos> {
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.0.end)
     }
 }
 
@@ -202,13 +202,9 @@ enum Set {
 }
 
 struct Agent {
-    out: Out,
-    stop: StopFlag,
-    /// Whether the coordinator asked to end its load.
-    told: Arc<AtomicBool>,
+    shared: Arc<Shared>,
     /// When the window of the current trial begins, by the clock of this machine.
     begin: Arc<Mutex<mpsc::Receiver<Nanos>>>,
-    end: AgreedEnd,
     sets: BTreeMap<u32, Set>,
 }
 
@@ -217,6 +213,7 @@ type Outcome = Result<Reply, SessionError>;
 
 impl Agent {
     fn serve(&mut self, requests: &mpsc::Receiver<Request>) -> std::io::Result<()> {
+        let shared = Arc::clone(&self.shared);
         loop {
             let request = match requests.recv_timeout(LOOK_EVERY) {
                 Ok(request) => request,
@@ -225,7 +222,8 @@ impl Agent {
                 // it, it stays until it is released: it would otherwise count as lost while its result is
                 // in transit.
                 Err(mpsc::RecvTimeoutError::Timeout)
-                    if self.stop.load(Ordering::Relaxed) && !self.told.load(Ordering::SeqCst) =>
+                    if shared.stop.load(Ordering::Relaxed)
+                        && !shared.told.load(Ordering::SeqCst) =>
                 {
                     return Ok(());
                 }
@@ -235,7 +233,7 @@ impl Agent {
                 exit_code: error.exit_code(),
                 message: error.to_string(),
             });
-            match say(&self.out, &reply) {
+            match say(&shared.out, &reply) {
                 Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
                 other => other?,
             }
@@ -249,12 +247,12 @@ impl Agent {
                 let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
                 let access = Access::from(access);
                 let opened = ThisMachine.open(&paths, &access, size, min_request)?;
-                let reply = Reply::Opened {
+                let reply = Reply::Opened(Opened {
                     facts: opened.all_facts().cloned().collect(),
                     identities: paths.iter().map(|path| target::identity(path)).collect(),
                     alignment: opened.alignment(),
                     writable: opened.writable(),
-                };
+                });
                 self.sets.insert(set, Set::Opened(Box::new(opened)));
                 Ok(reply)
             }
@@ -273,8 +271,10 @@ impl Agent {
                 let Some(Set::Opened(targets)) = self.sets.remove(&set) else {
                     return Err(out_of_turn(set));
                 };
-                let mut display = ToldDisplay { out: Arc::clone(&self.out), last: None };
-                let session = targets.into_session(engine, seed, &self.stop, &mut display)?;
+                let out = Arc::clone(&self.shared.out);
+                let mut display = ToldDisplay { out, last: None };
+                let session =
+                    targets.into_session(engine, seed, &self.shared.stop, &mut display)?;
                 let reply =
                     Reply::Prepared { engine: session.engine, findings: session.findings.clone() };
                 self.sets.insert(set, Set::Ready(Box::new(session)));
@@ -282,22 +282,20 @@ impl Agent {
             }
             Request::Flush { set } => Ok(Reply::Flushed { ms: self.session(set)?.flush()? }),
             Request::Trial { set, workload, seed, first_job, jobs, judged } => {
-                let out = Arc::clone(&self.out);
                 // An end that arrived after the previous trial does not apply here.
-                *self.end.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                let (judge_out, end) = (Arc::clone(&self.out), Arc::clone(&self.end));
-                let judge = judged.then(|| -> Box<dyn JudgeElsewhere> {
-                    Box::new(CoordinatorJudge { out: judge_out, end })
-                });
+                *lock(&self.shared.end) = None;
+                let coordinator = CoordinatorJudge(Arc::clone(&self.shared));
+                let judge = judged.then(|| -> Box<dyn JudgeElsewhere> { Box::new(coordinator) });
                 let counters = Arc::default();
                 let begin = self.agree(&counters);
+                let out = Arc::clone(&self.shared.out);
                 let mut progress = Progress { out, counters, last: Instant::now() };
                 let part = Part { first_job, jobs, begin, judge };
                 let made =
                     self.session(set)?.part_of_trial(&workload, seed, part, &mut |share| {
                         progress.tell(share);
                     })?;
-                let told = tell_intervals(&self.out, made);
+                let told = tell_intervals(&self.shared.out, made);
                 told.map_err(|error| {
                     SessionError::NoResult(format!("cannot report its result: {error}"))
                 })
@@ -311,17 +309,18 @@ impl Agent {
     }
 
     fn agree(&self, counted: &Counted) -> AgreeOnBegin {
-        let (out, begin) = (Arc::clone(&self.out), Arc::clone(&self.begin));
-        let (stop, counted) = (self.stop.clone(), Arc::clone(counted));
+        let (shared, begin) = (Arc::clone(&self.shared), Arc::clone(&self.begin));
+        let counted = Arc::clone(counted);
         Box::new(move |ready: &Ready| {
-            counted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&ready.counters);
-            let told = say(&out, &Reply::Ready { ahead: ready.ahead });
+            lock(&counted).clone_from(&ready.counters);
+            let told = say(&shared.out, &Reply::Ready { ahead: ready.ahead });
             told.map_err(|_| TrialError::Interrupted)?;
-            let begin = begin.lock().unwrap_or_else(PoisonError::into_inner);
+            let begin = lock(&begin);
             loop {
+                let stopped = || shared.stop.load(Ordering::Relaxed);
                 match begin.recv_timeout(LOOK_EVERY) {
                     Ok(moment) => return Ok(moment),
-                    Err(mpsc::RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                    Err(mpsc::RecvTimeoutError::Timeout) if !stopped() => {}
                     Err(_) => return Err(TrialError::Interrupted),
                 }
             }
@@ -372,7 +371,7 @@ impl Progress {
             return;
         }
         self.last = Instant::now();
-        let jobs = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs = lock(&self.counters);
         let (mut ios, mut bytes) = (0, 0);
         for job in jobs.iter() {
             let (more, more_bytes) = job.so_far();

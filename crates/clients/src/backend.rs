@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use trial::{Measurement, PartTotals, Precision, TrialBackend, TrialError, together};
+use trial::{Measurement, Precision, TrialBackend, TrialError, together};
 
 /// Time that a trial may take in addition to its run time, its ramp and the I/O timeout.
 const BESIDE: Duration = Duration::from_secs(60);
@@ -23,11 +23,6 @@ pub(crate) struct ClientsBackend {
     set: u32,
     sharing: (TargetSharing, String),
     last: Option<(Clients, Vec<Trial>)>,
-}
-
-struct Back {
-    trial: Trial,
-    totals: PartTotals,
 }
 
 impl ClientsBackend {
@@ -78,14 +73,9 @@ impl TrialBackend for ClientsBackend {
         agents
             .read_clocks(|link, clock, at| after[link.rank] = Some(Reading { clock, at }))
             .or_else(|error| if error.interrupted() { Ok(()) } else { Err(told(&error)) })?;
-        let back: Vec<Option<Back>> = trials
-            .each
-            .into_iter()
-            .map(|it| it.map(|(trial, totals)| Back { trial: *trial, totals: *totals }))
-            .collect();
-        let parts: Vec<PartTotals> =
-            back.iter().flatten().map(|back| back.totals.clone()).collect();
-        let Some(mut measurement) = together(&parts) else {
+        let back = trials.each;
+        let parts = back.iter().flatten().map(|(_, totals)| totals.as_ref().clone());
+        let Some(mut measurement) = together(&parts.collect::<Vec<_>>()) else {
             agents.nobody_lost().map_err(|error| told(&error))?;
             return Err(told(&interrupted()));
         };
@@ -94,7 +84,7 @@ impl TrialBackend for ClientsBackend {
             measurement.ended_by = Some(record::EndedBy::Passes);
         }
         let skew = |rank: usize| {
-            let totals = &back[rank].as_ref()?.totals;
+            let (_, totals) = back[rank].as_ref()?;
             let window = (totals.window.begin, totals.end.since(totals.window.begin));
             Some(Skew::of(trials.begin, window, before[rank], after[rank]))
         };
@@ -115,7 +105,7 @@ impl TrialBackend for ClientsBackend {
                 begin_skew_ns: skews[rank].map(|skew| skew.late_ns),
                 share: None,
                 iops_per_job: None,
-                trial_id: back[rank].as_ref().map(|back| back.trial.id.clone()),
+                trial_id: back[rank].as_ref().map(|(trial, _)| trial.id.clone()),
                 lost: link.lost.clone().filter(|_| missing),
             }
         });
@@ -130,10 +120,9 @@ impl TrialBackend for ClientsBackend {
             each: each.collect(),
         };
         spread(&mut clients, &skews.into_iter().flatten().collect::<Vec<_>>());
-        let mut trials: Vec<Trial> = back.into_iter().flatten().map(|back| back.trial).collect();
+        let mut trials: Vec<Trial> = back.into_iter().flatten().map(|(trial, _)| *trial).collect();
         shares_of(&mut clients, &trials);
-        let boots: Vec<_> = agents.links.iter().map(|link| link.boot.as_ref()).collect();
-        if boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]) {
+        if agents.on_one_kernel() {
             // On one kernel, the counters of a device cover all clients: what one client reports as foreign
             // I/O comes from the other clients.
             for trial in &mut trials {

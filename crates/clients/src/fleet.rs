@@ -7,12 +7,11 @@
 
 use crate::agent::ALIVE_EVERY;
 use crate::judge::Judge;
-use crate::launch::Launch;
-use crate::link::{Event, Link, Message, Out, say};
+use crate::link::{Event, Link, Message, Out, no_result, say};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use crate::waits::{Deadlines, Step, Waiting, late_text};
 use engine::{Clock, MonotonicClock};
-use plan::session::{self, Display, SessionError, StopFlag, VERSION};
+use plan::session::{Display, SessionError, StopFlag, VERSION};
 use record::{ClientClock, LostKind, Nanos};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -47,16 +46,6 @@ pub(crate) struct Agents {
 pub(crate) type Answers<T> = Vec<Option<T>>;
 
 impl Agents {
-    /// Starts all agents and checks their version and their clocks.
-    pub(crate) fn start(
-        launch: &Launch,
-        deadlines: Deadlines,
-        stop: &StopFlag,
-        display: Box<dyn Display>,
-    ) -> Result<Self> {
-        Self::greeted(|events| launch.links(events), launch.words(), deadlines, stop, display)
-    }
-
     /// Connects to all agents by `links`, and checks their version and their clocks.
     pub(crate) fn greeted(
         links: impl FnOnce(&mpsc::SyncSender<Event>) -> Result<Vec<Link>>,
@@ -107,14 +96,11 @@ impl Agents {
                 continue;
             };
             if protocol != PROTOCOL || version != VERSION {
-                return Err(SessionError::Client {
-                    host: link.host.clone(),
-                    message: format!(
-                        "it has halfpower {version} (protocol {protocol}), but this machine has \
-                         {VERSION} ({PROTOCOL}); install the same version on both"
-                    ),
-                    exit_code: session::NO_RESULT,
-                });
+                let message = format!(
+                    "it has halfpower {version} (protocol {protocol}), but this machine has \
+                     {VERSION} ({PROTOCOL}); install the same version on both"
+                );
+                return Err(no_result(&link.host, message));
             }
             link.known = true;
             (link.hostname, link.boot, link.default_engine) = (hostname, boot, default_engine);
@@ -122,15 +108,15 @@ impl Agents {
         Ok(())
     }
 
+    /// Whether all agents run on one kernel, as far as known.
+    pub(crate) fn on_one_kernel(&self) -> bool {
+        let same = |pair: &[Link]| pair[0].boot.is_some() && pair[0].boot == pair[1].boot;
+        self.links.windows(2).all(same)
+    }
+
     pub(crate) fn nobody_lost(&self) -> Result<()> {
         let lost = self.links.iter().find_map(|link| Some((link, link.lost.as_ref()?)));
-        lost.map_or(Ok(()), |(link, lost)| {
-            Err(SessionError::Client {
-                host: link.host.clone(),
-                message: lost.reason.clone(),
-                exit_code: session::NO_RESULT,
-            })
-        })
+        lost.map_or(Ok(()), |(link, lost)| Err(no_result(&link.host, lost.reason.clone())))
     }
 
     /// Reads the clocks of all remaining agents, one by one: parallel exchanges would delay each other.

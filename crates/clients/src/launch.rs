@@ -4,9 +4,9 @@
 //! part of one word whatever it contains. The remote side may well use a shell, as ssh does, and a name
 //! could look like an option. So names may contain only the characters of host names.
 
-use crate::link::{Event, Link};
+use crate::link::{Event, Link, no_result};
 use engine::input;
-use plan::session::{self, SessionError};
+use plan::session::SessionError;
 use record::shell_word;
 use std::sync::mpsc;
 
@@ -82,11 +82,7 @@ impl Launch {
         let start = |(rank, host): (usize, &String)| {
             let words: Vec<String> =
                 self.template.iter().map(|word| fill(word, rank, host)).collect();
-            Link::start(rank, host, &words, events).map_err(|message| SessionError::Client {
-                host: host.clone(),
-                message,
-                exit_code: session::NO_RESULT,
-            })
+            Link::start(rank, host, &words, events).map_err(|message| no_result(host, message))
         };
         self.hosts.iter().enumerate().map(start).collect()
     }

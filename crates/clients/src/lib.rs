@@ -20,7 +20,14 @@ mod split;
 mod targets;
 mod waits;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 pub use agent::serve;
 pub use launch::{DEFAULT_LAUNCH, Launch};
 pub use split::{Share, split};
 pub use targets::Clients;
+
+/// The content of a mutex. No thread leaves it in a state that others cannot use.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

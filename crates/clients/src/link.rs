@@ -1,13 +1,15 @@
 //! The coordinator's connection to one agent: how it was started, its messages, and whether it is lost.
 
 use crate::frame::{self, Frame};
+use crate::lock;
 use crate::protocol::{self, Reply, Request};
 use engine::{Clock, MonotonicClock};
+use plan::session::{NO_RESULT, SessionError};
 use record::{ClientClock, IntervalResult, LostClient, LostKind, Nanos, Trial, shell_word};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use trial::{IntervalTotals, PartTotals};
@@ -244,13 +246,13 @@ impl Link {
 
     /// The last lines that were not messages.
     fn last_lines(&self) -> String {
-        let lines = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = lock(&self.said);
         lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")
     }
 
     /// Closes its stream, which ends its load.
     pub(crate) fn close(&mut self) {
-        *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.to) = None;
     }
 }
 
@@ -280,9 +282,14 @@ fn kill_all(child: &mut Child) {
     let _ = child.kill();
 }
 
+/// The error of an agent without a result, with its reason.
+pub(crate) fn no_result(host: &str, message: String) -> SessionError {
+    SessionError::Client { host: host.to_owned(), message, exit_code: NO_RESULT }
+}
+
 pub(crate) fn say(out: &Out, request: &Request) {
     let Ok(text) = serde_json::to_vec(request) else { return };
-    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut out = lock(out);
     if let Some(to) = &mut *out
         && frame::write(to, &text).is_err()
     {
@@ -294,7 +301,7 @@ fn keep(lines: &Lines, line: &str) {
     if line.trim().is_empty() {
         return;
     }
-    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut lines = lock(lines);
     if lines.len() == LINES_KEPT {
         lines.pop_front();
     }

@@ -150,6 +150,19 @@ impl From<Permission> for Access {
     }
 }
 
+/// An agent's report on an open set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Opened {
+    /// Facts of its targets.
+    pub facts: Vec<Target>,
+    /// The numbers by which the kernel identifies each target; null if it has none.
+    pub identities: Vec<Option<(u64, u64, u64)>>,
+    /// Alignment of offsets in bytes.
+    pub alignment: u64,
+    /// Whether the set may be written.
+    pub writable: bool,
+}
+
 /// A reply of the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -179,16 +192,7 @@ pub enum Reply {
     /// A sign of life.
     Alive,
     /// A set is open.
-    Opened {
-        /// Facts of its targets.
-        facts: Vec<Target>,
-        /// The numbers by which the kernel identifies each target; null if it has none.
-        identities: Vec<Option<(u64, u64, u64)>>,
-        /// Alignment of offsets in bytes.
-        alignment: u64,
-        /// Whether the set may be written.
-        writable: bool,
-    },
+    Opened(Opened),
     /// The request was executed.
     Done,
     /// Progress of a step before a trial, such as writing test files.

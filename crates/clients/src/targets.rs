@@ -3,16 +3,14 @@
 use crate::backend::ClientsBackend;
 use crate::fleet::{Agents, Result};
 use crate::launch::{Launch, fill};
-use crate::protocol::{Reply, Request};
+use crate::protocol::{Opened, Reply, Request};
 use crate::waits::{Deadlines, Step};
 use host::target::{self, Access};
 use plan::session::{
     Display, Opener, PreparedElsewhere, RealTargets, SessionError, StopFlag, TargetsElsewhere,
     add_new,
 };
-use record::{
-    Bytes, CacheMode, EngineName, Finding, Nanos, Target, TargetKind, TargetSharing, Workload,
-};
+use record::{Bytes, CacheMode, EngineName, Nanos, Target, TargetKind, TargetSharing, Workload};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
@@ -55,7 +53,8 @@ impl Clients {
         display: Box<dyn Display>,
     ) -> Result<Self> {
         let deadlines = Deadlines::new(silence.map(|it| Duration::from_nanos(it.0)));
-        let agents = Agents::start(launch, deadlines, stop, display)?;
+        let links = |events: &_| launch.links(events);
+        let agents = Agents::greeted(links, launch.words(), deadlines, stop, display)?;
         Ok(Self { agents: Rc::new(RefCell::new(agents)), sharing, sets: Cell::new(0) })
     }
 
@@ -92,17 +91,14 @@ impl Opener for Clients {
             min_request,
         };
         let opened = agents.ask_all(Step::Open, request, |reply| match reply {
-            Reply::Opened { facts, identities, alignment, writable } => {
-                Some(Opened { facts, identities, alignment, writable })
-            }
+            Reply::Opened(opened) => Some(opened),
             _ => None,
         })?;
-        let boots: Vec<Option<String>> =
-            agents.links.iter().map(|link| link.boot.clone()).collect();
+        let one_kernel = agents.on_one_kernel();
         drop(agents);
         let (sharing, reason) = match self.sharing {
             Some(said) => (said, "set by --targets-are".to_owned()),
-            None => sharing(&named, &opened, &boots)?,
+            None => sharing(&named, &opened, one_kernel)?,
         };
         let agents = Rc::clone(&self.agents);
         let targets =
@@ -162,14 +158,6 @@ impl Opener for Clients {
     }
 }
 
-/// An agent's report on a set.
-struct Opened {
-    facts: Vec<Target>,
-    identities: Vec<Option<(u64, u64, u64)>>,
-    alignment: u64,
-    writable: bool,
-}
-
 struct Everywhere {
     agents: Rc<RefCell<Agents>>,
     set: u32,
@@ -198,10 +186,6 @@ impl TargetsElsewhere for Everywhere {
 
     fn writable(&self) -> bool {
         self.opened.iter().all(|opened| opened.writable)
-    }
-
-    fn findings(&self) -> Vec<Finding> {
-        Vec::new()
     }
 
     fn look_at_area(&self, workload: &Workload) -> Result<()> {
@@ -306,7 +290,7 @@ fn is_own_host(source: &str) -> bool {
 fn sharing(
     named: &[String],
     opened: &[Opened],
-    boots: &[Option<String>],
+    one_kernel: bool,
 ) -> Result<(TargetSharing, String)> {
     let own = |why: &str| Ok((TargetSharing::Own, why.to_owned()));
     let shared = |why: &str| Ok((TargetSharing::Shared, why.to_owned()));
@@ -320,7 +304,6 @@ fn sharing(
     if opened.len() < 2 {
         return own("only one client takes part");
     }
-    let one_kernel = boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]);
     if one_kernel && opened.windows(2).all(|pair| pair[0].identities == pair[1].identities) {
         return shared("the clients run on one kernel, and the file or device is the same");
     }
@@ -424,13 +407,7 @@ mod tests {
     #[test]
     fn a_file_server_on_each_client_is_not_taken_for_one_that_all_share() {
         let named = ["/mnt/big".to_owned()];
-        let told = |source: &str| {
-            sharing(
-                &named,
-                &[client(source), client(source)],
-                &["a", "b"].map(|it| Some(it.into())),
-            )
-        };
+        let told = |source: &str| sharing(&named, &[client(source), client(source)], false);
         let (found, _) = told("server:/x").expect("it is one server");
         assert_eq!(found, TargetSharing::Shared);
         let asked = told("127.0.0.1:/x").expect_err("it cannot be told").to_string();

@@ -14,7 +14,6 @@ use crate::values::one_of;
 use ::model::papers::{Choice, Papers, RunLine, Switch};
 use clap::Args;
 use host::target::OutputFile;
-use plan::scenarios;
 use plan::session::{Display, Shown, StopFlag, VERSION};
 use record::Trial;
 use std::collections::BTreeMap;
@@ -131,7 +130,7 @@ fn carry_out(
         run::simulated_trial(&arguments, stop).map_err(|error| format!("{error:#}"))
     };
     let mut progress = Progress::new();
-    let outcomes = scenarios::on_all_processors(lines, stop, run, |done| {
+    let outcomes = plan::on_all_processors(lines, stop, run, |done| {
         let remark = format!("{done} of {} runs", lines.len());
         let share = done as f64 / lines.len() as f64;
         progress.show(&Shown { phase: "simulate", share, what: &remark, ..Shown::default() });

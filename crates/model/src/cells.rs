@@ -16,7 +16,7 @@ use record::{
     Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, MedianVisit, Trial,
     mean_latency_ns,
 };
-use stats::grouped;
+use stats::{grouped, over_visits, weighted_mean};
 
 /// Share of a cell's visits that must report a number for the cell to have it.
 const MOST: f64 = 0.75;
@@ -122,15 +122,6 @@ fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
             .filter(|_| mixed),
         write_latency_ns: middle(&|trial| mean_latency_ns(trial.result.write.iter()))
             .filter(|_| mixed),
-    })
-}
-
-/// The mean of one number over the visits. `within_rel` is the 95 % half-width of a single visit, as a
-/// share, if known.
-pub(crate) fn over_visits(values: &[f64], within_rel: Option<f64>) -> Estimate {
-    stats::visits_mean(values).unwrap_or_else(|| {
-        let value = values.first().copied().unwrap_or_default();
-        Estimate::symmetric(value, within_rel.unwrap_or(1.0) * value.abs(), 1)
     })
 }
 
@@ -261,7 +252,5 @@ fn weighted_interval(
 ) -> Option<f64> {
     let active = trial.directions().filter(|direction| direction.ios > 0);
     let pairs: Vec<(f64, f64)> = active.map(weight_and_width).collect::<Option<_>>()?;
-    let total: f64 = pairs.iter().map(|(weight, _)| weight).sum();
-    let sum: f64 = pairs.iter().map(|(weight, width)| weight * width).sum();
-    (total > 0.0).then(|| sum / total)
+    weighted_mean(pairs.into_iter().map(|(weight, width)| (width, weight)))
 }

@@ -3,12 +3,12 @@
 //! They are not cells of the device: the time of a flush also depends on the file system, and the writes
 //! before it end in the page cache. So nothing here enters curves, fits or predictions of requests.
 
-use crate::cells::{counts, over_visits};
+use crate::cells::counts;
 use record::{
     CommitPoint, DirectionResult, Estimate, HistogramSnapshot, LogKind, Measured, NORMAL_95, Trial,
     Workload,
 };
-use stats::grouped;
+use stats::{grouped, over_visits};
 
 /// The percentile of flush times that is reported.
 const PERCENTILE: f64 = 0.99;

@@ -64,21 +64,18 @@ impl CellSpec {
         if !self.bytes.is_multiple_of(alignment.max(1)) {
             return None;
         }
-        let engine = engine_at(engine, self.iodepth);
         let spec = Spec::of(Workload {
             read_percent: self.mix.unwrap_or(if self.op == OpKind::Read { 100 } else { 0 }),
             pattern: self.pattern,
             hit_bytes: (self.pattern == Pattern::Hit).then_some(Bytes(HIT_BYTES.min(area.0))),
-            // An engine that holds one request per job gets its queue depth from jobs.
-            iodepth: if engine == EngineName::Sync { 1 } else { self.iodepth },
-            numjobs: if engine == EngineName::Sync { self.iodepth } else { 1 },
+            iodepth: self.iodepth,
             cache: self.cache,
-            engine,
             drop_cache: if self.cache.direct() { DropCache::None } else { DropCache::Dontneed },
             runtime_ns: Nanos(1_000_000_000),
             ..Workload::default()
         });
-        spec.with_bs(self.bytes).build(area).ok()
+        let spec = with_engine(spec.with_bs(self.bytes), engine_at(engine, self.iodepth));
+        spec.build(area).ok()
     }
 }
 
@@ -90,6 +87,22 @@ pub(crate) fn engine_at(engine: EngineName, depth: u32) -> EngineName {
         IoUring | Libaio | Iocp | Events if depth == 1 => EngineName::Sync,
         other => other,
     }
+}
+
+/// The same workload for an engine with one request per job: depth comes from jobs.
+pub(crate) fn with_engine(mut spec: Spec, engine: EngineName) -> Spec {
+    for job in &mut spec.beside {
+        // A fallback is only for an engine that does not work. Another requested engine does.
+        if engine == EngineName::Sim || job.spec.asked.engine == spec.asked.engine {
+            job.spec = with_engine(std::mem::take(&mut job.spec), engine);
+        }
+    }
+    if spec.asked.engine != engine && engine == EngineName::Sync {
+        spec.asked.numjobs = spec.asked.numjobs.saturating_mul(spec.asked.iodepth);
+        spec.asked.iodepth = 1;
+    }
+    spec.asked.engine = engine;
+    spec
 }
 
 /// The operations of a plan, depending on whether it may write.

@@ -6,7 +6,7 @@
 //! fixed list of trials made before the first, which cannot follow the device.
 //!
 //! [`session`] runs plans. [`limits`] has the plans and conclusions for peaks and zones.
-//! [`scenarios`] runs plans on simulated devices with known faults.
+//! [`scenarios`] simulates devices under several loads.
 #![forbid(unsafe_code)]
 
 mod cache_size;
@@ -20,6 +20,7 @@ mod for_diagnosis;
 pub mod limits;
 mod loads;
 mod lone;
+mod parallel;
 mod planned;
 mod precondition;
 pub mod scenarios;
@@ -38,6 +39,7 @@ pub use drift_probe::{DriftProbe, Look};
 pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};
 pub use lone::LoneReadsPlan;
+pub use parallel::on_all_processors;
 pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
 pub use precondition::{PreconditionPlan, goes_past_cache, steady};
 pub use side_by_side::SideBySide;

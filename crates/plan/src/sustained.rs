@@ -172,9 +172,7 @@ fn step(slices: &[Slice]) -> Option<usize> {
 }
 
 fn mean(slices: &[Slice]) -> Estimate {
-    let rates: Vec<f64> = slices.iter().map(Slice::iops).collect();
-    let value = stats::mean(&rates);
-    stats::visits_mean(&rates).unwrap_or_else(|| Estimate::symmetric(value, value, 1))
+    stats::over_visits(&slices.iter().map(Slice::iops).collect::<Vec<_>>(), None)
 }
 
 /// How long a pause must be to restore everything that a load used beyond its rate after the step,

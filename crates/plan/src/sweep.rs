@@ -220,8 +220,7 @@ fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
     };
     let estimate = |value: &dyn Fn(&Visit<'_>) -> f64| {
         let values: Vec<f64> = visits.iter().map(|visit| value(visit)).collect();
-        let within = within_rel * values[0].abs();
-        stats::visits_mean(&values).unwrap_or_else(|| Estimate::symmetric(values[0], within, 1))
+        stats::over_visits(&values, Some(within_rel))
     };
     let iops = estimate(&|visit| visit.trial.iops());
     let rates = || visits.iter().map(|visit| visit.trial.iops());
@@ -229,11 +228,10 @@ fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
     let names: BTreeSet<&String> = visits.iter().flat_map(|visit| visit.extras.keys()).collect();
     let extras = names
         .into_iter()
-        .filter_map(|name| {
+        .map(|name| {
             let values: Vec<f64> =
                 visits.iter().filter_map(|visit| visit.extras.get(name)).copied().collect();
-            let only = Estimate::symmetric(*values.first()?, 0.0, 1);
-            Some((name.clone(), stats::visits_mean(&values).unwrap_or(only)))
+            (name.clone(), stats::over_visits(&values, Some(0.0)))
         })
         .collect();
     let with_cpu = visits.iter().all(|visit| visit.cpu_us_per_io().is_some());
@@ -367,8 +365,7 @@ fn effect(
     }
     let sum_of = |block: &u32| logs.values().map(|of_blocks| of_blocks[block]).sum::<f64>();
     let means: Vec<f64> = blocks.iter().map(|block| sum_of(block) / logs.len() as f64).collect();
-    let mean = stats::visits_mean(&means)
-        .unwrap_or_else(|| Estimate::symmetric(stats::mean(&means), 0.0, 1));
+    let mean = stats::over_visits(&means, Some(0.0));
     let ratio = Estimate::exp_of(&mean);
     let tells = !ratio.includes(1.0);
     Some(ExperimentEffect {
@@ -384,7 +381,7 @@ fn effect(
 }
 
 /// Levels in words: `bs 4k, rw read`.
-fn words(levels: &Levels) -> String {
+pub(crate) fn words(levels: &Levels) -> String {
     let words: Vec<String> = levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
     words.join(", ")
 }

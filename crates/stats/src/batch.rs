@@ -51,6 +51,14 @@ pub(crate) fn lag_one(values: &[f64], centre: f64) -> f64 {
     products / total
 }
 
+/// Factor by which correlation widens the variance of a mean of `count` values: (1 + r) / (1 - r). The bias
+/// of the lag-1 correlation is corrected; the result is from 0 to `most`.
+pub(crate) fn inflation(lag_one: f64, count: f64, most: f64) -> f64 {
+    let unbiased = lag_one + (1.0 + 3.0 * lag_one.max(0.0)) / count;
+    let correlation = unbiased.clamp(0.0, most);
+    (1.0 + correlation) / (1.0 - correlation)
+}
+
 /// Means of consecutive batches of `size` values. Values that do not fill a batch are dropped at the start,
 /// where a transient would be.
 pub(crate) fn batches_of(series: &[f64], size: usize) -> Vec<f64> {
@@ -73,8 +81,7 @@ fn variance_of_mean(series: &[f64]) -> Option<MeanVariance> {
             size *= 2;
             continue;
         }
-        let correlation = (raw + (1.0 + 3.0 * raw.max(0.0)) / count).clamp(0.0, CORRELATION_MAX);
-        let inflation = (1.0 + correlation) / (1.0 - correlation);
+        let inflation = inflation(raw, count, CORRELATION_MAX);
         let variance = squares(&batches, centre) / (count - 1.0) / count * inflation;
         return Some(MeanVariance { variance, batches: batches.len() });
     }

@@ -20,7 +20,7 @@
 //! (66 to 82 %), 16 correlation times (90 to 92 %), the ratio of the variances of batches and values as the
 //! correlation time (88 %).
 
-use crate::batch::lag_one;
+use crate::batch::{inflation, lag_one};
 use crate::{all_finite, batch_means, mean};
 
 /// Number of values at the first test. Further tests are at each doubling.
@@ -49,8 +49,5 @@ fn correlation_time(series: &[f64]) -> f64 {
     if !all_finite(series) {
         return f64::INFINITY;
     }
-    let raw = lag_one(series, mean(series));
-    let unbiased = raw + (1.0 + 3.0 * raw.max(0.0)) / series.len() as f64;
-    let correlation = unbiased.clamp(0.0, LAG_ONE_MAX);
-    (1.0 + correlation) / (1.0 - correlation)
+    inflation(lag_one(series, mean(series)), series.len() as f64, LAG_ONE_MAX)
 }

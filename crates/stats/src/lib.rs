@@ -35,7 +35,7 @@ pub use median::{median, median_interval};
 pub use ordered::Ordered;
 pub use quantile::{chi_square_per_degree, normal_quantile, normal_tail, student_t_quantile};
 pub use random::SplitMix64;
-pub use visits::{Look, MIN_VISITS, look, visits_mean, visits_se};
+pub use visits::{Look, MIN_VISITS, look, over_visits, visits_mean, visits_se};
 
 /// Probability below the upper end of a two-sided 95 % interval.
 pub(crate) const UPPER_95: f64 = 0.975;

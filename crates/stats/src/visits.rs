@@ -60,6 +60,16 @@ pub fn visits_mean(visits: &[f64]) -> Option<Estimate> {
     Some(Estimate::symmetric(centre, quantile * sqrt(variance), visits.len() as u32))
 }
 
+/// [`visits_mean`], or for a single visit its value with its own interval: `within_rel` is the half-width as
+/// a share of the value, 1 if unknown. Zero without visits.
+#[must_use]
+pub fn over_visits(visits: &[f64], within_rel: Option<f64>) -> Estimate {
+    visits_mean(visits).unwrap_or_else(|| {
+        let value = visits.first().copied().unwrap_or_default();
+        Estimate::symmetric(value, within_rel.unwrap_or(1.0) * value.abs(), 1)
+    })
+}
+
 /// The standard error of an estimate from [`visits_mean`] without Student's t, for pooling the variances of
 /// several estimates; [`Estimate::se`] if there was one visit.
 #[must_use]

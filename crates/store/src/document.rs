@@ -1,4 +1,4 @@
-//! Adds, finds and lists documents of every kind.
+//! Defines how each kind of document is stored, and adds documents.
 //!
 //! A measured document has a unique id and is stored once. The id of a simulated document is the hash of
 //! its request. The same request gives the same result, so a rerun replaces the row and makes it the
@@ -7,78 +7,31 @@
 //!
 //! Each document is parsed back from its own text before it is written. JSON has no infinity, and a
 //! document that cannot be read would otherwise be discovered years later.
-//!
-//! Row ids are unique over all tables. They are the order in which documents of all kinds were saved, so
-//! that "last" is the newest. Rejected: times, which simulated documents do not have.
 
 use crate::{Store, StoreError};
 use record::{
-    CostFit, Diagnosis, DocumentKind, Experiment, KeptDocument, LimitsRun, Observation,
-    ObservedDevice, Profile, SavedDocument, Target, Trial, Validation, ZoneMap,
+    CostFit, Diagnosis, DocumentKind, Experiment, KeptDocument, LimitsRun, Observation, Profile,
+    Target, Trial, Validation, ZoneMap,
 };
-use rusqlite::types::Value;
+use rusqlite::types::{FromSql, Value};
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Number of recordings that are searched for a device.
-const LOOKED_THROUGH: u32 = 200;
-/// Minimum number of letters that are also compared with the end of an id. The beginning is tried first.
-const END_LEAST: usize = 6;
-/// Number of ids listed when a prefix is ambiguous.
-const CANDIDATES: usize = 5;
-/// The kinds that have a table of the same name. The others share the table `document`.
-const OWN_TABLES: [&str; 3] = ["trial", "profile", "experiment"];
 /// The next free row id over all tables.
 const NEXT_ROW: &str = "(SELECT 1 + max(coalesce((SELECT max(rowid) FROM trial), 0), \
     coalesce((SELECT max(rowid) FROM profile), 0), \
     coalesce((SELECT max(rowid) FROM experiment), 0), \
     coalesce((SELECT max(rowid) FROM document), 0)))";
 
-/// Selects only trials that belong to no other document. Limits, validations and zone maps list their
-/// trials in their JSON, as `trial_ids`.
-const OF_NO_OTHER: &str = " AND NOT EXISTS (SELECT 1 FROM profile_trial WHERE trial_id = trial.id) \
-    AND NOT EXISTS (SELECT 1 FROM experiment_trial WHERE trial_id = trial.id) \
-    AND id NOT IN (SELECT entry.value FROM document AS other, json_tree(other.document) AS entry \
-        WHERE other.kind IN ('limits', 'validation', 'zones') AND entry.path GLOB '*trial_ids*')";
-
-/// The word for the newest document; `last~1` is the one before it.
-pub const LAST: &str = "last";
-
-/// The columns by which a document is listed and found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DocumentRow {
-    /// Lower-case hexadecimal, with or without dashes.
-    pub id: String,
-    /// Start time, RFC 3339 in UTC; `None` if simulated.
-    pub time: Option<String>,
-    /// The target as the user named it; empty if the document has no target.
-    pub target: String,
-    /// Whether the id is a hash of the request.
-    pub simulated: bool,
-}
-
-impl DocumentRow {
-    fn new<'a>(
-        id: &str,
-        time: Option<&str>,
-        targets: impl IntoIterator<Item = &'a Target>,
-        simulated: bool,
-    ) -> Self {
-        let paths: Vec<&str> = targets.into_iter().map(|target| target.path.as_str()).collect();
-        let (id, time) = (id.to_owned(), time.map(str::to_owned));
-        Self { id, time, target: paths.join(" "), simulated }
-    }
-}
-
 /// A kind of document that can be saved.
 pub trait Document: Serialize + DeserializeOwned {
-    /// Its name in messages and in the file: lower-case letters and `-`.
-    const KIND: &'static str;
+    /// Its kind.
+    const KIND: DocumentKind;
     /// Whether it is saved before it is complete, so that a later state replaces an earlier one.
     const GROWS: bool = false;
 
     /// The columns by which it is listed and found.
-    fn row(&self) -> DocumentRow;
+    fn row(&self) -> KeptDocument;
 
     /// Additional columns of its table.
     #[doc(hidden)]
@@ -106,6 +59,23 @@ pub trait Document: Serialize + DeserializeOwned {
     }
 }
 
+/// The columns of a document about these targets.
+fn row<'a>(
+    kind: DocumentKind,
+    (id, time): (&str, &Option<String>),
+    targets: impl IntoIterator<Item = &'a Target>,
+    simulated: bool,
+) -> KeptDocument {
+    let paths: Vec<&str> = targets.into_iter().map(|target| target.path.as_str()).collect();
+    KeptDocument {
+        kind: kind.name().to_owned(),
+        id: id.to_owned(),
+        time: time.clone(),
+        target: paths.join(" "),
+        simulated,
+    }
+}
+
 /// Kind and disk of a target, as columns. Trials always have a target.
 fn target_columns(target: Option<&Target>) -> Vec<(&'static str, Value)> {
     let kind = target.and_then(|target| serde_json::to_value(target.kind).ok());
@@ -115,9 +85,9 @@ fn target_columns(target: Option<&Target>) -> Vec<(&'static str, Value)> {
 }
 
 impl Document for Trial {
-    const KIND: &'static str = "trial";
-    fn row(&self) -> DocumentRow {
-        DocumentRow::new(&self.id, self.time.as_deref(), self.targets.first(), self.simulated)
+    const KIND: DocumentKind = DocumentKind::Trial;
+    fn row(&self) -> KeptDocument {
+        row(Self::KIND, (&self.id, &self.time), self.targets.first(), self.simulated)
     }
     fn columns(&self) -> Vec<(&'static str, Value)> {
         let mut columns = target_columns(self.targets.first());
@@ -127,9 +97,9 @@ impl Document for Trial {
 }
 
 impl Document for Profile {
-    const KIND: &'static str = "profile";
-    fn row(&self) -> DocumentRow {
-        DocumentRow::new(&self.id, self.time.as_deref(), [&self.target], self.simulated)
+    const KIND: DocumentKind = DocumentKind::Profile;
+    fn row(&self) -> KeptDocument {
+        row(Self::KIND, (&self.id, &self.time), [&self.target], self.simulated)
     }
     fn columns(&self) -> Vec<(&'static str, Value)> {
         let mut columns = target_columns(Some(&self.target));
@@ -140,10 +110,10 @@ impl Document for Profile {
 }
 
 impl Document for Experiment {
-    const KIND: &'static str = "experiment";
+    const KIND: DocumentKind = DocumentKind::Experiment;
     const GROWS: bool = true;
-    fn row(&self) -> DocumentRow {
-        DocumentRow::new(&self.id, self.time.as_deref(), &self.targets, self.simulated)
+    fn row(&self) -> KeptDocument {
+        row(Self::KIND, (&self.id, &self.time), &self.targets, self.simulated)
     }
     /// Without its trials, which are linked in another table.
     fn text(&self) -> serde_json::Result<String> {
@@ -156,39 +126,39 @@ impl Document for Experiment {
 }
 
 impl Document for LimitsRun {
-    const KIND: &'static str = "limits";
-    fn row(&self) -> DocumentRow {
-        DocumentRow::new(&self.id, self.time.as_deref(), &self.targets, self.simulated)
+    const KIND: DocumentKind = DocumentKind::Limits;
+    fn row(&self) -> KeptDocument {
+        row(Self::KIND, (&self.id, &self.time), &self.targets, self.simulated)
     }
 }
 
 impl Document for ZoneMap {
-    const KIND: &'static str = "zones";
-    fn row(&self) -> DocumentRow {
-        DocumentRow::new(&self.id, self.time.as_deref(), [&self.target], self.simulated)
+    const KIND: DocumentKind = DocumentKind::Zones;
+    fn row(&self) -> KeptDocument {
+        row(Self::KIND, (&self.id, &self.time), [&self.target], self.simulated)
     }
 }
 
 impl Document for Validation {
-    const KIND: &'static str = "validation";
-    fn row(&self) -> DocumentRow {
-        DocumentRow::new(&self.id, self.time.as_deref(), [&self.target], self.simulated)
+    const KIND: DocumentKind = DocumentKind::Validation;
+    fn row(&self) -> KeptDocument {
+        row(Self::KIND, (&self.id, &self.time), [&self.target], self.simulated)
     }
 }
 
 impl Document for CostFit {
-    const KIND: &'static str = "cost-fit";
-    fn row(&self) -> DocumentRow {
-        DocumentRow::new(&self.id, self.time.as_deref(), &self.targets, false)
+    const KIND: DocumentKind = DocumentKind::CostFit;
+    fn row(&self) -> KeptDocument {
+        row(Self::KIND, (&self.id, &self.time), &self.targets, false)
     }
 }
 
 impl Document for Observation {
-    const KIND: &'static str = "observation";
+    const KIND: DocumentKind = DocumentKind::Observation;
     const GROWS: bool = true;
-    fn row(&self) -> DocumentRow {
-        let row = DocumentRow::new(&self.id, self.time.as_deref(), [], false);
-        DocumentRow { target: self.source.clone(), ..row }
+    fn row(&self) -> KeptDocument {
+        let row = row(Self::KIND, (&self.id, &self.time), [], false);
+        KeptDocument { target: self.source.clone(), ..row }
     }
     /// Without its intervals and contexts, which are stored in columns.
     fn text(&self) -> serde_json::Result<String> {
@@ -244,25 +214,27 @@ impl Document for Observation {
 /// The id is a hash of the observation and the profiles. A repeated diagnosis, perhaps by a later version
 /// of the program, therefore replaces the earlier one.
 impl Document for Diagnosis {
-    const KIND: &'static str = "diagnosis";
+    const KIND: DocumentKind = DocumentKind::Diagnosis;
     const GROWS: bool = true;
-    fn row(&self) -> DocumentRow {
+    fn row(&self) -> KeptDocument {
         let names: Vec<&str> = self.devices.iter().map(|device| device.device.as_str()).collect();
-        let row = DocumentRow::new(&self.id, self.time.as_deref(), [], self.source == "simulated");
-        DocumentRow { target: names.join(" "), ..row }
+        let row = row(Self::KIND, (&self.id, &self.time), [], self.source == "simulated");
+        KeptDocument { target: names.join(" "), ..row }
     }
 }
 
-/// The table in which a kind is stored.
-fn table(kind: &str) -> &str {
-    if OWN_TABLES.contains(&kind) { kind } else { "document" }
+/// The table of a kind, if it has one. The other kinds share the table `document`.
+fn own_table(kind: DocumentKind) -> Option<&'static str> {
+    let has_own =
+        matches!(kind, DocumentKind::Trial | DocumentKind::Profile | DocumentKind::Experiment);
+    has_own.then(|| kind.name())
 }
 
 /// Table and condition that select the rows of a kind.
-fn place(kind: &str) -> String {
-    match table(kind) {
-        own if own == kind => format!("{own} WHERE 1"),
-        shared => format!("{shared} WHERE kind = '{kind}'"),
+pub(crate) fn place(kind: DocumentKind) -> String {
+    match own_table(kind) {
+        Some(own) => format!("{own} WHERE 1"),
+        None => format!("document WHERE kind = '{}'", kind.name()),
     }
 }
 
@@ -273,10 +245,10 @@ pub(crate) fn write<D: Document>(
     text: &str,
     compact: Option<Vec<u8>>,
 ) -> rusqlite::Result<()> {
-    let (table, row) = (table(D::KIND), document.row());
+    let (own, row) = (own_table(D::KIND), document.row());
     let mut columns: Vec<(&str, Value)> = document.columns();
-    if table != D::KIND {
-        columns.push(("kind", D::KIND.to_owned().into()));
+    if own.is_none() {
+        columns.push(("kind", row.kind.into()));
     }
     columns.extend([
         ("id", row.id.into()),
@@ -287,7 +259,7 @@ pub(crate) fn write<D: Document>(
     ]);
     columns.extend(compact.map(|bytes| ("columns", bytes.into())));
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-    let key = if table == D::KIND { "id" } else { "kind, id" };
+    let (table, key) = own.map_or(("document", "kind, id"), |table| (table, "id"));
     let changed: Vec<String> = ["clean", "document", "columns"]
         .iter()
         .filter(|name| names.contains(name))
@@ -326,128 +298,6 @@ impl Store {
         write(document, &self.connection, &text, compact).map_err(|cause| self.failed(cause))
     }
 
-    /// Finds a document by full id, else by an unambiguous beginning or end of an id, or the newest.
-    ///
-    /// # Errors
-    /// If none or several match, or the file cannot be read.
-    pub fn document<D: Document>(&self, id: &str) -> Result<D, StoreError> {
-        let (_, id) = self.only(id, &[D::KIND])?;
-        let text = self.kept_text::<D>(&id)?.ok_or_else(|| self.not_found(&id, &[D::KIND]))?;
-        let mut document: D = self.parse(&id, &text)?;
-        document.read_beside(self)?;
-        Ok(document)
-    }
-
-    /// The document of any of these kinds that [`Store::document`] would find, with its trials. Trials that
-    /// belong to a profile or an experiment count as the newest only if nothing else is saved.
-    ///
-    /// # Errors
-    /// If none or several match, or the file cannot be read.
-    pub fn find(&self, id: &str, kinds: &[DocumentKind]) -> Result<SavedDocument, StoreError> {
-        let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name()).collect();
-        let (kind, id) = self.only(id, &names)?;
-        Ok(match kinds.iter().find(|known| known.name() == kind) {
-            Some(DocumentKind::Experiment) => SavedDocument::Experiment(
-                Box::new(self.document(&id)?),
-                self.trials_of::<Experiment>(&id)?,
-            ),
-            Some(DocumentKind::Profile) => SavedDocument::Profile(
-                Box::new(self.document(&id)?),
-                self.trials_of::<Profile>(&id)?,
-            ),
-            Some(DocumentKind::Limits) => SavedDocument::Limits(Box::new(self.document(&id)?)),
-            Some(DocumentKind::Zones) => SavedDocument::Zones(Box::new(self.document(&id)?)),
-            Some(DocumentKind::Observation) => {
-                SavedDocument::Observation(Box::new(self.document(&id)?))
-            }
-            Some(DocumentKind::Diagnosis) => {
-                SavedDocument::Diagnosis(Box::new(self.document(&id)?))
-            }
-            Some(DocumentKind::Validation) => {
-                SavedDocument::Validation(Box::new(self.document(&id)?))
-            }
-            Some(DocumentKind::CostFit) => SavedDocument::CostFit(Box::new(self.document(&id)?)),
-            Some(DocumentKind::Trial) | None => SavedDocument::Trial(Box::new(self.document(&id)?)),
-        })
-    }
-
-    /// All documents of a kind, in the order in which they were saved.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn list<D: Document>(&self) -> Result<Vec<DocumentRow>, StoreError> {
-        let sql =
-            format!("SELECT id, time, target, simulated FROM {} ORDER BY rowid", place(D::KIND));
-        self.rows(&sql, &[], |row| {
-            Ok(DocumentRow {
-                id: row.get(0)?,
-                time: row.get(1)?,
-                target: row.get(2)?,
-                simulated: row.get(3)?,
-            })
-        })
-    }
-
-    /// The saved documents of these kinds, in the order in which they were saved. Trials that belong to a
-    /// profile or an experiment are omitted if other kinds are requested too.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn kept(&self, kinds: &[DocumentKind]) -> Result<Vec<KeptDocument>, StoreError> {
-        let mut found: Vec<(i64, KeptDocument)> = Vec::new();
-        for kind in kinds {
-            let is_part = *kind == DocumentKind::Trial && kinds.len() > 1;
-            let is_own = if is_part { OF_NO_OTHER } else { "" };
-            let place = place(kind.name());
-            let sql = format!("SELECT rowid, id, time, target, simulated FROM {place}{is_own}");
-            found.extend(self.rows(&sql, &[], |row| {
-                let kept = KeptDocument {
-                    kind: kind.name().to_owned(),
-                    id: row.get(1)?,
-                    time: row.get(2)?,
-                    target: row.get(3)?,
-                    simulated: row.get(4)?,
-                };
-                Ok((row.get(0)?, kept))
-            })?);
-        }
-        found.sort_by_key(|(row, _)| *row);
-        Ok(found.into_iter().map(|(_, kept)| kept).collect())
-    }
-
-    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC;
-    /// `None` for no limit), latest first. Returns at most `most` recordings with at most `bytes_max` bytes
-    /// in the file. In memory they take about twenty times as much.
-    ///
-    /// # Errors
-    /// If the file or one of the recordings cannot be read.
-    pub fn recordings_of(
-        &self,
-        wanted: impl Fn(&ObservedDevice) -> bool,
-        before: Option<&str>,
-        (most, bytes_max): (usize, i64),
-    ) -> Result<Vec<Observation>, StoreError> {
-        let sql = format!(
-            "SELECT id, length(coalesce(columns, document)) FROM {} AND simulated = 0 \
-             AND (?1 IS NULL OR time < ?1) ORDER BY rowid DESC LIMIT {LOOKED_THROUGH}",
-            place(Observation::KIND)
-        );
-        let rows: Vec<(String, i64)> =
-            self.rows(&sql, &[&before], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let (mut found, mut left) = (Vec::new(), bytes_max);
-        for (id, bytes) in rows {
-            if found.len() < most
-                && bytes <= left
-                && let Some(head) = self.kept_text::<Observation>(&id)?
-                && self.parse::<Observation>(&id, &head)?.devices.iter().any(&wanted)
-            {
-                left -= bytes;
-                found.push(self.document(&id)?);
-            }
-        }
-        Ok(found)
-    }
-
     /// The JSON text of a document, after a check that it can be read back.
     pub(crate) fn text<D: Document>(&self, document: &D) -> Result<String, StoreError> {
         let bad = |cause| self.bad_document::<D>(&document.row().id, cause);
@@ -472,102 +322,23 @@ impl Store {
 
     /// The text saved under exactly this id.
     pub(crate) fn kept_text<D: Document>(&self, id: &str) -> Result<Option<String>, StoreError> {
-        let sql = format!("SELECT document FROM {} AND id = ?1", place(D::KIND));
-        self.connection
-            .query_row(&sql, [id], |row| row.get(0))
-            .optional()
-            .map_err(|cause| self.failed(cause))
+        self.column("document", D::KIND, id)
     }
 
     /// The columns saved under exactly this id of an observation.
     pub(crate) fn kept_columns(&self, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = format!("SELECT columns FROM {} AND id = ?1", place(Observation::KIND));
-        let found: Option<Option<Vec<u8>>> = self
-            .connection
-            .query_row(&sql, [id], |row| row.get(0))
-            .optional()
-            .map_err(|cause| self.failed(cause))?;
-        Ok(found.flatten())
+        Ok(self.column::<Option<_>>("columns", Observation::KIND, id)?.flatten())
     }
 
-    /// Kind and id of the only document of these kinds that matches a word: the beginning or end of an id,
-    /// `last`, or the name of a target (its newest document). All our ids are lower-case hexadecimal.
-    pub(crate) fn only(
+    fn column<T: FromSql>(
         &self,
-        word: &str,
-        kinds: &[&'static str],
-    ) -> Result<(&'static str, String), StoreError> {
-        if let Some(back) = back(word) {
-            return self.newest(back, kinds, None)?.ok_or_else(|| self.not_found(word, kinds));
-        }
-        let part = word.to_lowercase();
-        let ids = |condition: &str| -> Result<Vec<(&'static str, String)>, StoreError> {
-            let mut found = Vec::new();
-            for &kind in kinds.iter().filter(|_| !part.is_empty()) {
-                let sql = format!(
-                    "SELECT id FROM {} AND {condition} ORDER BY id LIMIT {CANDIDATES}",
-                    place(kind)
-                );
-                found.extend(self.rows(&sql, &[&part], |row| Ok((kind, row.get(0)?)))?);
-            }
-            Ok(found)
-        };
-        // A range, so that SQLite uses the index: `g` sorts after every character of an id.
-        let mut found = ids("id >= ?1 AND id < ?1 || 'g'")?;
-        // A full id takes precedence over longer ids that begin with it.
-        if found.iter().any(|(_, id)| *id == part) {
-            found.retain(|(_, id)| *id == part);
-        } else if found.is_empty() && part.len() >= END_LEAST {
-            found = ids("substr(id, -length(?1)) = ?1")?;
-        }
-        // A profile begins in the same moment as its trials, and the user more likely means the profile.
-        let others = || found.iter().filter(|(kind, _)| *kind != Trial::KIND);
-        if found.len() > 1 && others().count() == 1 {
-            let one = others().next().cloned();
-            found = one.into_iter().collect();
-        }
-        match found.len() {
-            0 => {
-                let of_target = self.newest(0, kinds, Some(word))?;
-                of_target.ok_or_else(|| self.not_found(word, kinds))
-            }
-            1 => Ok(found.swap_remove(0)),
-            _ => Err(StoreError::Ambiguous {
-                id: part,
-                candidates: found.iter().map(|(kind, id)| format!("{kind} {id}")).collect(),
-                path: self.path.clone(),
-            }),
-        }
-    }
-
-    /// The newest document of these kinds after skipping `back` newer ones; only those of `target` if
-    /// given.
-    fn newest(
-        &self,
-        back: usize,
-        kinds: &[&'static str],
-        target: Option<&str>,
-    ) -> Result<Option<(&'static str, String)>, StoreError> {
-        let mut found: Vec<(i64, &'static str, String)> = Vec::new();
-        for &kind in kinds {
-            let is_own = if kind == Trial::KIND && kinds.len() > 1 { OF_NO_OTHER } else { "" };
-            let sql = format!(
-                "SELECT rowid, id FROM {}{is_own} AND (?1 IS NULL OR target = ?1)
-                 ORDER BY rowid DESC LIMIT {}",
-                place(kind),
-                back.saturating_add(1)
-            );
-            found.extend(self.rows(&sql, &[&target], |row| Ok((row.get(0)?, kind, row.get(1)?)))?);
-        }
-        found.sort_by_key(|(row, ..)| std::cmp::Reverse(*row));
-        let newest = found.into_iter().nth(back).map(|(_, kind, id)| (kind, id));
-        // An interrupted command may have left trials of a document that was never finished.
-        match newest {
-            None if kinds.len() > 1 && kinds.contains(&Trial::KIND) => {
-                self.newest(back, &[Trial::KIND], target)
-            }
-            newest => Ok(newest),
-        }
+        column: &str,
+        kind: DocumentKind,
+        id: &str,
+    ) -> Result<Option<T>, StoreError> {
+        let sql = format!("SELECT {column} FROM {} AND id = ?1", place(kind));
+        let found = self.connection.query_row(&sql, [id], |row| row.get(0)).optional();
+        found.map_err(|cause| self.failed(cause))
     }
 
     pub(crate) fn rows<T>(
@@ -595,19 +366,11 @@ impl Store {
         StoreError::Document { kind: D::KIND, id, path, cause }
     }
 
-    pub(crate) fn not_found(&self, id: &str, kinds: &[&'static str]) -> StoreError {
+    pub(crate) fn not_found(&self, id: &str, kinds: &[DocumentKind]) -> StoreError {
         StoreError::NotFound { kinds: kinds.to_vec(), id: id.to_owned(), path: self.path.clone() }
     }
 
     pub(crate) fn failed(&self, cause: rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(&self.path, cause)
-    }
-}
-
-/// How many documents `last` and `last~N` go back; `None` for any other word.
-fn back(word: &str) -> Option<usize> {
-    match word.strip_prefix(LAST)? {
-        "" => Some(0),
-        number => number.strip_prefix('~')?.parse().ok(),
     }
 }

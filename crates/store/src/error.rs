@@ -7,6 +7,7 @@
 //! make every caller translate, and each one differently.
 
 use engine::input;
+use record::DocumentKind;
 use rusqlite::ErrorCode;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -101,10 +102,10 @@ pub enum StoreError {
     #[error("cannot read {}: {}; name a JSON document or an id", .0.display(), .1)]
     File(PathBuf, String),
     /// No document has this id.
-    #[error("no {} {id:?} in {}; {}", .kinds.join(" or "), .path.display(), what_is_there(.kinds))]
+    #[error("no {} {id:?} in {}; {}", names(.kinds), .path.display(), what_is_there(.kinds))]
     NotFound {
-        /// The kinds that were searched, `trial` or others.
-        kinds: Vec<&'static str>,
+        /// The kinds that were searched.
+        kinds: Vec<DocumentKind>,
         /// The requested id, prefix or word.
         id: String,
         /// The file.
@@ -122,21 +123,24 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A measured document with this id already exists with other content.
-    #[error("{kind} {id} is already in {}, with different content; it was not replaced", .path.display())]
+    #[error(
+        "{} {id} is already in {}, with different content; it was not replaced", .kind.name(),
+        .path.display()
+    )]
     Duplicate {
-        /// Its kind, `trial` or another.
-        kind: &'static str,
+        /// Its kind.
+        kind: DocumentKind,
         /// Its id.
         id: String,
         /// The file.
         path: PathBuf,
     },
     /// The document cannot be read, or cannot be written as JSON that can be read back.
-    #[error("{kind} {id}: {cause}; the document in {} does not fit this version: update \
-             halfpower, or report this", .path.display())]
+    #[error("{} {id}: {cause}; the document in {} does not fit this version: update \
+             halfpower, or report this", .kind.name(), .path.display())]
     Document {
-        /// Its kind, `trial` or another.
-        kind: &'static str,
+        /// Its kind.
+        kind: DocumentKind,
         /// Its id.
         id: String,
         /// The file.
@@ -181,18 +185,24 @@ impl StoreError {
     }
 }
 
+fn names(kinds: &[DocumentKind]) -> String {
+    kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ")
+}
+
 /// How the user can name documents of these kinds.
-fn what_is_there(kinds: &[&str]) -> &'static str {
+fn what_is_there(kinds: &[DocumentKind]) -> &'static str {
     match kinds {
-        ["profile"] => {
+        [DocumentKind::Profile] => {
             "`halfpower show list` lists what is saved; run `halfpower check` to \
                         create one"
         }
-        ["experiment"] => {
+        [DocumentKind::Experiment] => {
             "`halfpower show list` lists what is saved; run `halfpower sweep` to \
                            create one"
         }
-        ["observation"] => "run `halfpower record` to create one or to save another tool's file",
+        [DocumentKind::Observation] => {
+            "run `halfpower record` to create one or to save another tool's file"
+        }
         _ => {
             "give the id that was printed with it, or its beginning or end; \"last\" is the \
              newest; `halfpower show list` lists what is saved"

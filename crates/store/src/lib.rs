@@ -20,13 +20,15 @@
 mod columns;
 mod document;
 mod error;
+mod find;
 mod library;
 mod links;
 mod open;
 mod schema;
 
-pub use document::{Document, DocumentRow, LAST};
+pub use document::Document;
 pub use error::StoreError;
+pub use find::LAST;
 pub use library::Library;
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
 

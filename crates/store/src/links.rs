@@ -68,6 +68,7 @@ impl Store {
     /// If no such document exists, or the file cannot be read.
     pub fn trials_of<D: Document>(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
         let (kind, id) = self.only(id, &[D::KIND])?;
+        let kind = kind.name();
         let sql = format!(
             "SELECT trial.id, trial.document
              FROM {kind}_trial JOIN trial ON trial.id = {kind}_trial.trial_id

@@ -212,8 +212,7 @@ fn uri_path(path: &Path) -> Result<String, StoreError> {
 
 /// Whether no write-ahead log with content exists beside the file.
 fn no_log(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
+    let [_, log, ..] = Store::files_at(path);
     std::fs::metadata(log).map_or(true, |facts| facts.len() == 0)
 }
 

@@ -3,12 +3,12 @@
 //! It calls the library in-process: the judged code is a pure function, and a simulated case takes less time
 //! than starting a program. `--seed` shows one case with its diagnosis, to analyse a failure.
 
+use crate::cases::{
+    self, Case, Drawn, Kind, Profiles, Scores, draw, draw_of, stage, without_profile,
+};
 use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
-use plan::scenarios::{
-    self, Case, Drawn, Kind, Profiles, Scores, draw, draw_of, stage, without_profile,
-};
 
 /// Default number of draws.
 const DRAWS: u64 = 500;
@@ -39,7 +39,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let first: u64 = flags.value("--first")?.unwrap_or(1);
     let seeds = first..first + flags.value("--draws")?.unwrap_or(DRAWS);
     let cases: Vec<Case> = seeds.map(case).collect();
-    let drawn = scenarios::run(&cases, &mut profiles)?;
+    let drawn = cases::run(&cases, &mut profiles)?;
     Ok(print(&drawn).reached())
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
         Part::Paced => without_profile(draw_of(Kind::Paced, seed)),
     };
     let cases: Vec<Case> = (first..first + draws).map(case).collect();
-    let drawn = scenarios::run(&cases, &mut Profiles::default())?;
+    let drawn = cases::run(&cases, &mut Profiles::default())?;
     let scores = print(&drawn);
     Ok(Tally {
         draws: scores.draws,
@@ -133,7 +133,7 @@ fn show(case: &Case, profiles: &mut Profiles) -> Result<bool> {
     let diagnosis = stage(case, profiles)?.diagnosed();
     println!("{case:#?}");
     println!("{}", report::terminal(&report::diagnosis(&diagnosis), &report::Style::default()));
-    let drawn = scenarios::run(std::slice::from_ref(case), profiles)?;
+    let drawn = cases::run(std::slice::from_ref(case), profiles)?;
     let mut fine = true;
     for one in drawn.iter().filter(|one| failed(one)) {
         println!("{}", words(one));

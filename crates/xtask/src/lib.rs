@@ -9,6 +9,7 @@
 mod aarch64;
 mod arguments;
 mod bench;
+pub mod cases;
 mod child;
 mod ci;
 pub mod commands;

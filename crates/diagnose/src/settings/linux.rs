@@ -84,9 +84,9 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
 
 fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
     has_queue(facts)?;
-    let (ratio, words) = facts.random_over_sequential(OpKind::Read, 4 << 10)?;
+    let (ratio, words) = facts.random_over_sequential(4 << 10)?;
     let (rate, _) = facts.rate(OpKind::Read, 4 << 10)?;
-    let alone = facts.alone_ns(OpKind::Read, 4 << 10)?;
+    let alone = facts.alone_ns(4 << 10)?;
     let side_by_side = rate.scaled(alone.value / 1e9);
     let parallel = side_by_side.value;
     let was = now(facts.device().and_then(|device| device.scheduler.as_ref()));

@@ -43,8 +43,8 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
 }
 
 fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
-    let (ratio, words) = facts.random_over_sequential(OpKind::Read, PAGE)?;
-    let earlier = facts.earlier().and_then(|it| it.random_over_sequential(OpKind::Read, PAGE).ok());
+    let (ratio, words) = facts.random_over_sequential(PAGE)?;
+    let earlier = facts.earlier().and_then(|it| it.random_over_sequential(PAGE).ok());
     let same = |before: &f64| (before / ratio.value - 1.0).abs() <= SAME_RATIO;
     let kept = earlier.map(|(before, _)| before.value).filter(same).unwrap_or(ratio.value);
     let cost = |ratio: f64| (ratio * (1.0 - CACHED)).max(1.0);

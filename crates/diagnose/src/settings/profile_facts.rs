@@ -45,9 +45,10 @@ impl<'a> ProfileFacts<'a> {
         })
     }
 
-    /// Sequential requests at queue depth 1.
-    fn streams_alone(&self, op: OpKind) -> impl Iterator<Item = (&'a Cell, u64)> {
-        self.cells(op, Locality::Sequential).filter(|(cell, _)| cell.workload.depth == 1)
+    /// Sequential reads at queue depth 1.
+    fn streams_alone(&self) -> impl Iterator<Item = (&'a Cell, u64)> {
+        let reads = self.cells(OpKind::Read, Locality::Sequential);
+        reads.filter(|(cell, _)| cell.workload.depth == 1)
     }
 
     /// An error unless random requests of this kind were measured.
@@ -67,10 +68,10 @@ impl<'a> ProfileFacts<'a> {
         Ok((max, if measured { "" } else { ", computed from the sizes that were measured" }))
     }
 
-    /// Latency of a random request of a size at queue depth 1.
-    pub(super) fn alone_ns(&self, op: OpKind, bytes: u64) -> Result<Estimate, String> {
-        self.known(op)?;
-        let mix = Mix::one(op, Locality::Random, bytes);
+    /// Latency of a random read of a size at queue depth 1.
+    pub(super) fn alone_ns(&self, bytes: u64) -> Result<Estimate, String> {
+        self.known(OpKind::Read)?;
+        let mix = Mix::one(OpKind::Read, Locality::Random, bytes);
         let found = self.predictor.predict(&mix, Offered::Depth(1.0));
         Ok(found.map_err(|error| error.to_string())?.latency_ns)
     }
@@ -111,10 +112,8 @@ impl<'a> ProfileFacts<'a> {
     /// maximum throughput at that depth, with the words of its derivation. Its interval spans the
     /// sizes that the errors allow.
     pub(super) fn enough_bytes(&self) -> Result<(Estimate, String), String> {
-        let mut sizes: Vec<(u64, Estimate)> = self
-            .streams_alone(OpKind::Read)
-            .map(|(cell, bytes)| (bytes, cell.bytes_per_s))
-            .collect();
+        let mut sizes: Vec<(u64, Estimate)> =
+            self.streams_alone().map(|(cell, bytes)| (bytes, cell.bytes_per_s)).collect();
         sizes.sort_by_cached_key(|&(bytes, _)| bytes);
         if sizes.len() < 3 {
             return Err("the profile has fewer than three sizes of sequential reads at QD 1; \
@@ -208,24 +207,19 @@ impl<'a> ProfileFacts<'a> {
         Ok((Estimate::spanning(value, low, high, 0), words))
     }
 
-    /// Ratio of the latency of a random request to its share of a sequential stream, both at queue
+    /// Ratio of the latency of a random read to its share of a sequential stream, both at queue
     /// depth 1, with both in words. A stream uses large requests by read-ahead, so its share is
     /// that of the size with the maximum throughput at that depth.
-    pub(super) fn random_over_sequential(
-        &self,
-        op: OpKind,
-        bytes: u64,
-    ) -> Result<(Estimate, String), String> {
-        let random = self.alone_ns(op, bytes)?;
-        let (cell, size) = fastest(self.streams_alone(op))
-            .ok_or_else(|| format!("the profile has no sequential {}s at QD 1", op.name()))?;
-        // The variation between runs is part of the random request's error.
+    pub(super) fn random_over_sequential(&self, bytes: u64) -> Result<(Estimate, String), String> {
+        let random = self.alone_ns(bytes)?;
+        let (cell, size) =
+            fastest(self.streams_alone()).ok_or("the profile has no sequential reads at QD 1")?;
+        // The variation between runs is part of the random read's error.
         let per_s = cell.bytes_per_s;
         let sequential = bytes as f64 / per_s.value * 1e9;
         let words = format!(
-            "at queue depth 1, a random {} of {} takes {} and a sequential one {} (as part of {} \
+            "at queue depth 1, a random read of {} takes {} and a sequential one {} (as part of {} \
              requests at {})",
-            op.name(),
             format_bytes(bytes),
             format_nanos(random.value),
             format_nanos(sequential),

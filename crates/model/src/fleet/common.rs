@@ -7,7 +7,7 @@
 
 use crate::fleet::PEERS_MIN;
 use crate::fleet::ratios::Ratios;
-use crate::fleet::scan::{Healthy, Run, WINDOWS_MIN, highest, mean_within};
+use crate::fleet::scan::{Healthy, Run, WINDOWS_MIN, highest, known, mean_within};
 use crate::fleet::spread::{deviation, level_of};
 use record::FleetLabels;
 use stats::{median, normal_quantile};
@@ -162,8 +162,7 @@ fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) 
 /// for most of the segment still does.
 fn level(run: &Run, one: &mut [f32]) {
     let within = &mut one[run.begin..run.end];
-    let there: Vec<f64> =
-        within.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value)).collect();
+    let there = known(within);
     if there.is_empty() {
         return;
     }
@@ -237,11 +236,8 @@ fn medians(members: &[usize], series: &[Vec<f32>]) -> Vec<f32> {
     let windows = members.first().map_or(0, |&one| series[one].len());
     (0..windows)
         .map(|window| {
-            let there: Vec<f64> = members
-                .iter()
-                .map(|&one| f64::from(series[one][window]))
-                .filter(|value| !value.is_nan())
-                .collect();
+            let all: Vec<f32> = members.iter().map(|&one| series[one][window]).collect();
+            let there = known(&all);
             if there.len() < WINDOWS_MIN || 2 * there.len() < members.len() {
                 f32::NAN
             } else {

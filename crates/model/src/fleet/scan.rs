@@ -159,11 +159,15 @@ pub(crate) fn highest(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Ru
     Some(all.run(begin, end, mean, 0.0, (healthy.deviation(windows), healthy.degrees)))
 }
 
+/// The known values.
+pub(crate) fn known(series: &[f32]) -> Vec<f64> {
+    series.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value)).collect()
+}
+
 /// Mean of another series over the same segment, if at least half of the windows have values.
 pub(crate) fn mean_within(series: &[f32], run: &Run) -> Option<f64> {
     let within = &series[run.begin..run.end];
-    let there: Vec<f64> =
-        within.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value)).collect();
+    let there = known(within);
     (2 * there.len() >= run.windows.min(within.len()) && !there.is_empty())
         .then(|| stats::mean(&there))
 }

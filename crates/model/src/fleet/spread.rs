@@ -2,7 +2,7 @@
 //!
 //! It uses medians and median deviations, so that one slow device in a hundred changes nothing.
 
-use crate::fleet::scan::{Healthy, WINDOWS_MIN};
+use crate::fleet::scan::{Healthy, WINDOWS_MIN, known};
 use stats::median;
 
 /// Ratio of the standard deviation to the median absolute deviation, for normal values.
@@ -26,15 +26,14 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 
 /// The median of the known values of a series; `None` if there are too few.
 pub(crate) fn level_of(series: &[f32]) -> Option<f64> {
-    let there: Vec<f64> =
-        series.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value)).collect();
+    let there = known(series);
     (there.len() >= WINDOWS_MIN).then(|| median(there))
 }
 
 /// The spread of a healthy series, from the series of one kind.
 pub(crate) fn healthy(series: &[&[f32]]) -> Healthy {
     let levels: Vec<Option<f64>> = series.iter().map(|one| level_of(one)).collect();
-    let known: Vec<f64> = levels.iter().copied().flatten().collect();
+    let known_levels: Vec<f64> = levels.iter().copied().flatten().collect();
     let mut moves = Vec::new();
     let mut noises = Vec::new();
     let mut dependences = Vec::new();
@@ -50,12 +49,12 @@ pub(crate) fn healthy(series: &[&[f32]]) -> Healthy {
     // The level of a series also contains the mean of its noise, which is not a property of the device.
     let middle = |values: Vec<f64>| if values.is_empty() { 0.0 } else { median(values) };
     Healthy {
-        level: deviation(&known).max(LEVEL_LEAST),
+        level: deviation(&known_levels).max(LEVEL_LEAST),
         noise: middle(noises).max(NOISE_LEAST),
         dependence: middle(dependences).clamp(1.0, DEPENDENCE_MOST),
         // Includes the noise of two medians, so the estimate is on the high side.
         drift: deviation(&moves).max(LEVEL_LEAST),
-        degrees: (MAD_EFFICIENCY * (known.len() as f64 - 1.0)).max(1.0),
+        degrees: (MAD_EFFICIENCY * (known_levels.len() as f64 - 1.0)).max(1.0),
     }
 }
 

@@ -25,7 +25,7 @@ const PARITY_ERROR: f64 = 0.10;
 const MOST: usize = 2_048;
 
 /// An error unless the level is possible with this number of disks.
-pub(super) fn check(disks: u32, raid: RaidLevel) -> Result<(), WhatIfError> {
+pub(super) fn check(&Array { disks, raid, .. }: &Array) -> Result<(), WhatIfError> {
     let (fits, takes) = match raid {
         RaidLevel::Raid0 | RaidLevel::Raid1 => (disks >= 2, "at least 2 disks"),
         RaidLevel::Raid5 => (disks >= 3, "at least 3 disks"),
@@ -160,19 +160,13 @@ pub(super) fn ask(
 
 /// Mean time of the requests of an operation; `None` if the mix has none.
 fn class_mean(array: &Array, mix: &Mix, op: OpKind, one: &Answer) -> Option<f64> {
-    let (mut sum, mut shares) = (0.0, 0.0);
-    for class in mix.classes.iter().filter(|class| class.op == op) {
-        let time: f64 = stages(array, op, class.bytes)
-            .iter()
-            .map(|stage| {
-                let piece = if stage.op == OpKind::Read { one.read } else { one.write };
-                piece * last_of(stage.pieces, one.scv)
-            })
-            .sum();
-        sum += class.share * time;
-        shares += class.share;
-    }
-    (shares > 0.0).then(|| sum / shares)
+    let of_stage = |stage: &Stage| {
+        let piece = if stage.op == OpKind::Read { one.read } else { one.write };
+        piece * last_of(stage.pieces, one.scv)
+    };
+    let time = |class: &MixClass| stages(array, op, class.bytes).iter().map(of_stage).sum::<f64>();
+    let classes = mix.classes.iter().filter(|class| class.op == op);
+    stats::weighted_mean(classes.map(|class| (time(class), class.share)))
 }
 
 pub(super) fn max(disk: &Disk<'_>, array: &Array, mix: &Mix) -> Result<(f64, f64), WhatIfError> {

@@ -39,9 +39,7 @@ impl Disk<'_> {
         let least = (alone / found.latency_ns.value).min(1.0);
         (rel, 0.0, (least * libm::exp(rel)).max(1.0))
     }
-}
 
-impl Disk<'_> {
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
         let found = self.predictor.predict_at(self.level(), model, mix, offered)?;
@@ -57,7 +55,7 @@ impl Disk<'_> {
         // The variance of a lone request as measured, and that of the wait as behind one exponential
         // server.
         let (rel, rate_rel, shortest) = self.errors(&found);
-        let service = self.predictor.scv_of(mix).unwrap_or(1.0);
+        let service = self.scv(mix);
         let variance = alone * alone * service + wait * wait * (2.0 - rho) / rho;
         Ok(Answer {
             mean,

@@ -69,7 +69,9 @@ fn case(
             how_to_check: "each of the checks above".to_owned(),
         },
     };
-    let after = setup.with_all(changes, predictor).and_then(|changed| changed.state(predictor));
+    let all = |setup: Setup, change: &Change| setup.with(*change, predictor);
+    let changed = changes.iter().try_fold(setup.clone(), all);
+    let after = changed.and_then(|changed| changed.state(predictor));
     let after: Measured<LoadState> = match after {
         // A RAID level with an impossible number of disks is an invalid request.
         Err(error @ WhatIfError::Disks(..)) => return Err(error),

@@ -56,13 +56,6 @@ pub struct Array {
     pub chunk_bytes: u64,
 }
 
-impl Array {
-    /// An error unless the level is possible with this number of disks.
-    fn check(&self) -> Result<(), WhatIfError> {
-        array::check(self.disks, self.raid)
-    }
-}
-
 /// A load and the layers between it and the disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
@@ -124,7 +117,7 @@ impl Setup {
             Change::Faster(share) => next.time_factor *= 1.0 - share,
             Change::Array { disks, raid, chunk_bytes } => {
                 let array = Array { disks, raid, chunk_bytes };
-                array.check()?;
+                array::check(&array)?;
                 next.array = Some(array);
             }
             Change::CacheHit { .. } if !self.mix.classes.iter().any(is_random_read) => {
@@ -181,14 +174,6 @@ impl Setup {
             }
         }
         Ok(next)
-    }
-
-    /// The setup after all of these changes, in order.
-    ///
-    /// # Errors
-    /// As [`Setup::with`].
-    pub fn with_all(&self, changes: &[Change], predictor: &Predictor) -> Result<Self, WhatIfError> {
-        changes.iter().try_fold(self.clone(), |setup, change| setup.with(*change, predictor))
     }
 
     /// Requests per second: counted, offered, or the result of the queue depth.

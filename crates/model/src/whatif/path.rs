@@ -87,7 +87,7 @@ impl Path<'_> {
         let open = offered.is_open();
         if left < 1.0 && open {
             let writes = 1.0 - rest.reads();
-            let service = self.disk.predictor.scv_of(&rest).unwrap_or(1.0);
+            let service = self.disk.scv(&rest);
             let bursts = 1.0 + writes * (BURST_SCV - 1.0);
             let alone = self.device(&rest, Offered::Depth(1.0))?.mean;
             let wait = (found.mean - alone).max(0.0);

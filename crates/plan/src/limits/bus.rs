@@ -110,9 +110,7 @@ pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTes
     };
     let evidence = evidence(&first, &medium, &one.again_bytes_per_s);
     let growth = growth(&points);
-    let most = points.iter().map(|point| point.again_bytes_per_s);
-    let most = most.max_by(|a, b| a.value.total_cmp(&b.value));
-    let limit_bytes_per_s = match (evidence, growth, most) {
+    let limit_bytes_per_s = match (evidence, growth, largest(&points)) {
         (CacheEvidence::Served, Growth::Stopped, Some(most)) => Measured::Value(most),
         _ => Measured::not(no_limit(evidence, growth)),
     };
@@ -127,6 +125,13 @@ pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTes
         growth,
         limit_bytes_per_s,
     })
+}
+
+/// The largest rate of re-reads, on any number of targets.
+#[must_use]
+pub fn largest(points: &[BusPoint]) -> Option<Estimate> {
+    let rates = points.iter().map(|point| point.again_bytes_per_s);
+    rates.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
 /// Why no bus limit is reported.

@@ -5,7 +5,7 @@
 //! device from its own limits. If another part may have limited a test, its rate is a lower bound and
 //! marked as such.
 
-use crate::limits::bus::{Answer, best, rates};
+use crate::limits::bus::{Answer, best, largest, rates};
 use crate::limits::pap::{
     Hop, Stated, buses, is_network, link_peak, memory_peak, network_peak, or_stated,
 };
@@ -159,13 +159,11 @@ fn processor(found: &Found<'_>) -> PathComponent {
 
 fn memory(found: &Found<'_>) -> PathComponent {
     let row = row(found, ComponentKind::Memory, "memory", found.peaks.memory.clone());
-    match found.memory.known() {
-        Ok(rate) => PathComponent {
-            rap_bytes_per_s: Measured::Value(rate.bytes_per_s),
-            rap_method: rate.method.clone(),
-            ..row
-        },
-        Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
+    let rate = found.memory.known();
+    PathComponent {
+        rap_bytes_per_s: rate.map(|rate| rate.bytes_per_s).into(),
+        rap_method: rate.map_or_else(|_| String::new(), |rate| rate.method.clone()),
+        ..row
     }
 }
 
@@ -235,8 +233,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
         match served(found) {
             Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
             Ok(test) => {
-                let most = test.points.iter().map(|point| point.again_bytes_per_s);
-                let most = most.max_by(|a, b| a.value.total_cmp(&b.value));
+                let most = largest(&test.points);
                 let limit = test.limit_bytes_per_s.value().filter(|_| alone).copied();
                 PathComponent {
                     rap_is_lower_bound: limit.is_none(),

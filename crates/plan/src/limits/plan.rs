@@ -3,6 +3,7 @@
 //! Every workload is visited in each of three rounds, each in a different order, so that a disk that
 //! changes its speed affects all results equally. The visits share the allowed time.
 
+use crate::cells::with_engine;
 use crate::{PlannedTrial, Preparation, TrialList};
 use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Workload};
 use workload::{Rng, Spec, derive_seed};
@@ -215,13 +216,7 @@ fn hit_drafts(settings: &Settings) -> impl Iterator<Item = Draft> {
 }
 
 fn build(mut spec: Spec, settings: &Settings) -> Option<Workload> {
-    let asked = &mut spec.asked;
-    asked.engine = settings.engine;
-    asked.numjobs = asked.targets;
-    if settings.engine == EngineName::Sync {
-        // The engine holds one request per job, so depth comes from jobs.
-        (asked.numjobs, asked.iodepth) = (asked.targets * asked.iodepth, 1);
-    }
-    let aligned = asked.max_bs().0.is_multiple_of(settings.alignment.max(1));
-    spec.build(settings.area).ok().filter(|_| aligned)
+    spec.asked.numjobs = spec.asked.targets;
+    let aligned = spec.asked.max_bs().0.is_multiple_of(settings.alignment.max(1));
+    with_engine(spec, settings.engine).build(settings.area).ok().filter(|_| aligned)
 }

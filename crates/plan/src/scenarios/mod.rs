@@ -1,68 +1,14 @@
-//! Simulates cases with a known truth, to test the diagnosis.
+//! Simulates a device under several concurrent loads, as a kernel's counters would show it.
 //!
-//! A case is a kind with parameters drawn from a seed. The device is simulated. The diagnosis gets the same
-//! data as from a real one: the counters of each second, the context of the system, the tracer if one runs,
-//! and a profile of the device from before. Each kind has an opposite that differs in one condition: a
-//! diagnosis that always raises an alarm is as wrong as one that never does. The truth comes from how a
-//! case was built, never from the models of the diagnosis. Loads are shares of the maximum given by
-//! queueing theory or a plain run. Most stay away from the boundaries between two verdicts; those near a
-//! boundary test the confidence of a verdict. Advice is applied, and the prediction is compared with the
-//! result.
-//!
-//! Rejected: hand-made series of counters (they contain what their author believes), truths by comparing
-//! with another diagnosis, and one score over everything (right half of the time and unsure otherwise is
-//! not the same as sure and wrong).
+//! A scenario is several loads that come and go on one simulated device. It needs no plan: the loads are
+//! given. The diagnosis gets the same data as from a real device, so it can be tried and judged.
 #![forbid(unsafe_code)]
 
-mod building;
-mod carry_out;
-mod case;
-mod devices;
-mod dice;
-mod draw;
-mod judge;
 mod load_words;
-mod profiles;
+mod observe;
 mod scenario;
-mod scores;
-mod sources;
-mod stage;
-mod unclear;
-mod unprofiled;
+mod tracer;
 
-use crate::session;
-pub use carry_out::Outcome;
-pub use case::{Case, Disk, Expect, Kind, Load};
-pub use devices::Device;
-pub use draw::{draw, draw_of};
-pub use judge::{Called, Score, judge};
 pub use load_words::LoadWords;
-pub use profiles::Profiles;
-pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad, observe};
-pub use scores::{Drawn, Scores, on_all_processors, run};
-pub use sources::Source;
-pub use stage::{Staged, stage};
-pub use unprofiled::{without_profile, without_profile_by};
-
-/// A case that could not be simulated, which is a bug in its drawing.
-#[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// The description of the device is invalid.
-    #[error(transparent)]
-    Device(#[from] simdisk::SpecError),
-    /// A load is invalid.
-    #[error(transparent)]
-    Load(#[from] workload::BuildError),
-    /// The run failed.
-    #[error(transparent)]
-    Run(#[from] trial::TrialError),
-    /// A trial of a profile failed.
-    #[error(transparent)]
-    Session(#[from] session::SessionError),
-    /// A recording is rejected by its reader.
-    #[error(transparent)]
-    Recording(#[from] import::ImportError),
-    /// No cell fits the device, because it is too small.
-    #[error("{0} cannot be profiled")]
-    Profile(String),
-}
+pub use observe::observe;
+pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad};

@@ -19,9 +19,6 @@ pub trait TargetsElsewhere {
     /// Whether runs may write to them, on all machines.
     fn writable(&self) -> bool;
 
-    /// Findings from when they were opened.
-    fn findings(&self) -> Vec<Finding>;
-
     /// Reads the extents of existing files in the workload's area.
     ///
     /// # Errors

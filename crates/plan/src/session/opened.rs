@@ -53,31 +53,41 @@ pub struct PartOfTrial {
 }
 
 impl Session {
-    /// A session with targets on other machines.
-    pub(crate) fn elsewhere(
-        there: Elsewhere,
-        prepared: PreparedElsewhere,
+    /// A session of a backend, without anything known about its machine.
+    pub(crate) fn new(
+        backend: Box<dyn TrialBackend>,
+        targets: Vec<Target>,
+        engine: EngineName,
         seed: u64,
         stop: &StopFlag,
     ) -> Self {
-        let mut findings = there.findings();
-        add_new(&mut findings, prepared.findings);
         Self {
-            backend: prepared.backend,
-            targets: there.facts().to_vec(),
+            backend,
+            targets,
             environment: None,
-            findings,
-            engine: prepared.engine,
+            findings: Vec::new(),
+            engine,
             seed,
             preconditioning: None,
             turns: false,
-            past_cache: true,
+            past_cache: false,
             soak_tap: None,
             handles: Vec::new(),
             beside: Vec::new(),
-            elsewhere: Some(there),
+            elsewhere: None,
             stop: stop.clone(),
         }
+    }
+
+    /// A session with targets on other machines.
+    pub(crate) fn elsewhere(
+        there: Elsewhere,
+        PreparedElsewhere { backend, engine, findings }: PreparedElsewhere,
+        seed: u64,
+        stop: &StopFlag,
+    ) -> Self {
+        let session = Self::new(backend, there.facts().to_vec(), engine, seed, stop);
+        Self { findings, past_cache: true, elsewhere: Some(there), ..session }
     }
 
     /// A session on a simulated device.
@@ -90,22 +100,8 @@ impl Session {
             SimKind::Machine(one) => one.drive.effects.rotation,
             SimKind::Queue(_) | SimKind::Flash(_) => false,
         };
-        Self {
-            backend: Box::new(SimBackend::new(spec, seed)),
-            targets: vec![target],
-            environment: None,
-            findings: Vec::new(),
-            engine: EngineName::Sim,
-            seed,
-            preconditioning: None,
-            turns,
-            past_cache: false,
-            soak_tap: None,
-            handles: Vec::new(),
-            beside: Vec::new(),
-            elsewhere: None,
-            stop: stop.clone(),
-        }
+        let backend = Box::new(SimBackend::new(spec, seed));
+        Self { turns, ..Self::new(backend, vec![target], EngineName::Sim, seed, stop) }
     }
 
     /// Whether time is virtual.

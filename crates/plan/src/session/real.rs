@@ -61,9 +61,17 @@ impl RealTargets {
         let first =
             handles.first().ok_or_else(|| SessionError::usage("name at least one target"))?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
+        Ok(Self::new(roots, handles, environment, None))
+    }
+
+    fn new(
+        roots: Roots,
+        handles: Vec<TargetHandle>,
+        environment: Environment,
+        elsewhere: Option<Elsewhere>,
+    ) -> Self {
         let (files, beside) = (BTreeMap::new(), Vec::new());
-        let untouched = false;
-        Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: None })
+        Self { roots, handles, environment, files, beside, untouched: false, elsewhere }
     }
 
     /// Targets on other machines.
@@ -76,9 +84,7 @@ impl RealTargets {
         }
         let roots = Roots::default();
         let environment = kernel::environment(&roots, None);
-        let (handles, files, beside) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let untouched = false;
-        Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: Some(targets) })
+        Ok(Self::new(roots, Vec::new(), environment, Some(targets)))
     }
 
     /// Facts of the first target.
@@ -311,21 +317,16 @@ impl RealTargets {
             backend.add_targets(set.files);
             beside.push(set.handles);
         }
+        let targets = self.handles.iter().map(|handle| handle.facts.clone()).collect();
         Ok(Session {
             turns: self.handles[0].facts.device.as_ref().is_some_and(turns),
-            backend: Box::new(backend),
-            targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
             environment: Some(self.environment),
             findings,
-            engine,
-            seed,
-            preconditioning: None,
             past_cache,
             soak_tap,
             handles: self.handles,
             beside,
-            elsewhere: None,
-            stop: stop.clone(),
+            ..Session::new(Box::new(backend), targets, engine, seed, stop)
         })
     }
 
@@ -365,20 +366,4 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
 pub(crate) fn size_for_all<'a>(specs: impl Iterator<Item = &'a workload::Spec>) -> Option<Bytes> {
     let sizes: Option<Vec<Bytes>> = specs.map(|spec| spec.size).collect();
     sizes.and_then(|sizes| sizes.into_iter().max())
-}
-
-/// The same workload for an engine with one request per job: depth comes from jobs.
-pub(crate) fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
-    for job in &mut spec.beside {
-        // A fallback is only for an engine that does not work. Another requested engine does.
-        if engine == EngineName::Sim || job.spec.asked.engine == spec.asked.engine {
-            job.spec = with_engine(std::mem::take(&mut job.spec), engine);
-        }
-    }
-    if spec.asked.engine != engine && engine == EngineName::Sync {
-        spec.asked.numjobs = spec.asked.numjobs.saturating_mul(spec.asked.iodepth);
-        spec.asked.iodepth = 1;
-    }
-    spec.asked.engine = engine;
-    spec
 }

@@ -1,6 +1,7 @@
 //! Opens real targets for the one workload of `run`.
 
-use crate::session::real::{size_for_all, with_engine};
+use crate::cells::with_engine;
+use crate::session::real::size_for_all;
 use crate::session::{Opener, RealTargets, Result, Session, SessionError, StopFlag};
 use host::kernel;
 use host::target::{Access, TargetError};

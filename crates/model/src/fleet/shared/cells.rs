@@ -98,17 +98,21 @@ fn within(
     (recorded >= RECORDED_MIN).then(|| sum(&parts, begin_ns, length_ns))
 }
 
+/// The sum of weighted figures, divided by a number; `None` without figures.
+fn total(figures: &[(Figure, f64)], divisor: f64) -> Option<Figure> {
+    let of = |value: fn(&Figure) -> f64| -> f64 {
+        figures.iter().map(|(figure, weight)| value(figure) * weight).sum()
+    };
+    (!figures.is_empty())
+        .then(|| Figure::derived(of(|it| it.value) / divisor, of(|it| it.resolution) / divisor))
+}
+
 /// Weighted sum of several intervals: parts of one host's time, or several hosts at the same time.
 pub(super) fn sum(parts: &[(&Interval, f64)], begin_ns: u64, duration_ns: u64) -> Interval {
     let figure = |of: &dyn Fn(&Interval) -> Option<Figure>| -> Option<Figure> {
         let there: Vec<(Figure, f64)> =
             parts.iter().filter_map(|(it, weight)| Some((of(it)?, *weight))).collect();
-        (!there.is_empty()).then(|| {
-            let total = |value: fn(&Figure) -> f64| -> f64 {
-                there.iter().map(|(figure, weight)| value(figure) * weight).sum()
-            };
-            Figure::derived(total(|it| it.value), total(|it| it.resolution))
-        })
+        total(&there, 1.0)
     };
     let op = |pick: fn(&Interval) -> &OpInterval| -> OpInterval {
         let per_s = figure(&|it| pick(it).per_s);
@@ -121,16 +125,7 @@ pub(super) fn sum(parts: &[(&Interval, f64)], begin_ns: u64, duration_ns: u64) -
                     (requests > 0.0).then_some((of(pick(it))?, requests))
                 })
                 .collect();
-            let requests: f64 = there.iter().map(|(_, requests)| requests).sum();
-            (requests > 0.0).then(|| {
-                let total = |value: fn(&Figure) -> f64| -> f64 {
-                    there.iter().map(|(figure, requests)| value(figure) * requests).sum::<f64>()
-                };
-                Figure::derived(
-                    total(|it| it.value) / requests,
-                    total(|it| it.resolution) / requests,
-                )
-            })
+            total(&there, there.iter().map(|(_, requests)| requests).sum())
         };
         OpInterval {
             per_s,

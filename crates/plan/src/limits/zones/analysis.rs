@@ -42,7 +42,7 @@ pub struct Analysis {
 /// passes.
 #[must_use]
 pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
-    let passes: BTreeSet<u32> = visits.iter().map(|visit| visit.pass).collect();
+    let passes = passes(visits);
     let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for visit in visits {
         rates.entry(visit.position).or_default().push(visit.rate);
@@ -100,22 +100,28 @@ fn inner_loss(
     let Some(count) = ends(positions.len()) else {
         return Measured::not("too few positions have valid measurements");
     };
-    let (first, last) = (&positions[..count], &positions[positions.len() - count..]);
-    let rate = |pass: u32, group: &[(u32, Estimate)]| -> Option<f64> {
-        let rates: Vec<f64> = visits
-            .iter()
-            .filter(|visit| visit.pass == pass)
-            .filter(|visit| group.iter().any(|(place, _)| *place == visit.position))
-            .map(|visit| visit.rate)
-            .collect();
-        (rates.len() == count).then(|| stats::mean(&rates))
-    };
+    let places: Vec<u32> = positions.iter().map(|(place, _)| *place).collect();
+    let (first, last) = (&places[..count], &places[places.len() - count..]);
+    let rate = |pass: u32, group: &[u32]| mean_rate(visits, pass, group);
     let losses: Vec<f64> = passes
         .iter()
         .filter_map(|&pass| Some(1.0 - rate(pass, last)? / rate(pass, first)?))
         .collect();
     let loss = stats::visits_mean(&losses);
     loss.ok_or("fewer than two passes have valid measurements at both ends").into()
+}
+
+/// Mean rate of a pass's visits to these positions, if all were made.
+pub(super) fn mean_rate(visits: &[Visit], pass: u32, places: &[u32]) -> Option<f64> {
+    let of_pass = visits.iter().filter(|visit| visit.pass == pass);
+    let rates: Vec<f64> =
+        of_pass.filter(|visit| places.contains(&visit.position)).map(|visit| visit.rate).collect();
+    (rates.len() == places.len()).then(|| stats::mean(&rates))
+}
+
+/// The passes of these visits.
+pub(super) fn passes(visits: &[Visit]) -> BTreeSet<u32> {
+    visits.iter().map(|visit| visit.pass).collect()
 }
 
 /// The positions of an analysis with their places; `offset` gives the start of a position.

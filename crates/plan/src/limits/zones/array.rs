@@ -5,7 +5,7 @@
 //! host) and hides their zones. Members are read alone, one at a time, between the visits of the whole
 //! array.
 
-use super::analysis::{Visit, analyse, bands, ends, lowest, positions};
+use super::analysis::{Visit, analyse, bands, ends, lowest, mean_rate, passes, positions};
 use super::plan::{ArrayPlan, ZonePlan};
 use record::{ArrayZones, Estimate, Measured, MemberZones, Target};
 use std::collections::BTreeSet;
@@ -67,18 +67,6 @@ pub(super) fn together(
         slowest_cost: cost,
         members: maps,
     })
-}
-
-fn passes(visits: &[Visit]) -> BTreeSet<u32> {
-    visits.iter().map(|visit| visit.pass).collect()
-}
-
-/// Mean rate of a pass's visits to these positions, if all were made.
-fn mean_rate(visits: &[Visit], pass: u32, places: &[u32]) -> Option<f64> {
-    let of_pass = visits.iter().filter(|visit| visit.pass == pass);
-    let rates: Vec<f64> =
-        of_pass.filter(|visit| places.contains(&visit.position)).map(|visit| visit.rate).collect();
-    (rates.len() == places.len()).then(|| stats::mean(&rates))
 }
 
 /// The mean rate of the slowest member.

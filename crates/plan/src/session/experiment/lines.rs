@@ -5,6 +5,7 @@
 //! supports is an error of the design.
 
 use crate::session::{Result, SessionError, simulated, treatment};
+use crate::sweep::words;
 use record::{EngineName, counted};
 use std::collections::BTreeMap;
 use workload::{Combination, Design, Spec};
@@ -65,12 +66,9 @@ impl LeftOut {
 
 /// The levels that some combinations have in common.
 fn common(all: &[BTreeMap<String, String>]) -> String {
-    let Some(first) = all.first() else { return String::new() };
-    let shared = first
-        .iter()
-        .filter(|(axis, level)| all.iter().all(|levels| levels.get(*axis) == Some(level)));
-    let words: Vec<String> = shared.map(|(axis, level)| format!("{axis} {level}")).collect();
-    words.join(", ")
+    let mut shared = all.first().cloned().unwrap_or_default();
+    shared.retain(|axis, level| all.iter().all(|levels| levels.get(axis) == Some(&*level)));
+    words(&shared)
 }
 
 /// The lines of a design on these targets, and the combinations that were left out.

@@ -12,9 +12,10 @@ pub use conclusion::conclude;
 pub use lines::{LeftOut, Line, Parse, ReadLine};
 pub use rounding::rounding_findings;
 
+use crate::cells::with_engine;
 use crate::session::error::REFUSED;
 use crate::session::opened::{identity, simulated_target};
-use crate::session::real::{size_for_all, with_engine};
+use crate::session::real::size_for_all;
 use crate::session::{
     Display, Opener, RealTargets, Result, StopFlag, Targets, VERSION, simulated, treatment,
 };

@@ -1,10 +1,13 @@
 //! Builds cases: loads as shares of a device's capacity, and cases with one disk.
 
-use crate::scenarios::case::{Case, Disk, Expect, Kind, Load};
-use crate::scenarios::devices::Device;
-use crate::scenarios::dice::Dice;
-use crate::scenarios::sources::Source;
-use record::Strategy::{self, CachedDisks, DiskArray, FasterDisks, MoreDisks, Restore, Scheduler};
+use crate::cases::case::{Case, Disk, Expect, Kind, Load};
+use crate::cases::devices::Device;
+use crate::cases::dice::Dice;
+use crate::cases::sources::Source;
+use record::Strategy::{
+    self, CachedDisks, DirectIo, DiskArray, FasterDisks, MoreDisks, MoveNeighbour, Restore,
+    Scheduler, ShallowerQueue,
+};
 use record::Verdict::{self, Healthy, NotTheDisk, Slow};
 use record::{Arrival, Bytes, EngineName, Workload};
 use workload::Spec;
@@ -21,6 +24,9 @@ const SPARE: (f64, f64) = (0.14, 0.27);
 /// Advice for a load that is too large. A shallower queue does not help if work arrives by itself: it would
 /// wait elsewhere.
 pub(crate) const MORE: [Strategy; 4] = [MoreDisks, DiskArray, FasterDisks, CachedDisks];
+
+/// Advice for a reader that waits behind a writer.
+pub(crate) const ASIDE: [Strategy; 4] = [ShallowerQueue, MoveNeighbour, Scheduler, DirectIo];
 
 /// A load on a device for the whole time; random requests, at a rate if one is set.
 pub(crate) fn load(
@@ -142,4 +148,32 @@ pub(crate) fn bad_at_ease(dice: &mut Dice, device: Device, factor: f64, share: f
 pub(crate) fn room(read_percent: u8) -> Vec<Strategy> {
     let order = (read_percent < 100).then_some(Scheduler);
     MORE.into_iter().chain(order).collect()
+}
+
+/// A queue depth far beyond the useful one.
+pub(crate) fn many(dice: &mut Dice, device: Device) -> u32 {
+    let times = dice.whole(5, 10) as u32;
+    // Drives gain from depth up to large depths.
+    if device.alike() { (device.side * times).clamp(24, 256) } else { times * 20 }
+}
+
+/// A load in the second third of the time.
+pub(crate) fn middle(device: Device, load: Load) -> Load {
+    let third = device.seconds / 3;
+    load.during(third, 2 * third)
+}
+
+/// One load all of the time and another in the second third, with verdicts on the middle and on the time
+/// before.
+pub(crate) fn in_the_middle(
+    dice: &mut Dice,
+    (device, is): (Device, String),
+    loads: Vec<Load>,
+    (middle, around): (&[Verdict], &[Verdict]),
+    advice: &[Strategy],
+) -> Case {
+    let mut case = one(dice, device, is, loads, middle, advice);
+    let third = case.seconds / 3;
+    case.expects = vec![expect(0, third, 2 * third, middle), expect(0, 0, third, around)];
+    case
 }

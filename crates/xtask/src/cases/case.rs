@@ -1,8 +1,8 @@
 //! Defines a case: devices, loads, known facts, and the truth.
 
-use crate::scenarios::devices::Device;
-use crate::scenarios::scenario::{Array, GroupLimit};
-use crate::scenarios::sources::Source;
+use crate::cases::devices::Device;
+use crate::cases::sources::Source;
+use plan::scenarios::{Array, GroupLimit};
 use record::{DeviceFacts, NoteCode, Strategy, Verdict};
 use workload::Spec;
 

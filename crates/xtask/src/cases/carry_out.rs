@@ -5,10 +5,10 @@
 //! predicted them. Advice that the simulator cannot apply (a new cache, another scheduler) is skipped and
 //! not counted.
 
-use crate::scenarios::ScenarioError;
-use crate::scenarios::case::{Case, Disk, Load};
-use crate::scenarios::scenario::Array;
-use crate::scenarios::stage::{name, observed};
+use crate::cases::case::{Case, Disk, Load};
+use crate::cases::stage::{name, observed};
+use anyhow::Result;
+use plan::scenarios::Array;
 use record::{
     Arrival, Change, DeviceDiagnosis, Episode, Estimate, Interval, Measured, Nanos, Observation,
     Strategy,
@@ -36,10 +36,7 @@ pub struct Outcome {
 
 /// Applies the first advice for the first disk; `None` if no advice has a prediction or the simulator
 /// cannot apply it.
-pub(crate) fn carry_out(
-    case: &Case,
-    diagnosis: &DeviceDiagnosis,
-) -> Result<Option<Outcome>, ScenarioError> {
+pub(crate) fn carry_out(case: &Case, diagnosis: &DeviceDiagnosis) -> Result<Option<Outcome>> {
     let Some(remedy) = diagnosis.advice.first() else { return Ok(None) };
     let (Measured::Value(effect), Some(disk)) = (&remedy.effect, case.disks.first()) else {
         return Ok(None);

@@ -4,10 +4,10 @@
 //! slower model. In that case a verdict on the visible facts is correct if it is at most "likely" and names
 //! the truth beside it ([`Expect::hidden`]). Everything else must be found.
 
-use crate::scenarios::building::FINE;
-use crate::scenarios::case::{Case, Expect, Kind};
-use crate::scenarios::dice::Dice;
-use crate::scenarios::sources::Source;
+use crate::cases::building::FINE;
+use crate::cases::case::{Case, Expect, Kind};
+use crate::cases::dice::Dice;
+use crate::cases::sources::Source;
 use record::Verdict::{self, Capped, NotEnoughEvidence, Overloaded, Slow, SlowAndOverloaded};
 
 /// Separate from the seed of the case itself.
@@ -43,7 +43,7 @@ pub fn without_profile_by(case: Case, source: Source) -> Case {
     case.may_be_silent |= hidden || !told;
     if !live {
         // With a recording the diagnosis cannot advise on a program, a group or a scheduler by name.
-        case.advice.extend(crate::scenarios::building::MORE);
+        case.advice.extend(crate::cases::building::MORE);
         case.advice.push(record::Strategy::ShallowerQueue);
     }
     case

@@ -5,8 +5,8 @@
 //! certain for a fifth of the time without a correct one beside it: a reader of "slow or capped" is not
 //! misled.
 
-use crate::scenarios::case::{Case, Expect};
-use crate::scenarios::stage::name;
+use crate::cases::case::{Case, Expect};
+use crate::cases::stage::name;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Doubt, Episode, Strategy, Verdict};
 
 const SECOND: f64 = 1e9;

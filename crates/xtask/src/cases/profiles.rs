@@ -3,12 +3,12 @@
 //! They are created as by a user: by the plan of `check`, in virtual time. A slow device gets a longer
 //! check.
 
-use crate::scenarios::ScenarioError;
-use crate::scenarios::building::AREA;
-use crate::scenarios::devices::Device;
-use crate::session;
-use crate::{CheckPlan, CheckSettings};
+use crate::cases::building::AREA;
+use crate::cases::devices::Device;
+use anyhow::{Context, Result};
 use model::{Characterise, characterise};
+use plan::session;
+use plan::{CheckPlan, CheckSettings};
 use record::{EngineName, Profile, Target, TargetKind};
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ impl Profiles {
     ///
     /// # Errors
     /// If the device cannot be simulated.
-    pub fn make(&mut self, device: &Device) -> Result<(), ScenarioError> {
+    pub fn make(&mut self, device: &Device) -> Result<()> {
         if let Entry::Vacant(place) = self.0.entry(device.text()) {
             place.insert(profiled(device)?);
         }
@@ -40,7 +40,7 @@ impl Profiles {
     }
 }
 
-fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
+fn profiled(device: &Device) -> Result<Profile> {
     let text = device.text();
     let spec = SimSpec::parse(&text)?;
     let settings = CheckSettings {
@@ -65,8 +65,8 @@ fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
         file_hash: spec.file_hash.clone(),
         test_file: None,
     };
-    let mut plan =
-        CheckPlan::new(settings).ok_or_else(|| ScenarioError::Profile(target.path.clone()))?;
+    let no_cell = || format!("{} cannot be profiled: no cell fits it", target.path);
+    let mut plan = CheckPlan::new(settings).with_context(no_cell)?;
     let trials = session::simulate(&spec, target.size_bytes, SEED, &mut plan)?.trials;
     Ok(characterise(Characterise {
         halfpower_version: String::new(),

@@ -2,11 +2,11 @@
 //! and with layers that no figure shows. Here a verdict must name an equally good alternative, and "likely"
 //! must be correct as often as the word means.
 
-use crate::scenarios::building::{FINE, at_ease, bad_at_ease, closed, fine, open, room, well};
-use crate::scenarios::case::{Case, Load};
-use crate::scenarios::devices::{Device, QUEUES};
-use crate::scenarios::dice::Dice;
-use crate::scenarios::scenario::GroupLimit;
+use crate::cases::building::{FINE, at_ease, bad_at_ease, closed, fine, open, room, well};
+use crate::cases::case::{Case, Load};
+use crate::cases::devices::{Device, QUEUES};
+use crate::cases::dice::Dice;
+use plan::scenarios::GroupLimit;
 use record::Strategy::{RaiseCap, Restore, Scheduler};
 use record::Verdict::{
     self, Capped, Healthy, NotEnoughEvidence, NotTheDisk, Overloaded, Slow, SlowAndOverloaded,

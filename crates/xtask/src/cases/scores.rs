@@ -1,15 +1,14 @@
 //! Summarises many draws: the confusion matrix and the shares that the goals refer to.
 
-use crate::scenarios::ScenarioError;
-use crate::scenarios::carry_out::{Outcome, carry_out};
-use crate::scenarios::case::{Case, Expect, Kind};
-use crate::scenarios::judge::{Called, Score, judge};
-use crate::scenarios::profiles::Profiles;
-use crate::scenarios::stage::{name, staged};
+use crate::cases::carry_out::{Outcome, carry_out};
+use crate::cases::case::{Case, Expect, Kind};
+use crate::cases::judge::{Called, Score, judge};
+use crate::cases::profiles::Profiles;
+use crate::cases::stage::{name, staged};
+use anyhow::Result;
 use record::{Confidence, Doubt, Verdict};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::AtomicBool;
 
 /// The verdicts as columns.
 const COLUMNS: [(Verdict, &str); 7] = [
@@ -42,49 +41,17 @@ pub struct Drawn {
 ///
 /// # Errors
 /// If a case cannot be simulated.
-pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, ScenarioError> {
+pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>> {
     for disk in cases.iter().flat_map(|case| &case.disks) {
         profiles.make(&disk.device)?;
     }
     let known = &*profiles;
-    let drawn = on_all_processors(cases, &AtomicBool::new(false), |case| one(case, known), |_| {});
+    let drawn =
+        plan::on_all_processors(cases, &AtomicBool::new(false), |case| one(case, known), |_| {});
     drawn.into_iter().collect()
 }
 
-/// Applies `work` to each item on a thread per processor; results are in the order of the items. Items not
-/// started when `stop` was set are missing. `tick` gets the number of finished items after each.
-pub fn on_all_processors<T: Sync, R: Send>(
-    items: &[T],
-    stop: &AtomicBool,
-    work: impl Fn(&T) -> R + Sync,
-    mut tick: impl FnMut(usize),
-) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
-    let (sender, receiver) = mpsc::channel();
-    std::thread::scope(|scope| {
-        let (next, work) = (&next, &work);
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            let sender = sender.clone();
-            scope.spawn(move || {
-                let take = || next.fetch_add(1, Ordering::Relaxed);
-                while !stop.load(Ordering::Relaxed)
-                    && let index = take()
-                    && let Some(item) = items.get(index)
-                    && sender.send((index, work(item))).is_ok()
-                {}
-            });
-        }
-        drop(sender);
-        for ((index, result), done) in receiver.iter().zip(1..) {
-            results[index] = Some(result);
-            tick(done);
-        }
-    });
-    results.into_iter().flatten().collect()
-}
-
-fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, ScenarioError> {
+fn one(case: &Case, profiles: &Profiles) -> Result<Drawn> {
     let diagnosis = staged(case, profiles)?.diagnosed();
     let score = judge(case, &diagnosis);
     let first = diagnosis.devices.iter().find(|found| found.device == name(0));

@@ -1,10 +1,10 @@
 //! Produces the data of a case: the observation of its devices, and their profiles from a healthy time.
 
-use crate::scenarios::ScenarioError;
-use crate::scenarios::case::{Case, Disk, Load};
-use crate::scenarios::profiles::Profiles;
-use crate::scenarios::scenario::{Scenario, ScenarioLoad, observe};
+use crate::cases::case::{Case, Disk, Load};
+use crate::cases::profiles::Profiles;
+use anyhow::Result;
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
+use plan::scenarios::{Scenario, ScenarioLoad, observe};
 use record::{
     Diagnosis, HistogramSnapshot, Nanos, Observation, ObservedDevice, TracedOp, bucket_index,
     bucket_mid,
@@ -46,7 +46,7 @@ pub(crate) fn name(disk: usize) -> String {
 ///
 /// # Errors
 /// If the case cannot be simulated.
-pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, ScenarioError> {
+pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged> {
     for disk in &case.disks {
         profiles.make(&disk.device)?;
     }
@@ -54,7 +54,7 @@ pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, ScenarioErr
 }
 
 /// The same with existing profiles.
-pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, ScenarioError> {
+pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged> {
     let mut observations = Vec::new();
     let mut fitting = Vec::new();
     for (index, disk) in case.disks.iter().enumerate() {
@@ -78,18 +78,10 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, Scenari
 }
 
 /// Observation of one disk of a case.
-pub(crate) fn observed(
-    case: &Case,
-    index: usize,
-    disk: &Disk,
-    seed: u64,
-) -> Result<Observation, ScenarioError> {
+pub(crate) fn observed(case: &Case, index: usize, disk: &Disk, seed: u64) -> Result<Observation> {
     let device = SimSpec::parse(&disk.is)?;
-    let loads = disk
-        .loads
-        .iter()
-        .map(|load| scenario_load(load, &device))
-        .collect::<Result<Vec<_>, ScenarioError>>()?;
+    let loads =
+        disk.loads.iter().map(|load| scenario_load(load, &device)).collect::<Result<Vec<_>>>()?;
     let scenario = Scenario {
         device: &device,
         array: disk.array,
@@ -128,7 +120,7 @@ fn hold(op: &mut TracedOp, share: f64) {
     (op.queue_ns, op.device_ns) = (part(share), part(1.0 - share));
 }
 
-fn scenario_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad, ScenarioError> {
+fn scenario_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad> {
     Ok(ScenarioLoad {
         name: load.name.clone(),
         workload: load.spec.build(device.size())?,

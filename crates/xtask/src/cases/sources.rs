@@ -9,7 +9,8 @@ mod node_exporter;
 mod perfmon;
 mod sadf;
 
-use import::{ImportError, Options};
+use anyhow::Result;
+use import::Options;
 use record::{Context, Interval, Observation, OpInterval};
 
 const SECOND: u64 = 1_000_000_000;
@@ -67,7 +68,7 @@ impl Source {
     }
 
     /// The observation as a reader of such a recording gets it.
-    pub(crate) fn read(self, observation: Observation) -> Result<Observation, ImportError> {
+    pub(crate) fn read(self, observation: Observation) -> Result<Observation> {
         let Some(text) = self.text(&observation) else { return Ok(observation) };
         let options = Options { utc_offset_s: Some(0), ..Options::default() };
         let mut read = import::read(&[text.as_bytes()], None, &options)?.swap_remove(0);
