@@ -187,7 +187,7 @@ impl Document for Observation {
     const KIND: &'static str = "observation";
     const GROWS: bool = true;
     fn row(&self) -> DocumentRow {
-        let row = DocumentRow::new(&self.id, self.time.as_deref(), [], false);
+        let row = DocumentRow::new(&self.id, self.time.as_deref(), [], self.source == "simulated");
         DocumentRow { target: self.source.clone(), ..row }
     }
     /// Without its intervals and contexts, which are stored in columns.
@@ -288,7 +288,7 @@ pub(crate) fn write<D: Document>(
     columns.extend(compact.map(|bytes| ("columns", bytes.into())));
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let key = if table == D::KIND { "id" } else { "kind, id" };
-    let changed: Vec<String> = ["clean", "document", "columns"]
+    let changed: Vec<String> = ["clean", "time", "simulated", "document", "columns"]
         .iter()
         .filter(|name| names.contains(name))
         .map(|name| format!("{name} = excluded.{name}"))
