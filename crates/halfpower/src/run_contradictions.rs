@@ -98,14 +98,13 @@ impl RunArgs {
             name(rw),
             name(Rw { sequential: !rw.sequential, ..rw })
         );
-        let allows = [
-            ("--overwrite", self.safety.overwrite),
-            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
-        ];
+        // --overwrite is no contradiction: a script may give it to each of its runs, and a run that only
+        // reads opens its targets read-only.
         let writes = self.writes() || self.jobs.beside.iter().any(|job| job.0.writes());
-        if let Some(flag) = first_given(&allows).filter(|_| !writes) {
-            let unused = "allows writing, but this run writes nothing; omit it";
-            return Some(format!("{flag} {unused}"));
+        if !self.safety.destroy_data_on.is_empty() && !writes {
+            let text = "--destroy-data-on allows writing, but this run writes nothing; omit it, or \
+                        write with --rw write, randwrite, rw or randrw";
+            return Some(text.to_owned());
         }
         let place = &self.place;
         let mistakes = [
