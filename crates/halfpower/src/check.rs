@@ -189,14 +189,13 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let profile = session::profile(&mut driver, identity, precision, measured, omitted)?;
     let ids: Vec<String> = finished.trials.iter().map(|trial| trial.id.clone()).collect();
     driver.keep(|store| store.add_profile(&profile, &ids));
-    let page = |driver: &Driver<'_>| {
-        let is_saved = driver.store().is_some();
-        let next = next_steps(arguments, &profile, is_saved);
-        let steps = report::next_steps_text(&next, &output::style());
-        let page = output::page_of(report::profile(&profile, &[]), is_saved);
-        if output::is_verbose() { format!("{page}\n{steps}") } else { page }
-    };
-    let verdict = arguments.results.save.show(&mut driver, &profile, &profile.findings, page)?;
+    let save = &arguments.results.save;
+    let story = || report::profile(&profile, &[]);
+    let verdict = save.show(&mut driver, &profile, &profile.findings, story)?;
+    if output::is_verbose() && !save.json {
+        let next = next_steps(arguments, &profile, driver.store().is_some());
+        output::print(&format!("\n{}", report::next_steps_text(&next, &output::style())))?;
+    }
     if ended_early {
         let count = finished.trials.len();
         let kept = match driver.store() {

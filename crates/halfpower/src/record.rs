@@ -12,7 +12,7 @@ use crate::recordings;
 use crate::run_args::first_given;
 use crate::store_args::SaveArgs;
 use clap::Args;
-use host::target::{InUse, OutputFile};
+use host::target::OutputFile;
 use plan::session::StopFlag;
 use record::Nanos;
 use std::path::PathBuf;
@@ -105,11 +105,8 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     }
     sampling.check_length(length)?;
     let source = arguments.observing.source()?;
-    let mut in_use = Vec::new();
-    if !arguments.save.no_save {
-        let database = arguments.save.keeping.file().ok();
-        in_use.extend(database.map(|file| InUse::new(file, "the database of results")));
-    }
+    let keeping = &arguments.save.keeping;
+    let mut in_use = if arguments.save.no_save { Vec::new() } else { keeping.kept() };
     let output = OutputFile::claim(&output::OBSERVATION, arguments.output.as_deref(), &mut in_use)?;
     let (recorder, kept) = observing::recorder(arguments.save.store()?, source.host());
     let recorded = sampling.record(source, recorder, length, stop)?;

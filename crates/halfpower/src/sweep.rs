@@ -274,10 +274,8 @@ fn run(
     session::experiment::conclude(&mut experiment, design, &mut trials, finished)?;
     let (done, total) = (trials.len(), experiment.plan.len());
     driver.keep(|store| store.add_document(&experiment));
-    let page = |driver: &Driver<'_>| {
-        output::page_of(report::experiment(&experiment, &trials), driver.store().is_some())
-    };
-    let verdict = save.show(&mut driver, &experiment, &experiment.findings, page)?;
+    let story = || report::experiment(&experiment, &trials);
+    let verdict = save.show(&mut driver, &experiment, &experiment.findings, story)?;
     if end != End::Completed {
         let kept = match driver.store() {
             Some(_) => {
