@@ -4,7 +4,7 @@
 //! `plan::limits` plans the trials and draws the conclusions.
 
 use crate::failure::interrupted;
-use crate::output::{self, Verdict};
+use crate::output::Verdict;
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
