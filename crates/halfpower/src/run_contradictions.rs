@@ -187,8 +187,7 @@ impl RunArgs {
         ]);
         drawn.map(|flag| {
             format!(
-                "{flag} applies to random requests, not to a replay; omit it or \
-                                 omit --replay"
+                "{flag} applies to random requests, not to a replay; omit it or omit --replay"
             )
         })
     }

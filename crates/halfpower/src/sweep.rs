@@ -239,8 +239,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
                     "the experiment was started on this machine only; omit --hosts".to_owned()
                 }
                 hosts => format!(
-                    "the experiment was started on several machines; add --hosts \
-                                  {hosts}"
+                    "the experiment was started on several machines; add --hosts {hosts}"
                 ),
             };
             return Err(usage(text));

@@ -55,8 +55,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
         story.section(
             "Fast enough for commits",
             &format!(
-                "yes, with a single committer: \
-                                                           {programs}"
+                "yes, with a single committer: {programs}"
             ),
         );
     } else if !commits.verdicts.is_empty() {

@@ -46,8 +46,7 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
         section.row(
             "rebuild ended",
             format!(
-                "{steps} failed, and the first failure ends the \
-                                              rebuild"
+                "{steps} failed, and the first failure ends the rebuild"
             ),
         );
     }
