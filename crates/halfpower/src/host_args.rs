@@ -1,6 +1,6 @@
 //! Flags for runs on several machines, and how targets are opened there.
 
-use crate::failure::usage;
+use crate::failure::{refuse_given, usage};
 use crate::progress::Progress;
 use crate::values::one_of;
 use clap::Args;
@@ -55,17 +55,11 @@ impl HostArgs {
             ("--targets-are", self.targets_are.is_some()),
             ("--agent-timeout", self.agent_timeout.is_some()),
         ];
-        let launch = match &self.hosts {
-            Some(hosts) => Launch::new(hosts, self.launch.as_deref().unwrap_or(DEFAULT_LAUNCH))?,
-            None => {
-                return match unused.iter().find(|(_, given)| *given) {
-                    Some((flag, _)) => {
-                        Err(usage(format!("{flag} applies to several machines; add --hosts")))
-                    }
-                    None => Ok(Box::new(ThisMachine)),
-                };
-            }
+        let Some(hosts) = &self.hosts else {
+            let why = |flag: &str| format!("{flag} applies to several machines; add --hosts");
+            return refuse_given(&unused, why).map(|()| Box::new(ThisMachine) as _);
         };
+        let launch = Launch::new(hosts, self.launch.as_deref().unwrap_or(DEFAULT_LAUNCH))?;
         let silence = self.agent_timeout;
         if silence.is_some_and(|silence| silence < AGENT_TIMEOUT_MIN) {
             return Err(usage(

@@ -3,13 +3,12 @@
 //! Ctrl-C ends a recording early and saves it. The exit code 130 shows a script that the recording is shorter
 //! than requested.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::{interrupted, refuse_given};
 use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
 use crate::record_files::{self, FilesArgs};
 use crate::record_requests::record_requests;
 use crate::recordings;
-use crate::run_args::first_given;
 use crate::store_args::SaveArgs;
 use clap::Args;
 use host::target::OutputFile;
@@ -81,18 +80,16 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     let sampling = &arguments.observing.sampling;
     let words = &arguments.observing.devices;
     if arguments.files.prometheus.is_some() || recordings::are_files(words)? {
-        let live = first_given(&[
+        let live = [
             ("--for", arguments.length.is_some()),
             ("--all", arguments.observing.all),
             ("--trace", sampling.trace.is_some()),
             ("--trace-io", arguments.trace_io.is_some()),
             ("--output", arguments.output.is_some()),
-        ]);
-        if let Some(flag) = live {
-            let text =
-                format!("{flag} applies to live counters, but you named files; omit one of them");
-            return Err(usage(text));
-        }
+        ];
+        refuse_given(&live, |flag| {
+            format!("{flag} applies to live counters, but you named files; omit one of them")
+        })?;
         let interval = sampling.named_interval();
         return record_files::keep(words, &arguments.files, interval, &arguments.save, stop);
     }

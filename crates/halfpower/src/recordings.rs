@@ -4,9 +4,8 @@
 //! not be read: the verdict would be about the wrong machine. A word that names a file, or looks like one, is
 //! therefore a file. If it cannot be read, the error says how to get a readable recording.
 
-use crate::failure::usage;
+use crate::failure::{refuse_given, usage};
 use crate::recognise::FileForm;
-use crate::run_args::first_given;
 use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use clap::Args;
@@ -43,17 +42,16 @@ pub(crate) struct FormArgs {
 impl FormArgs {
     /// Rejects flags for files if these words name no file.
     pub(crate) fn refuse_without_files(&self, words: &[String]) -> anyhow::Result<()> {
-        let given = first_given(&[
+        let flags = [
             ("--format", self.format.is_some()),
             ("--utc-offset", self.utc_offset.is_some()),
             ("--timestamp", !self.timestamp.is_empty()),
             ("--instance", self.instance.is_some()),
-        ]);
-        given.map_or(Ok(()), |flag| {
+        ];
+        refuse_given(&flags, |flag| {
             let words =
                 if words.is_empty() { "the command".to_owned() } else { quoted(words.join(" ")) };
-            let text = format!("{flag} applies to files of other tools, but {words} names no file");
-            Err(usage(text))
+            format!("{flag} applies to files of other tools, but {words} names no file")
         })
     }
 

@@ -1,6 +1,7 @@
 //! Rejects combinations of flags of `run` that the parser cannot reject.
 
-use crate::run_args::{RWS, RunArgs, Rw, first_given};
+use crate::failure::first_given;
+use crate::run_args::{RWS, RunArgs, Rw};
 use record::{Bytes, DropCache, EngineName, Nanos, Pattern};
 
 /// Limits of a fit: with more, its largest requests would not fit in the buffers or in the area.

@@ -343,12 +343,11 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     let mean = points.iter().map(|point| Point::known(point.at, &point.latency_ns));
     let p99 =
         points.iter().filter_map(|point| Some(Point::known(point.at, point.p99_ns.as_ref()?)));
-    let mut series = vec![
+    let series = vec![
         Series::new("mean", Form::Trace, mean.collect()),
         Series::new("99th percentile", Form::Trace, p99.collect()),
         Series::new("as requested", Form::Marks, vec![Point::known(at, &own.latency_ns)]),
     ];
-    series.retain(|series| !series.points.is_empty());
     let time = |point: &PredictedPoint| number::time(point.latency_ns.value);
     let place = |at: f64| if is_rate { number::per_second(at) } else { number::count(at) };
     let is_commit = document.commits.is_some();

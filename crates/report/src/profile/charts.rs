@@ -124,7 +124,6 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
             ));
         }
     }
-    series.retain(|series| !series.points.is_empty());
     Some(Chart {
         title: "Latency against rate".to_owned(),
         finding: sentence(said, "The latency under an open load is unknown."),
