@@ -11,8 +11,6 @@ use record::{Nanos, TargetSharing};
 /// Minimum of `--agent-timeout`; an agent sends a message every second.
 const AGENT_TIMEOUT_MIN: Nanos = Nanos(2_000_000_000);
 
-const SHARINGS: &[TargetSharing] = &[TargetSharing::Shared, TargetSharing::Own];
-
 #[derive(Debug, Args)]
 pub(crate) struct HostArgs {
     /// Comma-separated list of machines that generate the load together, or @FILE with one machine
@@ -26,16 +24,13 @@ pub(crate) struct HostArgs {
     launch: Option<String>,
     /// Whether the machines share one target (shared) or each has its own (own) [default: detected
     /// from the path and the machines].
-    #[arg(long, value_name = "shared|own", value_parser = sharing, help_heading = "Several machines")]
+    #[arg(long, value_name = "shared|own", help_heading = "Several machines",
+        value_parser = one_of(&[TargetSharing::Shared, TargetSharing::Own], TargetSharing::name))]
     targets_are: Option<TargetSharing>,
     /// Time without a message after which an agent counts as lost [default: 60s at the start, then
     /// 15s].
     #[arg(long, value_name = "TIME", help_heading = "Several machines")]
     agent_timeout: Option<Nanos>,
-}
-
-fn sharing(text: &str) -> Result<TargetSharing, String> {
-    one_of(SHARINGS, TargetSharing::name)(text)
 }
 
 impl HostArgs {

@@ -16,10 +16,11 @@ const DAY_S: f64 = 86_400.0;
 #[must_use]
 pub fn fleet(document: &FleetDiagnosis) -> Story {
     let subject = format!(
-        "{} of {}, {}",
+        "{} of {}, {} to {} UTC",
         of_devices(document.devices),
         document.source,
-        span(document.begin_s, document.end_s)
+        moment(document.begin_s),
+        moment(document.end_s)
     );
     let mut story = Story::new("Fleet", subject, document.simulated).saved("", &document.findings);
     story.headline = headline(document);
@@ -133,10 +134,6 @@ fn times(slow: &FleetSlowness) -> String {
 fn moment(seconds: u64) -> String {
     let stamp = jiff::Timestamp::from_second(seconds.cast_signed());
     stamp.map_or_else(|_| seconds.to_string(), |stamp| stamp.strftime("%Y-%m-%d %H:%M").to_string())
-}
-
-fn span(begin_s: u64, end_s: u64) -> String {
-    format!("{} to {} UTC", moment(begin_s), moment(end_s))
 }
 
 fn until(slow: &FleetSlowness) -> String {
