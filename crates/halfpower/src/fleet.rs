@@ -204,7 +204,10 @@ fn grouping(labels: &[FleetLabels], peers: &[String]) -> Vec<String> {
     let groups = |name: &str, values: &BTreeSet<&str>| {
         values.len() > 1
             && values.len() * DEVICES_PER_VALUE <= labels.len()
-            && NO_CAUSE.split(' ').chain(peers.iter().map(String::as_str)).all(|other| other != name)
+            && NO_CAUSE
+                .split(' ')
+                .chain(peers.iter().map(String::as_str))
+                .all(|other| other != name)
     };
     values
         .iter()

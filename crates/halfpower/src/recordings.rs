@@ -121,7 +121,9 @@ fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
     };
     let Ok(other) = store.find(id, &DocumentKind::ALL) else { return Err(missing.into()) };
     let instead = match &other {
-        SavedDocument::Diagnosis(it) if store.document::<Observation>(&it.observation_id).is_ok() => {
+        SavedDocument::Diagnosis(it)
+            if store.document::<Observation>(&it.observation_id).is_ok() =>
+        {
             format!("its observation is {}; name that", it.observation_id)
         }
         SavedDocument::Diagnosis(it) => {

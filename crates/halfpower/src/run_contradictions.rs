@@ -187,9 +187,7 @@ impl RunArgs {
             ("--sqlio-csv", self.results.sqlio_csv.is_some()),
         ]);
         drawn.map(|flag| {
-            format!(
-                "{flag} applies to random requests, not to a replay; omit it or omit --replay"
-            )
+            format!("{flag} applies to random requests, not to a replay; omit it or omit --replay")
         })
     }
 

@@ -193,7 +193,8 @@ impl SaveArgs {
         story: impl FnOnce() -> Story,
     ) -> anyhow::Result<Verdict> {
         // The page of an unsaved document has no commands that look it up.
-        let page = |story: Story, saved| output::page(&if saved { story } else { story.unsaved("") });
+        let page =
+            |story: Story, saved| output::page(&if saved { story } else { story.unsaved("") });
         output::document(self.json, document, || page(story(), driver.store().is_some()))?;
         if let Some(error) = driver.unsaved() {
             warn_not_saved(&error);

@@ -236,9 +236,9 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
                 hosts if hosts.is_empty() => {
                     "the experiment was started on this machine only; omit --hosts".to_owned()
                 }
-                hosts => format!(
-                    "the experiment was started on several machines; add --hosts {hosts}"
-                ),
+                hosts => {
+                    format!("the experiment was started on several machines; add --hosts {hosts}")
+                }
             };
             return Err(usage(text));
         }

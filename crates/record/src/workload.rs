@@ -4,7 +4,9 @@
 //! requests to the device. The hash excludes the duration (run time, ramp) and the random sequence (the
 //! seed), because repeats differ in them.
 
-use crate::{Bytes, Instead, Locality, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest};
+use crate::{
+    Bytes, Instead, Locality, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -240,7 +240,10 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
         ("expected latency", expected),
         ("slowest at the device", episode.tail.as_ref().map(slowest)),
         ("queue depth", numbers.concurrency.map(number::digits)),
-        ("busy", numbers.utilization.map(|share| format!("{} of the time", number::percent(share)))),
+        (
+            "busy",
+            numbers.utilization.map(|share| format!("{} of the time", number::percent(share))),
+        ),
         ("of largest predicted", calibrated.map(|split| number::percent(split.saturation))),
     ];
     for (name, value) in rows {

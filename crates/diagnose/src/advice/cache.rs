@@ -187,7 +187,11 @@ fn write_reason(pair: &Pair) -> String {
 fn write_alternative(pair: &Pair) -> String {
     let (chosen, other) = pair.chosen();
     let effect = if exceeds(&chosen.iops, &other.iops) || exceeds(&other.iops, &chosen.iops) {
-        format!("{} ({})", change(chosen.iops.value, other.iops.value), format_iops(other.iops.value))
+        format!(
+            "{} ({})",
+            change(chosen.iops.value, other.iops.value),
+            format_iops(other.iops.value)
+        )
     } else if pair.decided {
         "no measurable difference".to_owned()
     } else {

@@ -177,9 +177,11 @@ pub fn settings_told(device: &DeviceFacts) -> Vec<(String, String)> {
 pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition> {
     let only_b = b.entries.iter().filter(|(what, _)| a.values(what).is_none());
     // The order of appearance is that of the trials, and no difference.
-    let set = |values: Option<&[String]>| values.map(|it| it.iter().cloned().collect::<BTreeSet<_>>());
+    let set =
+        |values: Option<&[String]>| values.map(|it| it.iter().cloned().collect::<BTreeSet<_>>());
     let text = |values: Option<&[String]>| values.map(|values| values.join(", "));
-    let all = a.entries.iter().chain(only_b).map(|(what, _)| (what, a.values(what), b.values(what)));
+    let all =
+        a.entries.iter().chain(only_b).map(|(what, _)| (what, a.values(what), b.values(what)));
     all.filter(|(_, a, b)| set(*a) != set(*b))
         .map(|(what, a, b)| ComparedCondition { what: what.clone(), a: text(a), b: text(b) })
         .collect()

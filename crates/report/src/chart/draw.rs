@@ -247,8 +247,9 @@ impl Chart {
         let mut hidden = BTreeSet::new();
         for bars in bars_at.values() {
             for &(index, low, high) in bars {
-                let overlaps =
-                    |other: &(usize, f64, f64)| other.0 != index && other.1 <= high && low <= other.2;
+                let overlaps = |other: &(usize, f64, f64)| {
+                    other.0 != index && other.1 <= high && low <= other.2
+                };
                 hidden.extend(bars.iter().any(overlaps).then_some(index));
             }
         }

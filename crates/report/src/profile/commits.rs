@@ -54,9 +54,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
         let programs = joined(programs, ", ", str::to_owned);
         story.section(
             "Fast enough for commits",
-            &format!(
-                "yes, with a single committer: {programs}"
-            ),
+            &format!("yes, with a single committer: {programs}"),
         );
     } else if !commits.verdicts.is_empty() {
         verdicts(story.section("Fast enough for commits", ""), commits, profile);

@@ -20,8 +20,8 @@ use crate::page::Tone;
 use crate::story::{Cell, Fact, Section, Story, joined, sentence};
 use crate::{number, target};
 use record::{
-    CacheMode, Cap, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind,
-    Pattern, Profile, TargetKind, Trial, format_bytes, shell_word,
+    CacheMode, Cap, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern,
+    Profile, TargetKind, Trial, format_bytes, shell_word,
 };
 
 /// A time budget from which on it counts as unlimited: a week.

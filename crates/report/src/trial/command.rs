@@ -186,7 +186,13 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("keep-warm-up", switch(!rules.cut_warm_up)),
         ("interval", rules.interval_ns.map(nanos)),
         ("io-priority", workload.io_priority.map(|priority| priority.to_string())),
-        ("processors", unless(workload.processors.is_empty(), joined(&workload.processors, ",", u32::to_string))),
+        (
+            "processors",
+            unless(
+                workload.processors.is_empty(),
+                joined(&workload.processors, ",", u32::to_string),
+            ),
+        ),
         ("cgroup", workload.cgroup.as_deref().map(shell_word)),
         ("job-name", workload.name.as_deref().map(shell_word)),
     ]

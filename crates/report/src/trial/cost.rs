@@ -43,9 +43,7 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
     let (user, system, workers) =
         (millis(cpu.user_ms), millis(cpu.system_ms), millis(cpu.workers_ms));
     let measured = |split| {
-        format!(
-            "user {user}, system {system} ({split}), including {workers} in kernel workers"
-        )
+        format!("user {user}, system {system} ({split}), including {workers} in kernel workers")
     };
     let mut text = match cpu.split {
         CpuSplit::Sampled => measured("split sampled"),

@@ -154,7 +154,7 @@ fn left_out(page: &mut Page, story: &Story, style: &Style) {
     let text = format!("--verbose shows {count}: {more}{}", saved.map_or("", |(words, _)| words));
     page.flowing(Vec::new(), 2, &text, Tone::Faint);
     // On a separate line, so that it can be copied.
-    for (_, command) in saved {
+    if let Some((_, command)) = saved {
         page.command(format!("{command} {}", style.database).trim_end());
     }
 }

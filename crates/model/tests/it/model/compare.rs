@@ -5,8 +5,8 @@ use crate::model::synthetic::{trial, workload};
 use model::{CompareOptions, Side, SideError, TraceObservation, compare};
 use record::{
     Bytes, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, CpuClock,
-    DoneTrial, Environment, Experiment, Finding, FindingCode, Harness, Measured, Nanos, OpKind, Pattern,
-    PlannedTrial, Profile, Severity, Trial, Workload,
+    DoneTrial, Environment, Experiment, Finding, FindingCode, Harness, Measured, Nanos, OpKind,
+    Pattern, PlannedTrial, Profile, Severity, Trial, Workload,
 };
 use std::collections::BTreeMap;
 

@@ -351,7 +351,9 @@ fn each_number_on_the_page_of_a_check_has_one_interval_that_of_another_run() {
     let common = profile.common_se();
     let limits = &mut profile.limits;
     let rates = [&mut limits.read_iops, &mut limits.write_iops];
-    for rate in rates.into_iter().chain([&mut limits.read_bytes_per_s, &mut limits.write_bytes_per_s]) {
+    for rate in
+        rates.into_iter().chain([&mut limits.read_bytes_per_s, &mut limits.write_bytes_per_s])
+    {
         *rate = rate.map(|rate| rate.with_ratio_error(common));
     }
     let most = profile.limits.read_iops.unwrap();
